@@ -1,0 +1,62 @@
+"""Every test runs cut off from the user's settings and from the network.
+
+Provider keys and DataAgent's own variables are taken out of the environment, the home directory is
+an empty one, and a connection to anything but this machine raises. `DATAAGENT_TEST_*` is left: it
+says where the test databases are. Also sorts tests for `make test-fast` by where they stand.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import sys
+import tempfile
+
+import pytest
+
+_SETTINGS = re.compile(r"(DATAAGENT_(?!TEST_)|LANGSMITH_|LANGCHAIN_|OPENAI_|ANTHROPIC_|TAVILY_)")
+_ALSO = {"DATABASE_URL", "ADMIN_USERNAME", "ADMIN_PASSWORD", "GOOGLE_API_KEY"}
+_CONNECTING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+_SERVERS = re.compile(r"postgres|mysql|mariadb|redis")
+
+
+class OutsideNetwork(RuntimeError):
+    """A test tried to reach another machine."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Cut off the environment before any test module is imported."""
+    for name in [name for name in os.environ if _SETTINGS.match(name) or name in _ALSO]:
+        del os.environ[name]
+    home = tempfile.TemporaryDirectory(prefix="dataagent-tests-", ignore_cleanup_errors=True)
+    config.add_cleanup(home.cleanup)
+    os.environ["HOME"] = home.name
+    sys.addaudithook(refuse_other_machines)
+
+
+def refuse_other_machines(event: str, arguments: tuple[object, ...]) -> None:
+    """Raise when a socket is about to reach an address that is not loopback."""
+    if event not in _CONNECTING or len(arguments) < 2:
+        return
+    address = arguments[1]
+    if isinstance(address, tuple) and address and not is_loopback(str(address[0])):  # pyright: ignore[reportUnknownArgumentType] an address is (host, port, …)
+        raise OutsideNetwork(f"A test may reach this machine only, not {address[0]}.")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, as given to `connect`, is this machine."""
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return host in {"localhost", ""}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark whole-product tests as slow, and those with a database server as needing services."""
+    for item in items:
+        if "end_to_end" in item.path.parts:
+            item.add_marker(pytest.mark.slow)
+        parameters = item.name.partition("[")[2]
+        if _SERVERS.search(parameters):
+            item.add_marker(pytest.mark.services)

@@ -1,0 +1,59 @@
+"""Every static check, one after another; all of them run even if one fails.
+
+`make check` runs all; `python -m scripts.check types sizes` runs the named ones.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from scripts.tree import ROOT
+
+_PYTHON = sys.executable
+_BIN = Path(_PYTHON).parent
+
+CHECKS: dict[str, list[str]] = {
+    "format": [f"{_BIN}/ruff", "format", "--check", "--quiet", "."],
+    "lint": [f"{_BIN}/ruff", "check", "--quiet", "."],
+    "types": [f"{_BIN}/pyright"],
+    "imports": [f"{_BIN}/lint-imports", "--no-logo"],
+    "dependencies": [_PYTHON, "-m", "scripts.check_dependencies"],
+    "unused": [_PYTHON, "-m", "scripts.check_unused"],
+    "sizes": [_PYTHON, "-m", "scripts.check_sizes"],
+    "addresses": [_PYTHON, "-m", "scripts.check_addresses"],
+    "docs": [_PYTHON, "-m", "scripts.settings_reference", "--check"],
+}
+
+
+def run(name: str) -> bool:
+    """Run one check, print its outcome and, if it failed, what it said."""
+    started = time.monotonic()
+    environment = {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
+    result = subprocess.run(
+        CHECKS[name], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    outcome = "ok" if result.returncode == 0 else "FAILED"
+    print(f"{name:<13} {outcome:<7} {time.monotonic() - started:5.1f} s", flush=True)
+    if result.returncode != 0:
+        print(result.stdout + result.stderr, flush=True)
+    return result.returncode == 0
+
+
+def main(names: list[str]) -> int:
+    """Run the named checks, or all; 1 if one failed."""
+    unknown = [name for name in names if name not in CHECKS]
+    if unknown:
+        print(f"No check named {unknown[0]!r}. There are: {' '.join(CHECKS)}", file=sys.stderr)
+        return 2
+    failed = [name for name in names or CHECKS if not run(name)]
+    if failed:
+        print(f"make check: {', '.join(failed)} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

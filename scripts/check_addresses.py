@@ -1,0 +1,63 @@
+"""No file names a package index or a path of somebody's machine.
+
+Which index answers is a setting of the machine, so lock files carry versions and checksums but no
+download address. Run as `python -m scripts.check_addresses`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from scripts.tree import ROOT, project_files
+
+_HOSTS = "|".join(  # written in two parts so that this file passes its own check
+    prefix + r"\." + suffix
+    for prefix, suffix in [
+        ("pypi", "org"),
+        ("files.pythonhosted", "org"),
+        ("registry.npmjs", "org"),
+        ("registry.yarnpkg", "com"),
+        ("deb.debian", "org"),
+    ]
+)
+_PROBLEMS = {
+    "a package registry's address": re.compile(rf"https?://[^\s/\"']*(?:{_HOSTS})"),
+    "an index setting": re.compile(
+        r"(?:index-url|find-links|\bregistry|\[\[?tool\.uv\.index)\s*=?\s*[\"']?(?:https?|file)://"
+    ),
+    "a download address in a lock file": re.compile(r"\"resolved\"\s*:\s*\"https?://"),
+    "a path of somebody's machine": re.compile(
+        r"(?<![\w.~/:$}])/(?:home|Users|root|work|farm|mnt)/[A-Za-z0-9]"
+    ),
+}
+_PROSE = {".md"}
+_LOCKS_WITH_ADDRESSES = {"uv.lock", "poetry.lock", "yarn.lock", "pnpm-lock.yaml", "Pipfile.lock"}
+
+
+def problems(path: Path) -> Iterator[str]:
+    """What must not be in this file, a sentence each."""
+    if path.name in _LOCKS_WITH_ADDRESSES:
+        yield f"{path}: {path.name} records download addresses; the pins are in constraints.txt"
+        return
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return
+    for number, line in enumerate(text.splitlines(), start=1):
+        for what, pattern in _PROBLEMS.items():
+            if pattern.search(line) and not (path.suffix in _PROSE and "machine" in what):
+                yield f"{path}:{number}: {what}"
+
+
+def main() -> int:
+    """Print every place that names one; 1 if there is any."""
+    found = [line for path in project_files() for line in problems(path)]
+    print("\n".join(line.replace(f"{ROOT}/", "") for line in found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""No function, class or import that nothing uses, and no code that cannot be reached (vulture).
+
+Methods, attributes and arguments are left out: frameworks call them by name, and a guess that is
+often wrong gets switched off. What `__all__` names counts as used. Run as
+`python -m scripts.check_unused`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from vulture.core import Item, Vulture  # pyright: ignore[reportMissingTypeStubs] it has none
+
+from scripts.tree import ROOT, python_files
+
+_KINDS = {"function", "class", "import", "unreachable_code"}
+_CALLED_BY_FRAMEWORKS = [
+    "@*.get",
+    "@*.post",
+    "@*.put",
+    "@*.patch",
+    "@*.delete",
+    "@*.websocket",
+    "@*.exception_handler",
+    "@*.middleware",
+    "@*.add",
+    "@pytest.fixture",
+    "@requirement",
+    "@given",
+]
+_NAMES = ["test_*", "pytest_*", "upgrade", "downgrade", "__getattr__"]
+"""Called by pytest and by Alembic."""
+
+
+def unused() -> list[Item]:
+    """What nothing in the project uses."""
+    scan = Vulture(ignore_names=_NAMES, ignore_decorators=_CALLED_BY_FRAMEWORKS)
+    scan.scavenge([str(path) for path in python_files()])  # pyright: ignore[reportUnknownMemberType] it is untyped
+    found = scan.get_unused_code(min_confidence=60)
+    return [item for item in found if item.typ in _KINDS and not _is_vocabulary(item)]
+
+
+def _is_vocabulary(item: Item) -> bool:
+    """The error tree is one public list, drawn whole in its docstring."""
+    return item.typ == "class" and str(item.filename).endswith("dataagent_core/errors.py")
+
+
+def main() -> int:
+    """Print what is unused; 1 if anything is."""
+    found = unused()
+    for item in found:
+        place = str(item.filename).replace(f"{ROOT}/", "")
+        print(f"{place}:{item.first_lineno}: {item.message}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""Writes docs/reference/settings.md from the settings classes.
+
+`python -m scripts.settings_reference` writes the page; with `--check` it only says whether the
+page in the tree is the one the code would give.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+import types
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import AliasChoices, SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+from pydantic_settings import BaseSettings
+
+from scripts.tree import ROOT
+
+PAGE = ROOT / "docs/reference/settings.md"
+_INTRO = """\
+# Settings
+
+Read from the environment, or from a file `.env` in the working directory. Nothing has to be set.
+Lists are written with commas. This page is generated from the code: `make docs` writes it.
+"""
+_PLACES = [
+    ("Everywhere", "dataagent_core.config", "Settings"),
+    ("The server, in addition", "dataagent_server.config", "ServerSettings"),
+]
+
+
+def variables(name: str, field: FieldInfo, prefix: str) -> str:
+    """The environment variables that set a field, the first one wins."""
+    alias = field.validation_alias
+    if isinstance(alias, AliasChoices):
+        names = [str(choice) for choice in alias.choices]
+    elif isinstance(alias, str):
+        names = [alias]
+    else:
+        names = [f"{prefix}{name}".upper()]
+    return ", ".join(f"`{one}`" for one in names)
+
+
+def kind(annotation: Any) -> str:  # Any: an annotation can be any object
+    """A type as a reader would say it."""
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        parts = [part for part in get_args(annotation) if part is not type(None)]
+        return " or ".join(kind(part) for part in parts)
+    if origin is Literal:
+        return ", ".join(f"`{value}`" for value in get_args(annotation))
+    if origin is list:
+        return "list"
+    names = {str: "text", int: "whole number", float: "number", bool: "`true`, `false`"}
+    names |= {Path: "path", SecretStr: "secret"}
+    return names.get(annotation, str(getattr(annotation, "__name__", annotation)))
+
+
+def default(field: FieldInfo) -> str:
+    """A field's default as one would write it in the environment."""
+    value = field.get_default(call_default_factory=True)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] pydantic leaves it open
+    if value is None or value is PydanticUndefined or value in ("", [], ()):
+        return ""
+    if isinstance(value, SecretStr):
+        return "`••••`" if value.get_secret_value() else ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, float):
+        return f"`{value:g}`"
+    if isinstance(value, list):
+        return f"`{','.join(map(str, value))}`"  # pyright: ignore[reportUnknownArgumentType] of any kind
+    return f"`{value}`"
+
+
+def groups(settings: type[BaseSettings]) -> dict[str, list[str]]:
+    """The fields a class declares itself, under the comment lines that part them in its source."""
+    found: dict[str, list[str]] = {}
+    title = "other"
+    for line in inspect.getsource(settings).splitlines():
+        if comment := re.fullmatch(r"    # ([^-].*)", line):
+            title = comment[1]
+        elif (declared := re.match(r"    (\w+):", line)) and declared[1] in settings.model_fields:
+            found.setdefault(title, []).append(declared[1])
+    return found
+
+
+def section(title: str, settings: type[BaseSettings]) -> str:
+    """One class's settings, a table a group; explained where the code explains them."""
+    prefix = settings.model_config.get("env_prefix", "")
+    fields = settings.model_fields
+    head = ["variable", "kind", "default"]
+    if any(field.description for field in fields.values()):
+        head.append("what it does")
+    lines = [f"## {title}"]
+    for group, names in groups(settings).items():
+        lines += ["", f"### {group[0].upper()}{group[1:]}", ""]
+        lines += [table_row(head), table_row(["---"] * len(head))]
+        for name in names:
+            field = fields[name]
+            cells = [variables(name, field, prefix), kind(field.annotation), default(field)]
+            lines.append(table_row([*cells, field.description or ""][: len(head)]))
+    return "\n".join(lines) + "\n"
+
+
+def table_row(cells: list[str]) -> str:
+    """A row of a Markdown table."""
+    return "| " + " | ".join(cells) + " |"
+
+
+def page() -> str:
+    """The whole page."""
+    classes = [
+        (title, getattr(importlib.import_module(module), name)) for title, module, name in _PLACES
+    ]
+    return "\n".join([_INTRO, *(section(title, settings) for title, settings in classes)])
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page, or compare it."""
+    text = page()
+    if "--check" not in arguments:
+        PAGE.parent.mkdir(parents=True, exist_ok=True)
+        PAGE.write_text(text, encoding="utf-8")
+        print(f"wrote {PAGE.relative_to(ROOT)}")
+        return 0
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    print(f"{PAGE.relative_to(ROOT)} is not what the code says.\nhint: make docs")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
