@@ -1,0 +1,228 @@
+"""Every error DataAgent raises on purpose.
+
+    DataAgentError
+    ├── Invalid             BadInput, UnknownEvent, BadDecision
+    ├── NotFound            SessionNotFound, RunNotFound, RequestNotFound, AgentNotFound, ToolNotFound
+    ├── NotAuthenticated
+    ├── Denied              NotYours, ToolNotBound, OutsideWorkspace, HostNotAllowed
+    ├── Conflict            SessionBusy, AlreadyDecided, StaleAttempt, NothingToCancel
+    ├── LimitReached        QuotaExceeded, TooManyConnections, TooManySessions
+    ├── Unavailable         ModelUnavailable, McpUnavailable, StorageUnavailable      (recoverable)
+    ├── ModelRefused        the provider answered and said no
+    ├── ToolFailed
+    └── Misconfigured
+
+Each class has a stable `code`, which clients may test for, and `recoverable`, which says whether
+the same request may succeed later. The server maps classes to HTTP statuses in one table
+(`dataagent_server/api/errors.py`). Nothing here knows about HTTP, LangChain or a database.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class DataAgentError(Exception):
+    """Base of all errors. `message` names the thing and the way out; `details` is for programs."""
+
+    code: ClassVar[str] = "error"
+    recoverable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, details: dict[str, object] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+
+class Invalid(DataAgentError):
+    """The caller sent something that cannot be understood."""
+
+    code = "invalid"
+
+
+class BadInput(Invalid):
+    """A value is out of its bounds or has characters that cannot be stored."""
+
+    code = "bad_input"
+
+
+class UnknownEvent(Invalid):
+    """An event dictionary names no known `event_type`, or lacks a field."""
+
+    code = "unknown_event"
+
+
+class BadDecision(Invalid):
+    """A decision is not among those the request allows, or its arguments do not fit."""
+
+    code = "bad_decision"
+
+
+class NotFound(DataAgentError):
+    """There is no such thing, or it is not the caller's to see."""
+
+    code = "not_found"
+
+
+class SessionNotFound(NotFound):
+    """No such session for this user."""
+
+    code = "session_not_found"
+
+
+class RunNotFound(NotFound):
+    """No such run for this user."""
+
+    code = "run_not_found"
+
+
+class RequestNotFound(NotFound):
+    """No such approval request in this run."""
+
+    code = "request_not_found"
+
+
+class AgentNotFound(NotFound):
+    """No agent of that name."""
+
+    code = "agent_not_found"
+
+
+class ToolNotFound(NotFound):
+    """No tool of that name or number."""
+
+    code = "tool_not_found"
+
+
+class NotAuthenticated(DataAgentError):
+    """No valid credential came with the request."""
+
+    code = "not_authenticated"
+
+
+class Denied(DataAgentError):
+    """The caller is known and may not do this."""
+
+    code = "denied"
+
+
+class NotYours(Denied):
+    """The thing belongs to another user."""
+
+    code = "not_yours"
+
+
+class ToolNotBound(Denied):
+    """The agent has no binding for this tool."""
+
+    code = "tool_not_allowed"
+
+
+class OutsideWorkspace(Denied):
+    """A path leads out of the user's workspace."""
+
+    code = "outside_workspace"
+
+
+class HostNotAllowed(Denied):
+    """An outbound request would reach an address that is closed to tools."""
+
+    code = "host_not_allowed"
+
+
+class Conflict(DataAgentError):
+    """The request is fine but does not fit the present state."""
+
+    code = "conflict"
+
+
+class SessionBusy(Conflict):
+    """A run of this session is still active."""
+
+    code = "session_busy"
+
+
+class AlreadyDecided(Conflict):
+    """The approval request has another answer already, or its run has ended."""
+
+    code = "already_decided"
+
+
+class StaleAttempt(Conflict):
+    """A newer attempt owns the run; this one's writes are refused."""
+
+    code = "stale_attempt"
+
+
+class NothingToCancel(Conflict):
+    """The session has no active run."""
+
+    code = "nothing_to_cancel"
+
+
+class LimitReached(DataAgentError):
+    """A limit of the user, tenant or server is reached."""
+
+    code = "limit_reached"
+    recoverable = True
+
+
+class QuotaExceeded(LimitReached):
+    """The workspace has no room for the write."""
+
+    code = "quota_exceeded"
+
+
+class TooManyConnections(LimitReached):
+    """The server holds as many sockets as it may."""
+
+    code = "too_many_connections"
+
+
+class TooManySessions(LimitReached):
+    """The user has as many sessions as allowed."""
+
+    code = "too_many_sessions"
+
+
+class Unavailable(DataAgentError):
+    """Something outside does not answer; trying again may help."""
+
+    code = "unavailable"
+    recoverable = True
+
+
+class ModelUnavailable(Unavailable):
+    """The model's endpoint cannot be reached, timed out or is overloaded."""
+
+    code = "model_unavailable"
+
+
+class McpUnavailable(Unavailable):
+    """An MCP server does not answer."""
+
+    code = "mcp_unavailable"
+
+
+class StorageUnavailable(Unavailable):
+    """The database does not answer."""
+
+    code = "storage_unavailable"
+
+
+class ModelRefused(DataAgentError):
+    """The provider rejected the request: wrong key, unknown model, context too long."""
+
+    code = "model_refused"
+
+
+class ToolFailed(DataAgentError):
+    """A tool could not do its work; the message is fit for the model to read."""
+
+    code = "tool_failed"
+
+
+class Misconfigured(DataAgentError):
+    """A setting is missing or makes no sense; the message says which and what to set."""
+
+    code = "misconfigured"

@@ -1,0 +1,46 @@
+"""Execution events and their codec."""
+
+from dataagent_core.events.codec import event_from_dict, event_to_wire
+from dataagent_core.events.types import (
+    EVENT_CLASSES,
+    AnyEvent,
+    ArtifactEvent,
+    ArtifactKind,
+    DoneEvent,
+    DoneReason,
+    ErrorEvent,
+    EventType,
+    ExecutionEvent,
+    FileOperation,
+    FileOperationEvent,
+    HITLRequestEvent,
+    TextEvent,
+    ThinkingEvent,
+    TodoUpdateEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+    ToolStatus,
+)
+
+__all__ = [
+    "EVENT_CLASSES",
+    "AnyEvent",
+    "ArtifactEvent",
+    "ArtifactKind",
+    "DoneEvent",
+    "DoneReason",
+    "ErrorEvent",
+    "EventType",
+    "ExecutionEvent",
+    "FileOperation",
+    "FileOperationEvent",
+    "HITLRequestEvent",
+    "TextEvent",
+    "ThinkingEvent",
+    "TodoUpdateEvent",
+    "ToolCallEvent",
+    "ToolResultEvent",
+    "ToolStatus",
+    "event_from_dict",
+    "event_to_wire",
+]

@@ -1,0 +1,197 @@
+"""What a run says, as frozen dataclasses told apart by `event_type`.
+
+Plain data: no LangChain, no database. `engine/translate.py` makes them, the ledger numbers and
+keeps them, every reader shows them. `events/codec.py` rebuilds them from dictionaries.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal
+
+from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, DecisionType
+
+EventType = Literal[
+    "text",
+    "thinking",
+    "tool_call",
+    "tool_result",
+    "hitl_request",
+    "todo_update",
+    "file_operation",
+    "artifact",
+    "error",
+    "done",
+]
+ToolStatus = Literal["success", "error", "timeout", "denied"]
+FileOperation = Literal["read", "write", "edit", "delete"]
+ArtifactKind = Literal["table", "chart", "file"]
+DoneReason = Literal["completed", "user_cancelled", "rejected", "timeout", "failed", "shutdown"]
+JsonDict = dict[str, Any]  # JSON object whose shape belongs to a tool or a model
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutionEvent:
+    """Base of all events. Only the subclasses below are ever made."""
+
+    event_type: ClassVar[EventType]
+    timestamp: float = field(default_factory=time.time)
+
+    def to_dict(self) -> JsonDict:
+        """Flat JSON form: `event_type`, `timestamp` and the event's own fields."""
+        return {"event_type": self.event_type, "timestamp": self.timestamp, **self.data()}
+
+    def data(self) -> JsonDict:
+        """The event's own fields, as they stand under `data` on the wire."""
+        return {name: getattr(self, name) for name in _own_fields(type(self))}
+
+
+_OWN_FIELDS: dict[type[ExecutionEvent], tuple[str, ...]] = {}
+
+
+def _own_fields(kind: type[ExecutionEvent]) -> tuple[str, ...]:
+    names = _OWN_FIELDS.get(kind)
+    if names is None:
+        names = tuple(f.name for f in fields(kind) if f.name != "timestamp")
+        _OWN_FIELDS[kind] = names
+    return names
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextEvent(ExecutionEvent):
+    """A piece of the answer. `is_final` marks the last piece of one message; `agent` its speaker."""
+
+    event_type = "text"
+    content: str
+    is_final: bool = False
+    agent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThinkingEvent(ExecutionEvent):
+    """A piece of the model's reasoning."""
+
+    event_type = "thinking"
+    content: str
+    agent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolCallEvent(ExecutionEvent):
+    """A tool is about to run, with complete arguments."""
+
+    event_type = "tool_call"
+    tool_name: str
+    tool_args: JsonDict
+    tool_call_id: str
+    agent: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolResultEvent(ExecutionEvent):
+    """A tool has ended, well or badly."""
+
+    event_type = "tool_result"
+    tool_call_id: str
+    tool_name: str
+    result: Any  # text, or the JSON the tool returned
+    status: ToolStatus = "success"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HITLRequestEvent(ExecutionEvent):
+    """A call waits for a person's decision until `expires_at` (epoch seconds)."""
+
+    event_type = "hitl_request"
+    request_id: str
+    action: ActionRequest
+    allowed: tuple[DecisionType, ...] = ALL_DECISIONS
+    expires_at: float | None = None
+
+    def data(self) -> JsonDict:
+        """As the base, with the action as a plain object."""
+        return {
+            "request_id": self.request_id,
+            "action": self.action.to_dict(),
+            "allowed": list(self.allowed),
+            "expires_at": self.expires_at,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TodoUpdateEvent(ExecutionEvent):
+    """The agent's plan, whole, after a change."""
+
+    event_type = "todo_update"
+    todos: list[JsonDict]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOperationEvent(ExecutionEvent):
+    """A file of the workspace was read or changed; `diff` is a unified diff."""
+
+    event_type = "file_operation"
+    operation: FileOperation
+    file_path: str
+    metrics: dict[str, int] = field(default_factory=dict[str, int])
+    diff: str | None = None
+    status: ToolStatus = "success"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArtifactEvent(ExecutionEvent):
+    """A table, chart or file was made and can be fetched."""
+
+    event_type = "artifact"
+    artifact_id: str
+    kind: ArtifactKind
+    title: str
+    url: str
+    preview: Any = None  # JSON; its shape depends on `kind`
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorEvent(ExecutionEvent):
+    """Something failed; a `DoneEvent` follows. `recoverable` invites a retry."""
+
+    event_type = "error"
+    error: str
+    error_code: str = "error"
+    recoverable: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoneEvent(ExecutionEvent):
+    """The run has ended. Exactly one ends every run."""
+
+    event_type = "done"
+    token_usage: dict[str, int] | None = None
+    cancelled: bool = False
+    reason: DoneReason = "completed"
+
+
+AnyEvent = (
+    TextEvent
+    | ThinkingEvent
+    | ToolCallEvent
+    | ToolResultEvent
+    | HITLRequestEvent
+    | TodoUpdateEvent
+    | FileOperationEvent
+    | ArtifactEvent
+    | ErrorEvent
+    | DoneEvent
+)
+EVENT_CLASSES: tuple[type[AnyEvent], ...] = (
+    TextEvent,
+    ThinkingEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+    HITLRequestEvent,
+    TodoUpdateEvent,
+    FileOperationEvent,
+    ArtifactEvent,
+    ErrorEvent,
+    DoneEvent,
+)

@@ -1,0 +1,108 @@
+"""What is asked before a risky call, and what can be answered.
+
+Plain data; no LangChain. `engine/` turns LangGraph interrupts into `ActionRequest`s and
+`Decision`s into resume values; terminals and sockets implement `HITLHandler`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, get_args
+
+from dataagent_core.errors import BadDecision
+
+DecisionType = Literal["approve", "reject", "edit", "respond"]
+ALL_DECISIONS: tuple[DecisionType, ...] = get_args(DecisionType)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRequest:
+    """A call that waits for a person. `request_id` names it uniquely within its run."""
+
+    name: str
+    args: dict[str, Any]  # the tool's own arguments: any JSON
+    description: str = ""
+    request_id: str = ""
+    args_schema: dict[str, Any] | None = None  # JSON schema of `args`, for those who edit them
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a person is shown (the id travels beside it)."""
+        out = {"name": self.name, "args": self.args, "description": self.description}
+        return out if self.args_schema is None else {**out, "args_schema": self.args_schema}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], request_id: str) -> ActionRequest:
+        """The request from its JSON form."""
+        return cls(
+            name=data["name"],
+            args=data["args"],
+            description=data.get("description", ""),
+            request_id=request_id,
+            args_schema=data.get("args_schema"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class EditedAction:
+    """The call to make instead: the same tool with other arguments."""
+
+    name: str
+    args: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to an `ActionRequest`."""
+
+    type: DecisionType
+    message: str | None = None
+    edited_action: EditedAction | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form, without the fields that are not set."""
+        out: dict[str, Any] = {"type": self.type}
+        if self.message is not None:
+            out["message"] = self.message
+        if self.edited_action is not None:
+            out["edited_action"] = {
+                "name": self.edited_action.name,
+                "args": self.edited_action.args,
+            }
+        return out
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Decision:
+        """Parse an answer from outside.
+
+        Raises:
+            BadDecision: the type is unknown, or an edit lacks its action.
+        """
+        kind = data.get("type")
+        if kind not in ALL_DECISIONS:
+            raise BadDecision(
+                f"Unknown decision type {kind!r}. Use one of: {', '.join(ALL_DECISIONS)}."
+            )
+        message = data.get("message")
+        if message is not None and not isinstance(message, str):
+            raise BadDecision("A decision's 'message' is text.")
+        if kind == "respond" and not message:
+            raise BadDecision("A 'respond' decision needs a 'message' for the model.")
+        return cls(kind, message, _edited(data.get("edited_action"), kind))
+
+
+def _edited(action: object, kind: DecisionType) -> EditedAction | None:
+    if kind != "edit":
+        return None
+    match action:
+        case {"name": str(name), "args": dict(args)}:
+            return EditedAction(name, args)  # pyright: ignore[reportUnknownArgumentType] JSON object
+        case _:
+            raise BadDecision("An 'edit' decision needs 'edited_action' with 'name' and 'args'.")
+
+
+class HITLHandler(Protocol):
+    """Asks a person. The one upward door out of a run."""
+
+    async def request_approval(self, action_request: ActionRequest, session_id: str) -> Decision:
+        """Wait for the answer to one request; several may be asked at the same time."""
+        ...
