@@ -1,0 +1,39 @@
+"""Server-sent events, bytes in and payloads out.
+
+Pure. It reads the `data` of events and nothing else of the format, and knows nothing of what a
+payload means: `openai_stream.py` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class EventParser:
+    """Cuts a server-sent event stream into the payloads of its events."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+
+    def feed(self, received: bytes) -> list[bytes]:
+        """The payloads that are complete with these bytes."""
+        lines = (self._rest + received).split(b"\n")
+        self._rest = lines.pop()
+        return self._payloads(lines)
+
+    def finish(self) -> list[bytes]:
+        """What is left when the stream ends without an empty line."""
+        lines, self._rest = [self._rest, b""], b""
+        return self._payloads(lines)
+
+    def _payloads(self, lines: Iterable[bytes]) -> list[bytes]:
+        payloads: list[bytes] = []
+        for raw in lines:
+            line = raw.removesuffix(b"\r")
+            if line.startswith(b"data:"):
+                self._data.append(line[5:].removeprefix(b" "))
+            elif not line and self._data:
+                payloads.append(b"\n".join(self._data))
+                self._data.clear()
+        return payloads

@@ -1,0 +1,189 @@
+"""A model's text comes in many small chunks; `merged` hands it on in fewer.
+
+Each chunk costs LangChain's callbacks, LangGraph's stream and our ledger far more than it costs the
+model. So whatever arrives within a short window becomes one chunk, before any callback sees it.
+The first chunk is never held back, no text waits longer than a window, and the sum of the chunks is
+the same (`join.py`). It changes nothing about what the model says, and nothing about which model it
+is: the result is an instance of the provider's own class, because deepagents asks for that.
+Errors of a provider's SDK become ours here (`failures.py`). Above: `config/llm.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from copy import copy
+from functools import cache
+from types import new_class
+from typing import Any, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+
+from dataagent_core.config.models.failures import our_errors
+from dataagent_core.config.models.join import Joiner
+
+Chunks = AsyncIterator[ChatGenerationChunk]
+Window = Callable[[], float]
+_WINDOW = "text_window"
+_IDENTITY = ("__module__", "__qualname__", "__doc__")
+
+
+def merged(model: BaseChatModel, window_seconds: float | Window) -> BaseChatModel:
+    """A copy of `model` that streams at most about one chunk in each window.
+
+    `window_seconds` may be a function, asked at the start of each answer. A window of 0 merges
+    nothing. A model that cannot stream is returned as it is.
+    """
+    if not _can_stream(type(model)):
+        return model
+    window = window_seconds if callable(window_seconds) else lambda: window_seconds
+    clone = copy(model)
+    base = type(model)
+    kind = base if issubclass(base, _Merging) else _merging_class(base)
+    object.__setattr__(clone, "__class__", kind)
+    vars(clone)[_WINDOW] = window
+    return clone
+
+
+def _can_stream(kind: type[BaseChatModel]) -> bool:
+    return (
+        kind._astream is not BaseChatModel._astream  # pyright: ignore[reportPrivateUsage] LangChain's own test
+        or kind._stream is not BaseChatModel._stream  # pyright: ignore[reportPrivateUsage] the same
+    )
+
+
+class _Merging:
+    """What a merging model does differently. Stands before the provider's class."""
+
+    __slots__ = ()
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,  # not handed down: callbacks see merged chunks only
+        **kwargs: Any,
+    ) -> Chunks:
+        source = cast(Any, super())._astream(messages, stop=stop, run_manager=None, **kwargs)
+        window = vars(self)[_WINDOW]()
+        stream = merge_stream(source, window) if window > 0 else source
+        with our_errors():
+            async with aclosing(stream):
+                async for chunk in stream:
+                    yield chunk
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,  # the provider's class says what it wants here
+        **kwargs: Any,
+    ) -> ChatResult:
+        inner = cast(Any, super())._agenerate  # of the provider's class, unknown here
+        with our_errors():
+            return await inner(messages, stop=stop, run_manager=run_manager, **kwargs)
+
+
+@cache
+def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
+    """The provider's class with `_Merging` before it, under the same name."""
+    names = {attribute: getattr(base, attribute) for attribute in _IDENTITY}
+    return new_class(base.__name__, (_Merging, base), exec_body=lambda body: body.update(names))
+
+
+async def merge_stream(
+    source: AsyncGenerator[ChatGenerationChunk], window_seconds: float
+) -> AsyncGenerator[ChatGenerationChunk]:
+    """What `source` yields, joined so that about one chunk comes in each window.
+
+    A task of its own reads the source, so that a chunk costs an append and no switch between
+    tasks. An error of the source is raised after what came before it. When this generator is
+    closed or cancelled, the source is closed before it returns.
+    """
+    loop = asyncio.get_running_loop()
+    arrived = _Arrivals(loop)
+    joiner = Joiner()
+    pump = loop.create_task(_pump(source, arrived))
+    try:
+        while chunks := await arrived.take():
+            arrived.window_ends = loop.time() + window_seconds
+            for chunk in joiner.join(chunks):
+                yield chunk
+    finally:
+        if not pump.done():
+            pump.cancel()
+            await asyncio.wait({pump})
+    if arrived.error is not None:
+        raise arrived.error
+
+
+async def _pump(source: AsyncGenerator[ChatGenerationChunk], arrived: _Arrivals) -> None:
+    try:
+        async with aclosing(source):
+            async for chunk in source:
+                arrived.put(chunk)
+    except BaseException as error:
+        arrived.end(error)
+        if not isinstance(error, Exception):
+            raise
+    else:
+        arrived.end(None)
+
+
+class _Arrivals:
+    """Chunks that came and were not handed on yet. One task puts, one takes."""
+
+    __slots__ = ("_chunks", "_is_ended", "_loop", "_taker", "_timer", "error", "window_ends")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.error: BaseException | None = None
+        self.window_ends = 0.0
+        self._loop = loop
+        self._chunks: list[ChatGenerationChunk] = []
+        self._is_ended = False
+        self._taker: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def put(self, chunk: ChatGenerationChunk) -> None:
+        """Add a chunk. The first one of a window sees to it that the taker wakes at its end."""
+        self._chunks.append(chunk)
+        if self._taker is not None and self._timer is None:
+            self._wake_in_time()
+
+    def end(self, error: BaseException | None) -> None:
+        """Nothing more will come."""
+        self.error = error
+        self._is_ended = True
+        self._wake()
+
+    async def take(self) -> list[ChatGenerationChunk]:
+        """All that is here once the window is over or all has come; empty if nothing is left."""
+        if not self._is_ended and not (self._chunks and self._loop.time() >= self.window_ends):
+            await self._sleep()
+        chunks, self._chunks = self._chunks, []
+        return chunks
+
+    async def _sleep(self) -> None:
+        self._taker = self._loop.create_future()
+        if self._chunks:
+            self._wake_in_time()
+        try:
+            await self._taker
+        finally:
+            self._taker = None
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def _wake_in_time(self) -> None:
+        if self._loop.time() >= self.window_ends:
+            self._wake()
+        else:
+            self._timer = self._loop.call_at(self.window_ends, self._wake)
+
+    def _wake(self) -> None:
+        if self._taker is not None and not self._taker.done():
+            self._taker.set_result(None)

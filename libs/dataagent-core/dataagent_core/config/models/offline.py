@@ -1,0 +1,93 @@
+"""A chat model with no network and no mind: what answers when no key is configured.
+
+It reads the tools it was given and follows what it understands to the letter: it runs fenced `sql`
+and `python` blocks, lists, reads and writes files, and otherwise says what it is and what to set.
+It never guesses and never pretends. Each ability is a small function in `SKILLS`; the first one
+that has a turn for the conversation wins. Above: `config/llm.py`; below: `offline_blocks`,
+`offline_files`, `offline_talk`, and `steps`, which plays the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Final
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.language_models.chat_models import agenerate_from_stream
+from langchain_core.language_models.model_profile import ModelProfile
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from pydantic import PrivateAttr
+
+from dataagent_core.config.models.conversation import Conversation, Skill, conversation_of
+from dataagent_core.config.models.offline_blocks import run_blocks
+from dataagent_core.config.models.offline_files import list_files, read_a_file, write_a_file
+from dataagent_core.config.models.offline_talk import greet, say_what_is_possible
+from dataagent_core.config.models.steps import Turn, play
+from dataagent_core.config.models.sync import run_sync
+from dataagent_core.config.models.tool_schema import ToolLike, ToolSchemas
+
+SKILLS: Final[tuple[Skill, ...]] = (write_a_file, run_blocks, read_a_file, list_files, greet)
+
+
+def next_turn(conversation: Conversation, skills: Sequence[Skill] = SKILLS) -> Turn:
+    """The turn of the first skill that has one; else what the model is and can do."""
+    for skill in skills:
+        if turn := skill(conversation):
+            return turn
+    return say_what_is_possible(conversation)
+
+
+class OfflineChatModel(BaseChatModel):
+    """Answers by rule. The same conversation and tools always get the same answer."""
+
+    model_name: str = "offline"
+
+    _schemas: ToolSchemas = PrivateAttr(default_factory=ToolSchemas)
+
+    def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        turn = next_turn(conversation_of(messages, kwargs.get("tools") or ()))
+        return play(turn, messages, self.model_name)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return run_sync(lambda: self._agenerate(messages, stop, **kwargs))
+
+    def bind_tools(
+        self, tools: Sequence[ToolLike], *, tool_choice: str | None = None, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The model with tools it may call."""
+        return self.bind(tools=self._schemas.describe(tools, strict=None), **kwargs)
+
+    def _resolve_model_profile(self) -> ModelProfile:
+        return {"max_input_tokens": 1_000_000, "tool_calling": True}
+
+    @property
+    def _llm_type(self) -> str:
+        return "offline"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        return {"model_name": self.model_name}

@@ -1,0 +1,188 @@
+"""What an operator or user can set, read from the environment in this one place.
+
+Every name has the prefix `DATAAGENT_`; the few names other tools use without it (provider keys,
+`DATABASE_URL`) are honoured as they are. `dataagent_server.config` adds what only a server needs.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import quote
+
+from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from dataagent_core.errors import Misconfigured
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+SessionStoreKind = Literal["memory", "sqlite", "mysql", "postgres", "redis"]
+_ASSISTANT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+CommaList = Annotated[list[str], NoDecode]
+"""A list written with commas in the environment (pydantic-settings would expect JSON)."""
+
+
+def _alias(name: str, *others: str) -> Any:
+    """`DATAAGENT_NAME` first, then the names other tools know."""
+    return AliasChoices(f"DATAAGENT_{name}", *others)
+
+
+class Settings(BaseSettings):
+    """Settings of the core. Unset values are the embedded default: SQLite, `offline` model."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="DATAAGENT_", env_file=".env", extra="ignore", populate_by_name=True
+    )
+
+    # where things are kept
+    home: Path = Path("~/.dataagent")
+    agents_home: Path = Path("~/.deepagents")
+    workspace_root: Path | None = None
+    workspace_quota: int = Field(default=1024**3, ge=0)
+
+    # the model
+    model: str | None = None
+    openai_api_key: SecretStr | None = Field(default=None, validation_alias="OPENAI_API_KEY")
+    openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
+    anthropic_api_key: SecretStr | None = Field(default=None, validation_alias="ANTHROPIC_API_KEY")
+    tavily_api_key: SecretStr | None = Field(default=None, validation_alias="TAVILY_API_KEY")
+    model_timeout: float = Field(default=120.0, gt=0)
+    model_max_retries: int = Field(default=2, ge=0)
+    text_window_ms: float = Field(default=20.0, ge=0)
+
+    # storage
+    session_store: SessionStoreKind | None = None
+    database_url: SecretStr | None = Field(
+        default=None, validation_alias=_alias("DATABASE_URL", "DATABASE_URL")
+    )
+    redis_url: SecretStr | None = None
+    mysql_host: str = "localhost"
+    mysql_port: int = 3306
+    mysql_user: str = "root"
+    mysql_password: SecretStr = SecretStr("")
+    mysql_database: str = "dataagent"
+    mysql_pool_size: int = Field(default=10, ge=1)
+    mysql_max_overflow: int = Field(default=20, ge=0)
+    db_pool_size: int = Field(default=10, ge=1)
+    db_max_overflow: int = Field(default=20, ge=0)
+
+    # runs
+    session_timeout: float = Field(default=3600.0, gt=0)
+    hitl_timeout: float = Field(default=300.0, gt=0)
+    auto_approve: bool = False
+    enable_shell: bool = False
+    recursion_limit: int = Field(default=1000, ge=1)
+    run_timeout: float | None = Field(default=None, gt=0)
+    lease_seconds: float = Field(default=10.0, gt=0)
+
+    # skills: folders of SKILL.md folders, later ones win
+    skills_dirs: CommaList = []
+
+    # outbound requests of tools
+    allow_private_hosts: CommaList = []
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+
+    @field_validator("allow_private_hosts", "skills_dirs", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return split_commas(value)
+
+    # -- models -----------------------------------------------------------------------------
+
+    @property
+    def default_model(self) -> str:
+        """The model's name: as set, else the first provider with a key, else `offline`."""
+        if self.model:
+            return self.model
+        if self.anthropic_api_key:
+            return "anthropic:claude-sonnet-4-5"
+        if self.openai_api_key:
+            return "openai:gpt-5-mini"
+        return "offline"
+
+    def create_model(self, model_name: str | None = None) -> BaseChatModel:
+        """Make a chat model by name (`openai:…`, `anthropic:…`, `offline`, `scripted`, …).
+
+        Raises:
+            Misconfigured: the name is unknown, or the provider's key or package is missing.
+        """
+        from dataagent_core.config.llm import create_model
+
+        return create_model(model_name or self.default_model, self)
+
+    # -- directories ------------------------------------------------------------------------
+
+    @property
+    def home_dir(self) -> Path:
+        """`home` with `~` expanded."""
+        return self.home.expanduser()
+
+    @property
+    def workspaces_dir(self) -> Path:
+        """Where the users' workspaces are."""
+        return (self.workspace_root or self.home / "workspaces").expanduser()
+
+    def ensure_home(self) -> Path:
+        """Create the data directory, for its owner only, and return it."""
+        self.home_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return self.home_dir
+
+    def ensure_agent_dir(self, assistant_id: str) -> Path:
+        """Create `~/.deepagents/{assistant_id}/` and return it.
+
+        Raises:
+            Misconfigured: the id cannot be a directory's name.
+        """
+        if not _ASSISTANT_ID.fullmatch(assistant_id):
+            raise Misconfigured(
+                f"Assistant id {assistant_id!r} is not usable as a name: letters, digits, "
+                "'_', '.' and '-' only, at most 64, starting with a letter or digit."
+            )
+        path = self.agents_home.expanduser() / assistant_id
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    # -- storage ----------------------------------------------------------------------------
+
+    @property
+    def store_kind(self) -> SessionStoreKind:
+        """The session store: as set, else what `DATABASE_URL` implies, else `sqlite`."""
+        if self.session_store:
+            return self.session_store
+        url = self.database_url.get_secret_value() if self.database_url else ""
+        if url.startswith("postgres"):
+            return "postgres"
+        return "mysql" if url.startswith(("mysql", "mariadb")) else "sqlite"
+
+    def sql_url(self) -> str:
+        """SQLAlchemy URL of the database that holds what is true.
+
+        Raises:
+            Misconfigured: `DATAAGENT_SESSION_STORE=postgres` without a `DATABASE_URL`.
+        """
+        if self.store_kind == "memory":
+            return "sqlite:///:memory:"
+        if self.database_url:
+            return self.database_url.get_secret_value()
+        if self.store_kind == "mysql":
+            password = quote(self.mysql_password.get_secret_value(), safe="")
+            login = quote(self.mysql_user, safe="") + (f":{password}" if password else "")
+            return f"mysql://{login}@{self.mysql_host}:{self.mysql_port}/{self.mysql_database}"
+        if self.store_kind == "postgres":
+            raise Misconfigured(
+                "DATAAGENT_SESSION_STORE=postgres needs DATAAGENT_DATABASE_URL, for example "
+                "postgresql://user:password@host:5432/dataagent."
+            )
+        return f"sqlite:///{self.home_dir / 'dataagent.db'}"
+
+
+def split_commas(value: Any) -> Any:
+    """`"a, b"` → `["a", "b"]`; anything that is not text passes through."""
+    if isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
