@@ -1,0 +1,100 @@
+"""One door to the SQL database, whatever it is.
+
+A unit of work is a plain function of a SQLAlchemy `Connection`: `await db.write(unit)` runs it in a
+transaction, `await db.read(unit)` outside one. It may be run again after a lost connection or a
+deadlock, so it keeps its effects inside the database. What stands above: the SQL stores. Below:
+`sqlite.py` (own thread, shared commits) and `pooled.py` (asyncpg, asyncmy).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy import Connection, make_url, text
+from sqlalchemy.engine import URL
+
+from dataagent_core.errors import Misconfigured
+
+T = TypeVar("T")
+Unit = Callable[[Connection], T]
+
+_DRIVERS = {
+    "sqlite": "sqlite",
+    "postgresql": "postgresql+asyncpg",
+    "postgres": "postgresql+asyncpg",
+    "mysql": "mysql+asyncmy",
+    "mariadb": "mysql+asyncmy",
+}
+
+
+class Database(ABC):
+    """An open database. Close it when done."""
+
+    url: URL
+
+    @abstractmethod
+    async def write(self, unit: Unit[T], *, is_durable: bool = True) -> T:
+        """Run the unit in a transaction and return its value once that is committed.
+
+        What is not `is_durable` survives the death of this process all the same; only a failing
+        machine may lose it, and never something durable that came after it.
+
+        Raises:
+            StorageUnavailable: the database does not answer.
+        """
+
+    @abstractmethod
+    async def read(self, unit: Unit[T]) -> T:
+        """Run the unit for reading.
+
+        Raises:
+            StorageUnavailable: the database does not answer.
+        """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Finish what was accepted and release all connections."""
+
+    async def ping(self) -> None:
+        """Raise `StorageUnavailable` unless the database answers."""
+        await self.read(_select_one)
+
+    @property
+    def dialect(self) -> str:
+        """`sqlite`, `postgresql` or `mysql`."""
+        return self.url.get_backend_name()
+
+
+def _select_one(connection: Connection) -> None:
+    connection.execute(text("SELECT 1"))
+
+
+def normalise_url(url: str) -> URL:
+    """The URL with the driver we use.
+
+    Raises:
+        Misconfigured: no such kind of database.
+    """
+    try:
+        parsed = make_url(url)
+        backend = parsed.drivername.split("+")[0]
+        return parsed.set(drivername=_DRIVERS[backend])
+    except Exception as error:
+        raise Misconfigured(
+            "DATAAGENT_DATABASE_URL is not a database we know. "
+            "Use sqlite:///path, postgresql://… or mysql://…."
+        ) from error
+
+
+def open_database(url: str, *, pool_size: int = 10, max_overflow: int = 20) -> Database:
+    """Open the database at a URL. Connections are made on first use."""
+    parsed = normalise_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        from dataagent_core.storage.sqlite import SqliteDatabase
+
+        return SqliteDatabase(parsed)
+    from dataagent_core.storage.pooled import PooledDatabase
+
+    return PooledDatabase(parsed, pool_size=pool_size, max_overflow=max_overflow)

@@ -1,0 +1,1 @@
+"""What Alembic runs: its environment and, in `versions/`, the steps."""

@@ -1,0 +1,91 @@
+"""PostgreSQL and MySQL/MariaDB through SQLAlchemy's async engine and a connection pool."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from dataagent_core.errors import StorageUnavailable
+from dataagent_core.storage.database import Database, Unit
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+
+_DEADLOCK_STATES = {"40001", "40P01"}
+_DEADLOCK_NUMBERS = {1205, 1213}
+_ATTEMPTS = 4
+
+
+class PooledDatabase(Database):
+    """A database server. Lost connections are replaced; deadlocks are tried again."""
+
+    def __init__(self, url: URL, *, pool_size: int, max_overflow: int) -> None:
+        self.url = url
+        self._engine = create_async_engine(
+            url,
+            pool_size=pool_size,
+            max_overflow=max_overflow,
+            pool_recycle=3600,
+            pool_timeout=30,
+            pool_pre_ping=True,
+            isolation_level="READ COMMITTED",
+        )
+
+    async def write(self, unit: Unit[T], *, is_durable: bool = True) -> T:
+        """As `Database.write`. MySQL has no say in it per transaction: there all is durable."""
+        may_lag = not is_durable and self.dialect == "postgresql"
+
+        async def once() -> T:
+            async with self._engine.begin() as connection:
+                if may_lag:
+                    await connection.exec_driver_sql("SET LOCAL synchronous_commit TO OFF")
+                return await connection.run_sync(unit)
+
+        return await _with_retries(once)
+
+    async def read(self, unit: Unit[T]) -> T:
+        """As `Database.read`."""
+
+        async def once() -> T:
+            async with self._engine.connect() as connection:
+                return await connection.run_sync(unit)
+
+        return await _with_retries(once)
+
+    async def close(self) -> None:
+        """As `Database.close`."""
+        await self._engine.dispose()
+
+
+async def _with_retries(once: Callable[[], Awaitable[T]]) -> T:
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return await once()
+        except DBAPIError as error:
+            if _is_deadlock(error) and attempt < _ATTEMPTS:
+                await asyncio.sleep(0.01 * attempt)
+                continue
+            if error.connection_invalidated or _is_outage(error):
+                raise StorageUnavailable("The database does not answer.") from error
+            raise
+        except (OSError, PoolTimeout) as error:
+            raise StorageUnavailable("The database does not answer.") from error
+    raise StorageUnavailable("The database keeps refusing the transaction (deadlocks).")
+
+
+def _is_deadlock(error: DBAPIError) -> bool:
+    state = getattr(error.orig, "sqlstate", None)
+    number = error.orig.args[0] if error.orig is not None and error.orig.args else None
+    return state in _DEADLOCK_STATES or number in _DEADLOCK_NUMBERS
+
+
+def _is_outage(error: DBAPIError) -> bool:
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    number = error.orig.args[0] if error.orig is not None and error.orig.args else None
+    return state.startswith(("08", "57P")) or number in {2002, 2003, 2006, 2013, 1053, 1927}

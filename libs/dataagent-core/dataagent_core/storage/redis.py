@@ -1,0 +1,136 @@
+"""One door to Redis: a prefix of its keys, its scripts, and how values are written there.
+
+What stands above: the Redis stores. A script gets the prefix as `ARGV[1]` and builds its key names
+from it, so one Redis server (with replicas, not a cluster) is what they run on. Errors of the
+server become `StorageUnavailable` here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias, cast
+
+import orjson
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.commands.core import AsyncScript
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from dataagent_core.errors import Misconfigured, StorageUnavailable
+
+Value: TypeAlias = str | bytes | float
+Reply: TypeAlias = Any  # what Redis answers depends on the command
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_OUTAGES = (RedisConnectionError, RedisTimeoutError, ReadOnlyError, OutOfMemoryError)
+
+
+class RedisSpace:
+    """The keys under one prefix. Close it when done."""
+
+    def __init__(self, client: Redis, *, prefix: str = "dataagent:") -> None:
+        self._client = client
+        self._prefix = prefix
+
+    def key(self, kind: str, name: str = "") -> str:
+        """The full name of a key."""
+        return f"{self._prefix}{kind}{name}"
+
+    def script(self, text: str) -> AsyncScript:
+        """Register a Lua script; `run` sends it once and its hash from then on."""
+        return self._client.register_script(text)
+
+    async def run(
+        self, script: AsyncScript, *args: str | bytes | float
+    ) -> Any:  # Any: Redis replies
+        """Run a script atomically with the prefix and these arguments.
+
+        Raises:
+            StorageUnavailable: Redis does not answer, or takes no writes.
+        """
+        with _translated():
+            return await script(args=[self._prefix, *args])
+
+    async def command(self, *args: Value) -> Reply:
+        """Send one command.
+
+        Raises:
+            StorageUnavailable: Redis does not answer, or takes no writes.
+        """
+        with _translated():
+            return cast("Reply", await self._client.execute_command(*args))  # pyright: ignore[reportUnknownMemberType] the client leaves its options untyped
+
+    async def ping(self) -> None:
+        """Raise `StorageUnavailable` unless Redis answers."""
+        await self.command("PING")
+
+    async def close(self) -> None:
+        """Release all connections."""
+        await self._client.aclose()
+
+
+def open_redis(url: str, *, prefix: str = "dataagent:", pool_size: int = 50) -> RedisSpace:
+    """Open the Redis at a URL. Connections are made on first use.
+
+    Raises:
+        Misconfigured: the URL is none of Redis.
+    """
+    try:
+        pool = BlockingConnectionPool.from_url(url, max_connections=pool_size, timeout=20)  # pyright: ignore[reportUnknownMemberType] the client leaves its options untyped
+    except ValueError as error:
+        raise Misconfigured(
+            "DATAAGENT_REDIS_URL is not a Redis URL. Use redis://host:6379/0."
+        ) from error
+    return RedisSpace(Redis.from_pool(pool), prefix=prefix)
+
+
+@contextmanager
+def _translated() -> Generator[None]:
+    try:
+        yield
+    except _OUTAGES as error:
+        raise StorageUnavailable("Redis does not answer.") from error
+
+
+# -- values -------------------------------------------------------------------------------------
+
+
+def milliseconds(moment: datetime) -> int:
+    """A time as Redis keeps and sorts it."""
+    return (moment - _EPOCH) // _MILLISECOND
+
+
+def moment(value: bytes) -> datetime:
+    """The time that `milliseconds` wrote."""
+    return _EPOCH + int(value) * _MILLISECOND
+
+
+def fields_of(values: dict[str, Any]) -> list[Value]:
+    """A hash's fields and values in a row; None is left out, dictionaries become JSON."""
+    row: list[Value] = []
+    for name, value in values.items():
+        if value is not None:
+            row += [name, _written(value)]
+    return row
+
+
+def _written(value: Any) -> Value:
+    match value:
+        case bool():
+            return int(value)
+        case datetime():
+            return milliseconds(value)
+        case dict():
+            return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+        case _:
+            return value
+
+
+def pairs(flat: Iterable[bytes]) -> dict[str, bytes]:
+    """A hash as a script returns it (names and values in a row)."""
+    row = iter(flat)
+    return {name.decode(): value for name, value in zip(row, row, strict=True)}

@@ -1,0 +1,209 @@
+"""SQLite behind one writing thread whose transactions are shared.
+
+Units that wait at the same moment are committed together, each inside a savepoint of its own: one
+failing unit undoes only itself, and a hundred sessions cost one commit. A second thread reads, so a
+long read never holds up a write (WAL). Statements run in those threads without a hop to the event
+loop between them, which is what makes SQLite cheap here (docs/decisions/0002).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import StaticPool
+
+from dataagent_core.errors import StorageUnavailable
+from dataagent_core.storage.database import Database, Unit
+
+T = TypeVar("T")
+_MAX_SHARED = 256
+
+
+@dataclass(slots=True)
+class _Job:
+    unit: Unit[Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    is_durable: bool
+    result: Any = None
+    error: BaseException | None = None
+
+    def resolve(self) -> None:
+        if self.future.done():
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)
+
+
+class _Worker:
+    """A thread with a connection, fed by a queue."""
+
+    def __init__(self, name: str, connect: Callable[[], Connection], *, is_writer: bool) -> None:
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._connect = connect
+        self._is_writer = is_writer
+        self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
+        self._thread.start()
+
+    async def run(self, unit: Unit[T], *, is_durable: bool = True) -> T:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._jobs.put(_Job(unit, loop, future, is_durable))
+        return await future
+
+    def stop(self) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        connection: Connection | None = None
+        while (batch := self._next_batch()) is not None:
+            try:
+                connection = connection or self._connect()
+                self._run_batch(connection, batch)
+            except Exception as error:  # the connection itself failed: every job of the batch did
+                for job in batch:
+                    job.error = _translated(error)
+                connection = _dispose(connection)
+            _hand_back(batch)
+        _dispose(connection)
+
+    def _next_batch(self) -> list[_Job] | None:
+        first = self._jobs.get()
+        if first is None:
+            return None
+        batch = [first]
+        while len(batch) < _MAX_SHARED:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                break
+            if job is None:
+                self._jobs.put(None)
+                break
+            batch.append(job)
+        return batch
+
+    def _run_batch(self, connection: Connection, batch: list[_Job]) -> None:
+        if not self._is_writer:
+            for job in batch:
+                _attempt(connection, job)
+            connection.rollback()
+            return
+        raw: sqlite3.Connection = connection.connection.driver_connection  # pyright: ignore[reportAssignmentType] our pool holds sqlite3 connections
+        is_durable = any(job.is_durable for job in batch)
+        raw.execute(f"PRAGMA synchronous={'FULL' if is_durable else 'NORMAL'}")
+        with connection.begin():
+            for job in batch:
+                raw.execute("SAVEPOINT unit")
+                _attempt(connection, job)
+                if job.error is not None:
+                    raw.execute("ROLLBACK TO unit")
+                raw.execute("RELEASE unit")
+
+
+def _attempt(connection: Connection, job: _Job) -> None:
+    try:
+        job.result = job.unit(connection)
+    except Exception as error:
+        job.error = _translated(error)
+
+
+def _hand_back(batch: list[_Job]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Job]] = {}
+    for job in batch:
+        by_loop.setdefault(job.loop, []).append(job)
+    for loop, jobs in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve_all, jobs)
+
+
+def _resolve_all(jobs: list[_Job]) -> None:
+    for job in jobs:
+        job.resolve()
+
+
+def _dispose(connection: Connection | None) -> None:
+    if connection is not None:
+        connection.close()
+
+
+def _translated(error: Exception) -> BaseException:
+    if isinstance(error, DBAPIError) and isinstance(error.orig, sqlite3.OperationalError):
+        failure = StorageUnavailable(f"The database does not answer: {error.orig}.")
+        failure.__cause__ = error
+        return failure
+    return error
+
+
+class SqliteDatabase(Database):
+    """A SQLite file, or `:memory:` for one process's lifetime."""
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self._path = url.database or ":memory:"
+        self._is_memory = self._path == ":memory:"
+        if not self._is_memory:
+            Path(self._path).parent.mkdir(parents=True, exist_ok=True)
+        self._engine = self._make_engine()
+        self._writer = _Worker("sqlite-writer", self._engine.connect, is_writer=True)
+        self._reader = (
+            self._writer
+            if self._is_memory
+            else _Worker("sqlite-reader", self._engine.connect, is_writer=False)
+        )
+
+    async def write(self, unit: Unit[T], *, is_durable: bool = True) -> T:
+        """As `Database.write`; the commit may be shared with other units."""
+        return await self._writer.run(unit, is_durable=is_durable)
+
+    async def read(self, unit: Unit[T]) -> T:
+        """As `Database.read`."""
+        return await self._reader.run(unit)
+
+    async def close(self) -> None:
+        """As `Database.close`."""
+        loop = asyncio.get_running_loop()
+        if self._reader is not self._writer:
+            await loop.run_in_executor(None, self._reader.stop)
+        await loop.run_in_executor(None, self._writer.stop)
+        self._engine.dispose()
+
+    def _make_engine(self) -> Engine:
+        options: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": 30.0}}
+        if self._is_memory:
+            options["poolclass"] = StaticPool
+        engine = create_engine(self.url, **options)
+        event.listen(engine, "connect", _configure)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+
+def _configure(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # SQLAlchemy begins and commits; sqlite3 does not guess
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "busy_timeout=30000",
+        "temp_store=MEMORY",
+        "journal_size_limit=67108864",
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    is_writer = threading.current_thread().name == "sqlite-writer"
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writer else "BEGIN")

@@ -1,0 +1,214 @@
+"""The tables, once, for SQLite, PostgreSQL and MySQL/MariaDB.
+
+Ids are server-made text. Times are UTC with milliseconds. Large text is `LONGTEXT` on MySQL, where
+`TEXT` ends at 64 KiB. LangGraph's checkpoint tables are not here: its savers own them.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.dialects import mysql
+from sqlalchemy.types import TypeDecorator
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    }
+)
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """An aware UTC datetime, kept with milliseconds and without a zone."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> Any:
+        """Fractional seconds on MySQL, plain timestamps elsewhere."""
+        kind = mysql.DATETIME(fsp=3) if dialect.name in ("mysql", "mariadb") else DateTime()
+        return dialect.type_descriptor(kind)
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Aware → naive UTC."""
+        return None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+        """Naive UTC → aware."""
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+def _id(length: int = 64) -> Any:
+    """An id: compared byte by byte on every database (MySQL's default ignores case)."""
+    return String(length).with_variant(
+        mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin"), "mysql", "mariadb"
+    )
+
+
+LONG_TEXT = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+
+_MYSQL: dict[str, Any] = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4"}
+
+
+def _session_fk() -> Any:
+    return ForeignKey("sessions.session_id", ondelete="CASCADE")
+
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("session_id", _id(), primary_key=True),
+    Column("thread_id", _id(16), nullable=False, unique=True),
+    Column("user_id", _id(), nullable=False),
+    Column("assistant_id", _id(), nullable=False, index=True),
+    Column("title", String(200), nullable=False),
+    Column("created_at", UtcTime(), nullable=False),
+    Column("last_active", UtcTime(), nullable=False, index=True),
+    Column("state", JSON, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Index("ix_sessions_user_id_last_active", "user_id", "last_active"),
+    **_MYSQL,
+)
+
+messages = Table(
+    "messages",
+    metadata,
+    # insertion order; created_at alone would tie within a millisecond
+    Column("position", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("message_id", _id(), nullable=False, unique=True),
+    Column("session_id", _id(), _session_fk(), nullable=False),
+    Column("run_id", _id(), nullable=True),
+    Column("role", String(16), nullable=False),
+    Column("content", LONG_TEXT, nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("created_at", UtcTime(), nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Index("ix_messages_session_id_position", "session_id", "position"),
+    **_MYSQL,
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("run_id", _id(), primary_key=True),
+    Column("session_id", _id(), _session_fk(), nullable=False),
+    # the session's id while the run is active, NULL after: its uniqueness is "one run at a time"
+    Column("active_session", _id(), nullable=True, unique=True),
+    Column("user_id", _id(), nullable=False),
+    Column("assistant_id", _id(), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("attempt", Integer, nullable=False),
+    Column("message_id", _id(), nullable=False),
+    Column("answer_id", _id(), nullable=False),
+    Column("client_message_id", _id(128), nullable=True),
+    Column("created_at", UtcTime(), nullable=False),
+    Column("started_at", UtcTime(), nullable=True),
+    Column("ended_at", UtcTime(), nullable=True),
+    Column("lease_owner", _id(), nullable=True),
+    Column("lease_until", UtcTime(), nullable=True),
+    Column("cancel_requested", Boolean, nullable=False),
+    Column("token_usage", JSON, nullable=True),
+    Column("error", JSON, nullable=True),
+    Column("input", JSON, nullable=False),
+    UniqueConstraint("session_id", "client_message_id"),
+    Index("ix_runs_lease_owner", "lease_owner"),
+    **_MYSQL,
+)
+
+event_batches = Table(
+    "event_batches",
+    metadata,
+    Column("session_id", _id(), _session_fk(), primary_key=True),
+    Column("last_seq", Integer, primary_key=True, autoincrement=False),
+    Column("first_seq", Integer, nullable=False),
+    Column("run_id", _id(), nullable=False, index=True),
+    Column("attempt", Integer, nullable=False),
+    Column("events", LONG_TEXT, nullable=False),  # wire forms, one a line
+    **_MYSQL,
+)
+
+approvals = Table(
+    "approvals",
+    metadata,
+    Column("run_id", _id(), ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("request_id", _id(), primary_key=True),
+    Column("session_id", _id(), nullable=False),
+    Column("action", JSON, nullable=False),
+    Column("allowed", JSON, nullable=False),
+    Column("created_at", UtcTime(), nullable=False),
+    Column("expires_at", UtcTime(), nullable=False),
+    Column("decision", JSON, nullable=True),
+    Column("decided_at", UtcTime(), nullable=True),
+    **_MYSQL,
+)
+
+users = Table(
+    "users",
+    metadata,
+    Column("user_id", _id(), primary_key=True),
+    Column("username", _id(64), nullable=False, unique=True),
+    Column("role", String(16), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("password_hash", String(128), nullable=True),
+    Column("created_at", UtcTime(), nullable=False),
+    **_MYSQL,
+)
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("key_id", _id(), primary_key=True),
+    Column("user_id", _id(), ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    Column("name", String(100), nullable=False),
+    Column("prefix", _id(16), nullable=False, index=True),
+    Column("key_hash", String(64), nullable=False),
+    Column("created_at", UtcTime(), nullable=False),
+    Column("last_used", UtcTime(), nullable=True),
+    **_MYSQL,
+)
+
+login_links = Table(
+    "login_links",
+    metadata,
+    Column("token_hash", String(64), primary_key=True),
+    Column("user_id", _id(), ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    Column("expires_at", UtcTime(), nullable=False),
+    **_MYSQL,
+)
+
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("name", _id(), primary_key=True),
+    Column("value", LONG_TEXT, nullable=False),  # generated once, shared by all processes
+    Column("created_at", UtcTime(), nullable=False),
+    **_MYSQL,
+)
+
+workspace_usage = Table(
+    "workspace_usage",
+    metadata,
+    Column("user_id", _id(), primary_key=True),
+    Column("bytes_used", BigInteger, nullable=False),
+    Column("updated_at", UtcTime(), nullable=False),
+    **_MYSQL,
+)
