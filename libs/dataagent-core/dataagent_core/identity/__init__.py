@@ -1,0 +1,6 @@
+"""Users, keys, the caller and the run's context."""
+
+from dataagent_core.identity.context import RunContext
+from dataagent_core.identity.principal import Principal, UserRole, Via
+
+__all__ = ["Principal", "RunContext", "UserRole", "Via"]

@@ -1,0 +1,80 @@
+"""Passwords: bcrypt, off the event loop.
+
+One hash takes a third of a second of CPU, so hashing has threads of its own and can never hold up
+other work. bcrypt reads 72 bytes; longer input is refused rather than cut. Above: `users.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+
+import bcrypt
+
+from dataagent_core.errors import BadInput
+from dataagent_core.storage.text import is_storable
+
+MAX_BYTES = 72
+ROUNDS = 12
+
+
+def checked_password(password: str) -> bytes:
+    """The password as bcrypt takes it.
+
+    Raises:
+        BadInput: empty, too long for bcrypt, or not text that can be typed again.
+    """
+    if not is_storable(password):
+        raise BadInput("A password cannot contain NUL or half a character.")
+    encoded = password.encode()
+    if len(encoded) > MAX_BYTES:
+        raise BadInput(f"A password has at most {MAX_BYTES} bytes; this one is longer.")
+    if not encoded:
+        raise BadInput("A password cannot be empty.")
+    return encoded
+
+
+class PasswordHasher:
+    """Makes and checks hashes in its own threads. Close it when done."""
+
+    def __init__(self, *, rounds: int = ROUNDS) -> None:
+        self._rounds = rounds
+        self._threads = ThreadPoolExecutor(max_workers=1, thread_name_prefix="passwords")
+
+    async def hash(self, password: str) -> str:
+        """A salted hash of the password.
+
+        Raises:
+            BadInput: see `checked_password`.
+        """
+        encoded = checked_password(password)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._hash, encoded)
+
+    async def matches(self, password: str, hashed: str | None) -> bool:
+        """Whether the password belongs to the hash; takes as long when there is no hash."""
+        try:
+            encoded = checked_password(password)
+        except BadInput:
+            encoded, hashed = b"not a password", None
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, self._matches, encoded, hashed)
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self._threads.shutdown(wait=False)
+
+    def _hash(self, encoded: bytes) -> str:
+        return bcrypt.hashpw(encoded, bcrypt.gensalt(self._rounds)).decode()
+
+    def _matches(self, encoded: bytes, hashed: str | None) -> bool:
+        if hashed is None:
+            self._hash(encoded)
+            return False
+        return bcrypt.checkpw(encoded, hashed.encode())
+
+
+def stamp(hashed: str | None) -> str:
+    """A short mark of a password hash: a token that carries another mark is out of date."""
+    return hashlib.sha256((hashed or "").encode()).hexdigest()[:16]
