@@ -1,0 +1,254 @@
+"""One directory as a deepagents backend: confined, counted, never raising.
+
+`SandboxedFilesystemBackend` is what the file tools (`ls`, `read_file`, `write_file`, …) see of a
+user's workspace or memories. Errors are results, never exceptions, and name virtual paths only.
+Bytes are reserved before they are written. All I/O is in `FileWorkers`. Not a sandbox for code: see
+`sandbox/`. Above: `context_backend.py` picks the user's backend. Below: `files.py`, `search.py`,
+`quota.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import errno
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from deepagents.backends.protocol import (
+    DeleteResult,
+    EditResult,
+    FileData,
+    FileDownloadResponse,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+from deepagents.backends.utils import (
+    _get_backend_read_file_type,  # pyright: ignore[reportPrivateUsage] read_file decides by the same rule
+    perform_string_replacement,
+)
+
+from dataagent_core.workspace import files as disk
+from dataagent_core.workspace import search
+from dataagent_core.workspace.async_backend import AsyncBackend
+from dataagent_core.workspace.jail import Jail, split_path
+from dataagent_core.workspace.quota import QuotaLedger
+from dataagent_core.workspace.results import FileProblem, explain, transfer_code
+from dataagent_core.workspace.workers import FileWorkers, to_the_end
+
+_GREP_SECONDS = 15.0
+_GLOB_SECONDS = 5.0
+_EDIT_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """Whose bytes are counted, and how many there may be."""
+
+    ledger: QuotaLedger
+    user_id: str
+    quota: int
+
+
+class SandboxedFilesystemBackend(AsyncBackend):
+    """The files below one directory. Without an allowance it is read-only."""
+
+    def __init__(
+        self,
+        root: Path,
+        workers: FileWorkers,
+        *,
+        allowance: Allowance | None = None,
+        protected: frozenset[str] = frozenset(),
+    ) -> None:
+        """Serve `root`; the `protected` top-level names cannot be deleted."""
+        self._jail = Jail(root)
+        self._workers = workers
+        self._allowance = allowance
+        self._protected = protected
+        self._writing = threading.Lock()  # held by worker threads, never by the loop
+
+    # -- reading ----------------------------------------------------------------------------
+
+    async def als(self, path: str) -> LsResult:
+        """As `BackendProtocol.als`."""
+        try:
+            return LsResult(
+                entries=await self._workers.run(partial(disk.listing, self._jail, path))
+            )
+        except FileProblem as error:
+            return LsResult(error=explain("list", path, error))
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """As `BackendProtocol.aread`."""
+        try:
+            return await self._workers.run(partial(self._read, file_path, offset, limit))
+        except FileProblem as error:
+            return ReadResult(error=explain("read", file_path, error))
+
+    def _read(self, path: str, offset: int, limit: int) -> ReadResult:
+        if _get_backend_read_file_type(path) == "text":
+            return disk.read_window(self._jail, path, offset, limit)
+        content = disk.read_whole(self._jail, path, limit=disk.WHOLE_READ_LIMIT)
+        encoded = base64.standard_b64encode(content).decode("ascii")
+        return ReadResult(file_data=FileData(content=encoded, encoding="base64"))
+
+    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """As `BackendProtocol.adownload_files`."""
+        return [await self._download(path) for path in paths]
+
+    async def _download(self, path: str) -> FileDownloadResponse:
+        try:
+            content = await self._workers.run(partial(disk.read_whole, self._jail, path))
+        except FileProblem as error:
+            return FileDownloadResponse(path=path, error=transfer_code(error))
+        return FileDownloadResponse(path=path, content=content)
+
+    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """As `BackendProtocol.aglob`."""
+        budget = search.Budget(_GLOB_SECONDS)
+        work = partial(search.glob, self._jail, pattern, path or "/", budget)
+        try:
+            return await self._search(work, budget)
+        except search.InvalidGlobPatternError as error:
+            return GlobResult(error=str(error))
+        except FileProblem as error:
+            return GlobResult(error=explain("search", path or "/", error))
+
+    async def agrep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """As `BackendProtocol.agrep`."""
+        budget = search.Budget(_GREP_SECONDS)
+        work = partial(
+            search.grep,
+            self._jail,
+            pattern,
+            path or "/",
+            include=glob,
+            max_count=max_count,
+            budget=budget,
+        )
+        try:
+            return await self._search(work, budget)
+        except search.InvalidGlobPatternError as error:
+            return GrepResult(error=str(error))
+        except FileProblem as error:
+            return GrepResult(error=explain("search", path or "/", error))
+
+    async def _search(
+        self, work: Callable[[], search.Outcome], budget: search.Budget
+    ) -> search.Outcome:
+        try:
+            return await self._workers.search(work)
+        except asyncio.CancelledError:
+            budget.stop()
+            raise
+
+    # -- writing ----------------------------------------------------------------------------
+
+    async def awrite(self, file_path: str, content: str) -> WriteResult:
+        """As `BackendProtocol.awrite`; the file is replaced whole or stays as it was."""
+        try:
+            await to_the_end(self._store(file_path, content.encode()))
+        except FileProblem as error:
+            return WriteResult(error=explain("write", file_path, error))
+        return WriteResult(path=file_path)
+
+    async def aedit(
+        self, file_path: str, old_string: str, new_string: str, replace_all: bool = False
+    ) -> EditResult:
+        """As `BackendProtocol.aedit`; the file keeps its line endings."""
+        try:
+            return await to_the_end(self._edit(file_path, old_string, new_string, replace_all))
+        except FileProblem as error:
+            return EditResult(error=explain("edit", file_path, error))
+
+    async def _edit(self, path: str, old: str, new: str, replace_all: bool) -> EditResult:
+        for _ in range(_EDIT_ATTEMPTS):
+            with suppress(disk.FileChanged):  # by another writer since we read it: look again
+                return await self._edit_once(path, old, new, replace_all)
+        return EditResult(error=f"'{path}' keeps changing while it is edited. Try again.")
+
+    async def _edit_once(self, path: str, old: str, new: str, replace_all: bool) -> EditResult:
+        read = partial(disk.read_whole, self._jail, path, limit=disk.WHOLE_READ_LIMIT)
+        before = await self._workers.run(read)
+        content = before.decode()
+        outcome = perform_string_replacement(content, old, new, replace_all)
+        if isinstance(outcome, str) and "\r\n" in content:
+            old, new = _with_crlf(old), _with_crlf(new)
+            outcome = perform_string_replacement(content, old, new, replace_all)
+        if isinstance(outcome, str):
+            return EditResult(error=outcome)
+        await self._store(path, outcome[0].encode(), expected=before)
+        return EditResult(path=path, occurrences=outcome[1])
+
+    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """As `BackendProtocol.aupload_files`."""
+        return [await self._upload(path, content) for path, content in files]
+
+    async def _upload(self, path: str, content: bytes) -> FileUploadResponse:
+        try:
+            await to_the_end(self._store(path, content))
+        except FileProblem as error:
+            return FileUploadResponse(path=path, error=transfer_code(error))
+        return FileUploadResponse(path=path)
+
+    async def adelete(self, file_path: str) -> DeleteResult:
+        """As `BackendProtocol.adelete`; a link is removed, not its target."""
+        try:
+            await to_the_end(self._remove(file_path))
+        except FileProblem as error:
+            return DeleteResult(error=explain("delete", file_path, error))
+        return DeleteResult(path=file_path)
+
+    async def _store(self, path: str, content: bytes, expected: bytes | None = None) -> None:
+        """Reserve, write, settle. A failed write gives its reservation back."""
+        allowance = self._writable()
+        before = await self._workers.run(partial(disk.size_of, self._jail, path))
+        reserved = max(0, len(content) - before)
+        if reserved:
+            await allowance.ledger.reserve(allowance.user_id, reserved, allowance.quota)
+        grown = 0
+        try:
+            grown = await self._workers.run(partial(self._replace, path, content, expected))
+        finally:
+            if reserved != grown:
+                await allowance.ledger.release(allowance.user_id, reserved - grown)
+
+    def _replace(self, path: str, content: bytes, expected: bytes | None) -> int:
+        with self._writing:
+            if expected is not None and disk.read_whole(self._jail, path) != expected:
+                raise disk.FileChanged
+            return disk.replace(self._jail, path, content)
+
+    async def _remove(self, path: str) -> None:
+        allowance = self._writable()
+        steps = split_path(path)
+        if len(steps) == 1 and steps[0] in self._protected:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        freed = await self._workers.run(partial(disk.remove, self._jail, path))
+        await allowance.ledger.release(allowance.user_id, freed)
+
+    def _writable(self) -> Allowance:
+        if self._allowance is None:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return self._allowance
+
+
+def _with_crlf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")

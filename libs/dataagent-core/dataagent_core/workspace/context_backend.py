@@ -1,0 +1,141 @@
+"""One backend object for all users: it asks the running graph whose files are meant.
+
+A compiled graph serves everybody, so the backend it was built with cannot belong to anyone. These
+two read the `RunContext` of the call they are in and pass the call on to that user's own backend.
+Above: `engine/factory.py` routes `/` and `/memories/` to them. Below: `manager.py`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import OrderedDict
+
+from deepagents.backends.protocol import (
+    DeleteResult,
+    EditResult,
+    FileDownloadResponse,
+    FileUploadResponse,
+    GlobResult,
+    GrepResult,
+    LsResult,
+    ReadResult,
+    WriteResult,
+)
+from langgraph.runtime import get_runtime
+
+from dataagent_core.errors import Misconfigured
+from dataagent_core.identity import RunContext
+from dataagent_core.workspace.async_backend import AsyncBackend
+from dataagent_core.workspace.backend import SandboxedFilesystemBackend
+from dataagent_core.workspace.manager import UserWorkspaceManager
+
+_KEPT = 512
+
+
+def run_context() -> RunContext:
+    """The context of the graph run we are in.
+
+    Raises:
+        Misconfigured: there is none; the graph was started without `context=RunContext(…)`.
+    """
+    try:
+        context = get_runtime(RunContext).context
+    except (RuntimeError, AttributeError):
+        context = None
+    if not isinstance(context, RunContext):
+        raise Misconfigured("This needs a run: start the graph with context=RunContext(…).")
+    return context
+
+
+class _PerRunBackend(AsyncBackend):
+    """Passes each call to the backend that belongs to the run; keeps the recent ones."""
+
+    def __init__(self, manager: UserWorkspaceManager) -> None:
+        self._manager = manager
+        self._recent: OrderedDict[tuple[str, ...], SandboxedFilesystemBackend] = OrderedDict()
+
+    @abstractmethod
+    def _key(self, context: RunContext) -> tuple[str, ...]:
+        """What tells this run's backend from another's."""
+
+    @abstractmethod
+    async def _open(self, context: RunContext) -> SandboxedFilesystemBackend:
+        """The backend for a run."""
+
+    async def _mine(self) -> SandboxedFilesystemBackend:
+        context = run_context()
+        key = self._key(context)
+        backend = self._recent.get(key)
+        if backend is None:
+            backend = await self._open(context)
+            self._recent[key] = backend
+            if len(self._recent) > _KEPT:
+                self._recent.popitem(last=False)
+        else:
+            self._recent.move_to_end(key)
+        return backend
+
+    async def als(self, path: str) -> LsResult:
+        """As `BackendProtocol.als`."""
+        return await (await self._mine()).als(path)
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """As `BackendProtocol.aread`."""
+        return await (await self._mine()).aread(file_path, offset, limit)
+
+    async def agrep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """As `BackendProtocol.agrep`."""
+        return await (await self._mine()).agrep(pattern, path, glob, max_count=max_count)
+
+    async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
+        """As `BackendProtocol.aglob`."""
+        return await (await self._mine()).aglob(pattern, path)
+
+    async def awrite(self, file_path: str, content: str) -> WriteResult:
+        """As `BackendProtocol.awrite`."""
+        return await (await self._mine()).awrite(file_path, content)
+
+    async def aedit(
+        self, file_path: str, old_string: str, new_string: str, replace_all: bool = False
+    ) -> EditResult:
+        """As `BackendProtocol.aedit`."""
+        return await (await self._mine()).aedit(file_path, old_string, new_string, replace_all)
+
+    async def adelete(self, file_path: str) -> DeleteResult:
+        """As `BackendProtocol.adelete`."""
+        return await (await self._mine()).adelete(file_path)
+
+    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """As `BackendProtocol.aupload_files`."""
+        return await (await self._mine()).aupload_files(files)
+
+    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """As `BackendProtocol.adownload_files`."""
+        return await (await self._mine()).adownload_files(paths)
+
+
+class WorkspaceBackend(_PerRunBackend):
+    """The workspace of the run's user."""
+
+    def _key(self, context: RunContext) -> tuple[str, ...]:
+        return (context.user_id,)
+
+    async def _open(self, context: RunContext) -> SandboxedFilesystemBackend:
+        return await self._manager.open_workspace(context.user_id)
+
+
+class MemoriesBackend(_PerRunBackend):
+    """What the run's assistant remembers of the run's user."""
+
+    def _key(self, context: RunContext) -> tuple[str, ...]:
+        return (context.user_id, context.assistant_id)
+
+    async def _open(self, context: RunContext) -> SandboxedFilesystemBackend:
+        return await self._manager.open_memories(context.user_id, context.assistant_id)

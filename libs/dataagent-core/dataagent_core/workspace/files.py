@@ -1,0 +1,185 @@
+"""Blocking file operations inside a jail: read, replace, remove, list, measure.
+
+Plain functions that raise `OSError` or `OutsideWorkspace`; no quota, no event loop, no messages for
+a model. `backend.py` runs them in its worker threads and turns errors into results.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import secrets
+import shutil
+import stat
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from deepagents.backends.protocol import FileData, FileInfo, ReadResult
+from deepagents.backends.utils import slice_read_response
+
+from dataagent_core.workspace.jail import Jail, Place, open_regular, split_path, walk
+
+WHOLE_READ_LIMIT = 20 * 1024 * 1024
+"""Above this a text file is read in windows, and not edited or sent as a picture."""
+
+
+class FileTooLarge(Exception):
+    """The file is larger than the operation may take into memory."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
+
+
+class FileChanged(Exception):
+    """The file is no longer what it was when it was read."""
+
+
+def read_whole(jail: Jail, path: str, *, limit: int | None = None) -> bytes:
+    """All bytes of a file.
+
+    Raises:
+        FileTooLarge: it has more than `limit` bytes.
+    """
+    with os.fdopen(jail.open_file(path), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if limit is not None and size > limit:
+            raise FileTooLarge(size)
+        return file.read()
+
+
+def read_window(jail: Jail, path: str, offset: int, limit: int) -> ReadResult:
+    """Lines `offset` to `offset + limit` of a text file, whatever its size.
+
+    Raises:
+        UnicodeDecodeError: it is not UTF-8 text.
+    """
+    with os.fdopen(jail.open_file(path), encoding="utf-8") as file:
+        if os.fstat(file.fileno()).st_size <= WHOLE_READ_LIMIT:
+            return slice_read_response(
+                FileData(content=file.read(), encoding="utf-8"), offset, limit
+            )
+        start = max(offset, 0)
+        lines = list(itertools.islice(file, start, start + max(limit, 0)))
+        has_more = bool(file.read(1))
+    if not lines:
+        return ReadResult(error=f"Line {start + 1} is past the end of the file.")
+    end = start + len(lines)
+    return ReadResult(
+        file_data=FileData(content="".join(lines), encoding="utf-8"),
+        start_line=start + 1,
+        end_line=end,
+        next_offset=end if has_more else None,
+    )
+
+
+def size_of(jail: Jail, path: str) -> int:
+    """Bytes of the file there now; 0 when there is none."""
+    try:
+        with jail.place(path) as place:
+            status = place.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def replace(jail: Jail, path: str, content: bytes) -> int:
+    """Put a file in place, whole or not at all, and return by how many bytes the tree grew."""
+    with jail.place(path, create_parents=True) as place:
+        before = _replaceable(place)
+        part = f".part-{secrets.token_hex(8)}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(part, flags, 0o644, dir_fd=place.directory)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+                if before is not None:
+                    os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+            os.replace(part, place.name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(part, dir_fd=place.directory)
+            raise
+        return len(content) - (before.st_size if before else 0)
+
+
+def _replaceable(place: Place) -> os.stat_result | None:
+    """Status of the file to be replaced, or None for a new one."""
+    try:
+        status = place.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISREG(status.st_mode):
+        return status
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.EINVAL, "Not a regular file")
+
+
+def remove(jail: Jail, path: str) -> int:
+    """Remove a file, a link (not its target) or a directory; return the bytes freed."""
+    if not split_path(path):
+        raise PermissionError(errno.EPERM, "The root cannot be deleted")
+    with jail.place(path, follow_last=False) as place:
+        status = place.stat()
+        if stat.S_ISDIR(status.st_mode):
+            with jail.directory(path) as root:
+                freed = _tree_size(root)
+            shutil.rmtree(place.name, dir_fd=place.directory)
+            return freed
+        os.unlink(place.name, dir_fd=place.directory)
+        return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+def tree_size(jail: Jail) -> int:
+    """Bytes of all regular files below the root; 0 when the root is missing."""
+    try:
+        with jail.directory("/") as root:
+            return _tree_size(root)
+    except FileNotFoundError:
+        return 0
+
+
+def _tree_size(root: int) -> int:
+    total = 0
+    for _, names, directory in walk(root):
+        for name in names:
+            with suppress(OSError):  # removed meanwhile
+                status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+                total += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return total
+
+
+def listing(jail: Jail, path: str) -> list[FileInfo]:
+    """The direct children of a directory, by name; links that lead out are left out."""
+    steps = split_path(path)
+    with jail.directory(path) as directory:
+        names = sorted(os.listdir(directory))
+    entries: list[FileInfo] = []
+    for name in names:
+        virtual = "/" + "/".join((*steps, name))
+        with suppress(OSError, ValueError), jail.place(virtual) as place:
+            entries.append(_info(virtual, place.stat()))
+    return entries
+
+
+def _info(virtual: str, status: os.stat_result) -> FileInfo:
+    is_dir = stat.S_ISDIR(status.st_mode)
+    return FileInfo(
+        path=f"{virtual}/" if is_dir else virtual,
+        is_dir=is_dir,
+        size=0 if is_dir else status.st_size,
+        modified_at=datetime.fromtimestamp(status.st_mtime, UTC).isoformat(timespec="milliseconds"),
+    )
+
+
+def file_info(virtual: str, directory: int, name: str) -> FileInfo | None:
+    """Listing entry of a regular file in an open directory, else None."""
+    status = os.stat(name, dir_fd=directory, follow_symlinks=False)
+    return _info(virtual, status) if stat.S_ISREG(status.st_mode) else None
+
+
+def open_in(directory: int, name: str) -> int:
+    """Open a regular file of an open directory for reading."""
+    return open_regular(Place(directory, name))

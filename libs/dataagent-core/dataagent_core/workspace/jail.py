@@ -1,0 +1,229 @@
+"""Names under one directory, opened so that none can lead out of it.
+
+Paths are virtual: `/` is the jail's root. Each step of a path is opened relative to the directory
+opened before it and never through a link (`openat` with `O_NOFOLLOW`), so a name that is swapped
+for a link between check and use is not followed. Links that stay inside are resolved here, by hand.
+POSIX only. It is not a sandbox for code. Above: `files.py`, `search.py`. Below: the kernel.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import deque
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dataagent_core.errors import OutsideWorkspace
+
+_OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MAX_LINKS = 40
+_MAX_LENGTH = 4096
+MAX_DEPTH = 64
+"""Deeper trees are neither made nor walked: each level holds a descriptor while it is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An existing directory, open, and a name in it that is not a link (or is not there yet)."""
+
+    directory: int
+    name: str
+
+    def stat(self) -> os.stat_result:
+        """Status of the name itself."""
+        return os.stat(self.name, dir_fd=self.directory, follow_symlinks=False)
+
+
+def split_path(path: str) -> tuple[str, ...]:
+    """The steps of a virtual path; `/a/./b` and `a\\b` are `("a", "b")`.
+
+    Raises:
+        OutsideWorkspace: a step is `..`, or the text cannot be a path at all.
+        OSError: it is too long or too deep.
+    """
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise OutsideWorkspace("Permission denied: the path is not valid text.") from None
+    if "\0" in path:
+        raise OutsideWorkspace("Permission denied: the path contains a NUL character.")
+    steps = [step for step in path.replace("\\", "/").split("/") if step not in ("", ".")]
+    if ".." in steps:
+        raise OutsideWorkspace(
+            f"Permission denied: '{shorten(path)}' leads out of the workspace. "
+            "Use a path below '/' without '..'."
+        )
+    if len(path) > _MAX_LENGTH or len(steps) > MAX_DEPTH:
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+    return tuple(steps)
+
+
+def shorten(path: str) -> str:
+    """The path as it may stand in a message."""
+    return path if len(path) <= 200 else f"{path[:200]}…"
+
+
+class Jail:
+    """A directory and everything below it."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = Path(os.path.realpath(root))
+
+    @property
+    def root(self) -> Path:
+        """The directory on the host. Not for messages."""
+        return self._root
+
+    @contextmanager
+    def place(
+        self, path: str, *, create_parents: bool = False, follow_last: bool = True
+    ) -> Generator[Place]:
+        """Open the directory that holds the path's last name.
+
+        Raises:
+            OutsideWorkspace: the path, or a link on it, leads out.
+            OSError: a directory on the way is missing or cannot be entered.
+        """
+        walk = _Walk(self._root, create_parents=create_parents)
+        try:
+            name = walk.to(split_path(path), follow_last=follow_last)
+            yield Place(walk.here, name)
+        finally:
+            walk.close()
+
+    @contextmanager
+    def directory(self, path: str) -> Generator[int]:
+        """Open a directory.
+
+        Raises:
+            OutsideWorkspace: the path leads out.
+            OSError: it is missing or not a directory.
+        """
+        with self.place(path) as place:
+            descriptor = os.open(place.name, _OPEN_DIR, dir_fd=place.directory)
+            try:
+                yield descriptor
+            finally:
+                os.close(descriptor)
+
+    def open_file(self, path: str) -> int:
+        """A descriptor for reading a regular file; the caller closes it.
+
+        Raises:
+            OutsideWorkspace: the path leads out.
+            OSError: it is missing, or not a regular file.
+        """
+        with self.place(path) as place:
+            return open_regular(place)
+
+
+def open_regular(place: Place) -> int:
+    """Open a regular file for reading; a pipe or device neither blocks nor opens.
+
+    Raises:
+        OSError: it is missing, a directory, a link or no regular file.
+    """
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(place.name, flags, dir_fd=place.directory)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return descriptor
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    raise OSError(errno.EINVAL, "Not a regular file")
+
+
+def walk(directory: int) -> Iterator[tuple[tuple[str, ...], list[str], int]]:
+    """Each directory below an open one: its steps, the names in it that are none, and itself open.
+
+    Links are not followed; what lies deeper than `MAX_DEPTH` is left out.
+    """
+    for parent, folders, names, descriptor in os.fwalk(".", dir_fd=directory):
+        steps = tuple(step for step in parent.split("/") if step != ".")
+        folders.sort()
+        if len(steps) >= MAX_DEPTH:
+            folders.clear()
+        yield steps, sorted(names), descriptor
+
+
+class _Walk:
+    """The descriptors from the root down to where we stand."""
+
+    def __init__(self, root: Path, *, create_parents: bool) -> None:
+        self._root = root
+        self._create = create_parents
+        self._open = [os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
+        self._links = 0
+
+    @property
+    def here(self) -> int:
+        return self._open[-1]
+
+    def close(self) -> None:
+        while self._open:
+            os.close(self._open.pop())
+
+    def to(self, steps: tuple[str, ...], *, follow_last: bool) -> str:
+        """Go to the directory of the last step and return that step's real name."""
+        pending = deque(steps)
+        while pending:
+            step = pending.popleft()
+            if step == "..":
+                self._up()
+                continue
+            target = self._link(step) if pending or follow_last else None
+            if target is not None:
+                pending.extendleft(reversed(self._inside(target)))
+            elif pending:
+                self._down(step)
+            else:
+                return step
+        return "."
+
+    def _link(self, step: str) -> str | None:
+        try:
+            return os.readlink(step, dir_fd=self.here)
+        except OSError as error:
+            if error.errno in (errno.EINVAL, errno.ENOENT):  # no link, or not there
+                return None
+            raise
+
+    def _inside(self, target: str) -> list[str]:
+        self._links += 1
+        if self._links > _MAX_LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if os.path.isabs(target):
+            try:
+                target = str(Path(os.path.normpath(target)).relative_to(self._root))
+            except ValueError:
+                raise _leads_out() from None
+            while len(self._open) > 1:
+                os.close(self._open.pop())
+        return [step for step in target.split("/") if step not in ("", ".")]
+
+    def _down(self, step: str) -> None:
+        if len(self._open) > MAX_DEPTH:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        try:
+            descriptor = os.open(step, _OPEN_DIR, dir_fd=self.here)
+        except FileNotFoundError:
+            if not self._create:
+                raise
+            with suppress(FileExistsError):  # made by another writer meanwhile
+                os.mkdir(step, 0o755, dir_fd=self.here)
+            descriptor = os.open(step, _OPEN_DIR, dir_fd=self.here)
+        self._open.append(descriptor)
+
+    def _up(self) -> None:
+        if len(self._open) == 1:
+            raise _leads_out()
+        os.close(self._open.pop())
+
+
+def _leads_out() -> OutsideWorkspace:
+    return OutsideWorkspace("Permission denied: a link on the path leads out of the workspace.")

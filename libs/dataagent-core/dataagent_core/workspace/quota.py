@@ -1,0 +1,170 @@
+"""How many bytes each user keeps, booked before they are written.
+
+Measuring a tree on every write is slow and two writers at once both pass the test. Here a write
+first reserves its bytes in one atomic step, then happens, then gives back what it did not need.
+What was written behind the ledger's back (a shell command) is caught by `reconcile` with the
+measured size. Above: the workspace backends. Below: `storage/` for the shared ledger.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, case, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from dataagent_core.errors import QuotaExceeded
+from dataagent_core.storage import Database
+from dataagent_core.storage.tables import workspace_usage
+
+_RowUnit = Callable[[Connection], bool]  # False when the user has no row yet
+_TABLE = workspace_usage.c
+
+
+class QuotaLedger(ABC):
+    """Bytes in use by user. All amounts are bytes."""
+
+    @abstractmethod
+    async def reserve(self, user_id: str, delta: int, quota: int) -> None:
+        """Book `delta` more bytes unless that would pass the quota.
+
+        Raises:
+            QuotaExceeded: nothing was booked; the message says how much is missing.
+        """
+
+    @abstractmethod
+    async def release(self, user_id: str, freed: int) -> None:
+        """Give bytes back. A negative amount books bytes that are already there."""
+
+    @abstractmethod
+    async def usage(self, user_id: str) -> int | None:
+        """Bytes in use, or None for a user the ledger has never seen."""
+
+    @abstractmethod
+    async def reconcile(self, user_id: str, actual: int) -> None:
+        """Replace what is booked by what was measured."""
+
+
+def over_quota(used: int, quota: int, needed: int) -> QuotaExceeded:
+    """The refusal of a write that does not fit."""
+    return QuotaExceeded(
+        f"The workspace is full: {used} of {quota} bytes are used and this needs {needed} more. "
+        "Delete files that are no longer needed, or ask for a larger quota.",
+        details={"bytes_used": used, "quota": quota, "needed": needed},
+    )
+
+
+class MemoryQuotaLedger(QuotaLedger):
+    """A ledger for one process."""
+
+    def __init__(self) -> None:
+        self._used: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    async def reserve(self, user_id: str, delta: int, quota: int) -> None:
+        """As `QuotaLedger.reserve`."""
+        with self._lock:
+            used = self._used.get(user_id, 0)
+            if delta > 0 and used + delta > quota:
+                raise over_quota(used, quota, delta)
+            self._used[user_id] = max(0, used + delta)
+
+    async def release(self, user_id: str, freed: int) -> None:
+        """As `QuotaLedger.release`."""
+        with self._lock:
+            self._used[user_id] = max(0, self._used.get(user_id, 0) - freed)
+
+    async def usage(self, user_id: str) -> int | None:
+        """As `QuotaLedger.usage`."""
+        return self._used.get(user_id)
+
+    async def reconcile(self, user_id: str, actual: int) -> None:
+        """As `QuotaLedger.reconcile`."""
+        with self._lock:
+            self._used[user_id] = actual
+
+
+class SqlQuotaLedger(QuotaLedger):
+    """A ledger shared by all processes through the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def reserve(self, user_id: str, delta: int, quota: int) -> None:
+        """As `QuotaLedger.reserve`: one conditional UPDATE decides."""
+        if delta <= 0:
+            await self.release(user_id, -delta)
+            return
+        await self._write_row(
+            user_id, lambda connection: _reserve(connection, user_id, delta, quota)
+        )
+
+    async def release(self, user_id: str, freed: int) -> None:
+        """As `QuotaLedger.release`."""
+        if freed:
+            await self._write_row(user_id, lambda connection: _release(connection, user_id, freed))
+
+    async def usage(self, user_id: str) -> int | None:
+        """As `QuotaLedger.usage`."""
+        return await self._database.read(lambda connection: _used(connection, user_id))
+
+    async def reconcile(self, user_id: str, actual: int) -> None:
+        """As `QuotaLedger.reconcile`."""
+        await self._write_row(user_id, lambda connection: _set(connection, user_id, actual))
+
+    async def _write_row(self, user_id: str, unit: _RowUnit) -> None:
+        """Run the unit; when the user's row is missing, make it and run the unit again."""
+        if await self._database.write(unit):
+            return
+        with suppress(IntegrityError):  # another process made the row first
+            await self._database.write(lambda connection: _insert(connection, user_id))
+        await self._database.write(unit)
+
+
+def _used(connection: Connection, user_id: str) -> int | None:
+    found = connection.execute(select(_TABLE.bytes_used).where(_TABLE.user_id == user_id)).scalar()
+    return None if found is None else int(found)
+
+
+def _reserve(connection: Connection, user_id: str, delta: int, quota: int) -> bool:
+    fits = _TABLE.bytes_used + delta <= quota
+    changed = connection.execute(
+        update(workspace_usage)
+        .where(_TABLE.user_id == user_id, fits)
+        .values(bytes_used=_TABLE.bytes_used + delta, updated_at=datetime.now(UTC))
+    ).rowcount
+    if changed:
+        return True
+    used = _used(connection, user_id)
+    if used is None:
+        return False
+    raise over_quota(used, quota, delta)
+
+
+def _release(connection: Connection, user_id: str, freed: int) -> bool:
+    left = case((_TABLE.bytes_used > freed, _TABLE.bytes_used - freed), else_=0)
+    changed = connection.execute(
+        update(workspace_usage)
+        .where(_TABLE.user_id == user_id)
+        .values(bytes_used=left, updated_at=datetime.now(UTC))
+    ).rowcount
+    return bool(changed)
+
+
+def _set(connection: Connection, user_id: str, actual: int) -> bool:
+    changed = connection.execute(
+        update(workspace_usage)
+        .where(_TABLE.user_id == user_id)
+        .values(bytes_used=actual, updated_at=datetime.now(UTC))
+    ).rowcount
+    return bool(changed)
+
+
+def _insert(connection: Connection, user_id: str) -> None:
+    connection.execute(
+        insert(workspace_usage).values(user_id=user_id, bytes_used=0, updated_at=datetime.now(UTC))
+    )
