@@ -1,0 +1,123 @@
+"""Tells what file tools did, as `file_operation` parts of the run's custom stream.
+
+Wraps the calls of `read_file`, `write_file`, `edit_file` and `delete`: reads the text before, lets
+the call run, reads the text after an edit, and writes one record. Other tools pass through
+untouched. It changes nothing and never fails a call. List it after the approvals, so that it sees
+the arguments that were approved. Above: `engine/`. Below: `tools/file_ops.py` computes, the backend
+reads.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from deepagents.backends.protocol import BackendProtocol, ReadResult
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import ToolCallRequest
+from langchain_core.messages import ToolCall, ToolMessage
+
+from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, runtime_of
+from dataagent_core.tools.file_ops import FILE_TOOLS, MAX_DIFFED_LINES, FileOpTracker
+
+logger = logging.getLogger(__name__)
+
+STREAM_KEY = "file_operation"
+
+
+class FileOperationMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Emits `{"file_operation": {fields of FileOperationEvent}}` for each file call."""
+
+    def __init__(self, backend: BackendProtocol) -> None:
+        """Read texts through the backend the file tools use."""
+        super().__init__()
+        self._backend = backend
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
+    ) -> ToolOutcome:
+        """Blocking twin of `awrap_tool_call`."""
+        call = request.tool_call
+        if call["name"] not in FILE_TOOLS:
+            return handler(request)
+        before = None if call["name"] == "read_file" else self._read(call)
+        outcome = handler(request)
+        after = self._read(call) if call["name"] == "edit_file" else None
+        _report(request, outcome, before, after)
+        return outcome
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
+        """Run the call and report it if it was a file call."""
+        call = request.tool_call
+        if call["name"] not in FILE_TOOLS:
+            return await handler(request)
+        before = None if call["name"] == "read_file" else await self._aread(call)
+        outcome = await handler(request)
+        after = await self._aread(call) if call["name"] == "edit_file" else None
+        _report(request, outcome, before, after)
+        return outcome
+
+    def _read(self, call: ToolCall) -> ReadResult | None:
+        try:
+            return self._backend.read(_path(call), 0, MAX_DIFFED_LINES)
+        except Exception:  # the tool itself says what is wrong
+            logger.exception("could not read a file for its diff")
+            return None
+
+    async def _aread(self, call: ToolCall) -> ReadResult | None:
+        try:
+            return await self._backend.aread(_path(call), 0, MAX_DIFFED_LINES)
+        except Exception:  # the tool itself says what is wrong
+            logger.exception("could not read a file for its diff")
+            return None
+
+
+def _path(call: ToolCall) -> str:
+    return str(call["args"].get("file_path") or call["args"].get("path") or "")
+
+
+def _report(
+    request: ToolCallRequest,
+    outcome: ToolOutcome,
+    before: ReadResult | None,
+    after: ReadResult | None,
+) -> None:
+    call = request.tool_call
+    message = _message(outcome, str(call["id"]))
+    if message is None:
+        return
+    tracker = FileOpTracker()
+    is_too_large = _is_too_large(before) or _is_too_large(after)
+    tracker.start_operation(
+        call["name"], call["args"], str(call["id"]), before=_text(before), is_too_large=is_too_large
+    )
+    record = tracker.complete_with_message(message, after=None if after is None else _text(after))
+    if record is not None:
+        runtime_of(request).stream_writer({STREAM_KEY: record.event_data()})
+
+
+def _is_too_large(result: ReadResult | None) -> bool:
+    return result is not None and result.next_offset is not None
+
+
+def _text(result: ReadResult | None) -> str:
+    """The text that was read; empty for a missing file or one that is not text."""
+    if result is None or result.file_data is None or result.file_data["encoding"] != "utf-8":
+        return ""
+    return result.file_data["content"]
+
+
+def _message(outcome: ToolOutcome, tool_call_id: str) -> ToolMessage | None:
+    """The tool's message, also when it travels inside a state update."""
+    if isinstance(outcome, ToolMessage):
+        return outcome
+    match outcome.update:
+        case {"messages": [*messages]}:
+            found: list[Any] = messages  # a Command's update has any shape
+        case _:
+            return None
+    for message in found:
+        if isinstance(message, ToolMessage) and message.tool_call_id == tool_call_id:
+            return message
+    return None

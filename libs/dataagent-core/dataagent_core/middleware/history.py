@@ -1,0 +1,83 @@
+"""What a long conversation costs per model call, made nearly constant.
+
+Two of deepagents' middlewares look at every message of the thread before every model call: one
+counts tokens, one looks for content the model cannot take. Both are right and slow (a model is
+built per message, tool schemas are printed each time). These count and look the same, quicker.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from deepagents.backends.protocol import BackendProtocol
+from deepagents.middleware import UnsupportedContentMiddleware
+from deepagents.middleware.summarization import create_summarization_middleware
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage, MessageLikeRepresentation
+from langchain_core.messages.utils import count_tokens_approximately
+from langchain_core.tools import BaseTool
+
+_CHARS_PER_TOKEN = 4
+_PER_MESSAGE = 3
+_ROLE_LENGTH = {"human": len("user"), "ai": len("assistant"), "system": len("system")}
+_KEPT_TOOL_SETS = 128
+
+
+class PlainContent(UnsupportedContentMiddleware[Any, Any]):
+    """Replaces content a model cannot take; plain text needs no look."""
+
+    @property
+    def name(self) -> str:
+        """The middleware it stands in for."""
+        return "UnsupportedContentMiddleware"
+
+    def _filter_message(self, message: AnyMessage, *, model: BaseChatModel) -> AnyMessage:
+        content: Any = message.content  # pyright: ignore[reportUnknownMemberType] text or blocks
+        return message if isinstance(content, str) else super()._filter_message(message, model=model)
+
+
+class TokenCounter:
+    """`count_tokens_approximately`, with the tools counted once and text counted by its length."""
+
+    def __init__(self) -> None:
+        self._tools: OrderedDict[tuple[int, ...], tuple[Sequence[Any], int]] = OrderedDict()
+
+    def __call__(
+        self,
+        messages: Iterable[MessageLikeRepresentation],
+        *,
+        tools: list[BaseTool | dict[str, Any]] | None = None,
+    ) -> int:
+        """About how many tokens the messages and tools take."""
+        return self._count_tools(tools or ()) + sum(map(_count, messages))
+
+    def _count_tools(self, tools: Sequence[BaseTool | dict[str, Any]]) -> int:
+        key = tuple(map(id, tools))
+        kept = self._tools.get(key)
+        if kept is None:
+            kept = (list(tools), count_tokens_approximately([], tools=list(tools)))
+            self._tools[key] = kept  # the tools are kept too: their ids stay theirs
+            if len(self._tools) > _KEPT_TOOL_SETS:
+                self._tools.popitem(last=False)
+        return kept[1]
+
+
+def _count(message: Any) -> int:
+    """One message: by length for plain text, else as LangChain counts."""
+    role = _ROLE_LENGTH.get(getattr(message, "type", ""))
+    content = getattr(message, "content", None)
+    if role is None or not isinstance(content, str) or getattr(message, "tool_calls", None):
+        return count_tokens_approximately([message])
+    characters = len(content) + role + len(message.name or "")
+    return math.ceil(characters / _CHARS_PER_TOKEN) + _PER_MESSAGE
+
+
+def summarization(
+    model: BaseChatModel, backend: BackendProtocol, counter: TokenCounter
+) -> AgentMiddleware[Any, Any, Any]:
+    """deepagents' summarization with our counter."""
+    return create_summarization_middleware(model, backend, token_counter=counter)  # pyright: ignore[reportArgumentType] its protocol leaves out `tools`, its code passes them

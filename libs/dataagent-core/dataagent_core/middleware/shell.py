@@ -1,0 +1,86 @@
+"""The `shell` tool: a command in the user's workspace.
+
+What a command may do is the runner's matter (`sandbox/`); whether it may run at all is the
+approvals'. Files a command wrote are measured afterwards, so the quota knows them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.tools import BaseTool
+from pydantic import BaseModel, ConfigDict, Field
+
+from dataagent_core.errors import ToolFailed
+from dataagent_core.sandbox import CommandResult, Runner
+from dataagent_core.workspace import UserWorkspaceManager, run_context
+from dataagent_core.workspace.blocking import run_blocking
+
+_MAX_SECONDS = 600.0
+
+
+class ShellArguments(BaseModel):
+    """What the model passes to `shell`."""
+
+    command: str = Field(description="The command line, for bash.", min_length=1)
+    timeout_seconds: float = Field(
+        default=120.0, gt=0, le=_MAX_SECONDS, description="Stop the command after so many seconds."
+    )
+
+
+class ShellTool(BaseTool):
+    """Runs one command and returns its output and exit code."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: str = "shell"
+    description: str = (
+        "Run a shell command. It starts in your workspace (the folder the file tools call '/', so "
+        "use relative paths such as files/data.csv). Nothing it leaves in the background survives. "
+        "Returns stdout and stderr together, and the exit code if it is not 0."
+    )
+    args_schema: Any = ShellArguments  # BaseTool's own annotation is as wide
+    runner: Any = Field(exclude=True)  # a Runner; pydantic cannot check a protocol
+    manager: UserWorkspaceManager = Field(exclude=True)
+
+    async def _arun(self, command: str, timeout_seconds: float = 120.0) -> str:
+        user_id = run_context().user_id
+        directory = await self.manager.prepare(user_id)
+        runner: Runner = self.runner
+        try:
+            result = await runner.run(
+                command, directory=directory, timeout_seconds=min(timeout_seconds, _MAX_SECONDS)
+            )
+        finally:
+            await self.manager.reconcile(user_id)
+        return _report(result, timeout_seconds)
+
+    def _run(self, command: str, timeout_seconds: float = 120.0) -> str:
+        return run_blocking(self._arun(command, timeout_seconds))
+
+
+class ShellMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Gives the agent the `shell` tool."""
+
+    def __init__(self, runner: Runner, manager: UserWorkspaceManager) -> None:
+        """Run commands with the runner, in the workspaces of the manager."""
+        super().__init__()
+        self.tools = [ShellTool(runner=runner, manager=manager)]
+
+
+def _report(result: CommandResult, timeout_seconds: float) -> str:
+    """The result as the model reads it.
+
+    Raises:
+        ToolFailed: the command took too long.
+    """
+    output = result.output.rstrip("\n")
+    if result.timed_out:
+        raise ToolFailed(
+            f"The command was stopped after {timeout_seconds:g} seconds. "
+            f"Its output so far:\n{output}"
+        )
+    if result.exit_code:
+        return f"{output}\n[exit code {result.exit_code}]".lstrip("\n")
+    return output or "[no output]"

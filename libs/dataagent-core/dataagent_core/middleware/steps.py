@@ -1,0 +1,89 @@
+"""Three of the libraries' middlewares without the graph step each of them costs.
+
+Every `before_…`/`after_…` hook is a step of its own: LangGraph plans it, runs it and writes it down,
+which is a tenth of a plain text turn. What these three do fits into a call that is wrapped anyway, or
+is not needed here. They take the names of the originals, so deepagents puts them in their places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware as DeepPatch
+from langchain.agents.middleware import AgentMiddleware, TodoListMiddleware
+from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
+from langchain_core.messages import AIMessage, ToolMessage
+from langgraph.types import Command
+
+ToolOutcome = ToolMessage | Command[Any]
+_ONE_LIST = (
+    "Call `write_todos` once, with the whole list; parallel calls would overwrite each other."
+)
+
+
+class NoParentNotifier(AgentMiddleware[Any, Any, Any]):
+    """Nothing: our agents are not started by agents of other servers."""
+
+    @property
+    def name(self) -> str:
+        """The middleware it stands in for."""
+        return "_ParentNotifierMiddleware"
+
+
+class PatchToolCalls(DeepPatch):
+    """Answers calls without results, or with broken arguments, in what the model is sent.
+
+    `engine/repair.py` keeps threads whole; this covers what a provider sends malformed.
+    """
+
+    before_agent = AgentMiddleware.before_agent  # pyright: ignore[reportAssignmentType] the graph gets no step for it
+
+    @property
+    def name(self) -> str:
+        """The middleware it stands in for."""
+        return "PatchToolCallsMiddleware"
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """Patch the request, not the thread."""
+        state: Any = {"messages": request.messages}
+        runtime: Any = request.runtime
+        patch = DeepPatch.before_agent(self, state, runtime)
+        if patch is not None:
+            request = request.override(messages=patch["messages"][1:])  # the first removes all
+        return await handler(request)
+
+
+class TodoList(TodoListMiddleware[Any, Any]):
+    """The plan tool; parallel calls are refused as they run."""
+
+    after_model = AgentMiddleware.after_model  # pyright: ignore[reportAssignmentType] the graph gets no step for it
+    aafter_model = AgentMiddleware.aafter_model  # pyright: ignore[reportAssignmentType] the graph gets no step for it
+
+    @property
+    def name(self) -> str:
+        """The middleware it stands in for."""
+        return "TodoListMiddleware"
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
+    ) -> ToolOutcome:
+        """Refuse `write_todos` when the same message calls it twice."""
+        call = request.tool_call
+        if call["name"] == "write_todos" and _is_repeated(request):
+            return ToolMessage(
+                _ONE_LIST, tool_call_id=call["id"] or "", name=call["name"], status="error"
+            )
+        return await handler(request)
+
+
+def _is_repeated(request: ToolCallRequest) -> bool:
+    state: Any = request.state
+    for message in reversed(state["messages"]):
+        if isinstance(message, AIMessage):
+            return sum(call["name"] == "write_todos" for call in message.tool_calls) > 1
+    return False
