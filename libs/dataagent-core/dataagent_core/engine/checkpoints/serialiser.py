@@ -1,0 +1,66 @@
+"""The strict serialiser, which remembers what it has read.
+
+A thread's history is read anew at every turn, and reading a message means building a model: at a few
+hundred messages that costs more than the turn. What was written never changes, so a value is kept
+under its own bytes and shared; only containers are copied, because LangGraph fills them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage] the value a snapshot is stored as
+
+_KEPT_BYTES = 32 * 1024 * 1024
+
+
+class RememberingSerialiser(JsonPlusSerializer):
+    """LangGraph's serialiser, restricted to plain data and LangChain's own types."""
+
+    def __init__(self, *, kept_bytes: int = _KEPT_BYTES) -> None:
+        super().__init__(allowed_msgpack_modules=None)
+        self._kept: OrderedDict[tuple[str, bytes], Any] = OrderedDict()
+        self._bytes = 0
+        self._kept_bytes = kept_bytes
+        self._lock = threading.Lock()
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        """The value, with containers of its own."""
+        key = (data[0], bytes(data[1]))
+        with self._lock:
+            value = self._kept.get(key, _ABSENT)
+            if value is not _ABSENT:
+                self._kept.move_to_end(key)
+        if value is _ABSENT:
+            value = super().loads_typed(data)
+            self._keep(key, value)
+        return _own(value)
+
+    def _keep(self, key: tuple[str, bytes], value: Any) -> None:
+        size = len(key[1])
+        if size > self._kept_bytes // 8:
+            return
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = value
+                self._bytes += size
+            while self._bytes > self._kept_bytes:
+                (_, dropped), _ = self._kept.popitem(last=False)
+                self._bytes -= len(dropped)
+
+
+_ABSENT = object()
+
+
+def _own(value: Any) -> Any:
+    """The value with its lists, dictionaries and snapshots copied; messages are shared."""
+    if isinstance(value, list):
+        return [_own(item) for item in value]  # pyright: ignore[reportUnknownVariableType] stored values of any shape
+    if isinstance(value, dict):
+        return {key: _own(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType] stored values of any shape
+    if isinstance(value, _DeltaSnapshot):
+        return _DeltaSnapshot(_own(value.value))
+    return value

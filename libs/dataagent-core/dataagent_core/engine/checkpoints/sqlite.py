@@ -1,0 +1,153 @@
+"""LangGraph's SQLite saver on our database's own threads.
+
+`AsyncSqliteSaver` hops to a thread for every statement and holds a lock around it; here each call is
+one unit of work of `SqliteDatabase`, so that checkpoints share its commits.
+"""
+
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    BaseCheckpointSaver,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
+from langgraph.checkpoint.sqlite import SqliteSaver
+from sqlalchemy import Connection
+
+from dataagent_core.engine.checkpoints.base import Checkpoints
+from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
+from dataagent_core.storage import Database
+
+
+class _UnitSaver(SqliteSaver):
+    """The synchronous saver inside a unit of work: who runs the unit commits, not the saver."""
+
+    def setup(self) -> None:
+        """The tables are made by `SqliteCheckpoints.setup`."""
+
+    @contextmanager
+    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+        """A cursor without a commit."""
+        cursor = self.conn.cursor()
+        try:
+            yield cursor
+        finally:
+            cursor.close()
+
+
+class SharedSqliteSaver(BaseCheckpointSaver[str]):
+    """The asynchronous face of `_UnitSaver`."""
+
+    def __init__(self, database: Database, serialiser: RememberingSerialiser) -> None:
+        super().__init__(serde=serialiser)
+        self._database = database
+
+    def _on(self, connection: Connection) -> _UnitSaver:
+        return _UnitSaver(_raw(connection), serde=self.serde)
+
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """The thread's checkpoint."""
+        return await self._database.read(lambda c: self._on(c).get_tuple(config))
+
+    async def alist(
+        self,
+        config: RunnableConfig | None,
+        *,
+        filter: dict[str, Any] | None = None,  # noqa: A002 LangGraph's name
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[CheckpointTuple]:
+        """The thread's checkpoints, newest first."""
+
+        def unit(connection: Connection) -> list[CheckpointTuple]:
+            saver = self._on(connection)
+            return list(saver.list(config, filter=filter, before=before, limit=limit))
+
+        for item in await self._database.read(unit):
+            yield item
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Keep a checkpoint."""
+        return await self._database.write(
+            lambda c: self._on(c).put(config, checkpoint, metadata, new_versions), is_durable=False
+        )
+
+    async def aput_writes(
+        self,
+        config: RunnableConfig,
+        writes: Sequence[tuple[str, Any]],
+        task_id: str,
+        task_path: str = "",
+    ) -> None:
+        """Keep what a task wrote."""
+        await self._database.write(
+            lambda c: self._on(c).put_writes(config, writes, task_id, task_path), is_durable=False
+        )
+
+    async def adelete_thread(self, thread_id: str) -> None:
+        """Forget a thread."""
+        await self._database.write(lambda c: self._on(c).delete_thread(thread_id))
+
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """The writes a thread's messages are made of."""
+        return await self._database.read(
+            lambda c: self._on(c).get_delta_channel_history(config=config, channels=channels)
+        )
+
+    def get_next_version(self, current: str | None, channel: None) -> str:
+        """As LangGraph's SQLite saver counts."""
+        return SqliteSaver.get_next_version(self, current, channel)  # pyright: ignore[reportArgumentType] uses no state
+
+
+class SqliteCheckpoints(Checkpoints):
+    """Threads in the same SQLite file as everything else."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._serialiser = RememberingSerialiser()
+
+    async def setup(self) -> None:
+        """Create LangGraph's two tables as its own saver would."""
+        await self._database.write(_create_tables)
+
+    def saver(self) -> BaseCheckpointSaver[Any]:
+        """A saver that shares the database's threads."""
+        return SharedSqliteSaver(self._database, self._serialiser)
+
+    async def close(self) -> None:
+        """The database is closed by its owner."""
+
+
+def _raw(connection: Connection) -> sqlite3.Connection:
+    return connection.connection.driver_connection  # pyright: ignore[reportReturnType] SQLite's pool holds these
+
+
+def _create_tables(connection: Connection) -> None:
+    """Take the schema from a fresh LangGraph database, so that it cannot drift from the saver's."""
+    with sqlite3.connect(":memory:") as model:
+        SqliteSaver(model).setup()
+        rows = model.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    model.close()
+    for (statement,) in rows:
+        connection.exec_driver_sql(
+            statement.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS ", 1)
+        )

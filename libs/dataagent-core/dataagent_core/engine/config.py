@@ -1,0 +1,74 @@
+"""What defines an agent's graph, and what only one run of it needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.tools import BaseTool
+
+
+@dataclass(slots=True)
+class AgentConfig:
+    """How to build an agent. `user_id`, `tenant_id` and `auto_approve` travel with each run; the
+    graph is the same for all users."""
+
+    assistant_id: str
+    user_id: str | None = None
+    tenant_id: str | None = None
+    model: str | BaseChatModel | None = None
+    enable_memory: bool = True
+    enable_skills: bool = True
+    enable_shell: bool = True
+    enable_mcp: bool = True
+    auto_approve: bool = False
+    sandbox_type: str | None = None
+    sandbox_id: str | None = None
+    system_prompt: str | None = None
+    extra_tools: list[BaseTool] = field(default_factory=list["BaseTool"])
+    extra_middleware: list[AgentMiddleware[Any, Any, Any]] = field(
+        default_factory=list["AgentMiddleware[Any, Any, Any]"]
+    )
+    subagents: list[SubAgentConfig] = field(default_factory=list["SubAgentConfig"])
+    workspace_root: Path | None = None
+    recursion_limit: int = 1000
+    timeout: float | None = None
+
+    def cache_key(self) -> tuple[Any, ...]:
+        """What the compiled graph depends on; the same key gets the same graph.
+
+        Not the assistant's id: it comes with each run, as the user's does.
+        """
+        return (
+            self.model if isinstance(self.model, str | None) else id(self.model),
+            self.enable_memory,
+            self.enable_skills,
+            self.enable_shell,
+            self.sandbox_type,
+            self.system_prompt,
+            tuple(id(tool) for tool in self.extra_tools),
+            tuple(id(middleware) for middleware in self.extra_middleware),
+            tuple(subagent.cache_key() for subagent in self.subagents),
+            self.workspace_root,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SubAgentConfig:
+    """An agent that another one can call with `task`."""
+
+    name: str
+    description: str
+    system_prompt: str
+    tools: tuple[BaseTool, ...] | None = None
+    model: str | BaseChatModel | None = None
+
+    def cache_key(self) -> tuple[Any, ...]:
+        """See `AgentConfig.cache_key`."""
+        tools = None if self.tools is None else tuple(id(tool) for tool in self.tools)
+        model = self.model if isinstance(self.model, str | None) else id(self.model)
+        return (self.name, self.description, self.system_prompt, tools, model)

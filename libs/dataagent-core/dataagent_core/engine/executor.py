@@ -1,0 +1,236 @@
+"""Runs one turn of an agent and says what happens, as events.
+
+The one place that catches everything: whatever goes wrong becomes an `ErrorEvent`, and the stream
+ends with exactly one `DoneEvent`. The exception is being cancelled or closed: then the thread is
+repaired and the caller, who stopped it, writes the end (`runs/`). A handler that raises `Suspended`
+leaves the thread as it waits. Above: `runs/`. Below: `graph.py`, `translate.py`, `repair.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command, Interrupt
+
+from dataagent_core.engine import graph as lg
+from dataagent_core.engine.approvals import allowed_decisions, request_of, resume_value
+from dataagent_core.engine.failures import error_event
+from dataagent_core.engine.graph import Graph, Part
+from dataagent_core.engine.repair import repair
+from dataagent_core.engine.translate import Translator
+from dataagent_core.events import AnyEvent, DoneEvent, HITLRequestEvent
+from dataagent_core.hitl import Decision, HITLHandler
+from dataagent_core.identity import RunContext
+
+logger = logging.getLogger(__name__)
+REJECTED = "The user rejected this call; it was not executed."
+
+
+class Suspended(Exception):
+    """Raised by a handler whose process stops: the thread goes on waiting, for `resume`."""
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What one execution keeps in mind."""
+
+    graph: Graph
+    config: dict[str, Any]
+    context: RunContext
+    asked: HumanMessage | None
+    deadline: float | None
+    translator: Translator = field(default_factory=Translator)
+
+    async def repair(self, note: str | None = None) -> None:
+        await repair(
+            self.graph,
+            self.config,
+            asked=self.asked,
+            partial_text=self.translator.partial_text,
+            partial_id=self.translator.partial_id,
+            **({"note": note} if note else {}),
+        )
+
+    def done(self, **how: Any) -> DoneEvent:
+        return DoneEvent(token_usage=self.translator.usage or None, **how)
+
+
+class AgentExecutor:
+    """Executes turns of one compiled agent. Holds no state between turns."""
+
+    def __init__(
+        self,
+        agent: Graph,
+        saver: BaseCheckpointSaver[Any],
+        *,
+        hitl_handler: HITLHandler | None = None,
+        recursion_limit: int = 1000,
+        timeout_seconds: float | None = None,
+        hitl_timeout_seconds: float | None = None,
+    ) -> None:
+        """Bind the agent to a saver. Without a handler every call is approved."""
+        self._agent = lg.bind(agent, saver)
+        self._handler = hitl_handler
+        self._recursion_limit = recursion_limit
+        self._timeout_seconds = timeout_seconds
+        self._hitl_timeout_seconds = hitl_timeout_seconds
+
+    async def execute(
+        self, user_input: str, session_id: str, context: RunContext | None = None
+    ) -> AsyncIterator[AnyEvent]:
+        """Answer a message; the events end with a `DoneEvent`."""
+        asked = HumanMessage(user_input, id=str(uuid.uuid4()))
+        turn = self._turn(session_id, context, asked)
+        async with aclosing(self._guarded(turn, {"messages": [asked]})) as events:
+            async for event in events:
+                yield event
+
+    async def resume(
+        self, session_id: str, context: RunContext | None = None
+    ) -> AsyncIterator[AnyEvent]:
+        """Go on with a thread that waits for approvals, after its process was restarted."""
+        turn = self._turn(session_id, context, None)
+        state = await lg.snapshot(turn.graph, turn.config)
+        turn.translator.interrupts.update({item.id: item for item in state.interrupts})
+        async with aclosing(self._guarded(turn, None)) as events:
+            async for event in events:
+                yield event
+
+    async def adopt(self, user_input: str, partial_text: str, session_id: str) -> None:
+        """Put a turn that died with its process into the thread, as far as it was seen."""
+        turn = self._turn(session_id, None, HumanMessage(user_input, id=str(uuid.uuid4())))
+        if (await lg.snapshot(turn.graph, turn.config)).next_nodes:
+            turn.asked = None  # it died after an approval: the thread has the question
+        if partial_text:
+            turn.translator.partial_id = str(uuid.uuid4())
+            turn.translator.partial_text = partial_text
+        await turn.repair()
+
+    def _turn(
+        self, session_id: str, context: RunContext | None, asked: HumanMessage | None
+    ) -> _Turn:
+        loop_time = asyncio.get_running_loop().time
+        return _Turn(
+            graph=self._agent,
+            config=lg.thread(session_id, self._recursion_limit),
+            context=context or _anonymous(session_id),
+            asked=asked,
+            deadline=loop_time() + self._timeout_seconds if self._timeout_seconds else None,
+        )
+
+    async def _guarded(self, turn: _Turn, given: Any) -> AsyncIterator[AnyEvent]:
+        try:
+            async with aclosing(self._rounds(turn, given)) as events:
+                async for event in events:
+                    yield event
+        except (asyncio.CancelledError, GeneratorExit):
+            await _shielded(turn.repair())
+            raise
+        except Suspended:
+            raise
+        except Exception as error:
+            await turn.repair()
+            yield error_event(error)
+            yield turn.done(reason="timeout" if isinstance(error, TimeoutError) else "failed")
+
+    async def _rounds(self, turn: _Turn, given: Any) -> AsyncIterator[AnyEvent]:
+        """Stream, ask, resume, until nothing waits any more."""
+        while True:
+            if given is not None:
+                async with aclosing(_parts(turn, given)) as parts:
+                    async for part in parts:
+                        for event in turn.translator.feed(part):
+                            yield event
+            interrupts = turn.translator.take_interrupts()
+            if not interrupts:
+                break
+            for interrupt in interrupts:
+                yield self._request_event(interrupt)
+            decisions = await self._ask(interrupts, turn.context.session_id)
+            if decisions is None:
+                await turn.repair(REJECTED)
+                yield turn.done(cancelled=True, reason="rejected")
+                return
+            given = Command(resume={key: resume_value(made) for key, made in decisions.items()})
+        yield turn.done()
+
+    def _request_event(self, interrupt: Interrupt) -> HITLRequestEvent:
+        action = request_of(interrupt)
+        event = HITLRequestEvent(
+            request_id=interrupt.id, action=action, allowed=allowed_decisions(interrupt)
+        )
+        if self._hitl_timeout_seconds is None:
+            return event
+        expires_at = event.timestamp + self._hitl_timeout_seconds
+        return HITLRequestEvent(
+            request_id=interrupt.id,
+            action=action,
+            allowed=event.allowed,
+            expires_at=expires_at,
+            timestamp=event.timestamp,
+        )
+
+    async def _ask(
+        self, interrupts: Sequence[Interrupt], session_id: str
+    ) -> dict[str, Decision] | None:
+        """All decisions by request id, or None as soon as one is a rejection."""
+        if self._handler is None:
+            return {item.id: Decision("approve") for item in interrupts}
+        handler = self._handler
+
+        async def one(interrupt: Interrupt) -> tuple[str, Decision]:
+            return interrupt.id, await handler.request_approval(request_of(interrupt), session_id)
+
+        tasks = [asyncio.create_task(one(item)) for item in interrupts]
+        decisions: dict[str, Decision] = {}
+        try:
+            for finished in asyncio.as_completed(tasks):
+                request_id, decision = await finished
+                if decision.type == "reject":
+                    return None
+                decisions[request_id] = decision
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return decisions
+
+
+async def _parts(turn: _Turn, given: Any) -> AsyncIterator[Part]:
+    """The graph's parts; `TimeoutError` once the turn's time is over."""
+    stream = lg.stream(turn.graph, given, turn.config, turn.context)
+    async with aclosing(stream):
+        if turn.deadline is None:
+            async for part in stream:
+                yield part
+            return
+        while True:
+            async with asyncio.timeout_at(turn.deadline):
+                part = await anext(stream, None)
+            if part is None:
+                return
+            yield part
+
+
+async def _shielded(work: Any) -> None:
+    """Finish the work even if the task is cancelled again meanwhile."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            continue
+
+
+def _anonymous(session_id: str) -> RunContext:
+    return RunContext(
+        user_id="default", session_id=session_id, run_id=str(uuid.uuid4()), assistant_id="agent"
+    )

@@ -1,0 +1,175 @@
+"""A stream part → events. No I/O; the one place that knows the shapes LangGraph streams.
+
+`Translator` keeps what a turn's parts have in common: which text is still unfinished (for the
+repair after a cancel), which interrupts were seen (sub-agents report theirs twice), and the tokens
+used. Above: `executor.py`. The parts' shapes are in STACK §2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langgraph.types import Interrupt
+
+from dataagent_core.engine.graph import Part
+from dataagent_core.events import (
+    AnyEvent,
+    ArtifactEvent,
+    FileOperationEvent,
+    TextEvent,
+    ThinkingEvent,
+    TodoUpdateEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+    ToolStatus,
+)
+
+THINKING_TOOLS = {"think_tool": "reflection", "route": "task_description"}
+_STATUSES: dict[str, ToolStatus] = {
+    "success": "success",
+    "error": "error",
+    "timeout": "timeout",
+    "denied": "denied",
+}
+
+
+class Translator:
+    """Translates the parts of one turn, in order."""
+
+    def __init__(self) -> None:
+        self.interrupts: dict[str, Interrupt] = {}
+        self.usage: dict[str, int] = {}
+        self.partial_id: str | None = None
+        self.partial_text = ""
+        self._hidden_calls: set[str] = set()
+        self._open_text: set[tuple[str, ...]] = set()
+
+    def feed(self, part: Part) -> Iterator[AnyEvent]:
+        """The events one part gives: none, one or several."""
+        ns: tuple[str, ...] = part["ns"]
+        match part["type"]:
+            case "messages":
+                yield from self._message(ns, *part["data"])
+            case "updates":
+                yield from self._updates(ns, part["data"])
+            case "custom":
+                yield from _custom(part["data"])
+            case _:
+                return
+
+    def take_interrupts(self) -> list[Interrupt]:
+        """The interrupts since the last call."""
+        taken = list(self.interrupts.values())
+        self.interrupts.clear()
+        return taken
+
+    def _message(
+        self, ns: tuple[str, ...], message: Any, meta: dict[str, Any]
+    ) -> Iterator[AnyEvent]:
+        if meta.get("lc_source") == "summarization":
+            return
+        if isinstance(message, AIMessageChunk):
+            yield from self._chunk(ns, message, _speaker(ns, meta))
+        elif isinstance(message, ToolMessage) and message.tool_call_id not in self._hidden_calls:
+            yield ToolResultEvent(
+                tool_call_id=message.tool_call_id,
+                tool_name=message.name or "",
+                result=message.content,  # pyright: ignore[reportUnknownMemberType] text or content blocks
+                status=_status(message),
+            )
+
+    def _chunk(
+        self, ns: tuple[str, ...], chunk: AIMessageChunk, agent: str | None
+    ) -> Iterator[AnyEvent]:
+        thinking = _reasoning(chunk)
+        if thinking:
+            yield ThinkingEvent(content=thinking, agent=agent)
+        text = chunk.text
+        if not text:
+            return
+        self._open_text.add(ns)
+        if not ns:
+            if chunk.id != self.partial_id:
+                self.partial_id, self.partial_text = chunk.id, ""
+            self.partial_text += text
+        yield TextEvent(content=text, agent=agent)
+
+    def _updates(self, ns: tuple[str, ...], updates: dict[str, Any]) -> Iterator[AnyEvent]:
+        if (updates.get("__metadata__") or {}).get("cached"):
+            return
+        for node, update in updates.items():
+            if node == "__interrupt__":
+                self.interrupts.update({item.id: item for item in update})
+            elif isinstance(update, dict):
+                yield from self._update(ns, update)  # pyright: ignore[reportUnknownArgumentType] state of any shape
+
+    def _update(self, ns: tuple[str, ...], update: dict[str, Any]) -> Iterator[AnyEvent]:
+        messages = update.get("messages")
+        for message in messages if isinstance(messages, list) else ():  # pyright: ignore[reportUnknownVariableType] state of any shape
+            if isinstance(message, AIMessage):
+                yield from self._finished(ns, message)
+        if isinstance(update.get("todos"), list):
+            yield TodoUpdateEvent(todos=[dict(todo) for todo in update["todos"]])
+
+    def _finished(self, ns: tuple[str, ...], message: AIMessage) -> Iterator[AnyEvent]:
+        """A model's message is complete: mark its text as final, announce its calls."""
+        agent = message.name if ns else None
+        if ns in self._open_text:
+            self._open_text.discard(ns)
+            yield TextEvent(content="", is_final=True, agent=agent)
+        if not ns:
+            self.partial_id, self.partial_text = None, ""
+        self._count(message)
+        for call in message.tool_calls:
+            yield self._call(call["name"], call["args"], call["id"] or "", agent)
+
+    def _call(self, name: str, args: dict[str, Any], call_id: str, agent: str | None) -> AnyEvent:
+        if name in THINKING_TOOLS:
+            self._hidden_calls.add(call_id)
+            return ThinkingEvent(content=str(args.get(THINKING_TOOLS[name], "")), agent=agent)
+        return ToolCallEvent(tool_name=name, tool_args=args, tool_call_id=call_id, agent=agent)
+
+    def _count(self, message: AIMessage) -> None:
+        if message.usage_metadata:
+            for name in ("input_tokens", "output_tokens", "total_tokens"):
+                self.usage[name] = self.usage.get(name, 0) + message.usage_metadata[name]
+
+
+def _speaker(ns: tuple[str, ...], meta: dict[str, Any]) -> str | None:
+    """A sub-agent's name; None for the main agent."""
+    return meta.get("lc_agent_name") if ns else None
+
+
+def _reasoning(chunk: AIMessageChunk) -> str:
+    """Reasoning text, as OpenAI-compatible servers or content blocks carry it."""
+    extra: Any = chunk.additional_kwargs  # pyright: ignore[reportUnknownMemberType] provider-specific
+    if "reasoning_content" in extra:
+        return str(extra["reasoning_content"] or "")
+    content: Any = chunk.content  # pyright: ignore[reportUnknownMemberType] text or blocks
+    if isinstance(content, str):
+        return ""
+    return "".join(_thinking_blocks(content))  # pyright: ignore[reportUnknownArgumentType] blocks of any shape
+
+
+def _thinking_blocks(blocks: Iterable[Any]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, dict) and block.get("type") in ("thinking", "reasoning"):  # pyright: ignore[reportUnknownMemberType] blocks of any shape
+            yield str(block.get("thinking") or block.get("reasoning") or "")  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] blocks of any shape
+
+
+def _status(message: ToolMessage) -> ToolStatus:
+    """`additional_kwargs["status"]` tells timeouts and refusals from plain errors."""
+    extra: Any = message.additional_kwargs  # pyright: ignore[reportUnknownMemberType] provider-specific
+    return _STATUSES.get(str(extra.get("status", message.status)), "error")
+
+
+def _custom(data: Any) -> Iterator[AnyEvent]:
+    match data:
+        case {"file_operation": dict(fields)}:
+            yield FileOperationEvent(**fields)  # pyright: ignore[reportUnknownArgumentType] written by our middleware
+        case {"artifact": dict(fields)}:
+            yield ArtifactEvent(**fields)  # pyright: ignore[reportUnknownArgumentType] written by our tools
+        case _:
+            return

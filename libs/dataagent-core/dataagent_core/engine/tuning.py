@@ -1,0 +1,74 @@
+"""What halves the cost of a turn, applied once when a process starts (STACK §3.3).
+
+LangSmith's `traceable` hops to a thread twice around every middleware hook even when tracing is off;
+those hops also wait behind slow synchronous tools. The garbage collector walks all of LangChain
+again and again. Neither is ours to fix upstream, both have a public switch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import gc
+import importlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+_DEFAULT_THREADS = 64
+
+
+def tune_process() -> None:
+    """Apply the switches that belong to the process. Call it after the imports, once."""
+    import langsmith
+
+    langsmith.set_runtime_overrides(aio_to_thread=_inline)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
+def tune_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Give the loop a wide default executor: libraries share it, and six threads starve."""
+    loop.set_default_executor(ThreadPoolExecutor(_DEFAULT_THREADS, thread_name_prefix="default"))
+
+
+@contextmanager
+def untraced_hooks() -> Iterator[None]:
+    """Build graphs whose middleware hooks carry no LangSmith span, unless tracing is on.
+
+    LangChain wraps every hook in `traceable` while it builds a graph; the wrapper prepares a span for
+    each call even when nothing is traced, about a twelfth of a text turn. There is no switch for it,
+    so the name is replaced for the time of the build (`test_tuning.py` notices if that stops working).
+    """
+    from langsmith.utils import tracing_is_enabled
+
+    if tracing_is_enabled():
+        yield
+        return
+    module: Any = importlib.import_module("langchain.agents.factory")
+    traceable = module.traceable
+    module.traceable = _plain
+    try:
+        yield
+    finally:
+        module.traceable = traceable
+
+
+def _plain(**_options: Any) -> Callable[[T], T]:
+    """`traceable` without the tracing."""
+    return lambda hook: hook
+
+
+async def _inline(
+    _default: Any,
+    context: contextvars.Context,
+    function: Callable[..., T],
+    /,
+    *args: Any,
+    **kw: Any,
+) -> T:
+    """Run the function here instead of in a thread: it only prepares a span that is not sent."""
+    return context.run(function, *args, **kw)
