@@ -1,0 +1,1 @@
+"""Session and message stores: memory, Redis and SQL, one file each."""

@@ -1,0 +1,189 @@
+"""Sessions and messages in this process, for tests and for a server that keeps nothing.
+
+`MemoryData` is what the memory stores share: a run's messages are written by the run store, and a
+deleted session takes its runs along. Everything happens on one event loop without awaiting, so each
+method is atomic.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from dataagent_core.errors import Conflict, SessionNotFound
+from dataagent_core.session.store import MessageStore, SessionStore
+from dataagent_core.session.types import Message, MessageStatus, Role, Session, now
+from dataagent_core.storage.text import storable
+
+
+@dataclass(slots=True)
+class MemoryData:
+    """What is kept. `active_runs` and `on_delete` are the run store's part in a session."""
+
+    sessions: dict[str, Session] = field(default_factory=dict[str, Session])
+    thread_ids: set[str] = field(default_factory=set[str])
+    messages: dict[str, dict[str, Message]] = field(default_factory=dict[str, dict[str, Message]])
+    active_runs: dict[str, str] = field(default_factory=dict[str, str])
+    on_delete: list[Callable[[str], None]] = field(default_factory=list[Callable[[str], None]])
+
+    def add(self, message: Message) -> None:
+        """Append a message to its session."""
+        self.messages.setdefault(message.session_id, {})[message.message_id] = message
+
+    def delete(self, session_id: str) -> bool:
+        """Forget a session and all that belongs to it."""
+        session = self.sessions.pop(session_id, None)
+        if session is None:
+            return False
+        self.thread_ids.discard(session.thread_id)
+        self.messages.pop(session_id, None)
+        for forget in self.on_delete:
+            forget(session_id)
+        return True
+
+
+class MemorySessionStore(SessionStore):
+    """Sessions in memory."""
+
+    def __init__(self, data: MemoryData | None = None) -> None:
+        self._data = data or MemoryData()
+
+    async def create(
+        self,
+        user_id: str,
+        assistant_id: str,
+        *,
+        session_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Session:
+        """As `SessionStore.create`."""
+        key = session_id or str(uuid4())
+        if key in self._data.sessions:
+            raise Conflict(f"Session {key!r} exists already.")
+        moment = now()
+        session = Session(
+            session_id=key,
+            user_id=user_id,
+            assistant_id=assistant_id,
+            thread_id=self._fresh_thread_id(),
+            created_at=moment,
+            last_active=moment,
+            metadata=deepcopy(metadata or {}),
+        )
+        self._data.sessions[key] = deepcopy(session)
+        return session
+
+    def _fresh_thread_id(self) -> str:
+        thread_id = secrets.token_hex(4)
+        while thread_id in self._data.thread_ids:
+            thread_id = secrets.token_hex(4)
+        self._data.thread_ids.add(thread_id)
+        return thread_id
+
+    async def get(self, session_id: str) -> Session | None:
+        """As `SessionStore.get`."""
+        return deepcopy(self._data.sessions.get(session_id))
+
+    async def update(self, session: Session) -> None:
+        """As `SessionStore.update`."""
+        kept = self._data.sessions.get(session.session_id)
+        if kept is None:
+            raise SessionNotFound(f"There is no session {session.session_id!r}.")
+        kept.title = session.title
+        kept.state = deepcopy(session.state)
+        kept.metadata = deepcopy(session.metadata)
+        kept.last_active = session.last_active
+
+    async def touch(self, session_id: str) -> None:
+        """As `SessionStore.touch`."""
+        if session_id in self._data.sessions:
+            self._data.sessions[session_id].last_active = now()
+
+    async def delete(self, session_id: str) -> bool:
+        """As `SessionStore.delete`."""
+        return self._data.delete(session_id)
+
+    async def list_by_user(
+        self, user_id: str, *, limit: int | None = None, offset: int = 0
+    ) -> list[Session]:
+        """As `SessionStore.list_by_user`."""
+        own = self._newest_first(lambda session: session.user_id == user_id)
+        return deepcopy(own[offset:] if limit is None else own[offset : offset + limit])
+
+    async def list_by_assistant(self, assistant_id: str) -> list[Session]:
+        """As `SessionStore.list_by_assistant`."""
+        return deepcopy(self._newest_first(lambda session: session.assistant_id == assistant_id))
+
+    async def count_by_user(self, user_id: str) -> int:
+        """As `SessionStore.count_by_user`."""
+        return sum(session.user_id == user_id for session in self._data.sessions.values())
+
+    async def expired(self, timeout_seconds: float) -> list[str]:
+        """As `SessionStore.expired`; a session with an active run is not idle."""
+        cutoff = now() - timedelta(seconds=timeout_seconds)
+        return [
+            session.session_id
+            for session in self._data.sessions.values()
+            if session.last_active < cutoff and session.session_id not in self._data.active_runs
+        ]
+
+    async def cleanup_expired(self, timeout_seconds: float) -> int:
+        """As `SessionStore.cleanup_expired`."""
+        return sum(map(self._data.delete, await self.expired(timeout_seconds)))
+
+    def _newest_first(self, is_wanted: Callable[[Session], bool]) -> list[Session]:
+        found = [session for session in self._data.sessions.values() if is_wanted(session)]
+        return sorted(found, key=lambda session: session.last_active, reverse=True)
+
+
+class MemoryMessageStore(MessageStore):
+    """Messages in memory, of the sessions in the same `MemoryData`."""
+
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+
+    async def save_message(
+        self,
+        session_id: str,
+        role: Role,
+        content: str,
+        metadata: dict[str, Any] | None = None,
+        *,
+        run_id: str | None = None,
+        status: MessageStatus = "complete",
+    ) -> str:
+        """As `MessageStore.save_message`."""
+        if session_id not in self._data.sessions:
+            raise SessionNotFound(f"There is no session {session_id!r}.")
+        message = Message(
+            message_id=str(uuid4()),
+            session_id=session_id,
+            role=role,
+            content=storable(content),
+            created_at=now(),
+            run_id=run_id,
+            status=status,
+            metadata=deepcopy(metadata or {}),
+        )
+        self._data.add(message)
+        return message.message_id
+
+    async def get_messages(
+        self, session_id: str, limit: int = 100, offset: int = 0
+    ) -> list[Message]:
+        """As `MessageStore.get_messages`."""
+        page = list(self._data.messages.get(session_id, {}).values())[offset : offset + limit]
+        return [replace(message, metadata=deepcopy(message.metadata)) for message in page]
+
+    async def count_messages(self, session_id: str) -> int:
+        """As `MessageStore.count_messages`."""
+        return len(self._data.messages.get(session_id, {}))
+
+    async def delete_messages(self, session_id: str) -> int:
+        """As `MessageStore.delete_messages`."""
+        return len(self._data.messages.pop(session_id, {}))

@@ -1,0 +1,213 @@
+"""Sessions and messages in Redis.
+
+Each method is one command or one Lua script (`redis_scripts.py`), so it happens as a whole or not
+at all. The runs of these sessions are kept by `runs/stores/redis.py` under the same prefix.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import fields
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import orjson
+
+from dataagent_core.errors import Conflict, SessionNotFound
+from dataagent_core.session.store import MessageStore, SessionStore
+from dataagent_core.session.stores import redis_scripts as scripts
+from dataagent_core.session.types import Message, MessageStatus, Role, Session, now
+from dataagent_core.storage.redis import RedisSpace, Value, fields_of, milliseconds, moment, pairs
+from dataagent_core.storage.text import is_storable, storable
+
+
+class RedisSessionStore(SessionStore):
+    """Sessions in Redis."""
+
+    def __init__(self, space: RedisSpace) -> None:
+        self._space = space
+        self._create = space.script(scripts.CREATE)
+        self._update = space.script(scripts.UPDATE)
+        self._list = space.script(scripts.LIST)
+        self._expired = space.script(scripts.EXPIRED)
+        self._delete = space.script(scripts.DELETE)
+
+    async def create(
+        self,
+        user_id: str,
+        assistant_id: str,
+        *,
+        session_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Session:
+        """As `SessionStore.create`."""
+        at = now()
+        session = Session(
+            session_id=session_id or str(uuid4()),
+            user_id=user_id,
+            assistant_id=assistant_id,
+            thread_id=secrets.token_hex(4),
+            created_at=at,
+            last_active=at,
+            metadata=dict(metadata or {}),
+        )
+        while (outcome := await self._try_create(session)) == b"thread":
+            session.thread_id = secrets.token_hex(4)
+        if outcome == b"exists":
+            raise Conflict(f"Session {session.session_id!r} exists already.")
+        return session
+
+    async def _try_create(self, session: Session) -> bytes:
+        return await self._space.run(
+            self._create,
+            session.session_id,
+            session.thread_id,
+            milliseconds(session.last_active),
+            *fields_of({f.name: getattr(session, f.name) for f in fields(Session)}),
+        )
+
+    async def get(self, session_id: str) -> Session | None:
+        """As `SessionStore.get`."""
+        if not is_storable(session_id):
+            return None
+        rows = await self._space.command("HGETALL", self._space.key("session:", session_id))
+        return _session({name.decode(): value for name, value in rows.items()}) if rows else None
+
+    async def update(self, session: Session) -> None:
+        """As `SessionStore.update`."""
+        changed = {"title": session.title, "state": session.state, "metadata": session.metadata}
+        at = milliseconds(session.last_active)
+        if not await self._space.run(self._update, session.session_id, at, *fields_of(changed)):
+            raise SessionNotFound(f"There is no session {session.session_id!r}.")
+
+    async def touch(self, session_id: str) -> None:
+        """As `SessionStore.touch`."""
+        await self._space.run(self._update, session_id, milliseconds(now()))
+
+    async def delete(self, session_id: str) -> bool:
+        """As `SessionStore.delete`."""
+        return is_storable(session_id) and bool(await self._space.run(self._delete, session_id, ""))
+
+    async def list_by_user(
+        self, user_id: str, *, limit: int | None = None, offset: int = 0
+    ) -> list[Session]:
+        """As `SessionStore.list_by_user`."""
+        if limit == 0:
+            return []
+        last = -1 if limit is None else offset + limit - 1
+        return await self._listed(f"user:{user_id}", offset, last)
+
+    async def list_by_assistant(self, assistant_id: str) -> list[Session]:
+        """As `SessionStore.list_by_assistant`."""
+        return await self._listed(f"assistant:{assistant_id}", 0, -1)
+
+    async def _listed(self, index: str, first: int, last: int) -> list[Session]:
+        rows = await self._space.run(self._list, index, first, last)
+        return [_session(pairs(row)) for row in rows]
+
+    async def count_by_user(self, user_id: str) -> int:
+        """As `SessionStore.count_by_user`."""
+        return await self._space.command("ZCARD", self._space.key("user:", user_id))
+
+    async def expired(self, timeout_seconds: float) -> list[str]:
+        """As `SessionStore.expired`; a session with an active run is not idle."""
+        found = await self._space.run(self._expired, _cutoff(timeout_seconds))
+        return [session_id.decode() for session_id in found]
+
+    async def cleanup_expired(self, timeout_seconds: float) -> int:
+        """As `SessionStore.cleanup_expired`, a session at a time."""
+        cutoff = _cutoff(timeout_seconds)
+        found = await self._space.run(self._expired, cutoff)
+        return sum([await self._space.run(self._delete, each, cutoff) for each in found])
+
+
+class RedisMessageStore(MessageStore):
+    """Messages in Redis, of the sessions under the same prefix."""
+
+    def __init__(self, space: RedisSpace) -> None:
+        self._space = space
+        self._save = space.script(scripts.SAVE_MESSAGE)
+        self._get = space.script(scripts.GET_MESSAGES)
+        self._delete = space.script(scripts.DELETE_MESSAGES)
+
+    async def save_message(
+        self,
+        session_id: str,
+        role: Role,
+        content: str,
+        metadata: dict[str, Any] | None = None,
+        *,
+        run_id: str | None = None,
+        status: MessageStatus = "complete",
+    ) -> str:
+        """As `MessageStore.save_message`."""
+        message = Message(
+            message_id=str(uuid4()),
+            session_id=session_id,
+            role=role,
+            content=storable(content),
+            created_at=now(),
+            run_id=run_id,
+            status=status,
+            metadata=metadata or {},
+        )
+        row = message_fields(message)
+        if not await self._space.run(self._save, session_id, message.message_id, *row):
+            raise SessionNotFound(f"There is no session {session_id!r}.")
+        return message.message_id
+
+    async def get_messages(
+        self, session_id: str, limit: int = 100, offset: int = 0
+    ) -> list[Message]:
+        """As `MessageStore.get_messages`."""
+        if limit <= 0:
+            return []
+        rows = await self._space.run(self._get, session_id, offset, offset + limit - 1)
+        return [_message(pairs(row)) for row in rows]
+
+    async def count_messages(self, session_id: str) -> int:
+        """As `MessageStore.count_messages`."""
+        return await self._space.command("LLEN", self._space.key("messages:", session_id))
+
+    async def delete_messages(self, session_id: str) -> int:
+        """As `MessageStore.delete_messages`."""
+        return await self._space.run(self._delete, session_id)
+
+
+def message_fields(message: Message) -> list[Value]:
+    """A message as its hash is written, names and values in a row."""
+    return fields_of({f.name: getattr(message, f.name) for f in fields(Message)})
+
+
+def _message(row: dict[str, bytes]) -> Message:
+    role: Any = row["role"].decode()  # Any: a Literal, as it was written
+    status: Any = row["status"].decode()  # Any: as above
+    return Message(
+        message_id=row["message_id"].decode(),
+        session_id=row["session_id"].decode(),
+        role=role,
+        content=row["content"].decode(),
+        created_at=moment(row["created_at"]),
+        run_id=row["run_id"].decode() if "run_id" in row else None,
+        status=status,
+        metadata=orjson.loads(row["metadata"]),
+    )
+
+
+def _session(row: dict[str, bytes]) -> Session:
+    return Session(
+        session_id=row["session_id"].decode(),
+        user_id=row["user_id"].decode(),
+        assistant_id=row["assistant_id"].decode(),
+        thread_id=row["thread_id"].decode(),
+        created_at=moment(row["created_at"]),
+        last_active=moment(row["last_active"]),
+        title=row["title"].decode(),
+        state=orjson.loads(row["state"]),
+        metadata=orjson.loads(row["metadata"]),
+    )
+
+
+def _cutoff(timeout_seconds: float) -> int:
+    return milliseconds(now() - timedelta(seconds=timeout_seconds))

@@ -1,0 +1,249 @@
+"""Sessions and messages in SQLite, PostgreSQL or MySQL/MariaDB.
+
+`SqlSessionStore` is what seed 001 calls `MySQLSessionStore`; one class serves all three databases.
+It holds no connection of its own: `storage.Database` runs each unit of work. Tables are made by
+`storage/migrate.py`; deleting a session takes its messages, runs, events and approvals with it
+through the tables' foreign keys.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from dataagent_core.errors import Conflict, SessionNotFound
+from dataagent_core.session.store import MessageStore, SessionStore
+from dataagent_core.session.types import Message, MessageStatus, Role, Session, now
+from dataagent_core.storage import Database
+from dataagent_core.storage.tables import messages, runs, sessions
+from dataagent_core.storage.text import is_storable, storable
+
+_ID = sessions.c.session_id == bindparam("key")
+_SESSION = select(*(sessions.c[f.name] for f in fields(Session)))
+_NEWEST_FIRST = (sessions.c.last_active.desc(), sessions.c.session_id)
+_GET = _SESSION.where(_ID)
+_BY_USER = _SESSION.where(sessions.c.user_id == bindparam("user_id")).order_by(*_NEWEST_FIRST)
+_BY_ASSISTANT = _SESSION.where(sessions.c.assistant_id == bindparam("assistant_id")).order_by(
+    *_NEWEST_FIRST
+)
+_COUNT_BY_USER = select(func.count()).where(sessions.c.user_id == bindparam("user_id"))
+_CREATE = insert(sessions)
+_TOUCH = update(sessions).where(_ID).values(last_active=bindparam("at"))
+_UPDATE = (
+    update(sessions)
+    .where(_ID)
+    .values(
+        title=bindparam("new_title"),
+        state=bindparam("new_state"),
+        metadata=bindparam("new_metadata"),
+        last_active=bindparam("at"),
+    )
+)
+_DELETE_RUNS = delete(runs).where(runs.c.session_id == bindparam("key"))
+_DELETE = delete(sessions).where(_ID)
+# a session whose run is active is not idle, however long the run takes
+_IS_IDLE = (sessions.c.last_active < bindparam("cutoff")) & ~exists().where(
+    runs.c.active_session == sessions.c.session_id
+)
+_EXPIRED = select(sessions.c.session_id).where(_IS_IDLE).order_by(sessions.c.last_active)
+_DELETE_EXPIRED = delete(sessions).where(_IS_IDLE)
+
+_OF_SESSION = messages.c.session_id == bindparam("key")
+_MESSAGES = (
+    select(*(messages.c[f.name] for f in fields(Message)))
+    .where(_OF_SESSION)
+    .order_by(messages.c.position)
+    .limit(bindparam("page"))
+    .offset(bindparam("skip"))
+)
+_COUNT_MESSAGES = select(func.count()).where(_OF_SESSION)
+_DELETE_MESSAGES = delete(messages).where(_OF_SESSION)
+_SAVE_MESSAGE = insert(messages).inline()
+
+
+class SqlSessionStore(SessionStore):
+    """Sessions in a SQL database."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def create(
+        self,
+        user_id: str,
+        assistant_id: str,
+        *,
+        session_id: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Session:
+        """As `SessionStore.create`."""
+        moment = now()
+        session = Session(
+            session_id=session_id or str(uuid4()),
+            user_id=user_id,
+            assistant_id=assistant_id,
+            thread_id=secrets.token_hex(4),
+            created_at=moment,
+            last_active=moment,
+            metadata=dict(metadata or {}),
+        )
+        while not await self._inserted(session):
+            session.thread_id = secrets.token_hex(4)
+        return session
+
+    async def _inserted(self, session: Session) -> bool:
+        """Insert; False if the thread id is taken."""
+        row = {f.name: getattr(session, f.name) for f in fields(Session)}
+        try:
+            await self._write(_CREATE, row)
+        except IntegrityError as error:
+            if await self.get(session.session_id) is not None:
+                raise Conflict(f"Session {session.session_id!r} exists already.") from error
+            if not await self._thread_is_taken(session.thread_id):
+                raise
+            return False
+        return True
+
+    async def _thread_is_taken(self, thread_id: str) -> bool:
+        statement = select(sessions.c.session_id).where(sessions.c.thread_id == thread_id)
+        return bool(await self._read(statement, {}))
+
+    async def get(self, session_id: str) -> Session | None:
+        """As `SessionStore.get`."""
+        if not is_storable(session_id):
+            return None
+        rows = await self._read(_GET, {"key": session_id})
+        return Session(*rows[0]) if rows else None
+
+    async def update(self, session: Session) -> None:
+        """As `SessionStore.update`."""
+        changed = await self._write(
+            _UPDATE,
+            {
+                "key": session.session_id,
+                "new_title": session.title,
+                "new_state": session.state,
+                "new_metadata": session.metadata,
+                "at": session.last_active,
+            },
+        )
+        if not changed:
+            raise SessionNotFound(f"There is no session {session.session_id!r}.")
+
+    async def touch(self, session_id: str) -> None:
+        """As `SessionStore.touch`."""
+        await self._write(_TOUCH, {"key": session_id, "at": now()})
+
+    async def delete(self, session_id: str) -> bool:
+        """As `SessionStore.delete`."""
+        return is_storable(session_id) and await self._db.write(lambda c: _delete(c, session_id))
+
+    async def list_by_user(
+        self, user_id: str, *, limit: int | None = None, offset: int = 0
+    ) -> list[Session]:
+        """As `SessionStore.list_by_user`."""
+        page = _BY_USER.limit(limit).offset(offset) if limit is not None or offset else _BY_USER
+        return [Session(*row) for row in await self._read(page, {"user_id": user_id})]
+
+    async def list_by_assistant(self, assistant_id: str) -> list[Session]:
+        """As `SessionStore.list_by_assistant`."""
+        rows = await self._read(_BY_ASSISTANT, {"assistant_id": assistant_id})
+        return [Session(*row) for row in rows]
+
+    async def count_by_user(self, user_id: str) -> int:
+        """As `SessionStore.count_by_user`."""
+        return (await self._read(_COUNT_BY_USER, {"user_id": user_id}))[0][0]
+
+    async def expired(self, timeout_seconds: float) -> list[str]:
+        """As `SessionStore.expired`; a session with an active run is not idle."""
+        rows = await self._read(_EXPIRED, {"cutoff": _cutoff(timeout_seconds)})
+        return [row[0] for row in rows]
+
+    async def cleanup_expired(self, timeout_seconds: float) -> int:
+        """As `SessionStore.cleanup_expired`."""
+        return await self._write(_DELETE_EXPIRED, {"cutoff": _cutoff(timeout_seconds)})
+
+    async def _read(
+        self, statement: Any, values: dict[str, Any]
+    ) -> Sequence[Row[*tuple[Any, ...]]]:  # Any: selects of several shapes
+        return await self._db.read(lambda c: c.execute(statement, values).all())
+
+    async def _write(
+        self, statement: Any, values: dict[str, Any]
+    ) -> int:  # Any: insert, update or delete
+        return await self._db.write(lambda c: c.execute(statement, values).rowcount)
+
+
+class SqlMessageStore(MessageStore):
+    """Messages in a SQL database."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def save_message(
+        self,
+        session_id: str,
+        role: Role,
+        content: str,
+        metadata: dict[str, Any] | None = None,
+        *,
+        run_id: str | None = None,
+        status: MessageStatus = "complete",
+    ) -> str:
+        """As `MessageStore.save_message`."""
+        message_id = str(uuid4())
+        row = {
+            "message_id": message_id,
+            "session_id": session_id,
+            "run_id": run_id,
+            "role": role,
+            "content": storable(content),
+            "status": status,
+            "created_at": now(),
+            "metadata": metadata or {},
+        }
+
+        def unit(connection: Connection) -> None:
+            connection.execute(_SAVE_MESSAGE, row)
+
+        try:
+            await self._db.write(unit)
+        except IntegrityError as error:  # the session's foreign key: the id is fresh
+            raise SessionNotFound(f"There is no session {session_id!r}.") from error
+        return message_id
+
+    async def get_messages(
+        self, session_id: str, limit: int = 100, offset: int = 0
+    ) -> list[Message]:
+        """As `MessageStore.get_messages`."""
+        values = {"key": session_id, "page": limit, "skip": offset}
+        rows = await self._db.read(lambda c: c.execute(_MESSAGES, values).all())
+        return [Message(*row) for row in rows]
+
+    async def count_messages(self, session_id: str) -> int:
+        """As `MessageStore.count_messages`."""
+        return await self._db.read(
+            lambda c: c.execute(_COUNT_MESSAGES, {"key": session_id}).scalar_one()
+        )
+
+    async def delete_messages(self, session_id: str) -> int:
+        """As `MessageStore.delete_messages`."""
+        return await self._db.write(
+            lambda c: c.execute(_DELETE_MESSAGES, {"key": session_id}).rowcount
+        )
+
+
+def _delete(connection: Connection, session_id: str) -> bool:
+    # the run is locked before its session, as a run's own writes do: no deadlock between them
+    connection.execute(_DELETE_RUNS, {"key": session_id})
+    return connection.execute(_DELETE, {"key": session_id}).rowcount > 0
+
+
+def _cutoff(timeout_seconds: float) -> datetime:
+    return now() - timedelta(seconds=timeout_seconds)

@@ -1,0 +1,46 @@
+"""A conversation and what was said in it, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+Role = Literal["user", "assistant", "system"]
+MessageStatus = Literal["running", "complete", "cancelled", "failed"]
+DEFAULT_TITLE = "New Conversation"
+
+
+def now() -> datetime:
+    """The current time in UTC, to the millisecond: what every store keeps."""
+    moment = datetime.now(UTC)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+@dataclass(slots=True)
+class Session:
+    """A user's conversation with an agent. `thread_id` is the short public name of it."""
+
+    session_id: str
+    user_id: str
+    assistant_id: str
+    thread_id: str
+    created_at: datetime
+    last_active: datetime
+    title: str = DEFAULT_TITLE
+    state: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a session. The assistant's is written by its run alone."""
+
+    message_id: str
+    session_id: str
+    role: Role
+    content: str
+    created_at: datetime
+    run_id: str | None = None
+    status: MessageStatus = "complete"
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
