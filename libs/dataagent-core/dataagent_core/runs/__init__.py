@@ -1,0 +1,24 @@
+"""One message, one run: types, stores, ledger and service.
+
+`dataagent_core.runs.assembly` puts the whole core together.
+"""
+
+from dataagent_core.runs.ledger import Ledger
+from dataagent_core.runs.service import RunOptions, RunService, RunView, Started
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import Approval, Entry, Run, RunStatus
+from dataagent_core.runs.worker import Worker
+
+__all__ = [
+    "Approval",
+    "Entry",
+    "Ledger",
+    "Run",
+    "RunOptions",
+    "RunService",
+    "RunStatus",
+    "RunStore",
+    "RunView",
+    "Started",
+    "Worker",
+]

@@ -1,0 +1,69 @@
+"""A run's events → the assistant's message in the history. No I/O."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent
+from dataagent_core.runs.types import Ending
+from dataagent_core.session import now
+
+
+class Answer:
+    """The text the main agent said, message by message, and the error if there was one."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._is_between = False
+        self._error: ErrorEvent | None = None
+
+    def add(self, event: AnyEvent) -> None:
+        """Take note of an event."""
+        if isinstance(event, ErrorEvent):
+            self._error = event
+        elif isinstance(event, TextEvent) and event.agent is None:
+            if event.content:
+                if self._is_between:
+                    self._parts.append("\n\n")
+                    self._is_between = False
+                self._parts.append(event.content)
+            if event.is_final and self._parts:
+                self._is_between = True
+
+    @property
+    def text(self) -> str:
+        """What was said so far."""
+        return "".join(self._parts)
+
+    @property
+    def has_error(self) -> bool:
+        """Whether an error was reported."""
+        return self._error is not None
+
+    @property
+    def error(self) -> dict[str, object] | None:
+        """The error as it is kept with the run."""
+        if self._error is None:
+            return None
+        return {
+            "error_code": self._error.error_code,
+            "message": self._error.error,
+            "recoverable": self._error.recoverable,
+        }
+
+
+def ending_of(answer: Answer, done: DoneEvent) -> Ending:
+    """How the run and its message end."""
+    status: Literal["done", "cancelled", "failed"] = "done"
+    if answer.has_error or done.reason in ("failed", "timeout", "shutdown"):
+        status = "failed"
+    elif done.cancelled:
+        status = "cancelled"
+    return Ending(
+        status=status,
+        message_status="complete" if status == "done" else status,
+        content=answer.text,
+        ended_at=now(),
+        token_usage=done.token_usage,
+        error=answer.error,
+    )

@@ -1,0 +1,158 @@
+"""Approvals that outlive sockets and processes.
+
+`StoredApprovals` is the `HITLHandler` of a run in a server or terminal: a request is kept in the
+store before anyone is asked, the answer may come through any door, and after a restart the wait goes
+on where it was. No answer in time is a rejection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import datetime
+
+from dataagent_core.engine import Suspended
+from dataagent_core.errors import AlreadyDecided, BadDecision, RequestNotFound
+from dataagent_core.events import HITLRequestEvent
+from dataagent_core.hitl import ActionRequest, Decision
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import Approval, Run
+from dataagent_core.session.types import now
+
+logger = logging.getLogger(__name__)
+TIMED_OUT = Decision("reject", "No answer came in time.")
+
+
+class StoredApprovals:
+    """Waits for the decisions of the runs this process owns."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+        self._runs: dict[str, Run] = {}
+        self._waiting: dict[tuple[str, str], asyncio.Future[Decision | None]] = {}
+        self._is_suspended = False
+
+    def attend(self, run: Run) -> None:
+        """This process runs it now."""
+        self._runs[run.session_id] = run
+
+    def leave(self, run: Run) -> None:
+        """The run has ended or is left to another process."""
+        self._runs.pop(run.session_id, None)
+
+    def suspend(self) -> None:
+        """The process stops: whoever waits is told so; the requests stay in the store."""
+        self._is_suspended = True
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_result(None)
+
+    async def keep(self, run: Run, event: HITLRequestEvent) -> bool:
+        """Keep a request before it is shown; False if it was kept by an earlier attempt."""
+        known = {approval.request_id for approval in await self._store.approvals(run.run_id)}
+        if event.request_id in known:
+            return False
+        created = now()
+        expires = datetime.fromtimestamp(event.expires_at or 2**32, created.tzinfo)
+        approval = Approval(
+            event.request_id,
+            run.run_id,
+            run.session_id,
+            event.action,
+            event.allowed,
+            created,
+            expires,
+        )
+        await self._store.ask(run, [approval])
+        return True
+
+    async def request_approval(self, action_request: ActionRequest, session_id: str) -> Decision:
+        """Wait for one request's answer, until it expires.
+
+        Raises:
+            Suspended: the process stops first.
+        """
+        run = self._runs[session_id]
+        key = (run.run_id, action_request.request_id)
+        answer = self._waiting.setdefault(key, asyncio.get_running_loop().create_future())
+        try:
+            approval = await self._kept(run, action_request.request_id)
+            if approval.decision is None and self._is_suspended:
+                raise Suspended
+            decision = approval.decision or await self._answer(run, approval, answer)
+        finally:
+            self._waiting.pop(key, None)
+        if not any(run_id == run.run_id for run_id, _ in self._waiting):
+            await self._store.set_status(run, "running")
+        return decision
+
+    async def _kept(self, run: Run, request_id: str) -> Approval:
+        for approval in await self._store.approvals(run.run_id):
+            if approval.request_id == request_id:
+                return approval
+        raise RequestNotFound(f"Run {run.run_id} has no approval request {request_id!r}.")
+
+    async def _answer(
+        self, run: Run, approval: Approval, answer: asyncio.Future[Decision | None]
+    ) -> Decision:
+        remaining = (approval.expires_at - now()).total_seconds()
+        try:
+            async with asyncio.timeout(max(0.0, remaining)):
+                decision = await asyncio.shield(answer)
+            if decision is None:
+                raise Suspended
+            return decision
+        except TimeoutError:
+            logger.info("approval %s of run %s timed out", approval.request_id, run.run_id)
+        try:
+            kept = await self._store.decide(run.run_id, approval.request_id, TIMED_OUT)
+        except AlreadyDecided:
+            kept = await self._kept(run, approval.request_id)
+        return kept.decision or TIMED_OUT
+
+    async def decide(self, run: Run, request_id: str, decision: Decision) -> Approval:
+        """Keep an answer and pass it on.
+
+        Raises:
+            RequestNotFound, AlreadyDecided: as `RunStore.decide`.
+            BadDecision: the request does not allow this answer.
+        """
+        approval = await self._kept(run, request_id)
+        check_decision(approval, decision)
+        kept = await self._store.decide(run.run_id, request_id, decision)
+        waiting = self._waiting.get((run.run_id, request_id))
+        if waiting is not None and not waiting.done():
+            waiting.set_result(decision)
+        return kept
+
+
+def check_decision(approval: Approval, decision: Decision) -> None:
+    """Refuse an answer that would fail when the run goes on.
+
+    Raises:
+        BadDecision: not an allowed kind, another tool, or arguments that do not fit.
+    """
+    if decision.type not in approval.allowed:
+        raise BadDecision(
+            f"Request {approval.request_id!r} takes {', '.join(approval.allowed)}, "
+            f"not {decision.type!r}."
+        )
+    edited = decision.edited_action
+    if edited is None:
+        return
+    if edited.name != approval.action.name:
+        raise BadDecision(f"An edit keeps the tool: {approval.action.name!r}, not {edited.name!r}.")
+    _check_args(approval.action, edited.args)
+
+
+def _check_args(action: ActionRequest, args: dict[str, object]) -> None:
+    if action.args_schema is None:
+        return
+    import jsonschema_rs
+
+    try:
+        jsonschema_rs.validate(action.args_schema, args)
+    except jsonschema_rs.ValidationError as error:
+        raise BadDecision(
+            f"The edited arguments do not fit {action.name!r}: {error.message}"
+        ) from error

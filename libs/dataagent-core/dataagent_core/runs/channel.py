@@ -1,0 +1,54 @@
+"""Live delivery of one session's entries inside this process.
+
+Readers pull: a channel holds the latest entries and a signal, no reader has a queue of its own. So a
+slow reader costs nothing but its own cursor, and when it falls behind what is held here it goes on
+from the store. Above: `ledger.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from itertools import islice
+
+from dataagent_core.runs.types import Entry
+
+_KEPT = 512
+
+
+class Channel:
+    """The recent entries of a session."""
+
+    __slots__ = ("__weakref__", "_changed", "_entries", "last_seq")
+
+    def __init__(self) -> None:
+        self._entries: deque[Entry] = deque(maxlen=_KEPT)
+        self._changed = asyncio.Event()
+        self.last_seq = 0
+
+    @property
+    def changed(self) -> asyncio.Event:
+        """Set at the next publication. Take it before looking, so that nothing is missed."""
+        return self._changed
+
+    def publish(self, entries: Sequence[Entry]) -> None:
+        """Add committed entries and wake the readers."""
+        if entries[0].seq != self.last_seq + 1:
+            self._entries.clear()
+        self._entries.extend(entries)
+        self.last_seq = entries[-1].seq
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def forget(self) -> None:
+        """Drop the entries: from now on they are read from the store."""
+        self._entries.clear()
+
+    def since(self, seq: int) -> list[Entry] | None:
+        """The entries after `seq`; None when they are not all here and the store must be asked."""
+        if seq >= self.last_seq > 0:
+            return []
+        if not self._entries or self._entries[0].seq > seq + 1:
+            return None
+        return list(islice(self._entries, seq + 1 - self._entries[0].seq, None))

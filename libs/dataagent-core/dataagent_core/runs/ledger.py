@@ -1,0 +1,259 @@
+"""The session's ledger: what its runs say, in order, committed before anyone sees it.
+
+A run's owner writes through a `RunWriter`; one loop per process commits what all writers have,
+together, and only then publishes it. Text that waits for the commit is joined to one event, never
+the first piece of an answer. Readers follow a session from any `seq` (`follow`). Above:
+`service.py`. Below: a `RunStore` and `channel.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from weakref import WeakValueDictionary
+
+from dataagent_core.errors import StaleAttempt, Unavailable
+from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent, event_to_wire
+from dataagent_core.runs.channel import Channel
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import Batch, Ending, Entry, Run, entries_of
+
+logger = logging.getLogger(__name__)
+_FULL = 1000
+_RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+class Ledger:
+    """The ledgers of all sessions this process writes or reads."""
+
+    def __init__(self, store: RunStore, *, pace_seconds: float = 0.01) -> None:
+        """`pace_seconds` is the least time between two commits of running text."""
+        self._store = store
+        self._pace_seconds = pace_seconds
+        self._channels: WeakValueDictionary[str, Channel] = WeakValueDictionary()
+        self._dirty: dict[str, RunWriter] = {}
+        self._wake = asyncio.Event()
+        self._urgent = asyncio.Event()
+        self._loop_task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Start committing."""
+        self._loop_task = asyncio.create_task(self._commit_loop(), name="ledger")
+
+    async def aclose(self) -> None:
+        """Stop committing. Writers are closed by then."""
+        if self._loop_task is not None:
+            self._loop_task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._loop_task
+
+    def writer(self, run: Run, last_seq: int) -> RunWriter:
+        """The pen of a run's owner; `last_seq` is the session's highest number so far."""
+        return RunWriter(self, run, last_seq)
+
+    async def follow(self, session_id: str, *, after: int) -> AsyncIterator[list[Entry]]:
+        """The session's entries after a `seq`, in bursts, for as long as the reader stays."""
+        channel = self.channel(session_id)
+        cursor = after
+        while True:
+            changed = channel.changed
+            entries = channel.since(cursor)
+            if entries is None:
+                entries = await self._store.read(session_id, after=cursor)
+            if entries:
+                cursor = entries[-1].seq
+                yield entries
+            else:
+                await changed.wait()
+
+    def channel(self, session_id: str) -> Channel:
+        """The session's channel, shared by its writer and readers while there are any."""
+        channel = self._channels.get(session_id)
+        if channel is None:
+            channel = self._channels[session_id] = Channel()
+        return channel
+
+    def mark(self, writer: RunWriter, *, is_urgent: bool) -> None:
+        """A writer has something to commit; running text may wait a moment."""
+        self._dirty[writer.run.run_id] = writer
+        self._wake.set()
+        if is_urgent:
+            self._urgent.set()
+
+    async def _commit_loop(self) -> None:
+        """Commit whatever is there, then whatever came meanwhile, for ever."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            self._urgent.clear()
+            started = time.monotonic()
+            writers, self._dirty = list(self._dirty.values()), {}
+            batches = [batch for writer in writers if (batch := writer.take()) is not None]
+            if batches:
+                await self._commit(
+                    {b.run_id: b for b in batches}, {w.run.run_id: w for w in writers}
+                )
+            await self._rest(started)
+
+    async def _rest(self, started: float) -> None:
+        """Keep commits of running text apart; anything urgent ends the rest."""
+        remaining = started + self._pace_seconds - time.monotonic()
+        if remaining > 0 and not self._urgent.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(remaining):
+                    await self._urgent.wait()
+
+    async def _commit(self, batches: dict[str, Batch], writers: dict[str, RunWriter]) -> None:
+        refused = await self._append_until_kept(batches)
+        for run_id, batch in batches.items():
+            writers[run_id].committed(batch, is_refused=run_id in refused)
+
+    async def _append_until_kept(self, batches: dict[str, Batch]) -> set[str]:
+        """Append, trying again while the store is away; a store keeps a batch sent again once."""
+        for attempt in range(10**9):
+            try:
+                return await self._store.append(list(batches.values()))
+            except Unavailable:
+                logger.warning("the ledger waits for its store", exc_info=attempt == 0)
+                await asyncio.sleep(_RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)])
+            except Exception:
+                logger.exception("a commit of %d runs failed", len(batches))
+                return set(batches)
+        return set()
+
+    async def close_run(self, run: Run, ending: Ending, last: Batch) -> bool:
+        """Write a run's end, trying again while the store is away."""
+        for attempt in range(10**9):
+            try:
+                if await self._store.close(run, ending, last):
+                    return True
+                kept = await self._store.get(run.run_id) if attempt else None
+                return kept is not None and not kept.is_active and kept.attempt == run.attempt
+            except Unavailable:
+                logger.warning("the end of run %s waits for its store", run.run_id)
+                await asyncio.sleep(_RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)])
+        return False
+
+
+class RunWriter:
+    """Numbers and keeps the events of one attempt of one run."""
+
+    def __init__(self, ledger: Ledger, run: Run, last_seq: int) -> None:
+        self.run = run
+        self._ledger = ledger
+        self._channel = ledger.channel(run.session_id)
+        self._last_seq = last_seq
+        self._pending: list[AnyEvent] = []
+        self._has_spoken = False
+        self._in_flight = False
+        self._settled = asyncio.Event()
+        self._is_refused = False
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a newer attempt has taken the run."""
+        return self._is_refused
+
+    def write(self, event: AnyEvent) -> None:
+        """Add an event. It is committed soon, at once if it is more than running text.
+
+        Raises:
+            StaleAttempt: a newer attempt has taken the run.
+        """
+        if self._is_refused:
+            raise StaleAttempt(f"Another process has taken over run {self.run.run_id}.")
+        if isinstance(event, TextEvent) and self._join(event):
+            return
+        self._pending.append(event)
+        is_urgent = not isinstance(event, TextEvent) or not self._has_spoken
+        self._has_spoken = self._has_spoken or isinstance(event, TextEvent)
+        self._ledger.mark(self, is_urgent=is_urgent)
+
+    def _join(self, event: TextEvent) -> bool:
+        """Add the text to a waiting text of the same speaker, if there is one."""
+        last = self._pending[-1] if self._pending else None
+        if not isinstance(last, TextEvent) or last.is_final or last.agent != event.agent:
+            return False
+        self._pending[-1] = TextEvent(
+            content=last.content + event.content,
+            is_final=event.is_final,
+            agent=last.agent,
+            timestamp=last.timestamp,
+        )
+        return True
+
+    async def drain(self) -> None:
+        """Wait while too much is uncommitted, so that a fast run cannot outgrow its store."""
+        while len(self._pending) > _FULL and not self._is_refused:
+            await self._settle()
+
+    async def flush(self) -> None:
+        """Wait until everything written so far is committed."""
+        while (self._pending or self._in_flight) and not self._is_refused:
+            await self._settle()
+
+    async def _settle(self) -> None:
+        self._settled.clear()
+        await self._settled.wait()
+
+    def take(self) -> Batch | None:
+        """What to commit next, numbered; None while a commit is under way or nothing waits."""
+        if self._in_flight or not self._pending:
+            return None
+        self._in_flight = True
+        return self._batch()
+
+    def _batch(self) -> Batch:
+        events, self._pending = self._pending, []
+        first = self._last_seq + 1
+        self._last_seq += len(events)
+        run_id = self.run.run_id
+        wires = tuple(_wire(event, first + i, run_id) for i, event in enumerate(events))
+        return Batch(self.run.session_id, run_id, self.run.attempt, first, self._last_seq, wires)
+
+    def committed(self, batch: Batch, *, is_refused: bool) -> None:
+        """The commit loop is through with a batch."""
+        self._in_flight = False
+        if is_refused:
+            self._is_refused = True
+        else:
+            self._channel.publish(entries_of(batch.wires, batch.first_seq, batch.run_id))
+        if self._pending:
+            self._ledger.mark(self, is_urgent=True)
+        self._settled.set()
+
+    async def close(self, done: DoneEvent, ending: Ending) -> bool:
+        """Commit what is left, the `done` event and the run's end together; False if refused."""
+        while self._in_flight:
+            await self._settle()
+        if self._is_refused:
+            return False
+        self._in_flight = True  # the commit loop leaves the rest to us
+        self._pending.append(done)
+        last = self._batch()
+        if not await self._ledger.close_run(self.run, ending, last):
+            self._is_refused = True
+            return False
+        self._channel.publish(entries_of(last.wires, last.first_seq, last.run_id))
+        self._channel.forget()
+        return True
+
+
+def _wire(event: AnyEvent, seq: int, run_id: str) -> bytes:
+    """The event as it is kept. One that has no such form must not stop all others' commits."""
+    try:
+        return event_to_wire(event, seq=seq, run_id=run_id)
+    except Exception:
+        logger.exception("a %s event of run %s cannot be kept", event.event_type, run_id)
+        stand_in = ErrorEvent(
+            error=f"A {event.event_type} event could not be kept.", error_code="event_not_kept"
+        )
+        return event_to_wire(stand_in, seq=seq, run_id=run_id)
+
+
+def is_done(entry: Entry) -> bool:
+    """Whether the entry is a run's end."""
+    return entry.event_type == "done"

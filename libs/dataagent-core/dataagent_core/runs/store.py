@@ -1,0 +1,107 @@
+"""Where runs, their events and their approvals are kept: the interface.
+
+Three things make the promises hold and every kind of store keeps them: `open` commits message and
+run together and lets one run at a time into a session; `append` and `close` refuse the writes of
+an attempt that is no longer the run's; `close` writes the end exactly once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from dataagent_core.hitl import Decision
+from dataagent_core.runs.types import Approval, Batch, Ending, Entry, NewRun, Opened, Run, RunStatus
+
+
+class RunStore(ABC):
+    """Runs, events and approvals. Times are UTC; `worker` names a process."""
+
+    @abstractmethod
+    async def open(
+        self, new: NewRun, *, worker: str | None, lease_until: datetime | None
+    ) -> Opened:
+        """Commit the user's message, the run and its empty answer together.
+
+        With a `worker` the run starts as `running`, attempt 1, leased to it; without, as `queued`,
+        attempt 0. A `client_message_id` seen before in this session returns the earlier run.
+
+        Raises:
+            SessionNotFound: the session is gone.
+            SessionBusy: another run of the session is active.
+        """
+
+    @abstractmethod
+    async def claim(
+        self, run_id: str, *, worker: str, lease_until: datetime, at: datetime | None = None
+    ) -> Run | None:
+        """Take a queued run, or one whose lease has expired: next attempt, leased to `worker`.
+
+        None if it has ended or another worker's lease is alive (at `at`, by default now). `waiting` runs can be claimed the
+        same way; their status stays.
+        """
+
+    @abstractmethod
+    async def append(self, batches: Sequence[Batch]) -> set[str]:
+        """Keep the batches in one transaction; return the run ids whose attempt was refused."""
+
+    @abstractmethod
+    async def close(self, run: Run, ending: Ending, last: Batch) -> bool:
+        """Write the last events, the run's end and the answer's text together.
+
+        Undecided approvals of the run are closed with it. False if the attempt was refused.
+        """
+
+    @abstractmethod
+    async def set_status(self, run: Run, status: RunStatus) -> bool:
+        """Move between `running` and `waiting`; False if the attempt was refused."""
+
+    @abstractmethod
+    async def get(self, run_id: str) -> Run | None:
+        """The run, or None."""
+
+    @abstractmethod
+    async def active_run(self, session_id: str) -> Run | None:
+        """The session's active run, if any."""
+
+    @abstractmethod
+    async def request_cancel(self, run_id: str) -> None:
+        """Mark an active run as to be cancelled, for whichever process owns it."""
+
+    @abstractmethod
+    async def renew(self, worker: str, run_ids: Collection[str], lease_until: datetime) -> set[str]:
+        """Extend the leases of the worker's runs; return those with a cancel request."""
+
+    @abstractmethod
+    async def abandoned(self, at: datetime, *, not_worker: str | None = None) -> list[Run]:
+        """Active leased runs whose lease ended before `at`, or, with `not_worker`, all leased to others."""
+
+    @abstractmethod
+    async def read(self, session_id: str, *, after: int, limit: int = 500) -> list[Entry]:
+        """Up to about `limit` entries of the session after a `seq`, in order (whole batches)."""
+
+    @abstractmethod
+    async def read_run(self, run_id: str) -> list[Entry]:
+        """All entries of one run, in order."""
+
+    @abstractmethod
+    async def last_seq(self, session_id: str) -> int:
+        """The session's highest `seq`, 0 if it has no events."""
+
+    @abstractmethod
+    async def ask(self, run: Run, approvals: Sequence[Approval]) -> None:
+        """Keep approval requests and set the run to `waiting`. Known ids are left as they are."""
+
+    @abstractmethod
+    async def approvals(self, run_id: str, *, pending_only: bool = False) -> list[Approval]:
+        """The run's approval requests, oldest first."""
+
+    @abstractmethod
+    async def decide(self, run_id: str, request_id: str, decision: Decision) -> Approval:
+        """Keep a decision. The same decision twice is one.
+
+        Raises:
+            RequestNotFound: the run has no such request.
+            AlreadyDecided: it has another answer, or the run has ended.
+        """

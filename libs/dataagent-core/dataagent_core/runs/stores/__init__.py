@@ -1,0 +1,1 @@
+"""Run stores: memory, Redis and SQL, one file each."""

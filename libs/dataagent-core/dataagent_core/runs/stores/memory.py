@@ -1,0 +1,243 @@
+"""Runs, events and approvals in this process, beside the sessions of the same `MemoryData`.
+
+Everything happens on one event loop without awaiting, so each method is atomic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from datetime import datetime
+
+from dataagent_core.hitl import Decision
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.stores import rules
+from dataagent_core.runs.types import (
+    Approval,
+    Batch,
+    Ending,
+    Entry,
+    NewRun,
+    Opened,
+    Run,
+    RunStatus,
+    entries_of,
+)
+from dataagent_core.session.stores.memory import MemoryData
+from dataagent_core.session.types import now
+from dataagent_core.storage.text import storable
+
+
+class MemoryRunStore(RunStore):
+    """Runs in memory."""
+
+    def __init__(self, data: MemoryData) -> None:
+        self._data = data
+        self._runs: dict[str, Run] = {}
+        self._run_ids: dict[str, list[str]] = {}  # by session
+        self._clients: dict[tuple[str, str], str] = {}
+        self._entries: dict[str, list[Entry]] = {}  # by session, in order
+        self._approvals: dict[str, dict[str, Approval]] = {}  # by run
+        data.on_delete.append(self._forget)
+
+    # -- a run's life ---------------------------------------------------------------------------
+
+    async def open(
+        self, new: NewRun, *, worker: str | None, lease_until: datetime | None
+    ) -> Opened:
+        """As `RunStore.open`."""
+        if new.session_id not in self._data.sessions:
+            raise rules.no_session(new.session_id)
+        last_seq = self._last_seq(new.session_id)
+        earlier = self._clients.get((new.session_id, new.client_message_id or ""))
+        if new.client_message_id is not None and earlier is not None:
+            return Opened(self._runs[earlier], last_seq, is_new=False)
+        active = self._data.active_runs.get(new.session_id)
+        if active is not None:
+            raise rules.busy(new.session_id, active)
+        run = rules.first_state(deepcopy(new), worker=worker, lease_until=lease_until)
+        self._keep_new(run)
+        for message in rules.first_messages(deepcopy(new)):
+            self._data.add(message)
+        return Opened(run, last_seq, is_new=True)
+
+    def _keep_new(self, run: Run) -> None:
+        self._runs[run.run_id] = run
+        self._run_ids.setdefault(run.session_id, []).append(run.run_id)
+        self._data.active_runs[run.session_id] = run.run_id
+        if run.client_message_id is not None:
+            self._clients[run.session_id, run.client_message_id] = run.run_id
+
+    async def claim(
+        self, run_id: str, *, worker: str, lease_until: datetime, at: datetime | None = None
+    ) -> Run | None:
+        """As `RunStore.claim`."""
+        run = self._runs.get(run_id)
+        if run is None or not rules.is_claimable(run, at or now()):
+            return None
+        self._runs[run_id] = replace(
+            run,
+            status="running" if run.status == "queued" else run.status,
+            attempt=run.attempt + 1,
+            lease_owner=worker,
+            lease_until=lease_until,
+            started_at=run.started_at or now(),
+        )
+        return self._runs[run_id]
+
+    async def close(self, run: Run, ending: Ending, last: Batch) -> bool:
+        """As `RunStore.close`; the same end written again is True."""
+        kept = self._runs.get(run.run_id)
+        if kept is None or not self._owns(run.run_id, run.attempt):
+            return kept is not None and rules.is_same_end(kept, run, ending)
+        self._runs[run.run_id] = replace(
+            kept,
+            status=ending.status,
+            ended_at=ending.ended_at,
+            lease_owner=None,
+            lease_until=None,
+            token_usage=deepcopy(ending.token_usage),
+            error=deepcopy(ending.error),
+        )
+        self._keep_batch(last)
+        self._close_session(kept, ending)
+        for request_id, approval in self._approvals.get(run.run_id, {}).items():
+            if approval.decision is None:
+                closed = replace(approval, decision=rules.CLOSING_DECISION)
+                self._approvals[run.run_id][request_id] = closed
+        return True
+
+    def _close_session(self, run: Run, ending: Ending) -> None:
+        del self._data.active_runs[run.session_id]
+        self._data.sessions[run.session_id].last_active = ending.ended_at
+        messages = self._data.messages.get(run.session_id, {})
+        if run.answer_id in messages:
+            messages[run.answer_id] = replace(
+                messages[run.answer_id],
+                content=storable(ending.content),
+                status=ending.message_status,
+            )
+
+    async def set_status(self, run: Run, status: RunStatus) -> bool:
+        """As `RunStore.set_status`."""
+        if not self._owns(run.run_id, run.attempt) or self._runs[run.run_id].status == "queued":
+            return False
+        self._runs[run.run_id] = replace(self._runs[run.run_id], status=status)
+        return True
+
+    async def get(self, run_id: str) -> Run | None:
+        """As `RunStore.get`."""
+        return self._runs.get(run_id)
+
+    async def active_run(self, session_id: str) -> Run | None:
+        """As `RunStore.active_run`."""
+        return self._runs.get(self._data.active_runs.get(session_id, ""))
+
+    async def request_cancel(self, run_id: str) -> None:
+        """As `RunStore.request_cancel`."""
+        run = self._runs.get(run_id)
+        if run is not None and run.is_active:
+            self._runs[run_id] = replace(run, cancel_requested=True)
+
+    async def renew(self, worker: str, run_ids: Collection[str], lease_until: datetime) -> set[str]:
+        """As `RunStore.renew`."""
+        cancelled: set[str] = set()
+        for run_id in run_ids:
+            run = self._runs.get(run_id)
+            if run is None or not run.is_active or run.lease_owner != worker:
+                continue
+            self._runs[run_id] = replace(run, lease_until=lease_until)
+            if run.cancel_requested:
+                cancelled.add(run_id)
+        return cancelled
+
+    async def abandoned(self, at: datetime, *, not_worker: str | None = None) -> list[Run]:
+        """As `RunStore.abandoned`."""
+        active = (self._runs[run_id] for run_id in self._data.active_runs.values())
+        leased = [run for run in active if run.lease_owner is not None]
+        if not_worker is not None:
+            return [run for run in leased if run.lease_owner != not_worker]
+        return [run for run in leased if run.lease_until is not None and run.lease_until < at]
+
+    # -- events ---------------------------------------------------------------------------------
+
+    async def append(self, batches: Sequence[Batch]) -> set[str]:
+        """As `RunStore.append`. A batch sent again is kept once."""
+        refused: set[str] = set()
+        for batch in batches:
+            if self._owns(batch.run_id, batch.attempt):
+                self._keep_batch(batch)
+            else:
+                refused.add(batch.run_id)
+        return refused
+
+    async def read(self, session_id: str, *, after: int, limit: int = 500) -> list[Entry]:
+        """As `RunStore.read`."""
+        entries = self._entries.get(session_id, [])
+        start = after - entries[0].seq + 1 if entries else 0
+        return entries[max(0, start) : max(0, start) + limit]
+
+    async def read_run(self, run_id: str) -> list[Entry]:
+        """As `RunStore.read_run`."""
+        run = self._runs.get(run_id)
+        entries = self._entries.get(run.session_id, []) if run else []
+        return [entry for entry in entries if entry.run_id == run_id]
+
+    async def last_seq(self, session_id: str) -> int:
+        """As `RunStore.last_seq`."""
+        return self._last_seq(session_id)
+
+    # -- approvals ------------------------------------------------------------------------------
+
+    async def ask(self, run: Run, approvals: Sequence[Approval]) -> None:
+        """As `RunStore.ask`.
+
+        Raises:
+            StaleAttempt: the run has ended or a newer attempt owns it.
+        """
+        if not await self.set_status(run, "waiting"):
+            raise rules.stale(run)
+        kept = self._approvals.setdefault(run.run_id, {})
+        for approval in approvals:
+            kept.setdefault(approval.request_id, deepcopy(approval))
+
+    async def approvals(self, run_id: str, *, pending_only: bool = False) -> list[Approval]:
+        """As `RunStore.approvals`."""
+        return rules.oldest_first(
+            approval
+            for approval in self._approvals.get(run_id, {}).values()
+            if approval.decision is None or not pending_only
+        )
+
+    async def decide(self, run_id: str, request_id: str, decision: Decision) -> Approval:
+        """As `RunStore.decide`."""
+        kept = self._approvals.get(run_id, {})
+        approval = kept.get(request_id)
+        if approval is not None and approval.decision is None:
+            kept[request_id] = replace(approval, decision=decision)
+        return rules.judge(kept.get(request_id), run_id, request_id, decision)
+
+    # -- what is kept ---------------------------------------------------------------------------
+
+    def _owns(self, run_id: str, attempt: int) -> bool:
+        run = self._runs.get(run_id)
+        return run is not None and run.is_active and run.attempt == attempt
+
+    def _keep_batch(self, batch: Batch) -> None:
+        entries = self._entries.setdefault(batch.session_id, [])
+        last_seq = entries[-1].seq if entries else 0
+        new = entries_of(batch.wires, batch.first_seq, batch.run_id)
+        entries += [entry for entry in new if entry.seq > last_seq]
+
+    def _last_seq(self, session_id: str) -> int:
+        entries = self._entries.get(session_id)
+        return entries[-1].seq if entries else 0
+
+    def _forget(self, session_id: str) -> None:
+        self._entries.pop(session_id, None)
+        self._data.active_runs.pop(session_id, None)
+        for run_id in self._run_ids.pop(session_id, []):
+            run = self._runs.pop(run_id)
+            self._approvals.pop(run_id, None)
+            self._clients.pop((session_id, run.client_message_id or ""), None)

@@ -1,0 +1,360 @@
+"""Runs, events and approvals in SQLite, PostgreSQL or MySQL/MariaDB.
+
+Each method is one unit of work of `storage.Database`, in few statements (`statements.py`). The
+rules are the database's own: a unique column lets one run at a time into a session, a unique pair
+makes a repeated client message one run, and the attempt number in each WHERE keeps an older
+attempt out. A batch's events are kept as lines (JSON has no raw newline), so that reading them
+back is a split and not a parse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Insert, Row
+from sqlalchemy.exc import IntegrityError
+
+from dataagent_core.hitl import Decision
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.stores import rules
+from dataagent_core.runs.stores import statements as sql
+from dataagent_core.runs.types import (
+    Approval,
+    Batch,
+    Ending,
+    Entry,
+    NewRun,
+    Opened,
+    Run,
+    RunStatus,
+    entries_of,
+)
+from dataagent_core.session.types import now
+from dataagent_core.storage import Database
+from dataagent_core.storage.tables import approvals as approvals_table
+from dataagent_core.storage.tables import event_batches
+from dataagent_core.storage.text import is_storable, storable
+
+_Row = Row[*tuple[Any, ...]]
+_OPEN_ATTEMPTS = 5
+
+
+class SqlRunStore(RunStore):
+    """Runs in a SQL database."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._insert_batch = sql.insert_unless_known(database.dialect, event_batches)
+        self._insert_approval = sql.insert_unless_known(database.dialect, approvals_table)
+
+    # -- a run's life ---------------------------------------------------------------------------
+
+    async def open(
+        self, new: NewRun, *, worker: str | None, lease_until: datetime | None
+    ) -> Opened:
+        """As `RunStore.open`."""
+        run = rules.first_state(new, worker=worker, lease_until=lease_until)
+        unit = _opening(new, run)
+        for attempt in range(1, _OPEN_ATTEMPTS + 1):
+            try:
+                return Opened(run, await self._db.write(unit), is_new=True)
+            except IntegrityError:
+                earlier = await self._db.read(lambda c: _refusal(c, new))
+                if earlier is not None:
+                    return earlier
+                if attempt == _OPEN_ATTEMPTS:  # not a run that ended meanwhile: an id is not fresh
+                    raise
+        raise AssertionError  # the loop returns or raises
+
+    async def claim(
+        self, run_id: str, *, worker: str, lease_until: datetime, at: datetime | None = None
+    ) -> Run | None:
+        """As `RunStore.claim`."""
+        values = {"key": run_id, "worker": worker, "until": lease_until, "started": now()}
+        values["at"] = at or values["started"]
+
+        def unit(connection: Connection) -> Run | None:
+            if not connection.execute(sql.CLAIM, values).rowcount:
+                return None
+            return Run(*connection.execute(sql.GET, {"key": run_id}).one())
+
+        return await self._db.write(unit)
+
+    async def close(self, run: Run, ending: Ending, last: Batch) -> bool:
+        """As `RunStore.close`; the same end written again is True."""
+        return await self._db.write(lambda c: _close(c, self._insert_batch, run, ending, last))
+
+    async def set_status(self, run: Run, status: RunStatus) -> bool:
+        """As `RunStore.set_status`."""
+        values = {"key": run.run_id, "fence": run.attempt, "new_status": status}
+        return await self._db.write(lambda c: c.execute(sql.SET_STATUS, values).rowcount > 0)
+
+    async def get(self, run_id: str) -> Run | None:
+        """As `RunStore.get`."""
+        if not is_storable(run_id):
+            return None
+        return await self._db.read(lambda c: _run(c.execute(sql.GET, {"key": run_id}).first()))
+
+    async def active_run(self, session_id: str) -> Run | None:
+        """As `RunStore.active_run`."""
+        values = {"session_id": session_id}
+        return await self._db.read(lambda c: _run(c.execute(sql.ACTIVE_RUN, values).first()))
+
+    async def request_cancel(self, run_id: str) -> None:
+        """As `RunStore.request_cancel`."""
+        await self._db.write(lambda c: c.execute(sql.REQUEST_CANCEL, {"key": run_id}).rowcount)
+
+    async def renew(self, worker: str, run_ids: Collection[str], lease_until: datetime) -> set[str]:
+        """As `RunStore.renew`."""
+        if not run_ids:
+            return set()
+        mine = {"worker": worker, "run_ids": sorted(run_ids)}
+
+        def unit(connection: Connection) -> set[str]:
+            connection.execute(sql.RENEW, {**mine, "until": lease_until})
+            return set(connection.execute(sql.CANCELLED_OF, mine).scalars())
+
+        return await self._db.write(unit)
+
+    async def abandoned(self, at: datetime, *, not_worker: str | None = None) -> list[Run]:
+        """As `RunStore.abandoned`."""
+        if not_worker is None:
+            statement, values = sql.LEASE_ENDED, {"at": at}
+        else:
+            statement, values = sql.LEASED_TO_OTHERS, {"worker": not_worker}
+        return await self._db.read(lambda c: [Run(*row) for row in c.execute(statement, values)])
+
+    # -- events ---------------------------------------------------------------------------------
+
+    async def append(self, batches: Sequence[Batch]) -> set[str]:
+        """As `RunStore.append`. A batch sent again is kept once."""
+        if not batches:
+            return set()
+        return await self._db.write(
+            lambda c: _append(c, self._insert_batch, batches), is_durable=False
+        )
+
+    async def read(self, session_id: str, *, after: int, limit: int = 500) -> list[Entry]:
+        """As `RunStore.read`."""
+        values = {"session_id": session_id, "after": after, "window": limit}
+        rows = await self._db.read(lambda c: c.execute(sql.READ, values).all())
+        return _entries(rows, after)
+
+    async def read_run(self, run_id: str) -> list[Entry]:
+        """As `RunStore.read_run`."""
+        rows = await self._db.read(lambda c: c.execute(sql.READ_RUN, {"run_id": run_id}).all())
+        return _entries(rows, 0)
+
+    async def last_seq(self, session_id: str) -> int:
+        """As `RunStore.last_seq`."""
+        return await self._db.read(lambda c: _last_seq(c, session_id))
+
+    # -- approvals ------------------------------------------------------------------------------
+
+    async def ask(self, run: Run, approvals: Sequence[Approval]) -> None:
+        """As `RunStore.ask`.
+
+        Raises:
+            StaleAttempt: the run has ended or a newer attempt owns it.
+        """
+        rows = [_approval_row(approval) for approval in approvals]
+        waiting = {"key": run.run_id, "fence": run.attempt, "new_status": "waiting"}
+
+        def unit(connection: Connection) -> None:
+            if not connection.execute(sql.SET_STATUS, waiting).rowcount:
+                raise rules.stale(run)
+            if rows:
+                connection.execute(self._insert_approval, rows)
+
+        await self._db.write(unit)
+
+    async def approvals(self, run_id: str, *, pending_only: bool = False) -> list[Approval]:
+        """As `RunStore.approvals`."""
+        statement = sql.PENDING_APPROVALS if pending_only else sql.APPROVALS
+        return await self._db.read(
+            lambda c: [_approval(row) for row in c.execute(statement, {"key": run_id})]
+        )
+
+    async def decide(self, run_id: str, request_id: str, decision: Decision) -> Approval:
+        """As `RunStore.decide`."""
+        which = {"key": run_id, "request": request_id}
+        values = {**which, "answer": rules.as_json(decision), "at": now()}
+
+        def unit(connection: Connection) -> Approval | None:
+            connection.execute(sql.DECIDE, values)
+            row = connection.execute(sql.APPROVAL, which).first()
+            return None if row is None else _approval(row)
+
+        kept = await self._db.write(unit) if is_storable(request_id) else None
+        return rules.judge(kept, run_id, request_id, decision)
+
+
+# -- the units ----------------------------------------------------------------------------------
+
+
+def _opening(new: NewRun, run: Run) -> Callable[[Connection], int]:
+    """The unit that commits run and messages and returns the session's last `seq`.
+
+    The run goes in first: once it is in, no other run can add events behind the number read.
+    """
+    run_row = {
+        "run_id": run.run_id,
+        "session_id": run.session_id,
+        "active_session": run.session_id,
+        "user_id": run.user_id,
+        "assistant_id": run.assistant_id,
+        "status": run.status,
+        "attempt": run.attempt,
+        "message_id": run.message_id,
+        "answer_id": run.answer_id,
+        "client_message_id": run.client_message_id,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "lease_owner": run.lease_owner,
+        "lease_until": run.lease_until,
+        "cancel_requested": False,
+        "input": run.input,
+    }
+    message_rows = [
+        {
+            "message_id": message.message_id,
+            "session_id": message.session_id,
+            "run_id": message.run_id,
+            "role": message.role,
+            "content": message.content,
+            "status": message.status,
+            "created_at": message.created_at,
+            "metadata": message.metadata,
+        }
+        for message in rules.first_messages(new)
+    ]
+
+    def unit(connection: Connection) -> int:
+        connection.execute(sql.INSERT_RUN, run_row)
+        connection.execute(sql.INSERT_MESSAGE, message_rows)
+        return _last_seq(connection, new.session_id)
+
+    return unit
+
+
+def _refusal(connection: Connection, new: NewRun) -> Opened | None:
+    """Why a run could not be opened: the earlier run, an error, or None if it now could be."""
+    session = {"session_id": new.session_id}
+    if connection.execute(sql.SESSION_EXISTS, session).first() is None:
+        raise rules.no_session(new.session_id)
+    if new.client_message_id is not None:
+        same = {**session, "client_message_id": new.client_message_id}
+        earlier = _run(connection.execute(sql.BY_CLIENT_ID, same).first())
+        if earlier is not None:
+            return Opened(earlier, _last_seq(connection, new.session_id), is_new=False)
+    active = _run(connection.execute(sql.ACTIVE_RUN, session).first())
+    if active is not None:
+        raise rules.busy(new.session_id, active.run_id)
+    return None
+
+
+def _append(connection: Connection, insert_batch: Insert, batches: Sequence[Batch]) -> set[str]:
+    run_ids = sorted({batch.run_id for batch in batches})
+    fences = connection.execute(sql.FENCES, {"run_ids": run_ids})
+    owners = {(row.run_id, row.attempt) for row in fences}
+    accepted = [batch for batch in batches if (batch.run_id, batch.attempt) in owners]
+    rows = [_batch_row(batch) for batch in accepted if batch.wires]
+    if rows:
+        connection.execute(insert_batch, rows)
+    return {batch.run_id for batch in batches if (batch.run_id, batch.attempt) not in owners}
+
+
+def _close(
+    connection: Connection, insert_batch: Insert, run: Run, ending: Ending, last: Batch
+) -> bool:
+    end = {
+        "key": run.run_id,
+        "fence": run.attempt,
+        "new_status": ending.status,
+        "at": ending.ended_at,
+        "usage": ending.token_usage,
+        "failure": ending.error,
+    }
+    if not connection.execute(sql.CLOSE_RUN, end).rowcount:
+        return _is_closed_so(connection, run, ending)
+    if last.wires:
+        connection.execute(insert_batch, _batch_row(last))
+    answer = {
+        "answer": run.answer_id,
+        "text": storable(ending.content),
+        "new_status": ending.message_status,
+    }
+    connection.execute(sql.CLOSE_ANSWER, answer)
+    connection.execute(sql.TOUCH_SESSION, {"key": run.session_id, "at": ending.ended_at})
+    closing = {
+        "key": run.run_id,
+        "answer": rules.CLOSING_DECISION.to_dict(),
+        "at": ending.ended_at,
+    }
+    connection.execute(sql.CLOSE_APPROVALS, closing)
+    return True
+
+
+def _is_closed_so(connection: Connection, run: Run, ending: Ending) -> bool:
+    """Whether this attempt wrote this very end before (its answer was lost on the way)."""
+    kept = _run(connection.execute(sql.GET, {"key": run.run_id}).first())
+    return kept is not None and rules.is_same_end(kept, run, ending)
+
+
+def _last_seq(connection: Connection, session_id: str) -> int:
+    return connection.execute(sql.LAST_SEQ, {"session_id": session_id}).scalar() or 0
+
+
+# -- rows ---------------------------------------------------------------------------------------
+
+
+def _run(row: _Row | None) -> Run | None:
+    return None if row is None else Run(*row)
+
+
+def _batch_row(batch: Batch) -> dict[str, Any]:
+    return {
+        "session_id": batch.session_id,
+        "last_seq": batch.last_seq,
+        "first_seq": batch.first_seq,
+        "run_id": batch.run_id,
+        "attempt": batch.attempt,
+        "events": b"\n".join(batch.wires).decode(),
+    }
+
+
+def _entries(rows: Iterable[_Row], after: int) -> list[Entry]:
+    found: list[Entry] = []
+    for row in rows:
+        wires = row.events.encode().split(b"\n")
+        skip = max(0, after + 1 - row.first_seq)
+        found += entries_of(wires[skip:], row.first_seq + skip, row.run_id)
+        after = max(after, row.last_seq)
+    return found
+
+
+def _approval_row(approval: Approval) -> dict[str, Any]:
+    return {
+        "run_id": approval.run_id,
+        "request_id": approval.request_id,
+        "session_id": approval.session_id,
+        "action": approval.action.to_dict(),
+        "allowed": list(approval.allowed),
+        "created_at": approval.created_at,
+        "expires_at": approval.expires_at,
+    }
+
+
+def _approval(row: _Row) -> Approval:
+    return Approval(
+        request_id=row.request_id,
+        run_id=row.run_id,
+        session_id=row.session_id,
+        action=rules.rebuilt_action(row.request_id, row.action),
+        allowed=tuple(row.allowed),
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        decision=None if row.decision is None else Decision.from_dict(row.decision),
+    )

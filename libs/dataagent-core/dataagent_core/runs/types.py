@@ -1,0 +1,140 @@
+"""A run and its parts, as plain data.
+
+A run is one user message being answered. Its events are numbered per session; `Batch` is how a
+store keeps a stretch of them, `Entry` how a reader gets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Literal
+
+import orjson
+
+from dataagent_core.events import AnyEvent, event_from_dict
+from dataagent_core.hitl import ActionRequest, Decision, DecisionType
+from dataagent_core.session.types import MessageStatus
+
+RunStatus = Literal["queued", "running", "waiting", "done", "cancelled", "failed"]
+ACTIVE: frozenset[RunStatus] = frozenset({"queued", "running", "waiting"})
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A call that waits for a person, as it is kept: it outlives sockets and processes."""
+
+    request_id: str
+    run_id: str
+    session_id: str
+    action: ActionRequest
+    allowed: tuple[DecisionType, ...]
+    created_at: datetime
+    expires_at: datetime
+    decision: Decision | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One message being answered, or answered."""
+
+    run_id: str
+    session_id: str
+    user_id: str
+    assistant_id: str
+    status: RunStatus
+    attempt: int
+    created_at: datetime
+    message_id: str
+    answer_id: str
+    client_message_id: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    lease_owner: str | None = None
+    lease_until: datetime | None = None
+    cancel_requested: bool = False
+    token_usage: dict[str, int] | None = None
+    error: dict[str, Any] | None = None
+    input: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the run has not ended."""
+        return self.status in ACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """What `RunStore.open` commits in one transaction: user message, run, empty answer."""
+
+    run_id: str
+    session_id: str
+    user_id: str
+    assistant_id: str
+    message_id: str
+    answer_id: str
+    content: str
+    created_at: datetime
+    client_message_id: str | None = None
+    input: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The outcome of `RunStore.open`. `is_new` is False when `client_message_id` was seen before."""
+
+    run: Run
+    last_seq: int
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A stretch of one run's events, `first_seq` to `last_seq`, in wire form."""
+
+    session_id: str
+    run_id: str
+    attempt: int
+    first_seq: int
+    last_seq: int
+    wires: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: what `RunStore.close` commits with the last events."""
+
+    status: Literal["done", "cancelled", "failed"]
+    message_status: MessageStatus
+    content: str
+    ended_at: datetime
+    token_usage: dict[str, int] | None = None
+    error: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One numbered event as a reader gets it; `wire` is shared by all readers."""
+
+    seq: int
+    run_id: str
+    wire: bytes
+
+    @cached_property
+    def event(self) -> AnyEvent:
+        """The event itself."""
+        return event_from_dict(orjson.loads(self.wire))
+
+    @property
+    def event_type(self) -> str:
+        """The event's type, without parsing: `event_to_wire` writes it first."""
+        start = len(b'{"event_type":"')
+        return self.wire[start : self.wire.index(b'"', start)].decode()
+
+
+def entries_of(batch_wires: Sequence[bytes], first_seq: int, run_id: str) -> list[Entry]:
+    """The entries of a kept stretch."""
+    return [Entry(first_seq + i, run_id, wire) for i, wire in enumerate(batch_wires)]

@@ -1,0 +1,293 @@
+"""Executes the runs this process owns, and takes over those whose process died.
+
+The run's owner is the only writer of its events and of its answer. Two tasks a run: one pulls events
+out of the agent and can be cancelled, the other waits for it and writes the end, whatever happened.
+Leases are renewed for all runs together; a lease that runs out marks a dead process, whose runs end
+visibly here, or go on if they were only waiting for a person. Above: `service.py`. Below:
+`ledger.py`, `approvals.py`, `session/` for executors.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from dataagent_core.engine import AgentConfig, AgentExecutor, Suspended
+from dataagent_core.errors import DataAgentError, StaleAttempt, Unavailable
+from dataagent_core.events import (
+    AnyEvent,
+    DoneEvent,
+    DoneReason,
+    ErrorEvent,
+    HITLRequestEvent,
+    TextEvent,
+)
+from dataagent_core.identity import RunContext
+from dataagent_core.runs.answer import Answer, ending_of
+from dataagent_core.runs.approvals import StoredApprovals
+from dataagent_core.runs.ledger import Ledger, RunWriter
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import Run
+from dataagent_core.session import SessionManager, now
+
+logger = logging.getLogger(__name__)
+ConfigFor = Callable[[Run], AgentConfig]
+_PAST_ALL_LEASES = datetime(9999, 1, 1, tzinfo=UTC)  # their processes are known to be gone
+LOST = ErrorEvent(
+    error="The process that answered this message stopped. What it had said is kept; ask again.",
+    error_code="interrupted",
+    recoverable=True,
+)
+
+
+@dataclass(slots=True)
+class _Owned:
+    """A run in this process."""
+
+    run: Run
+    writer: RunWriter
+    answer: Answer = field(default_factory=Answer)
+    shown: set[str] = field(default_factory=set[str])  # requests an earlier attempt has written
+    pump: asyncio.Task[DoneEvent | None] | None = None
+    owner: asyncio.Task[None] | None = None
+    stop_reason: DoneReason = "user_cancelled"
+    has_begun: bool = False
+
+
+class Worker:
+    """The runs of one process."""
+
+    def __init__(
+        self,
+        name: str,
+        store: RunStore,
+        sessions: SessionManager,
+        ledger: Ledger,
+        config_for: ConfigFor,
+        *,
+        lease_seconds: float = 10.0,
+    ) -> None:
+        """`name` is unique among living and dead processes."""
+        self.name = name
+        self.approvals = StoredApprovals(store)
+        self._store = store
+        self._sessions = sessions
+        self._ledger = ledger
+        self._config_for = config_for
+        self._lease_seconds = lease_seconds
+        self._owned: dict[str, _Owned] = {}
+        self._keeper: asyncio.Task[None] | None = None
+
+    # -- life of the process ------------------------------------------------------------------
+
+    async def start(self, *, is_alone: bool) -> None:
+        """Take over dead processes' runs, then keep leases. `is_alone`: no other process lives."""
+        await self.recover(not_worker=self.name if is_alone else None)
+        self._keeper = asyncio.create_task(self._keep_leases(), name="leases")
+
+    async def aclose(self, grace_seconds: float) -> None:
+        """Let runs finish, stop those that do not, leave those that wait for a person."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._keeper
+        self.approvals.suspend()
+        tasks = {owned.owner for owned in self._owned.values() if owned.owner is not None}
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace_seconds)
+            for owned in list(self._owned.values()):
+                self._interrupt(owned, "shutdown")
+            await asyncio.wait(tasks, timeout=grace_seconds)
+
+    def lease_until(self) -> datetime:
+        """Until when a lease taken now lasts."""
+        return now() + timedelta(seconds=self._lease_seconds)
+
+    async def _keep_leases(self) -> None:
+        while True:
+            await asyncio.sleep(self._lease_seconds / 4)
+            try:
+                await self._renew()
+                await self.recover()
+                await self._sessions.release_expired()
+            except Unavailable:
+                logger.warning("leases wait for the store")
+            except Exception:
+                logger.exception("lease round failed")
+
+    async def _renew(self) -> None:
+        if not self._owned:
+            return
+        asked = await self._store.renew(self.name, list(self._owned), self.lease_until())
+        for run_id in asked:
+            self.cancel(run_id)
+
+    async def recover(self, *, not_worker: str | None = None) -> int:
+        """Take the runs whose process died: end them visibly, or go on waiting; how many."""
+        taken = 0
+        for lost in await self._store.abandoned(now(), not_worker=not_worker):
+            if lost.run_id in self._owned:
+                continue
+            run = await self._store.claim(
+                lost.run_id,
+                worker=self.name,
+                lease_until=self.lease_until(),
+                at=None if not_worker is None else _PAST_ALL_LEASES,
+            )
+            if run is not None:
+                await self._take_over(run)
+                taken += 1
+        return taken
+
+    async def _take_over(self, run: Run) -> None:
+        said = [entry.event for entry in await self._store.read_run(run.run_id)]
+        owned = _Owned(run, self._ledger.writer(run, await self._store.last_seq(run.session_id)))
+        unkept = Answer()  # what was said since the thread was last kept, which is at each request
+        for event in said:
+            owned.answer.add(event)
+            unkept.add(event)
+            if isinstance(event, HITLRequestEvent):
+                owned.shown.add(event.request_id)
+                unkept = Answer()
+        if run.status == "waiting":
+            events = self._executor(run).resume(run.session_id, self._context(run))
+        else:
+            events = self._mourn(run, unkept.text)
+        self._launch(owned, events)
+
+    async def _mourn(self, run: Run, partial_text: str) -> AsyncIterator[AnyEvent]:
+        """Give a lost run its visible end, and its thread what was said."""
+        logger.warning("run %s was lost with its process; it ends as failed", run.run_id)
+        await self._executor(run).adopt(run.input["message"], partial_text, run.session_id)
+        yield ErrorEvent(error=LOST.error, error_code=LOST.error_code, recoverable=LOST.recoverable)
+        yield DoneEvent(reason="failed")
+
+    # -- life of a run --------------------------------------------------------------------------
+
+    def begin(self, run: Run, last_seq: int) -> None:
+        """Answer a run that was just opened for this process."""
+        owned = _Owned(run, self._ledger.writer(run, last_seq))
+        try:
+            executor = self._executor(run)
+        except DataAgentError as error:
+            self._launch(owned, _refusal(error))
+            return
+        self._launch(
+            owned, executor.execute(run.input["message"], run.session_id, self._context(run))
+        )
+
+    def cancel(
+        self, run_id: str, reason: DoneReason = "user_cancelled"
+    ) -> asyncio.Task[None] | None:
+        """Stop a run of this process; the task ends when the run has. None: not here."""
+        owned = self._owned.get(run_id)
+        if owned is None:
+            return None
+        self._interrupt(owned, reason)
+        return owned.owner
+
+    def _interrupt(self, owned: _Owned, reason: DoneReason) -> None:
+        owned.stop_reason = reason
+        if owned.pump is not None:
+            owned.pump.cancel()
+
+    def _launch(self, owned: _Owned, events: AsyncIterator[AnyEvent]) -> None:
+        run_id = owned.run.run_id
+        self._owned[run_id] = owned
+        self.approvals.attend(owned.run)
+        owned.pump = asyncio.create_task(self._pump(owned, events), name=f"pump-{run_id}")
+        owned.owner = asyncio.create_task(self._own(owned, owned.pump), name=f"run-{run_id}")
+
+    async def _pump(self, owned: _Owned, events: AsyncIterator[AnyEvent]) -> DoneEvent | None:
+        """Write what the agent says; return how it ended, or None if it is left waiting."""
+        owned.has_begun = True
+        with suppress(Suspended):
+            return await self._written(owned, events)
+        return None
+
+    async def _written(self, owned: _Owned, events: AsyncIterator[AnyEvent]) -> DoneEvent:
+        writer, answer = owned.writer, owned.answer
+        async with aclosing(events) as stream:  # pyright: ignore[reportArgumentType] all our iterators are generators
+            async for event in stream:
+                if isinstance(event, DoneEvent):
+                    return event
+                if isinstance(event, HITLRequestEvent):
+                    await writer.flush()
+                    await self.approvals.keep(owned.run, event)
+                    if event.request_id in owned.shown:
+                        continue
+                answer.add(event)
+                writer.write(event)
+                if not isinstance(event, TextEvent):
+                    await writer.drain()
+        return DoneEvent(reason="failed")
+
+    async def _own(self, owned: _Owned, pump: asyncio.Task[DoneEvent | None]) -> None:
+        """Wait for the pump and write the end, unless the run is left waiting."""
+        await asyncio.wait({pump})
+        try:
+            done = _outcome(owned, pump)
+            if done is not None:
+                await self._finish(owned, done)
+        except Exception:
+            logger.exception("the end of run %s could not be written", owned.run.run_id)
+        finally:
+            self.approvals.leave(owned.run)
+            self._owned.pop(owned.run.run_id, None)
+
+    async def _finish(self, owned: _Owned, done: DoneEvent) -> None:
+        if not owned.has_begun:  # cancelled in the moment it was started
+            run = owned.run
+            await self._executor(run).adopt(run.input["message"], "", run.session_id)
+        if done.reason in ("failed", "shutdown") and not owned.answer.has_error:
+            owned.writer.write(_failure(done))
+            owned.answer.add(_failure(done))
+        is_kept = await owned.writer.close(done, ending_of(owned.answer, done))
+        if not is_kept:
+            logger.warning("run %s was taken over; its end is written there", owned.run.run_id)
+
+    def _executor(self, run: Run) -> AgentExecutor:
+        return self._sessions.executor(run.session_id, self._config_for(run), self.approvals)
+
+    def _context(self, run: Run) -> RunContext:
+        config = self._config_for(run)
+        return RunContext(
+            user_id=run.user_id,
+            session_id=run.session_id,
+            run_id=run.run_id,
+            assistant_id=run.assistant_id,
+            tenant_id=config.tenant_id,
+            auto_approve=bool(run.input.get("auto_approve", config.auto_approve)),
+        )
+
+
+def _outcome(owned: _Owned, pump: asyncio.Task[DoneEvent | None]) -> DoneEvent | None:
+    if pump.cancelled():
+        return DoneEvent(cancelled=True, reason=owned.stop_reason)
+    error = pump.exception()
+    if error is None:
+        return pump.result()
+    if not isinstance(error, StaleAttempt):
+        logger.error("run %s failed outside its agent", owned.run.run_id, exc_info=error)
+    return DoneEvent(reason="failed")
+
+
+def _failure(done: DoneEvent) -> ErrorEvent:
+    if done.reason == "shutdown":
+        return ErrorEvent(
+            error="The server was stopped. What was said is kept; ask again.",
+            error_code="shutdown",
+            recoverable=True,
+        )
+    return ErrorEvent(
+        error="Something went wrong inside; the log has the details.", error_code="internal"
+    )
+
+
+async def _refusal(error: DataAgentError) -> AsyncIterator[AnyEvent]:
+    yield ErrorEvent(error=error.message, error_code=error.code, recoverable=error.recoverable)
+    yield DoneEvent(reason="failed")
