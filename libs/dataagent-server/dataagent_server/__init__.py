@@ -1,0 +1,5 @@
+"""DataAgent over REST, SSE and WebSocket."""
+
+from importlib.metadata import version
+
+__version__ = version("dataagent-server")

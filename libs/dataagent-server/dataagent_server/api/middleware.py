@@ -1,0 +1,159 @@
+"""What wraps every request: its id, its log line, its last resort, and the size of its body.
+
+Plain ASGI classes, outermost first: `RequestContext`, then `BodyLimit`. They know no routes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+
+from fastapi import HTTPException
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dataagent_core.telemetry import accepted_request_id, bind_request_id, unbind_request_id
+from dataagent_server.api.errors import envelope, internal_error
+
+access_log = logging.getLogger("dataagent_server.access")
+logger = logging.getLogger(__name__)
+_OPENING = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
+_BODY_SECONDS = 60.0
+_DRAIN_SECONDS = 10.0
+_MAX_DRAIN = 64 * 1024 * 1024
+_MAX_DIGITS = 18
+HEADERS: Iterable[tuple[str, str]] = (
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Frame-Options", "DENY"),
+)
+
+
+class RequestContext:
+    """Gives a request its id, logs how it ended, and answers 500 when nothing else did."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request or socket."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        request_id = accepted_request_id(Headers(scope=scope).get("x-request-id"))
+        token = bind_request_id(request_id)
+        exchange = _Exchange(send, request_id)
+        try:
+            await self._app(scope, receive, exchange.send)
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            await exchange.rescue(scope, receive)
+        finally:
+            exchange.log(scope)
+            unbind_request_id(token)
+
+
+class _Exchange:
+    """One request's answer on its way out."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._request_id = request_id
+        self._started_at = time.perf_counter()
+        self._status: int | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] in _OPENING:
+            self._status = message.get("status", 101)
+            message.setdefault("headers", [])
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-Id"] = self._request_id
+            for name, value in HEADERS:
+                headers.setdefault(name, value)
+        await self._send(message)
+
+    async def rescue(self, scope: Scope, receive: Receive) -> None:
+        """Log what nobody caught; answer if nothing has been answered yet."""
+        logger.exception("request failed")
+        if self._status is None and scope["type"] == "http":
+            await internal_error()(scope, receive, self.send)
+
+    def log(self, scope: Scope) -> None:
+        is_probe = scope["path"].startswith("/api/v1/health")
+        access_log.log(
+            logging.DEBUG if is_probe else logging.INFO,
+            "%s %s",
+            scope.get("method", "WEBSOCKET"),
+            scope["path"],
+            extra={
+                "status": self._status,
+                "duration_ms": round((time.perf_counter() - self._started_at) * 1000, 1),
+                "request_id": self._request_id,
+            },
+        )
+
+
+class BodyLimit:
+    """Refuses a body over the limit with 413 before anything parses it, and one that never ends."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        declared = Headers(scope=scope).get("content-length", "0")
+        if len(declared) > _MAX_DIGITS or not declared.isdecimal():
+            declared = "9" * _MAX_DIGITS
+        if int(declared) > self._max_bytes:
+            await _drain(receive)
+            refusal = envelope(413, "too_large", self._message)
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, _CountedBody(receive, self._max_bytes, self._message), send)
+
+    @property
+    def _message(self) -> str:
+        return f"The body has more than {self._max_bytes} bytes, which is the limit here."
+
+
+class _CountedBody:
+    """`receive` with a limit on bytes and on time, as long as the body lasts."""
+
+    def __init__(self, receive: Receive, max_bytes: int, message: str) -> None:
+        self._receive = receive
+        self._left = max_bytes
+        self._message = message
+        self._is_complete = False
+
+    async def __call__(self) -> Message:
+        if self._is_complete:
+            return await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), _BODY_SECONDS)
+        except TimeoutError:
+            raise HTTPException(408, "The body did not arrive in time.") from None
+        self._left -= len(message.get("body", b""))
+        self._is_complete = not message.get("more_body", False)
+        if self._left < 0:
+            await _drain(self._receive, is_complete=self._is_complete)
+            raise HTTPException(413, self._message)
+        return message
+
+
+async def _drain(receive: Receive, *, is_complete: bool = False) -> None:
+    """Read the rest of a refused body, within bounds: who still writes does not see the answer."""
+    left = _MAX_DRAIN
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while not is_complete and left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                is_complete = not message.get("more_body", False)

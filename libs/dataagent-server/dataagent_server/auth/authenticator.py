@@ -1,0 +1,92 @@
+"""Credentials → `Principal`, for every door and every kind of credential.
+
+The one place that decides who is calling. Whether the caller may touch a thing is decided where the
+thing is kept. Above: `deps/`. Below: `tokens.py`, `deployment_keys.py`, the core's users.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from dataagent_core.errors import Denied, NotAuthenticated
+from dataagent_core.identity import Principal, Via
+from dataagent_core.identity.users import User, UserStore
+from dataagent_server.auth.credentials import Credentials
+from dataagent_server.auth.deployment_keys import MAX_KEY, DeploymentKeys, acting_user
+from dataagent_server.auth.origin import is_same_origin, is_unforgeable_host
+from dataagent_server.auth.tokens import LoginTokens
+from dataagent_server.config import ServerSettings
+
+logger = logging.getLogger(__name__)
+_NOBODY = "This needs a credential: an API key in the X-API-Key header, a bearer token, or a login."
+_WRONG_KEY = "The API key is not valid."
+_FOREIGN = "The request comes from a page of another site."
+
+
+class Authenticator:
+    """Knows every way to come in."""
+
+    def __init__(self, settings: ServerSettings, users: UserStore, tokens: LoginTokens) -> None:
+        self._is_disabled = settings.auth_disabled
+        self._trusted = settings.cors_origins if settings.cors_credentials else []
+        self._keys = DeploymentKeys(settings.api_keys, settings.admin_api_keys)
+        self._users = users
+        self._tokens = tokens
+
+    @property
+    def is_disabled(self) -> bool:
+        """Whether everyone may come in."""
+        return self._is_disabled
+
+    async def authenticate(self, credentials: Credentials, *, from_page: bool) -> Principal:
+        """The caller.
+
+        `from_page` asks for proof that no foreign page is behind the request, where a browser would
+        have sent the credential by itself: writes and sockets.
+
+        Raises:
+            NotAuthenticated: no credential, or none that is valid.
+            Denied: a foreign page is behind the request.
+        """
+        if self._is_disabled:
+            return self._anyone(credentials)
+        if credentials.api_key is not None:
+            return await self._by_key(credentials.api_key, credentials.acting_for)
+        if credentials.bearer is not None:
+            return _principal(await self._tokens.user_of(credentials.bearer), "bearer")
+        if credentials.cookie is not None:
+            principal = _principal(await self._tokens.user_of(credentials.cookie), "cookie")
+            self._refuse_foreign_page(credentials, from_page=from_page)
+            return principal
+        raise NotAuthenticated(_NOBODY)
+
+    async def _by_key(self, key: str, acting_for: str | None) -> Principal:
+        if not key or len(key) > MAX_KEY or not key.isascii():
+            raise NotAuthenticated(_WRONG_KEY)
+        principal = self._keys.resolve(key, acting_for)
+        if principal is not None:
+            return principal
+        user_id = await self._users.keys.resolve(key)
+        user = None if user_id is None else await self._users.get(user_id)
+        if user is None or not user.is_active:
+            raise NotAuthenticated(_WRONG_KEY)
+        return _principal(user, "api_key")
+
+    def _anyone(self, credentials: Credentials) -> Principal:
+        foreign = credentials.origin is not None and not is_same_origin(
+            credentials.origin, credentials.host, self._trusted
+        )
+        if foreign or not is_unforgeable_host(credentials.host):
+            raise Denied(f"{_FOREIGN} With authentication disabled only local pages may ask.")
+        return Principal(acting_user(credentials.acting_for), "admin", "auth_disabled")
+
+    def _refuse_foreign_page(self, credentials: Credentials, *, from_page: bool) -> None:
+        if not from_page:
+            return
+        if not is_same_origin(credentials.origin, credentials.host, self._trusted):
+            logger.warning("foreign origin refused", extra={"origin": credentials.origin})
+            raise Denied(f"{_FOREIGN} A login counts only for this server's own pages.")
+
+
+def _principal(user: User, via: Via) -> Principal:
+    return Principal(user.user_id, user.role, via)

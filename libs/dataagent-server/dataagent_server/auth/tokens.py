@@ -1,0 +1,69 @@
+"""Login tokens: JWT, HS256 only, 24 hours, signed with the secret all processes share.
+
+A token says who; the database says whether that user still exists, is active and has the same
+password, and which role they have. Above: `authenticator.py` and the login routes.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import jwt
+
+from dataagent_core.errors import NotAuthenticated
+from dataagent_core.identity.users import User, UserStore
+
+COOKIE = "dataagent_session"
+LIFETIME = timedelta(hours=24)
+_ALGORITHM = "HS256"
+_ISSUER = "dataagent"
+_MAX_TOKEN = 4096
+_REFUSED = "The login is not valid or has ended. Log in again."
+
+
+class LoginTokens:
+    """Makes and reads login tokens."""
+
+    def __init__(self, secret: str, users: UserStore) -> None:
+        self._secret = secret
+        self._users = users
+
+    def issue(self, user: User, *, lifetime: timedelta = LIFETIME) -> str:
+        """A token for the user."""
+        moment = datetime.now(UTC)
+        claims = {
+            "iss": _ISSUER,
+            "sub": user.user_id,
+            "iat": moment,
+            "exp": moment + lifetime,
+            "stamp": user.stamp,
+        }
+        return jwt.encode(claims, self._secret, algorithm=_ALGORITHM)
+
+    async def user_of(self, token: str) -> User:
+        """The active user a token stands for.
+
+        Raises:
+            NotAuthenticated: forged, expired, or the user is disabled, deleted or has another
+                password now.
+        """
+        claims = self._claims(token)
+        user = await self._users.get(claims["sub"])
+        if user is None or not user.is_active or claims.get("stamp") != user.stamp:
+            raise NotAuthenticated(_REFUSED)
+        return user
+
+    def _claims(self, token: str) -> dict[str, Any]:
+        if len(token) > _MAX_TOKEN or not token.isascii():
+            raise NotAuthenticated(_REFUSED)
+        try:
+            return jwt.decode(
+                token,
+                self._secret,
+                algorithms=[_ALGORITHM],
+                issuer=_ISSUER,
+                options={"require": ["exp", "iat", "sub", "iss"]},
+            )
+        except (jwt.PyJWTError, ValueError) as error:
+            raise NotAuthenticated(_REFUSED) from error

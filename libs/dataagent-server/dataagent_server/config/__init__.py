@@ -1,0 +1,5 @@
+"""What an operator can set on a server."""
+
+from dataagent_server.config.settings import OnDisconnect, ServerSettings, load_settings
+
+__all__ = ["OnDisconnect", "ServerSettings", "load_settings"]

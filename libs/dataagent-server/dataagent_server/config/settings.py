@@ -1,0 +1,124 @@
+"""Settings of a server: the core's, and who may come in, from where and how many.
+
+Read from the environment (prefix `DATAAGENT_`); the command line overrides. Combinations that would
+be unsafe or cannot work are refused here, before anything listens.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any, Literal
+
+from pydantic import (
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from dataagent_core.config import Settings, split_commas
+from dataagent_core.config.settings import CommaList
+from dataagent_core.errors import Misconfigured
+
+OnDisconnect = Literal["continue", "cancel"]
+MIB = 1024 * 1024
+
+
+class ServerSettings(Settings):
+    """Settings of the server. Unset values make a safe server for one machine."""
+
+    # where it listens
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65535)
+    workers: int = Field(default=1, ge=1)
+    forwarded_allow_ips: CommaList = Field(default=["127.0.0.1", "::1"])
+    shutdown_timeout: float = Field(default=25.0, gt=0, le=30)
+
+    # who may come in
+    api_keys: CommaList = Field(default=[], repr=False)
+    admin_api_keys: CommaList = Field(default=[], repr=False)
+    auth_disabled: bool = False
+    admin_username: str = Field(
+        "admin", validation_alias=AliasChoices("DATAAGENT_ADMIN_USERNAME", "ADMIN_USERNAME")
+    )
+    admin_password: SecretStr | None = Field(
+        None, validation_alias=AliasChoices("DATAAGENT_ADMIN_PASSWORD", "ADMIN_PASSWORD")
+    )
+    cors_origins: CommaList = Field(default=[])
+    cors_credentials: bool = False
+
+    # how much
+    max_connections: int = Field(default=200, ge=1)
+    max_message_bytes: int = Field(default=MIB, ge=1024)
+    max_body_bytes: int = Field(default=8 * MIB, ge=1024)
+    send_timeout: float = Field(default=20.0, gt=0)
+    auth_timeout: float = Field(default=10.0, gt=0)
+    ping_interval: float = Field(default=20.0, gt=0)
+    ping_timeout: float = Field(default=20.0, gt=0)
+    heartbeat_interval: float = Field(default=15.0, gt=0)
+    on_disconnect: OnDisconnect = "continue"
+
+    @field_validator(
+        "api_keys", "admin_api_keys", "cors_origins", "forwarded_allow_ips", mode="before"
+    )
+    @classmethod
+    def _split_lists(cls, value: Any) -> Any:
+        return split_commas(value)
+
+    @model_validator(mode="after")
+    def _refuse_what_cannot_work(self) -> ServerSettings:
+        if self.workers > 1:
+            raise Misconfigured(
+                f"DATAAGENT_WORKERS={self.workers} needs a shared queue (DATAAGENT_REDIS_URL), "
+                "which this version does not offer yet. Set DATAAGENT_WORKERS=1."
+            )
+        if self.auth_disabled and not is_loopback(self.host):
+            raise Misconfigured(
+                f"DATAAGENT_AUTH_DISABLED=true would open the server to everyone who can reach "
+                f"{self.host}. Set DATAAGENT_HOST=127.0.0.1, or set DATAAGENT_API_KEYS and leave "
+                "authentication on."
+            )
+        if "*" in self.cors_origins and self.cors_credentials:
+            raise Misconfigured(
+                "DATAAGENT_CORS_ORIGINS=* cannot go with DATAAGENT_CORS_CREDENTIALS=true: every "
+                "site could act for a logged-in user. Name the origins."
+            )
+        return self
+
+    @property
+    def deployment_secrets(self) -> list[str]:
+        """The keys themselves, for scrubbing: `key` and the part after `user_id:`."""
+        keys = [*self.api_keys, *self.admin_api_keys]
+        return keys + [key.partition(":")[2] for key in keys if ":" in key]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a server bound to the host can be reached from this machine only."""
+    if host in ("localhost", ""):
+        return host == "localhost"
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def load_settings(**overrides: Any) -> ServerSettings:
+    """The settings from the environment, with overrides that are not None on top.
+
+    Raises:
+        Misconfigured: a value does not fit; the message names the setting, not the value.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return ServerSettings(**given)
+    except ValidationError as error:
+        problems = "; ".join(_problem(item["loc"], item["msg"]) for item in error.errors())
+        raise Misconfigured(f"A setting does not fit. {problems}.") from None
+
+
+def _problem(loc: tuple[int | str, ...], message: str) -> str:
+    name = str(loc[0]) if loc else "settings"
+    shown = name if name.isupper() else f"DATAAGENT_{name.upper()}"
+    return f"{shown}: {message[0].lower()}{message[1:]}"

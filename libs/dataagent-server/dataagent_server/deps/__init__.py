@@ -1,0 +1,1 @@
+"""What the doors are given: the container and the providers that read from it."""

@@ -1,0 +1,55 @@
+"""What a route or a socket asks for in its signature."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.requests import HTTPConnection
+
+from dataagent_core.identity import Principal
+from dataagent_core.runs.service import RunService
+from dataagent_core.session.manager import SessionManager
+from dataagent_server.auth import read_credentials
+from dataagent_server.deps.container import Container
+
+_SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def container_of(connection: HTTPConnection) -> Container:
+    """The container of the app that serves the connection."""
+    return connection.app.state.container
+
+
+async def authenticate(request: Request) -> Principal:
+    """The caller of a request; the answer is remembered for the rest of it.
+
+    Raises:
+        NotAuthenticated: no valid credential.
+        Denied: a page of another site is behind it.
+    """
+    known: Principal | None = getattr(request.state, "principal", None)
+    if known is None:
+        known = await container_of(request).auth.authenticate(
+            read_credentials(request.headers), from_page=request.method not in _SAFE_METHODS
+        )
+        request.state.principal = known
+    return known
+
+
+def _container(request: Request) -> Container:
+    return container_of(request)
+
+
+def _sessions(request: Request) -> SessionManager:
+    return container_of(request).core.sessions
+
+
+def _runs(request: Request) -> RunService:
+    return container_of(request).core.runs
+
+
+CurrentUser = Annotated[Principal, Depends(authenticate)]
+ContainerDep = Annotated[Container, Depends(_container)]
+SessionsDep = Annotated[SessionManager, Depends(_sessions)]
+RunsDep = Annotated[RunService, Depends(_runs)]

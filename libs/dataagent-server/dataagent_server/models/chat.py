@@ -1,0 +1,140 @@
+"""A message in, a run and its approvals out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from dataagent_core.hitl import DecisionType
+from dataagent_core.runs.types import Approval, Run, RunStatus
+from dataagent_server.models.common import (
+    Id,
+    MessageText,
+    Name,
+    RequestModel,
+    ResponseModel,
+    SafeJson,
+    SafeText,
+    UtcTime,
+)
+
+
+class ChatInput(RequestModel):
+    """A user's message. The same `client_message_id` twice in a session is one run."""
+
+    message: MessageText
+    assistant_id: Name | None = None
+    file_ids: list[Id] | None = None
+    skill: Name | None = None
+    client_message_id: Id | None = None
+
+
+class ChatRequest(ChatInput):
+    """A user's message, and the session it belongs to if there is one."""
+
+    session_id: Id | None = None
+
+
+class ChatResponse(ResponseModel):
+    """What the run said until it ended, or until it waits for an approval."""
+
+    session_id: str
+    run_id: str
+    status: RunStatus
+    events: list[dict[str, Any]]
+
+
+class CancelResponse(ResponseModel):
+    """A turn was told to stop."""
+
+    session_id: str
+    run_id: str
+    status: Literal["cancelled", "cancelling"]
+
+    @classmethod
+    def of(cls, run: Run) -> CancelResponse:
+        """How far the stop has come: another process may still be carrying it out."""
+        status = "cancelling" if run.is_active else "cancelled"
+        return cls(session_id=run.session_id, run_id=run.run_id, status=status)
+
+
+class EditedActionIn(RequestModel):
+    """The call to make instead."""
+
+    name: SafeText
+    args: SafeJson
+
+
+class DecisionRequest(RequestModel):
+    """The answer to an approval request."""
+
+    type: DecisionType
+    message: SafeText | None = None
+    edited_action: EditedActionIn | None = None
+
+
+class ActionInfo(ResponseModel):
+    """The call that waits."""
+
+    name: str
+    args: dict[str, Any]
+    description: str
+
+
+class ApprovalInfo(ResponseModel):
+    """An approval request; `decision` is set once it has an answer."""
+
+    request_id: str
+    run_id: str
+    action: ActionInfo
+    allowed: list[DecisionType]
+    created_at: UtcTime
+    expires_at: UtcTime
+    decision: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, approval: Approval) -> ApprovalInfo:
+        """The public form of an approval."""
+        action = approval.action
+        return cls(
+            request_id=approval.request_id,
+            run_id=approval.run_id,
+            action=ActionInfo(name=action.name, args=action.args, description=action.description),
+            allowed=list(approval.allowed),
+            created_at=approval.created_at,
+            expires_at=approval.expires_at,
+            decision=approval.decision.to_dict() if approval.decision else None,
+        )
+
+
+class RunInfo(ResponseModel):
+    """A run and what it waits for."""
+
+    run_id: str
+    session_id: str
+    assistant_id: str
+    status: RunStatus
+    attempt: int
+    created_at: UtcTime
+    started_at: UtcTime | None
+    ended_at: UtcTime | None
+    token_usage: dict[str, int] | None
+    error: dict[str, Any] | None = None
+    pending: list[ApprovalInfo]
+
+    @classmethod
+    def of(cls, run: Run, pending: Sequence[Approval] = ()) -> RunInfo:
+        """The public form of a run."""
+        return cls(
+            run_id=run.run_id,
+            session_id=run.session_id,
+            assistant_id=run.assistant_id,
+            status=run.status,
+            attempt=run.attempt,
+            created_at=run.created_at,
+            started_at=run.started_at,
+            ended_at=run.ended_at,
+            token_usage=run.token_usage,
+            error=run.error,
+            pending=[ApprovalInfo.of(approval) for approval in pending],
+        )

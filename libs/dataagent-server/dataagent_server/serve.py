@@ -1,0 +1,101 @@
+"""Runs the app: one process, uvicorn, our transport, an orderly start and end.
+
+On SIGTERM or Ctrl-C: no new connections, runs end or are parked, event streams end, sockets close
+with 1012, and the process is gone within 30 seconds. Above: `cli.py`. Below: `main.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from socket import socket
+from typing import TextIO
+
+import uvicorn
+from fastapi import FastAPI
+
+from dataagent_core.telemetry import configure_logging
+from dataagent_server.config import ServerSettings
+from dataagent_server.deps.container import Container
+from dataagent_server.main import create_app
+from dataagent_server.transport import TransportConfig
+
+_MAX_FRAME = 16 * 1024 * 1024
+_KEEP_ALIVE_SECONDS = 30
+
+
+class DataAgentServer(uvicorn.Server):
+    """uvicorn's server, which greets when it listens and lets runs end before it closes."""
+
+    def __init__(self, settings: ServerSettings, app: FastAPI, *, out: TextIO) -> None:
+        super().__init__(_config(settings, app))
+        self._app = app
+        self._out = out
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        """Open the app, listen, and say where."""
+        await super().startup(sockets=sockets)
+        if self.started:
+            await self._greet(self._app.state.container)
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Refuse newcomers, let runs end, then close everything."""
+        for server in self.servers:
+            server.close()
+        container: Container = self._app.state.container
+        await container.drain()
+        await super().shutdown(sockets=sockets)
+
+    @property
+    def address(self) -> str:
+        """Where the server listens, as one would type it on this machine."""
+        name: tuple[str, int] = self.servers[0].sockets[0].getsockname()[:2]
+        host, port = name
+        local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 not bound
+        return f"http://[{local}]:{port}" if ":" in local else f"http://{local}:{port}"
+
+    async def _greet(self, container: Container) -> None:
+        settings = container.settings
+        lines = [f"DataAgent is at {self.address}"]
+        if container.first_password is not None:
+            lines.append(
+                f"First start: user '{settings.admin_username}', password "
+                f"'{container.first_password}' (shown this once)"
+            )
+        if settings.auth_disabled:
+            lines.append("WARNING: authentication is disabled; everyone on this machine is admin")
+        elif (token := await container.login_token()) is not None:
+            lines.append(f"Log in once, within 15 minutes: {self.address}/login?token={token}")
+        self._out.write("\n".join(lines) + "\n")
+        self._out.flush()
+
+
+def _config(settings: ServerSettings, app: FastAPI) -> TransportConfig:
+    return TransportConfig(
+        app,
+        stall_seconds=settings.send_timeout,
+        host=settings.host,
+        port=settings.port,
+        loop="uvloop" if sys.platform != "win32" else "asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        forwarded_allow_ips=settings.forwarded_allow_ips,
+        ws_max_size=_MAX_FRAME,
+        ws_ping_interval=settings.ping_interval,
+        ws_ping_timeout=settings.ping_timeout,
+        ws_per_message_deflate=False,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=max(1, int(settings.shutdown_timeout / 3)),
+    )
+
+
+def make_server(settings: ServerSettings, *, out: TextIO | None = None) -> DataAgentServer:
+    """A server ready to `run()`, or to `serve()` on a loop that is there already."""
+    return DataAgentServer(settings, create_app(settings), out=out or sys.stdout)
+
+
+def serve(settings: ServerSettings) -> None:
+    """Serve until a signal ends it. Logs go to stderr, the greeting to stdout."""
+    configure_logging(settings, secrets=settings.deployment_secrets)
+    make_server(settings).run()

@@ -1,0 +1,1 @@
+"""The WebSocket door: `/ws/chat/{session_id}`."""

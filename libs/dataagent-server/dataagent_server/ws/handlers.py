@@ -1,0 +1,196 @@
+"""One client on one session: what it says becomes calls of the core, what runs say goes to it.
+
+Two sides share a socket: the reader turns frames into commands, the writer follows the session's
+ledger. Neither owns a run; when the client leaves, both end and the run goes on. Above: `visit.py`
+(who may come in). Below: `protocol.py` (shapes), `outbox.py` (sending), the core's services.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import assert_never
+
+from starlette.websockets import WebSocket
+
+from dataagent_core.errors import (
+    BadInput,
+    DataAgentError,
+    NothingToCancel,
+    RequestNotFound,
+    SessionNotFound,
+)
+from dataagent_core.identity import Principal
+from dataagent_core.runs.types import Entry
+from dataagent_server.deps.chat import start_run
+from dataagent_server.deps.container import Container
+from dataagent_server.hitl import decision_of
+from dataagent_server.ws import protocol
+from dataagent_server.ws.outbox import ClientGone, Outbox
+from dataagent_server.ws.protocol import (
+    AuthCommand,
+    CancelCommand,
+    ChatCommand,
+    Command,
+    DecisionCommand,
+    PingCommand,
+)
+from dataagent_server.ws.rate import TokenBucket
+
+logger = logging.getLogger(__name__)
+
+NO_SUCH_SESSION = 4404
+TRY_AGAIN_LATER = 1013
+_COMMANDS_PER_SECOND = 100.0
+_COMMAND_BURST = 200
+_YIELD_EVERY = 20
+_LONGEST_ESCAPE = 6  # bytes of JSON for one of text: \u0001
+
+
+class ChatSocket:
+    """An accepted, authenticated socket on a session of its owner's."""
+
+    def __init__(
+        self,
+        websocket: WebSocket,
+        outbox: Outbox,
+        container: Container,
+        *,
+        session_id: str,
+        principal: Principal,
+    ) -> None:
+        self._websocket = websocket
+        self._outbox = outbox
+        self._container = container
+        self._runs = container.core.runs
+        self._session_id = session_id
+        self._owner = principal.user_id
+        self._principal = principal
+        self._max_frame = container.settings.max_message_bytes * _LONGEST_ESCAPE
+        # held from a message's commit to its acknowledgement, so that no event overtakes `accepted`
+        self._turn = asyncio.Lock()
+
+    async def serve(self, after: int | None) -> None:
+        """Greet, then read and write until the client leaves."""
+        last_seq = await self._runs.last_seq(self._session_id)
+        active = await self._runs.active_run(self._session_id)
+        await self._outbox.send(
+            protocol.connected_frame(self._session_id, last_seq, active.run_id if active else None)
+        )
+        start = last_seq if after is None else min(after, last_seq)
+        writer = asyncio.create_task(self._write(start))
+        try:
+            await self._read()
+        finally:
+            writer.cancel()
+            with suppress(asyncio.CancelledError):
+                await writer
+
+    # -- out --------------------------------------------------------------------------------
+
+    async def _write(self, after: int) -> None:
+        """Send the session's events from a `seq` on. A failure closes the socket."""
+        try:
+            async for burst in self._runs.follow(self._session_id, owner=self._owner, after=after):
+                await self._send_events(burst)
+        except ClientGone:
+            return
+        except SessionNotFound:
+            await self._outbox.close(NO_SUCH_SESSION, "The session was deleted.")
+        except DataAgentError as error:
+            logger.warning("a reader was dropped: %s", error.message)
+            await self._outbox.close(TRY_AGAIN_LATER, error.code)
+        except Exception:
+            logger.exception("a reader was dropped")
+            await self._outbox.close(TRY_AGAIN_LATER, "internal_error")
+
+    async def _send_events(self, burst: Sequence[Entry]) -> None:
+        async with self._turn:
+            await self._outbox.send_all([entry.wire for entry in burst])
+
+    # -- in ---------------------------------------------------------------------------------
+
+    async def _read(self) -> None:
+        """Carry out what the client says until it leaves; bad input is answered, not punished."""
+        loop = asyncio.get_running_loop()
+        bucket = TokenBucket(
+            rate_per_second=_COMMANDS_PER_SECOND, burst=_COMMAND_BURST, now=loop.time()
+        )
+        count = 0
+        while (message := await self._websocket.receive())["type"] == "websocket.receive":
+            count += 1
+            delay = bucket.delay(loop.time())
+            if delay or count % _YIELD_EVERY == 0:  # a flood waits; others do not wait for it
+                await asyncio.sleep(delay)
+            try:
+                await self._handle(message.get("text") or message.get("bytes"))
+            except ClientGone:
+                return
+
+    async def _handle(self, frame: str | bytes | None) -> None:
+        command: Command | None = None
+        try:
+            command = protocol.parse(frame, max_bytes=self._max_frame)
+            await self._carry_out(command)
+        except ClientGone:
+            raise
+        except DataAgentError as error:
+            await self._refuse(error, command)
+        except Exception:
+            logger.exception("a command failed")
+            await self._refuse(_Failed("The command failed; the server's log has why."), command)
+
+    async def _refuse(self, error: DataAgentError, command: Command | None) -> None:
+        reference = command.client_message_id if isinstance(command, ChatCommand) else None
+        await self._outbox.send(protocol.error_frame(error, reference))
+
+    async def _carry_out(self, command: Command) -> None:
+        match command:
+            case ChatCommand():
+                await self._handle_chat(command)
+            case DecisionCommand():
+                await self._handle_decision(command)
+            case CancelCommand():
+                await self._handle_cancel(command)
+            case PingCommand():
+                await self._outbox.send(protocol.pong_frame())
+            case AuthCommand():
+                raise BadInput("This connection is authenticated already.")
+            case _:
+                assert_never(command)
+
+    async def _handle_chat(self, command: ChatCommand) -> None:
+        async with self._turn:
+            started = await start_run(self._container, self._principal, self._session_id, command)
+            run = started.run
+            await self._outbox.send(
+                protocol.accepted_frame(run.run_id, run.message_id, command.client_message_id)
+            )
+
+    async def _handle_decision(self, command: DecisionCommand) -> None:
+        active = await self._runs.active_run(self._session_id)
+        if active is None:
+            raise RequestNotFound("No run of this session waits for a decision.")
+        decision = decision_of(command)
+        await self._runs.decide(active.run_id, command.request_id, decision, owner=self._owner)
+
+    async def _handle_cancel(self, command: CancelCommand) -> None:
+        if command.session_id not in (None, self._session_id):
+            raise BadInput("A socket cancels runs of its own session.")
+        if command.run_id is None:
+            await self._runs.cancel_session(self._session_id, owner=self._owner)
+        else:
+            await self._runs.cancel(command.run_id, owner=self._owner)
+
+    async def cancel_left_alone(self) -> None:
+        """Stop the session's run: its last reader has left and the operator asked for this."""
+        with suppress(NothingToCancel, SessionNotFound):
+            await self._runs.cancel_session(self._session_id, owner=self._owner)
+
+
+class _Failed(DataAgentError):
+    """A failure of ours, told to a client without its inside."""
+
+    code = "internal_error"

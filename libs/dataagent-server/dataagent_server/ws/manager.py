@@ -1,0 +1,96 @@
+"""Which sockets are open, whose they are, and how many there may be.
+
+Counted by connection: several tabs may watch one session, and one tab's end is not the other's. All
+of it happens on the event loop without an `await` in between, which is what keeps it consistent. It
+holds no runs, no approvals and no events: those live with the run. Above: `handlers.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from dataagent_core.errors import TooManyConnections
+from dataagent_server.deps.capacity import Capacity
+
+CloseSocket = Callable[[int, str], Awaitable[None]]
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """One open socket. `user_id` is None until it is known whose it is."""
+
+    connection_id: str
+    session_id: str
+    close: CloseSocket
+    user_id: str | None = None
+    is_stranger: bool = False
+
+
+class ConnectionManager:
+    """The open sockets."""
+
+    def __init__(self, capacity: Capacity) -> None:
+        self._capacity = capacity
+        self._connections: dict[str, Connection] = {}
+        self._by_session: dict[str, set[str]] = {}
+
+    @property
+    def count(self) -> int:
+        """How many sockets are open."""
+        return len(self._connections)
+
+    def open(self, session_id: str, close: CloseSocket) -> Connection:
+        """Count a socket in, before it is accepted.
+
+        Raises:
+            TooManyConnections: the server is full.
+        """
+        self._capacity.take()
+        connection = Connection(str(uuid4()), session_id, close)
+        self._connections[connection.connection_id] = connection
+        self._by_session.setdefault(session_id, set()).add(connection.connection_id)
+        return connection
+
+    def expect_auth(self, connection: Connection) -> None:
+        """Let a client in that will say who it is in its first message.
+
+        Such clients may hold half of the slots, so that strangers cannot take them all.
+
+        Raises:
+            TooManyConnections: too many of them wait already.
+        """
+        if self._strangers() >= max(1, self._capacity.limit // 2):
+            raise TooManyConnections(
+                "Too many connections wait for their `auth` message. Try again later."
+            )
+        connection.is_stranger = True
+
+    def close(self, connection: Connection) -> None:
+        """Count a socket out; a second time does nothing."""
+        if self._connections.pop(connection.connection_id, None) is None:
+            return
+        self._capacity.release()
+        siblings = self._by_session[connection.session_id]
+        siblings.discard(connection.connection_id)
+        if not siblings:
+            del self._by_session[connection.session_id]
+
+    def of_session(self, session_id: str) -> list[Connection]:
+        """The sockets that watch a session."""
+        return [self._connections[key] for key in self._by_session.get(session_id, ())]
+
+    def of_user(self, user_id: str) -> list[Connection]:
+        """A user's sockets."""
+        return [each for each in self._connections.values() if each.user_id == user_id]
+
+    async def close_user(self, user_id: str, code: int, reason: str) -> None:
+        """Close all sockets of a user who may no longer come in."""
+        closing = [each.close(code, reason) for each in self.of_user(user_id)]
+        await asyncio.gather(*closing, return_exceptions=True)
+
+    def _strangers(self) -> int:
+        each = self._connections.values()
+        return sum(1 for one in each if one.is_stranger and one.user_id is None)

@@ -1,0 +1,86 @@
+"""The one way out to a client's socket.
+
+Sends UTF-8 JSON messages in order and waits while the client does not take them; who takes nothing
+for too long is cut off by the transport below (`dataagent_server/transport.py`), which wakes the
+waiting send with an error. So memory per client is bounded by one burst. Above: `handlers.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from dataagent_server.ws.frames import TRANSPORT_EXTENSION, text_frame
+
+_BURST_BYTES = 64 * 1024
+
+
+class ClientGone(Exception):
+    """There is nobody to send to any more."""
+
+
+class SocketTransport(Protocol):
+    """What our transport offers beyond ASGI: several frames in one write."""
+
+    async def send_frames(self, frames: bytes) -> None:
+        """Write whole frames when the client takes them; raises `OSError` when it is gone."""
+        ...
+
+
+class Outbox:
+    """Sends to one socket."""
+
+    def __init__(self, websocket: WebSocket) -> None:
+        self._websocket = websocket
+        extensions: dict[str, Any] = websocket.scope.get("extensions") or {}
+        self._transport: SocketTransport | None = extensions.get(TRANSPORT_EXTENSION)
+
+    async def send(self, message: bytes) -> None:
+        """Send one message.
+
+        Raises:
+            ClientGone: the client has left or was cut off.
+        """
+        await self.send_all([message])
+
+    async def send_all(self, messages: Sequence[bytes]) -> None:
+        """Send messages in order, as few writes as their size allows.
+
+        Raises:
+            ClientGone: the client has left or was cut off.
+        """
+        try:
+            if self._transport is None:
+                for message in messages:
+                    await self._websocket.send_text(message.decode())
+            else:
+                await self._send_frames(self._transport, messages)
+        except (OSError, WebSocketDisconnect) as error:
+            raise ClientGone from error
+        except RuntimeError as error:  # Starlette's word for "already closed"
+            if self._websocket.application_state is WebSocketState.DISCONNECTED:
+                raise ClientGone from error
+            raise
+
+    async def close(self, code: int, reason: str) -> None:
+        """Say why, and close. Nothing happens if the socket is closed already."""
+        if self._websocket.application_state is not WebSocketState.CONNECTED:
+            return
+        try:
+            await self._websocket.close(code, reason)
+        except (OSError, WebSocketDisconnect):
+            return
+
+    async def _send_frames(self, transport: SocketTransport, messages: Sequence[bytes]) -> None:
+        burst: list[bytes] = []
+        size = 0
+        for message in messages:
+            burst.append(text_frame(message))
+            size += len(message)
+            if size >= _BURST_BYTES:
+                await transport.send_frames(b"".join(burst))
+                burst, size = [], 0
+        if burst:
+            await transport.send_frames(b"".join(burst))
