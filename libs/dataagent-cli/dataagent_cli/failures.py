@@ -1,0 +1,65 @@
+"""An exception, as a person at a terminal is told: a sentence, a hint, an exit status.
+
+Never a traceback; that goes to the log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from dataagent_cli import exits
+from dataagent_cli.input.piped import NotText
+from dataagent_cli.ui.clean import printable
+from dataagent_cli.ui.hints import hint_for
+from dataagent_core.errors import DataAgentError, Invalid
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What is said and what the program's exit status is."""
+
+    message: str
+    hint: str | None
+    exit_code: int
+
+    @property
+    def text(self) -> str:
+        """`error: …`, and `hint: …` on a line of its own."""
+        lines = [f"error: {printable(self.message)}"]
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+def explain(error: Exception) -> Failure:
+    """Put an exception into words. Unknown ones are named by their class only."""
+    match error:
+        case DataAgentError():
+            code = exits.USAGE if isinstance(error, Invalid) else exits.FAILED
+            hint = hint_for(error.code, is_recoverable=error.recoverable)
+            return Failure(error.message, hint, code)
+        case ValidationError():
+            return _bad_setting(error)
+        case NotText():
+            hint = "convert it first, for example with iconv -t UTF-8."
+            return Failure(str(error), hint, exits.USAGE)
+        case OSError(filename=str(name), strerror=str(reason)):
+            hint = "choose a data directory you can write to with --home DIR."
+            return Failure(f"Cannot use {name}: {reason}.", hint, exits.FAILED)
+        case _:
+            hint = "the details are in dataagent.log in the data directory."
+            return Failure(f"Unexpected {type(error).__name__}.", hint, exits.FAILED)
+
+
+def _bad_setting(error: ValidationError) -> Failure:
+    """The first setting that makes no sense; its value is not repeated, it may be a secret."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    name = ".".join(str(part) for part in first["loc"]).upper()
+    name = name if name.startswith("DATAAGENT_") else f"DATAAGENT_{name}"
+    return Failure(
+        f"The setting {name} cannot be used: {first['msg']}.",
+        "correct it in the environment or in .env.",
+        exits.FAILED,
+    )

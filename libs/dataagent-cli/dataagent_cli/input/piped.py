@@ -1,0 +1,40 @@
+"""Text piped into the program. Nothing is cut and nothing is guessed."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable
+from typing import BinaryIO
+
+_PATIENCE_SECONDS = 3.0
+
+
+class NotText(ValueError):
+    """The input is not UTF-8 text."""
+
+
+def read_piped(source: BinaryIO, *, note: Callable[[str], None]) -> str:
+    """All of the input, without the newlines at its end.
+
+    An input that stays open and silent is waited for, and the person is told so.
+
+    Raises:
+        NotText: the bytes are not UTF-8.
+    """
+    if _is_silent(source):
+        note("waiting for standard input\nhint: add </dev/null to ask without it.")
+    data = source.read()
+    try:
+        return data.decode("utf-8-sig").rstrip("\n")
+    except UnicodeDecodeError as error:
+        raise NotText(
+            f"Standard input is not UTF-8 text (byte {error.start + 1} of {len(data)})."
+        ) from error
+
+
+def _is_silent(source: BinaryIO) -> bool:
+    try:
+        ready, _, _ = select.select([source], [], [], _PATIENCE_SECONDS)
+    except (OSError, ValueError):  # not a pipe: a file on Windows, or a buffer
+        return False
+    return not ready

@@ -1,0 +1,66 @@
+"""The program's three streams: which of them a person is at, and the view that fits.
+
+Tests hand in their own; nothing else in the package touches `sys.stdout`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, BinaryIO, TextIO
+
+if TYPE_CHECKING:
+    from dataagent_cli.ui import View
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Where input comes from and where output goes. `piped` is None when a person types."""
+
+    out: TextIO
+    err: TextIO
+    piped: BinaryIO | None
+
+    @classmethod
+    def standard(cls) -> Streams:
+        """The process's own. Characters the terminal's encoding lacks are replaced."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        if sys.stdin is None or sys.stdin.isatty():
+            return cls(sys.stdout, sys.stderr, None)
+        return cls(sys.stdout, sys.stderr, sys.stdin.buffer)
+
+    @property
+    def is_interactive(self) -> bool:
+        """Whether there is a person to ask: keys come from a terminal and the question is seen."""
+        return self.piped is None and self.err.isatty()
+
+    def view(self, *, is_json: bool) -> View:
+        """JSON lines if asked for, a drawn screen on a capable terminal, plain text otherwise."""
+        from dataagent_cli.ui import JsonView, PlainRenderer, TerminalRenderer
+
+        if is_json:
+            return JsonView(self.out, self.err)
+        if not self.out.isatty():
+            return PlainRenderer(self.out, self.err)
+        from rich.console import Console
+
+        out = Console(file=self.out, highlight=False)
+        if out.is_dumb_terminal:
+            return PlainRenderer(self.out, self.err)
+        err = Console(file=self.err, highlight=False)
+        return TerminalRenderer(out, err)
+
+    def say(self, text: str) -> None:
+        """A line to standard error."""
+        self.err.write(f"{text}\n")
+        self.err.flush()
+
+    def abandon_out(self) -> None:
+        """Standard output's reader has left: drop what is still to be written to it."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.out.fileno())
+        os.close(nowhere)

@@ -1,0 +1,21 @@
+"""The way out after an error: one sentence by error code. Pure data."""
+
+from __future__ import annotations
+
+_HINTS = {
+    "model_unavailable": "check the network, or choose another model with --model.",
+    "model_refused": "check the provider's key and the model's name (--model NAME).",
+    "session_busy": "wait for the other answer, or leave out --session to start anew.",
+    "session_not_found": "leave out --session to start a new conversation.",
+    "agent_not_found": "leave out --agent to ask the default agent.",
+    "storage_unavailable": "check DATAAGENT_DATABASE_URL, or choose a data directory with --home.",
+    "quota_exceeded": "delete files of the workspace, or raise DATAAGENT_WORKSPACE_QUOTA.",
+}
+
+
+def hint_for(error_code: str, *, is_recoverable: bool) -> str | None:
+    """What to try next, or None when the error's own message is all there is to say."""
+    known = _HINTS.get(error_code)
+    if is_recoverable:
+        return f"{known} Then ask again." if known else "this may pass: ask again."
+    return known

@@ -1,0 +1,200 @@
+"""A run on a terminal, drawn with Rich: Markdown as it grows, calls, diffs, plans, errors.
+
+The answer goes to `out`, everything else to `err`; a person may have sent either elsewhere. What
+is said about an event comes from `describe.py`; what changes on screen is `live.py`'s.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rich.console import Console
+from rich.text import Text
+
+from dataagent_cli.ui import describe
+from dataagent_cli.ui.blocks import BlockSplitter
+from dataagent_cli.ui.clean import one_line, printable
+from dataagent_cli.ui.events import EventRenderer
+from dataagent_cli.ui.hints import hint_for
+from dataagent_cli.ui.live import LiveArea
+from dataagent_cli.ui.markdown import Answer
+from dataagent_core.events import (
+    ArtifactEvent,
+    DoneEvent,
+    ErrorEvent,
+    FileOperationEvent,
+    HITLRequestEvent,
+    TextEvent,
+    ThinkingEvent,
+    TodoUpdateEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+)
+
+_DIFF_LINES = 40
+_SIDE_LINES = 4
+_DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_RESULT_SIGNS = {"success": "", "error": "✗ ", "timeout": "✗ timed out: ", "denied": "✗ denied: "}
+
+
+class TerminalRenderer(EventRenderer):
+    """Draws the events of one run after another."""
+
+    def __init__(
+        self,
+        out: Console,
+        err: Console,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        is_animated: bool = True,
+    ) -> None:
+        self._out = out
+        self._err = err
+        self._clock = clock
+        self._live = LiveArea(out, clock=clock, is_animated=is_animated)
+        self._blocks = BlockSplitter()
+        self._aside: list[str] = []  # what a sub-agent or the model's reasoning says, until it ends
+        self._aside_title = ""
+        self._started = clock()
+
+    def begin(self) -> None:
+        """A turn starts: the spinner turns until the first event."""
+        self._started = self._clock()
+        self._live.restart()
+        self._live.show(activity="thinking")
+
+    def pause(self) -> None:
+        """Print what is unfinished and take the spinner away, before a question is asked."""
+        self._finish()
+
+    # -- what is said -----------------------------------------------------------------------
+
+    def render_text(self, event: TextEvent) -> None:
+        """Markdown: finished blocks are printed, the unfinished one is redrawn below them."""
+        if event.agent is not None:
+            self._add_aside(f"{event.agent} says", event.content)
+            return
+        self._end_aside()
+        for block in self._blocks.feed(event.content):
+            self._print_block(block)
+        if event.is_final:
+            self._print_block(self._blocks.flush())
+        self._live.show(activity="writing", tail=self._blocks.tail)
+
+    def render_thinking(self, event: ThinkingEvent) -> None:
+        """Reasoning: the spinner while it lasts, its first lines afterwards."""
+        self._add_aside("thought", event.content)
+
+    # -- what is done -----------------------------------------------------------------------
+
+    def render_tool_call(self, event: ToolCallEvent) -> None:
+        """`▤ sql_db_query  query=SELECT …`, and whose call it is when a sub-agent makes it."""
+        self._finish()
+        line = Text(f"{describe.tool_icon(event.tool_name)} ", style="cyan")
+        line.append(one_line(event.tool_name), style="bold")
+        if event.agent is not None:
+            line.append(f" [{one_line(event.agent)}]", style="dim")
+        room = max(self._err.width - line.cell_len - 2, 16)
+        line.append(f"  {describe.short_args(event.tool_args, room)}", style="dim")
+        self._err.print(line)
+        self._live.show(activity=f"running {one_line(event.tool_name)}")
+
+    def render_tool_result(self, event: ToolResultEvent) -> None:
+        """The first line of the result below its call; a failure says which kind."""
+        self._finish()
+        sign = _RESULT_SIGNS[event.status]
+        summary = describe.result_summary(event.result, max(self._err.width - 6 - len(sign), 16))
+        style = "dim" if event.status == "success" else "red"
+        self._err.print(Text(f"  └ {sign}{summary}", style=style))
+        self._live.show(activity="thinking")
+
+    def render_hitl_request(self, event: HITLRequestEvent) -> None:
+        """One line; the question itself follows from `hitl/terminal.py`."""
+        self._finish()
+        self._err.print(Text(f"? {one_line(event.action.name)} needs approval", style="yellow"))
+
+    def render_todo_update(self, event: TodoUpdateEvent) -> None:
+        """The plan, a line for each step."""
+        self._finish()
+        for line in describe.todo_lines(event.todos):
+            self._err.print(Text(f"  {line}", style="bold" if line.startswith("[~]") else ""))
+        self._live.show(activity="thinking")
+
+    def render_file_operation(self, event: FileOperationEvent) -> None:
+        """What was done to which file with how many lines, and the diff."""
+        self._finish()
+        failed = "" if event.status == "success" else f" {_RESULT_SIGNS[event.status]}failed"
+        icon = describe.tool_icon(event.operation)
+        title = Text(f"{icon} {describe.file_operation_title(event)}", style="bold")
+        self._err.print(title.append(failed, style="red"))
+        if event.diff:
+            self._print_diff(printable(event.diff).rstrip("\n").split("\n"))
+        self._live.show(activity="thinking")
+
+    def render_artifact(self, event: ArtifactEvent) -> None:
+        """Its kind, title and where to fetch it."""
+        self._finish()
+        self._err.print(Text(describe.artifact_title(event), style="bold"))
+        self._live.show(activity="thinking")
+
+    # -- how it ends ------------------------------------------------------------------------
+
+    def render_error(self, event: ErrorEvent) -> None:
+        """The message and, on its own line, the way out."""
+        self._finish()
+        self._err.print(Text(f"error: {printable(event.error)}", style="bold red"))
+        hint = hint_for(event.error_code, is_recoverable=event.recoverable)
+        if hint:
+            self.note(f"hint: {hint}")
+
+    def render_done(self, event: DoneEvent) -> None:
+        """How it ended, tokens and time, on one line."""
+        self._finish()
+        self.note(describe.done_line(event, self._clock() - self._started))
+
+    def note(self, text: str) -> None:
+        """A quiet line that is not part of the answer."""
+        self._live.hide()
+        if text:
+            self._err.print(Text(printable(text), style="dim"))
+
+    # -- parts ------------------------------------------------------------------------------
+
+    def _finish(self) -> None:
+        """Print what is unfinished, whoever said it, and clear the bottom of the screen."""
+        self._end_aside()
+        self._print_block(self._blocks.flush())
+        self._live.hide()
+
+    def _print_block(self, block: str) -> None:
+        if block.strip():
+            self._live.hide()
+            self._out.print(Answer(block))
+            self._out.print()
+
+    def _add_aside(self, title: str, text: str) -> None:
+        if title != self._aside_title:
+            self._finish()
+            self._aside_title = title
+        self._aside.append(text)
+        self._live.show(activity="thinking" if title == "thought" else one_line(title))
+
+    def _end_aside(self) -> None:
+        said, title = "".join(self._aside), self._aside_title
+        self._aside, self._aside_title = [], ""
+        lines = [line for line in printable(said).split("\n") if line.strip()]
+        if not lines:
+            return
+        self._live.hide()
+        self._err.print(Text(f"✻ {one_line(title)}", style="dim"))
+        for line in lines[:_SIDE_LINES]:
+            self._err.print(Text(f"  {line}", style="dim italic"))
+        if len(lines) > _SIDE_LINES:
+            self._err.print(Text(f"  … {len(lines) - _SIDE_LINES} more lines", style="dim"))
+
+    def _print_diff(self, lines: list[str]) -> None:
+        for line in lines[:_DIFF_LINES]:
+            self._err.print(Text(f"  {line}", style=_DIFF_STYLES.get(line[:1], "dim")))
+        if len(lines) > _DIFF_LINES:
+            self._err.print(Text(f"  … {len(lines) - _DIFF_LINES} more lines", style="dim"))

@@ -1,0 +1,82 @@
+"""The command line, and how little `--help` costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from dataagent_cli.arguments import parse
+from dataagent_cli.main import main
+from tests.requirements import requirement
+
+HEAVY = "langchain langchain_core langgraph pydantic pydantic_settings rich prompt_toolkit orjson"
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_load_nothing_heavy(option: str) -> None:
+    code = (
+        "import sys\n"
+        "from dataagent_cli.main import main\n"
+        f"try: main([{option!r}])\n"
+        "except SystemExit as leaving: assert leaving.code == 0\n"
+        f"print([m for m in {HEAVY.split()!r} if m in sys.modules], file=sys.stderr)\n"
+        "print([m for m in sys.modules if m.startswith('dataagent_core')], file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n[]\n"
+    assert "dataagent" in done.stdout
+
+
+def test_help_says_what_the_exit_status_means(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "3 cancelled or rejected, 130 interrupted" in capsys.readouterr().out
+
+
+@requirement("R11.4")
+@pytest.mark.parametrize(
+    "argv", [["--nope"], ["-p", "a", "b"], ["--session", "x", "--continue"], ["--json"]]
+)
+def test_wrong_usage_is_status_2_with_a_hint(
+    argv: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(argv)
+    assert leaving.value.code == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "error: " in said.err
+    assert "hint: dataagent --help" in said.err
+
+
+def test_a_conversation_without_a_terminal_is_wrong_usage() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "dataagent_cli"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert 'hint: ask one question with: dataagent -p "QUESTION"' in done.stderr
+
+
+def test_the_options_are_parsed() -> None:
+    options = parse(
+        ["-p", "q", "--json", "--model", "m", "--agent", "sql", "--session", "s", "--home", "h"]
+    )
+    assert vars(options) == {
+        "question": "q",
+        "is_json": True,
+        "model": "m",
+        "agent": "sql",
+        "session_id": "s",
+        "is_continued": False,
+        "is_auto_approved": False,
+        "home": "h",
+    }
+    assert parse([]).agent is None
+    assert parse(["-p"]).question == ""

@@ -1,0 +1,128 @@
+"""A sitting at the terminal: lines in, commands and answers out, on the real core."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Sequence
+
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from dataagent_cli.commands import builtin_commands
+from dataagent_cli.conversation import Conversation
+from dataagent_cli.hitl import TerminalHITLHandler
+from dataagent_cli.input import CommandCompleter, Keyboard
+from dataagent_cli.interactive import Interactive
+from dataagent_cli.turn import Turns
+from dataagent_cli.ui import PlainRenderer
+from dataagent_core.config import SessionState, Settings
+from dataagent_core.runs.assembly import open_core
+from tests.requirements import requirement
+
+CTRL_C, CTRL_D = "\x03", "\x04"
+
+
+class Sitting:
+    """What came of it."""
+
+    def __init__(self) -> None:
+        self.out, self.err = io.StringIO(), io.StringIO()
+        self.state = SessionState()
+        self.sessions = 0
+        self.code = -1
+
+    @property
+    def said(self) -> str:
+        return self.err.getvalue()
+
+    @property
+    def answers(self) -> str:
+        return self.out.getvalue()
+
+
+async def sit(lines: Sequence[str], end: str = CTRL_D) -> Sitting:
+    """Type the lines, one after another, and then the keys that end it."""
+    made = Sitting()
+    view = PlainRenderer(made.out, made.err)
+    commands = builtin_commands()
+    with create_pipe_input() as keys:
+        keys.send_text("".join(f"{line}\r" for line in lines) + end)
+        handler = TerminalHITLHandler(made.state, is_interactive=False)
+        async with asyncio.timeout(30), open_core(Settings()) as core:
+            turns = Turns(core.runs, owner="ann", view=view, handler=handler, state=made.state)
+            conversation = Conversation(
+                core.sessions, turns, user_id="ann", assistant_id=None, state=made.state
+            )
+            keyboard = Keyboard(
+                InMemoryHistory(),
+                CommandCompleter(commands),
+                terminal_input=keys,
+                terminal_output=DummyOutput(),
+            )
+            made.code = await Interactive(conversation, keyboard, view, commands).run()
+            made.sessions = (await core.sessions.list(owner="ann", limit=9, offset=0))[1]
+    return made
+
+
+@requirement("R1.2")
+async def test_messages_of_one_sitting_are_one_conversation() -> None:
+    sitting = await sit(["!echo one", "", "!echo two"])
+    assert sitting.answers == "one\ntwo\n"
+    assert sitting.sessions == 1
+    assert sitting.code == 0
+    assert "hint: continue with: dataagent --session " in sitting.said
+
+
+async def test_new_begins_another_conversation() -> None:
+    sitting = await sit(["!echo one", "/new", "!echo two"])
+    assert sitting.sessions == 2
+
+
+async def test_help_names_every_command() -> None:
+    sitting = await sit(["/help"])
+    for command in builtin_commands().all():
+        assert f"/{command.name} " in sitting.said
+        assert command.summary in sitting.said
+
+
+async def test_quit_leaves_what_is_typed_after_it() -> None:
+    sitting = await sit(["/quit", "!echo never"])
+    assert sitting.answers == ""
+
+
+async def test_an_unknown_command_suggests_the_nearest() -> None:
+    sitting = await sit(["/hlep", "/xyzzy"])
+    assert "unknown command /hlep\nhint: did you mean /help?" in sitting.said
+    assert "hint: /help shows the commands." in sitting.said
+    assert sitting.sessions == 0
+
+
+async def test_a_path_is_a_message_and_not_a_command() -> None:
+    sitting = await sit(["/tmp/data.csv has what?"])
+    assert "/tmp/data.csv has what?" in sitting.answers
+
+
+@requirement("R3.6")
+async def test_auto_switches_approvals_off_and_on() -> None:
+    write = '!tool write_file {"file_path": "/x.txt", "content": "1"}'
+    sitting = await sit(["/auto", write, "/auto", write])
+    assert "auto-approve is on" in sitting.said
+    assert "auto-approve is off" in sitting.said
+    assert sitting.said.count("write_file: rejected") == 1
+    assert not sitting.state.auto_approve
+
+
+@requirement("R11.3")
+async def test_retry_sends_the_last_message_again() -> None:
+    sitting = await sit(["/retry", "!fail recoverable", "/retry", "!echo on we go"])
+    assert "nothing was asked yet" in sitting.said
+    assert sitting.said.count("hint: /retry sends the message again.") == 2
+    assert sitting.answers == "on we go\n"
+
+
+async def test_ctrl_c_twice_leaves() -> None:
+    sitting = await sit(["!echo one"], end=CTRL_C + CTRL_C)
+    assert sitting.code == 0
+    assert "hint: Ctrl-C again, Ctrl-D or /quit leaves." in sitting.said

@@ -1,0 +1,183 @@
+"""One message over a WebSocket, its events to the end, whatever happens to the connection.
+
+A lost connection is opened again with `?after=` the last event seen. Until the server has
+acknowledged the message it is sent again with the same `client_message_id`, which the server takes
+as the same message: a lost acknowledgement never makes a second run. Shapes are in `wire.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+
+from dataagent_client.backoff import Backoff
+from dataagent_client.errors import (
+    ApiError,
+    ConnectionFailed,
+    EventsLost,
+    UnavailableError,
+    error_from_close,
+    error_from_frame,
+    error_from_response,
+)
+from dataagent_client.wire import (
+    Accepted,
+    Connected,
+    Frame,
+    Gap,
+    Received,
+    Refused,
+    Unknown,
+    client_frame,
+    parse_frame,
+    socket_url,
+)
+from dataagent_core.events import DoneEvent
+
+_LARGEST_FRAME = 64 * 1024**2
+_LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError, EOFError)
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where the socket is and how it is opened."""
+
+    base_url: str
+    headers: Mapping[str, str]
+    timeout_seconds: float
+    backoff: Backoff
+
+
+@dataclass(slots=True)
+class Progress:
+    """What is known of the run so far. Pure: frames in, events of the run out.
+
+    `cursor` is the last `seq` seen. Events that come before the acknowledgement are held until it
+    says which run is ours.
+    """
+
+    cursor: int | None = None
+    run_id: str | None = None
+    held: list[Received] = field(default_factory=list[Received])
+
+    def take(self, frame: Frame) -> list[Received]:
+        """The events of our run that the frame brings, each exactly once.
+
+        Raises:
+            ApiError: the message was refused.
+            EventsLost: some events are gone for good.
+        """
+        match frame:
+            case Received():
+                return self._received(frame)
+            case Connected():
+                if self.cursor is None:
+                    self.cursor = frame.last_seq
+            case Accepted():
+                self.run_id = frame.run_id
+                held, self.held = self.held, []
+                return [item for item in held if item.run_id == frame.run_id]
+            case Refused():
+                if self.run_id is None:
+                    raise error_from_frame(frame.error_code, frame.message)
+            case Gap():
+                raise EventsLost(frame.first_seq, frame.last_seq, frame.snapshot)
+            case Unknown():
+                self.cursor = max(self.cursor or 0, frame.seq or 0) or self.cursor
+        return []
+
+    def _received(self, item: Received) -> list[Received]:
+        if self.cursor is not None and item.seq <= self.cursor:
+            return []
+        self.cursor = item.seq
+        if self.run_id is None:
+            self.held.append(item)
+            return []
+        return [item] if item.run_id == self.run_id else []
+
+
+class SocketChat:
+    """Sends one message and reads its run."""
+
+    def __init__(self, door: Door, session_id: str, payload: Mapping[str, Any]) -> None:
+        self._door = door
+        self._session_id = session_id
+        self._message = client_frame("chat", dict(payload))
+        self._progress = Progress()
+        self._failures = 0
+
+    async def events(self) -> AsyncGenerator[Received]:
+        """The run's events, ending with its `DoneEvent`.
+
+        Raises:
+            ApiError: the server refused the connection or the message.
+            ConnectionFailed: the connection was lost and could not be opened again.
+            EventsLost: the server no longer has what was missed.
+        """
+        while True:
+            try:
+                async with self._connect() as socket:
+                    async for item in self._listen(socket):
+                        yield item
+                        if isinstance(item.event, DoneEvent):
+                            return
+            except UnavailableError as error:  # said in a message, before the run existed
+                await self._pause(error)
+            except _LOST as error:
+                await self._pause(_meaning(error))
+
+    def _connect(self) -> connect:
+        door = self._door
+        return connect(
+            socket_url(door.base_url, self._session_id, after=self._progress.cursor),
+            additional_headers=dict(door.headers),
+            open_timeout=door.timeout_seconds,
+            close_timeout=1,
+            max_size=_LARGEST_FRAME,
+        )
+
+    async def _listen(self, socket: ClientConnection) -> AsyncGenerator[Received]:
+        while True:
+            frame = parse_frame(await socket.recv())
+            items = self._progress.take(frame)
+            if isinstance(frame, Received | Accepted):  # the line is good for something
+                self._failures = 0
+            for item in items:
+                yield item
+            if isinstance(frame, Connected) and self._progress.run_id is None:
+                with suppress(ConnectionClosed):  # what has arrived is still to be read
+                    await socket.send(self._message)
+
+    async def _pause(self, error: ApiError | ConnectionFailed) -> None:
+        """Wait before the next attempt, or raise if another would not help."""
+        self._failures += 1
+        if isinstance(error, ApiError) and not isinstance(error, UnavailableError):
+            raise error
+        retry_after = error.retry_after if isinstance(error, ApiError) else None
+        pause = self._door.backoff.pause(self._failures, retry_after=retry_after)
+        if pause is None:
+            raise error
+        await asyncio.sleep(pause)
+
+
+def _meaning(error: Exception) -> ApiError | ConnectionFailed:
+    """What a failed or lost connection means to the caller."""
+    refusal: ApiError | None = None
+    if isinstance(error, InvalidStatus):
+        response = error.response
+        headers = {name.lower(): value for name, value in response.headers.raw_items()}
+        refusal = error_from_response(response.status_code, headers, bytes(response.body or b""))
+    elif isinstance(error, ConnectionClosed) and error.rcvd is not None:
+        refusal = error_from_close(error.rcvd.code, error.rcvd.reason)
+    if refusal is not None:
+        refusal.__cause__ = error
+        return refusal
+    failed = ConnectionFailed(f"The connection to the server was lost: {error or 'no answer'}.")
+    failed.__cause__ = error
+    return failed

@@ -1,0 +1,149 @@
+"""What the server says over WebSocket and SSE, as typed values. Pure functions.
+
+Events of a run carry `seq` and `run_id`; everything else is about the connection. A kind of event
+that this version does not know is kept as `Unknown`, so that an older client can read on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit, urlunsplit
+
+import orjson
+
+from dataagent_client.errors import ProtocolError
+from dataagent_core.errors import UnknownEvent
+from dataagent_core.events import AnyEvent, event_from_dict
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One numbered event of a run."""
+
+    seq: int
+    run_id: str
+    event: AnyEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """The handshake: where the session's events are, and whether a run is active."""
+
+    session_id: str
+    last_seq: int
+    active_run: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A message was committed and is a run now."""
+
+    run_id: str
+    message_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An `error` that belongs to no run."""
+
+    error_code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Events that the server no longer has."""
+
+    first_seq: int
+    last_seq: int
+    snapshot: Any  # JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Anything else: `pong`, `mcp_changed`, or an event of a newer server (then with its `seq`)."""
+
+    event_type: str
+    seq: int | None
+
+
+Frame = Received | Connected | Accepted | Refused | Gap | Unknown
+
+
+def parse_frame(raw: str | bytes) -> Frame:
+    """One message of the server.
+
+    Raises:
+        ProtocolError: it is not JSON, or not an object with an `event_type`.
+    """
+    try:
+        message = orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise ProtocolError(f"The server sent something that is not JSON: {error}.") from error
+    match message:
+        case {"event_type": str(), "seq": int(seq), "run_id": str(run_id)}:
+            return _event(message, seq, run_id)  # pyright: ignore[reportUnknownArgumentType] JSON
+        case {"event_type": str(event_type), "data": dict()}:
+            return _notice(event_type, message["data"])
+        case {"event_type": str(event_type)}:
+            return Unknown(event_type, None)
+        case _:
+            raise ProtocolError("The server sent a message without an 'event_type'.")
+
+
+def received_from(message: dict[str, Any]) -> Received | Unknown:
+    """A numbered event that is parsed JSON already.
+
+    Raises:
+        KeyError: it has no `seq`, `run_id` or `event_type`.
+    """
+    return _event(message, message["seq"], message["run_id"])
+
+
+def _event(message: dict[str, Any], seq: int, run_id: str) -> Received | Unknown:
+    try:
+        return Received(seq, run_id, event_from_dict(message))
+    except UnknownEvent:
+        return Unknown(message["event_type"], seq)
+
+
+def _notice(event_type: str, data: dict[str, Any]) -> Frame:
+    match event_type, data:
+        case "connected", {"session_id": str(session_id), "last_seq": int(last_seq)}:
+            return Connected(session_id, last_seq, _run_id(data.get("active_run")))
+        case "accepted", {"run_id": str(run_id)}:
+            return Accepted(run_id, data.get("message_id"))
+        case "error", _:
+            code = data.get("error_code") or "error"
+            return Refused(str(code), str(data.get("error") or data.get("message") or code))
+        case "gap", {"from": int(first), "to": int(last)}:
+            return Gap(first, last, data.get("snapshot"))
+        case _:
+            return Unknown(event_type, None)
+
+
+def _run_id(active_run: object) -> str | None:
+    """The active run's id, whether the server names it or describes it."""
+    match active_run:
+        case str():
+            return active_run
+        case {"run_id": str(run_id)}:
+            return run_id
+        case _:
+            return None
+
+
+def client_frame(kind: str, payload: dict[str, Any]) -> str:
+    """A message to the server; what is None is left out."""
+    given = {name: value for name, value in payload.items() if value is not None}
+    return orjson.dumps({"type": kind, "payload": given}).decode()
+
+
+def socket_url(base_url: str, session_id: str, *, after: int | None) -> str:
+    """Where a session's WebSocket is, below `base_url`."""
+    parts = urlsplit(base_url)
+    scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
+    path = f"{parts.path.rstrip('/')}/ws/chat/{quote(session_id, safe='')}"
+    query = "" if after is None else urlencode({"after": after})
+    return urlunsplit((scheme, parts.netloc, path, query, ""))

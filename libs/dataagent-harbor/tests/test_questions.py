@@ -1,0 +1,83 @@
+"""Question sets are read whole or refused with the place and the reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dataagent_harbor import BadQuestionSet, Question, load_questions
+from tests.requirements import requirement
+
+FULL = {
+    "id": "albums",
+    "question": "How many albums are there?",
+    "expected_keywords": ["347"],
+    "expected_pattern": r"\b347\b",
+    "category": "count",
+    "difficulty": "easy",
+    "owner": "sales",
+}
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@requirement("R27.1", "R27.2")
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_a_json_set_is_read_with_every_field(tmp_path: Path, *, is_wrapped: bool) -> None:
+    rows = [FULL, {"question": "And artists?"}]
+    path = written(tmp_path, "set.json", json.dumps({"questions": rows} if is_wrapped else rows))
+    assert load_questions(path) == [
+        Question(
+            question="How many albums are there?",
+            id="albums",
+            expected_keywords=("347",),
+            expected_pattern=r"\b347\b",
+            category="count",
+            difficulty="easy",
+            extra={"owner": "sales"},
+        ),
+        Question(question="And artists?", id="2"),
+    ]
+
+
+@requirement("R27.1")
+def test_a_jsonl_set_is_read_line_by_line_past_empty_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, "set.jsonl", '{"question": "a"}\n\n{"question": "b", "id": 9}\n')
+    assert [(one.id, one.question) for one in load_questions(path)] == [("1", "a"), ("9", "b")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("a.json", "[", r"a\.json: not JSON"),
+        ("a.json", "3", "expected a list of questions"),
+        ("a.json", '{"items": []}', "expected a list of questions"),
+        ("a.json", "[]", "has no questions"),
+        ("a.json", '["what?"]', "question 1: expected an object, found str"),
+        ("a.json", '[{"text": "a"}]', "question 1: 'question' is missing"),
+        ("a.json", '[{"question": " "}]', "question 1: 'question' is empty"),
+        ("a.json", '[{"question": 5}]', "'question' must be text, found int"),
+        ("a.json", '[{"question": "a", "expected_keywords": "b"}]', "must be a list of text"),
+        ("a.json", '[{"question": "a", "expected_keywords": [1]}]', "must be text, found int"),
+        ("a.json", '[{"question": "a", "expected_pattern": "("}]', "no regular expression"),
+        ("a.json", '[{"question": "a", "difficulty": "mild"}]', "use one of: easy, medium, hard"),
+        ("a.json", '[{"question": "a", "id": 1}, {"question": "b", "id": "1"}]', "stands twice"),
+        ("a.jsonl", '{"question": "a"}\n\n{', "line 3: not JSON"),
+    ],
+)
+def test_a_bad_set_is_refused_with_place_and_reason(
+    tmp_path: Path, name: str, text: str, reason: str
+) -> None:
+    with pytest.raises(BadQuestionSet, match=reason):
+        load_questions(written(tmp_path, name, text))
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadQuestionSet, match="cannot be read"):
+        load_questions(tmp_path / "none.json")

@@ -1,0 +1,65 @@
+"""Which server the demo talks to, and with which key: the one place that reads its environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+
+
+class BadDemoSettings(ValueError):
+    """A variable cannot be used; the message names it and says what to write."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSettings:
+    """The server's address, without a slash at its end, and the key if one is set."""
+
+    server_url: str
+    api_key: str | None = field(default=None, repr=False)
+
+    @property
+    def websocket_url(self) -> str:
+        """The same server, for WebSockets."""
+        return "ws" + self.server_url.removeprefix("http")
+
+
+def load_settings(environment: Mapping[str, str] | None = None) -> DemoSettings:
+    """Read `DATAAGENT_SERVER_URL` and `DATAAGENT_API_KEY`; neither has to be set.
+
+    Raises:
+        BadDemoSettings: the address is not a web address, or the key could not be sent.
+    """
+    variables = os.environ if environment is None else environment
+    return DemoSettings(
+        server_url=_server_url(variables.get("DATAAGENT_SERVER_URL") or DEFAULT_URL),
+        api_key=_api_key(variables.get("DATAAGENT_API_KEY")),
+    )
+
+
+def _server_url(text: str) -> str:
+    try:
+        parts = urlsplit(text.strip())
+        is_usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+        parts = urlsplit("")
+    if not is_usable or parts.query or parts.fragment:
+        raise BadDemoSettings(
+            f"DATAAGENT_SERVER_URL is {text!r}; write an address such as {DEFAULT_URL}"
+        )
+    if parts.username is not None:
+        raise BadDemoSettings("DATAAGENT_SERVER_URL carries a user; put a key in DATAAGENT_API_KEY")
+    return parts.geturl().rstrip("/")
+
+
+def _api_key(text: str | None) -> str | None:
+    key = (text or "").strip()
+    if not key:
+        return None
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise BadDemoSettings("DATAAGENT_API_KEY has characters that a header cannot carry")
+    return key
