@@ -1,0 +1,168 @@
+"""How the repository is laid out: rooms, exports, packages, and tests that mirror them."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import importlib
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.requirements import requirement
+from tests.source import (
+    CLI,
+    CORE,
+    LIBS,
+    PACKAGES,
+    ROOT,
+    exported,
+    folders,
+    nodes,
+    project,
+    rooms,
+    sources_of_tests,
+    tree,
+)
+
+ALL_ROOMS = [room for package in PACKAGES for room in rooms(package)]
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@requirement("R1.1")
+@pytest.mark.parametrize(
+    "room", ["engine", "events", "middleware", "tools", "hitl", "config", "session"]
+)
+def test_the_core_has_the_room(room: str) -> None:
+    assert CORE / room in rooms(CORE)
+
+
+@requirement("R1.2")
+@pytest.mark.parametrize("room", ["ui", "input", "hitl", "commands"])
+def test_the_terminal_has_the_room(room: str) -> None:
+    assert CLI / room in rooms(CLI)
+
+
+@requirement("R1.3")
+def test_every_folder_of_modules_says_what_it_is() -> None:
+    inits = [folder / "__init__.py" for package in PACKAGES for folder in folders(package)]
+    missing = [relative(init) for init in inits if not init.exists()]
+    silent = [relative(init) for init in inits if init.exists() and not has_docstring(init)]
+    assert (missing, silent) == ([], [])
+
+
+def has_docstring(path: Path) -> bool:
+    return (ast.get_docstring(tree(path)) or "TBD.") != "TBD."
+
+
+@requirement("R1.3")
+@pytest.mark.parametrize("room", ALL_ROOMS, ids=relative)
+def test_every_room_exports_its_public_interface(room: Path) -> None:
+    names = exported(room / "__init__.py")
+    assert names, f"{relative(room)}/__init__.py has no __all__"
+    module = importlib.import_module(f"{room.parent.name}.{room.name}")
+    assert [name for name in names if not hasattr(module, name)] == []
+
+
+@requirement("R1.4")
+@pytest.mark.parametrize("lib", LIBS, ids=relative)
+def test_every_package_is_complete(lib: Path) -> None:
+    data = project(lib)
+    metadata = data["project"]
+    assert metadata["name"] == lib.name
+    assert metadata["requires-python"] == ">=3.11"
+    assert {"version", "description", "license", "dependencies"} <= set(metadata)
+    assert data["build-system"]["build-backend"] == "hatchling.build"
+    assert (lib / lib.name.replace("-", "_") / "py.typed").exists()
+    assert list((lib / "tests").rglob("test_*.py"))
+    assert len((lib / metadata["readme"]).read_text(encoding="utf-8").splitlines()) > 3
+
+
+def test_there_are_six_packages() -> None:
+    assert [lib.name for lib in LIBS] == [
+        "dataagent-cli",
+        "dataagent-client",
+        "dataagent-core",
+        "dataagent-harbor",
+        "dataagent-server",
+        "dataagent-server-demo",
+    ]
+
+
+def test_no_folder_is_a_drawer() -> None:
+    drawers = {"utils", "util", "common", "helpers", "misc"}
+    named = [path for package in PACKAGES for path in package.rglob("*") if path.stem in drawers]
+    assert named == []
+
+
+@requirement("R12.1")
+def test_tests_are_pytest_tests() -> None:
+    imports = [
+        where
+        for where, node in nodes(sources_of_tests())
+        if isinstance(node, ast.Import | ast.ImportFrom) and "unittest" in ast.unparse(node)
+    ]
+    assert imports == []
+
+
+@requirement("R12.2")
+@pytest.mark.parametrize("lib", LIBS, ids=relative)
+def test_every_test_folder_mirrors_a_room(lib: Path) -> None:
+    tests, package = lib / "tests", lib / lib.name.replace("-", "_")
+    strays = [
+        relative(folder)
+        for folder in tests.rglob("*")
+        if folder.is_dir()
+        and any(folder.glob("test_*.py"))
+        and not (package / folder.relative_to(tests)).is_dir()
+    ]
+    assert strays == []
+
+
+@requirement("R12.2")
+def test_every_room_has_tests_where_they_are_looked_for() -> None:
+    assert [relative(room) for room in ALL_ROOMS if not has_tests(room)] == []
+
+
+def has_tests(room: Path) -> bool:
+    tests = room.parents[1] / "tests"
+    return any(tests.glob(f"{room.name}/**/test_*.py")) or any(tests.glob(f"test_{room.name}*.py"))
+
+
+@requirement("R12.3")
+async def test_asynchronous_tests_run_in_pytest_asyncio(request: pytest.FixtureRequest) -> None:
+    assert request.config.pluginmanager.has_plugin("asyncio")
+    assert request.config.getini("asyncio_mode") == "auto"
+    assert asyncio.current_task() is not None
+
+
+@requirement("R12.3")
+def test_no_test_drives_a_loop_of_its_own() -> None:
+    drives = {"run_until_complete", "new_event_loop"}
+    found = [
+        where
+        for where, node in nodes(sources_of_tests())
+        if isinstance(node, ast.Attribute) and node.attr in drives
+    ]
+    assert found == []
+
+
+@requirement("R12.4")
+def test_a_connection_to_another_machine_is_refused() -> None:
+    with (
+        socket.socket() as other,
+        pytest.raises(RuntimeError, match=r"this machine only, not 192\.0\.2\.1"),
+    ):
+        other.connect(("192.0.2.1", 9))
+
+
+@requirement("R12.4")
+def test_keys_and_files_of_the_user_are_out_of_reach() -> None:
+    provided = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "TAVILY_API_KEY", "LANGSMITH_API_KEY"}
+    assert not provided & set(os.environ)
+    assert "dataagent-tests-" in str(Path.home())
