@@ -1,0 +1,190 @@
+"""Starts what takes part: the measured process alone on one core, everything else on another.
+
+`Worker` is a process that answers one line of JSON with one line of JSON (`answer_lines` is its other
+end). `Service` is a server at an address. Both end with their `with` block, by their own process id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import urllib.error
+import urllib.request
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+Json = dict[str, Any]
+ROOT = Path(__file__).parents[1]
+KEY = "bench-key"
+_SETTINGS = re.compile(r"(DATAAGENT_|LANGSMITH_|LANGCHAIN_|OPENAI_|ANTHROPIC_|TAVILY_)")
+_START_SECONDS = 60.0
+_CORES = sorted(os.sched_getaffinity(0))
+MEASURED = _CORES[0]
+OTHERS = _CORES[-1]
+
+
+def clean_environment(**settings: str) -> dict[str, str]:
+    """This environment without anybody's settings, plus the given ones."""
+    kept = {name: value for name, value in os.environ.items() if not _SETTINGS.match(name)}
+    return {**kept, "PYTHONHASHSEED": "0", **settings}
+
+
+def spawn(
+    command: Sequence[str], *, core: int, environment: dict[str, str] | None = None, **options: Any
+) -> subprocess.Popen[bytes]:
+    """Start a process that stays on one core, threads and all."""
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment if environment is not None else clean_environment(),
+        preexec_fn=lambda: os.sched_setaffinity(0, {core}),  # noqa: PLW1509 no threads here
+        **options,
+    )
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process that `spawn` started."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(35)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    process.wait()
+
+
+class Worker:
+    """A process that does what one line of JSON says."""
+
+    def __init__(self, module: str, *arguments: str, core: int) -> None:
+        command = [sys.executable, "-m", module, *arguments]
+        self._process = spawn(command, core=core, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._name = " ".join([module, *arguments])
+
+    def ask(self, **command: Any) -> Json:
+        """Let it do something and wait for what it says."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(orjson.dumps(command) + b"\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self._name} ended with {self._process.wait()}.")
+        answer: Json = orjson.loads(line)
+        if "error" in answer:
+            raise RuntimeError(f"{self._name} failed:\n{answer['error']}")
+        return answer
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        stop(self._process)
+
+
+def answer_lines(
+    handle: Callable[[Json], Awaitable[Json]],
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
+) -> None:
+    """Be a worker: carry out commands from stdin until it ends."""
+
+    async def carry_out(command: Json) -> Json:
+        try:
+            return await handle(command)
+        except Exception:
+            return {"error": traceback.format_exc()}
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        for line in sys.stdin.buffer:
+            answer = runner.run(carry_out(orjson.loads(line)))
+            sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")
+            sys.stdout.buffer.flush()
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A running server."""
+
+    url: str
+    pid: int
+
+
+@contextmanager
+def dataagent_server(*, model: str = "scripted", **settings: str) -> Iterator[Service]:
+    """Our server with its embedded default (SQLite) on the measured core."""
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="dataagent-bench-") as home:
+        environment = clean_environment(
+            HOME=home,
+            DATAAGENT_HOME=home,
+            DATAAGENT_MODEL=model,
+            DATAAGENT_API_KEYS=f"bench:{KEY}",
+            DATAAGENT_PORT=str(port),
+            DATAAGENT_MAX_CONNECTIONS="2000",
+            DATAAGENT_LOG_LEVEL="WARNING",
+            **settings,
+        )
+        command = [str(program("dataagent-server")), "serve"]
+        with served(command, port, "/api/v1/health", core=MEASURED, environment=environment) as it:
+            yield it
+
+
+@contextmanager
+def served(
+    command: Sequence[str], port: int, path: str, *, core: int, environment: dict[str, str]
+) -> Iterator[Service]:
+    """A server that runs while the block does, from its first answer on."""
+    process = spawn(command, core=core, environment=environment, stdout=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_until_served(process, url + path)
+        yield Service(url, process.pid)
+    finally:
+        stop(process)
+
+
+def wait_until_served(process: subprocess.Popen[bytes], url: str) -> None:
+    """Wait for the first answer, whatever it is."""
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"A server ended with {process.returncode} before it answered.")
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.01)
+    raise RuntimeError(f"{url} did not answer within {_START_SECONDS:.0f} seconds.")
+
+
+def program(name: str) -> Path:
+    """An installed program of this environment."""
+    return Path(sys.executable).with_name(name)
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

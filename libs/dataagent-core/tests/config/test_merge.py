@@ -1,0 +1,402 @@
+"""Chunks that arrive together become one, and the answer stays the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain_core.callbacks import AsyncCallbackHandler
+from langchain_core.language_models import BaseChatModel, FakeListChatModel
+from langchain_core.language_models.fake_chat_models import ParrotFakeChatModel
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs.chat_generation import merge_chat_generation_chunks
+
+from dataagent_core.config.models.chunks import text_chunk
+from dataagent_core.config.models.failures import ContextTooLong
+from dataagent_core.config.models.join import Joiner
+from dataagent_core.config.models.merge import merge_stream, merged
+from dataagent_core.config.models.scripted import ScriptedChatModel
+from dataagent_core.config.models.steps import Call, Fail, Say, Think
+from dataagent_core.errors import ModelRefused, ModelUnavailable
+
+LONG = 3600.0
+
+
+class GatedSource:
+    """A source of chunks that is held at each `None`, and knows whether it was closed."""
+
+    def __init__(self, plan: Sequence[str | Exception | None]) -> None:
+        self.plan = plan
+        self.gate = asyncio.Event()
+        self.held = asyncio.Event()
+        self.is_closed = False
+
+    async def chunks(self) -> AsyncGenerator[ChatGenerationChunk]:
+        try:
+            for item in self.plan:
+                if isinstance(item, Exception):
+                    raise item
+                if item is None:
+                    self.held.set()
+                    await self.gate.wait()
+                else:
+                    yield text_chunk(item, "m")
+        finally:
+            self.is_closed = True
+
+
+def texts(chunks: Sequence[ChatGenerationChunk]) -> list[str]:
+    return [chunk.text for chunk in chunks]
+
+
+async def collect(stream: AsyncIterator[ChatGenerationChunk]) -> list[ChatGenerationChunk]:
+    return [chunk async for chunk in stream]
+
+
+async def test_chunks_that_arrive_together_are_one() -> None:
+    source = GatedSource(["a", "b", "c"])
+    assert texts(await collect(merge_stream(source.chunks(), LONG))) == ["abc"]
+
+
+async def test_the_first_chunk_is_not_held_back() -> None:
+    source = GatedSource(["first", None, "second", "third"])
+    async with aclosing(merge_stream(source.chunks(), LONG)) as stream:
+        assert (await anext(stream)).text == "first"
+        await source.held.wait()
+        source.gate.set()
+        assert (await anext(stream)).text == "secondthird"
+
+
+async def test_text_waits_for_a_window_and_no_longer_though_the_model_pauses() -> None:
+    source = GatedSource(["first", None, "second", None])
+    async with aclosing(merge_stream(source.chunks(), 0.01)) as stream:
+        await anext(stream)
+        source.gate.set()
+        await asyncio.sleep(0)
+        source.gate.clear()
+        async with asyncio.timeout(5):
+            assert (await anext(stream)).text == "second"
+
+
+async def test_the_end_flushes_what_is_left() -> None:
+    source = GatedSource(["first", None, "rest"])
+    async with asyncio.timeout(5), aclosing(merge_stream(source.chunks(), LONG)) as stream:
+        await anext(stream)
+        source.gate.set()
+        assert texts([chunk async for chunk in stream]) == ["rest"]
+    assert source.is_closed
+
+
+async def test_an_error_comes_after_what_was_said_before_it() -> None:
+    source = GatedSource(["so ", "far", ModelUnavailable("gone")])
+    seen: list[str] = []
+
+    async def read() -> None:
+        async for chunk in merge_stream(source.chunks(), LONG):
+            seen.append(chunk.text)
+
+    with pytest.raises(ModelUnavailable, match="gone"):
+        await read()
+    assert seen == ["so far"]
+    assert source.is_closed
+
+
+async def test_closing_the_stream_closes_the_source() -> None:
+    source = GatedSource(["first", None])
+    stream = merge_stream(source.chunks(), LONG)
+    await anext(stream)
+    await stream.aclose()
+    assert source.is_closed
+
+
+@pytest.mark.parametrize("plan", [["first", None], [None, "never"]])
+async def test_cancelling_the_reader_closes_the_source(plan: list[str | None]) -> None:
+    source = GatedSource(plan)
+    reader = asyncio.create_task(collect(merge_stream(source.chunks(), LONG)))
+    await source.held.wait()
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    assert source.is_closed
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_a_source_that_was_cancelled_does_not_look_complete() -> None:
+    async def cancelled() -> AsyncGenerator[ChatGenerationChunk]:
+        yield text_chunk("half")
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await collect(merge_stream(cancelled(), LONG))
+
+
+# -- the same answer ----------------------------------------------------------------------------
+
+usages = st.integers(0, 9).map(
+    lambda count: UsageMetadata(input_tokens=count, output_tokens=1, total_tokens=count + 1)
+)
+ids = st.sampled_from(["m1", None, "lc_run-1", "lc_2"])
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> AIMessageChunk:
+    """A chunk as a provider may send it: text, blocks, tool calls, reasoning, usage, in any mix."""
+    kind = draw(st.sampled_from(["text", "text", "text", "call", "blocks", "reasoning", "usage"]))
+    message_id = draw(ids)
+    if kind == "call":
+        index = draw(st.sampled_from([0, 1, 2, None]))
+        call = tool_call_chunk(
+            name=draw(st.sampled_from([None, "ls"])),
+            args=draw(st.sampled_from(["", '{"a"', ": 1}", None])),
+            id=draw(st.sampled_from([None, "", f"c{index}", "other"])),
+            index=index,
+        )
+        return AIMessageChunk(content="", id=message_id, tool_call_chunks=[call])
+    if kind == "blocks":
+        block: dict[str, Any] = {"type": "text", "text": draw(st.text(max_size=3))}
+        if draw(st.booleans()):
+            block["index"] = draw(st.integers(0, 1))
+        return AIMessageChunk(content=[block], id=message_id)
+    if kind == "reasoning":
+        thought = {"reasoning_content": draw(st.text(max_size=3))}
+        return AIMessageChunk(content="", id=message_id, additional_kwargs=thought)
+    if kind == "usage":
+        usage = draw(usages)
+        position = "last" if draw(st.booleans()) else None
+        return AIMessageChunk(content="", usage_metadata=usage, chunk_position=position)
+    provider = draw(st.sampled_from([{}, {"model_provider": "openai"}]))
+    return AIMessageChunk(
+        content=draw(st.text(max_size=4)), id=message_id, response_metadata=dict(provider)
+    )
+
+
+@st.composite
+def generations(draw: st.DrawFn) -> ChatGenerationChunk:
+    info = draw(st.sampled_from([None, None, None, {"finish_reason": "stop"}]))
+    return ChatGenerationChunk(message=draw(messages()), generation_info=info)
+
+
+def total(chunks: Sequence[ChatGenerationChunk]) -> dict[str, Any]:
+    """All chunks added up as LangChain does it, copied so that joining cannot touch them."""
+    copies = [chunk.model_copy(deep=True) for chunk in chunks]
+    whole = merge_chat_generation_chunks(copies)
+    assert whole is not None
+    return whole.model_dump()
+
+
+@given(st.lists(generations(), min_size=1, max_size=20), st.data())
+@settings(max_examples=400)
+def test_joined_chunks_add_up_to_the_same_answer(
+    chunks: list[ChatGenerationChunk], data: st.DataObject
+) -> None:
+    expected = total(chunks)
+    joiner = Joiner()
+    joined: list[ChatGenerationChunk] = []
+    rest = list(chunks)
+    while rest:
+        size = data.draw(st.integers(1, len(rest)))
+        joined += joiner.join(rest[:size])
+        rest = rest[size:]
+    assert total(joined) == expected
+    assert len(joined) <= len(chunks)
+
+
+@given(st.lists(generations(), min_size=1, max_size=12))
+@settings(max_examples=100, deadline=None)
+def test_a_merged_stream_adds_up_to_the_same_answer(chunks: list[ChatGenerationChunk]) -> None:
+    expected = total(chunks)
+
+    async def source() -> AsyncGenerator[ChatGenerationChunk]:
+        for number, chunk in enumerate(chunks):
+            if number % 3 == 0:
+                await asyncio.sleep(0)
+            yield chunk
+
+    assert total(asyncio.run(collect(merge_stream(source(), 0.0001)))) == expected
+
+
+def test_arguments_of_a_tool_call_are_joined_in_one_chunk() -> None:
+    parts = [
+        AIMessageChunk(
+            content="",
+            tool_call_chunks=[
+                tool_call_chunk(
+                    name="ls" if first else None, args=args, id="c" if first else None, index=0
+                )
+            ],
+        )
+        for first, args in [(True, ""), (False, '{"pa'), (False, 'th": "/"}')]
+    ]
+    (joined,) = Joiner().join([ChatGenerationChunk(message=part) for part in parts])
+    message = joined.message
+    assert isinstance(message, AIMessageChunk)
+    assert [(c["name"], c["args"], c["id"]) for c in message.tool_calls] == [
+        ("ls", {"path": "/"}, "c")
+    ]
+
+
+# -- models -------------------------------------------------------------------------------------
+
+
+class Tokens(AsyncCallbackHandler):
+    """Counts what LangChain's callbacks see."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def on_llm_new_token(self, token: Any, **_: Any) -> None:
+        self.seen.append(token)
+
+
+async def test_callbacks_see_merged_chunks_and_the_answer_is_whole() -> None:
+    script = [[Think("hm hm "), Say([f"w{number} " for number in range(200)]), Call("ls", {})]]
+    plain, wrapped = ScriptedChatModel(script), merged(ScriptedChatModel(script), LONG)
+    counted, expected = Tokens(), [c async for c in plain.astream("go")]
+    seen = [c async for c in wrapped.astream("go", config={"callbacks": [counted]})]
+    assert len(counted.seen) == len(seen) < 10 < len(expected)
+    whole, should = seen[0] + seen[1:], expected[0] + expected[1:]
+    assert whole.content == should.content
+    assert whole.additional_kwargs == should.additional_kwargs
+    assert whole.usage_metadata == should.usage_metadata
+    assert [c["name"] for c in whole.tool_calls] == ["ls"]
+
+
+async def test_a_merged_model_is_still_of_its_class() -> None:
+    model = ScriptedChatModel(["hi"], model_name="x")
+    wrapped = merged(model, 0.02)
+    assert isinstance(wrapped, ScriptedChatModel)
+    assert type(wrapped).__name__ == "ScriptedChatModel"
+    assert type(wrapped) is type(merged(ScriptedChatModel(["other"]), 0.5))
+    assert wrapped.model_name == "x"
+    assert wrapped.profile == model.profile
+    assert wrapped._get_ls_params() == model._get_ls_params()
+    assert type(model) is ScriptedChatModel
+    assert (await wrapped.ainvoke("go")).content == "hi"
+    assert (await wrapped.bind(stop=["x"]).ainvoke("go")).content == "hi"
+    assert (await wrapped.model_copy(update={"turns": ["ho"]}).ainvoke("go")).content == "ho"
+    assert repr(wrapped) == repr(model)
+
+
+async def test_provider_classes_can_be_merged() -> None:
+    from langchain_anthropic import ChatAnthropic
+    from langchain_openai import ChatOpenAI
+    from pydantic import SecretStr
+
+    openai = merged(ChatOpenAI(model="gpt-4o", api_key=SecretStr("x")), 0.02)
+    anthropic = merged(
+        ChatAnthropic(model_name="claude-sonnet-4-5", timeout=1, stop=None, api_key=SecretStr("x")),
+        0.02,
+    )
+    assert isinstance(openai, ChatOpenAI)
+    assert isinstance(anthropic, ChatAnthropic)
+    assert openai.model_name == "gpt-4o"
+    assert anthropic._get_ls_params().get("ls_provider") == "anthropic"
+
+
+async def test_the_window_may_be_a_function_and_zero_merges_nothing() -> None:
+    window = LONG
+    model = merged(ScriptedChatModel([Say(["a", "b", "c"])]), lambda: window)
+    assert len([c async for c in model.astream("go") if c.content]) == 1
+    window = 0.0
+    assert len([c async for c in model.astream("go") if c.content]) == 3
+
+
+async def test_merging_twice_keeps_the_last_window() -> None:
+    once = merged(ScriptedChatModel([Say(["a", "b", "c"])]), LONG)
+    twice = merged(once, 0.0)
+    assert type(twice) is type(once)
+    assert len([c async for c in twice.astream("go") if c.content]) == 3
+
+
+async def test_a_model_that_cannot_stream_is_left_alone() -> None:
+    model = ParrotFakeChatModel()
+    assert merged(model, 0.02) is model
+
+
+async def test_a_model_that_streams_synchronously_is_merged() -> None:
+    model = merged(FakeListChatModel(responses=["hello"]), LONG)
+    assert "".join([str(c.content) async for c in model.astream("go")]) == "hello"
+
+
+async def test_cancelling_a_merged_call_leaves_no_task_behind() -> None:
+    model = merged(ScriptedChatModel(), 0.001)
+    first = asyncio.Event()
+
+    async def read() -> None:
+        async for _ in model.astream("!slow 100000 1"):
+            first.set()
+
+    reader = asyncio.create_task(read())
+    await first.wait()
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+class BrokenModel(BaseChatModel):
+    """Raises a provider's error, streaming or not."""
+
+    error: Any
+
+    async def _astream(
+        self, messages: list[BaseMessage], *_: Any, **__: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        yield text_chunk("so far")
+        raise self.error
+
+    async def _agenerate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        raise self.error
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        raise self.error
+
+    @property
+    def _llm_type(self) -> str:
+        return "broken"
+
+
+class ProviderError(Exception):
+    """As SDKs raise it."""
+
+    def __init__(self, status_code: int, message: str) -> None:
+        super().__init__(message)
+        self.status_code = status_code
+
+
+@pytest.mark.parametrize(
+    ("error", "ours"),
+    [
+        (ProviderError(503, "overloaded"), ModelUnavailable),
+        (ProviderError(429, "slow down"), ModelUnavailable),
+        (ProviderError(429, "insufficient_quota"), ModelRefused),
+        (ProviderError(401, "bad key sk-secret123456"), ModelRefused),
+        (ProviderError(400, "prompt is too long"), ContextTooLong),
+        (ValueError("our bug"), ValueError),
+        (ModelRefused("ours already"), ModelRefused),
+    ],
+)
+async def test_errors_of_a_provider_become_ours(error: Exception, ours: type[Exception]) -> None:
+    model = merged(BrokenModel(error=error), LONG)
+    with pytest.raises(ours) as streamed:
+        _ = [chunk async for chunk in model.astream("go")]
+    with pytest.raises(ours) as called:
+        await model.ainvoke("go")
+    for raised in (streamed, called):
+        assert type(raised.value) is ours
+        assert "secret" not in str(raised.value)
+
+
+async def test_a_scripted_failure_passes_through_a_merged_model() -> None:
+    model = merged(ScriptedChatModel([[Say("a"), Fail(ModelUnavailable("gone"))]]), LONG)
+    with pytest.raises(ModelUnavailable, match="gone"):
+        await model.ainvoke("go")

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import ANY
+
+import pytest
+from langchain_core.tools import tool
+from langgraph.types import Command
+
+from dataagent_core.config.models.steps import Call
+from dataagent_core.middleware import ToolErrorMiddleware, approvals_middleware
+
+AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py
+
+
+@tool
+def send(text: str) -> str:
+    """Send a text."""
+    return f"sent {text}"
+
+
+def gated(agent_with: AgentWith, turns: list[Any]) -> Any:
+    return agent_with(
+        turns, [approvals_middleware({"send": "Send a text."}), ToolErrorMiddleware()], [send]
+    )
+
+
+@pytest.mark.parametrize(
+    ("decision", "outcome"),
+    [
+        ({"type": "approve"}, ("success", "sent a")),
+        ({"type": "respond", "message": "it is done"}, ("success", "it is done")),
+        ({"type": "reject", "message": "no"}, ("error", "reason: no")),
+        (
+            {"type": "edit", "edited_action": {"name": "send", "args": {"text": "b"}}},
+            ("success", "sent b"),
+        ),
+    ],
+)
+async def test_a_gated_call_waits_for_one_of_four_decisions(
+    agent_with: AgentWith, decision: dict[str, Any], outcome: tuple[str, str]
+) -> None:
+    agent = gated(agent_with, [Call("send", {"text": "a"}), "done"])
+    assert await agent.results(auto_approve=False) == []
+    [interrupt] = agent.interrupts
+    assert interrupt.value == {
+        "type": "tool_approval",
+        "tool_call_id": ANY,
+        "name": "send",
+        "args": {"text": "a"},
+        "description": "Send a text.",
+    }
+    resume: Any = Command(resume={interrupt.id: decision})
+    [(status, text)] = await agent.results(resume, auto_approve=False)
+    assert status == outcome[0]
+    assert text.endswith(outcome[1])
+
+
+async def test_a_run_that_approves_by_itself_asks_nobody(agent_with: AgentWith) -> None:
+    agent = gated(agent_with, [Call("send", {"text": "a"}), "done"])
+    assert await agent.results(auto_approve=True) == [("success", "sent a")]
+    assert agent.interrupts == []
+
+
+async def test_calls_at_once_ask_one_by_one(agent_with: AgentWith) -> None:
+    agent = gated(agent_with, [[Call("send", {"text": "a"}), Call("send", {"text": "b"})], "done"])
+    await agent.run(auto_approve=False)
+    assert [i.value["args"]["text"] for i in agent.interrupts] == ["a", "b"]
+    assert len({i.id for i in agent.interrupts}) == 2
