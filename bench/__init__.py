@@ -1,7 +1,7 @@
 """What a turn costs here, against the bare agent loop, in one run: `python -m bench`.
 
-Every figure is a ratio of two things measured minutes apart on the same machine, so it means the same
-on a slow one. Each part is a module that returns rows; `__main__` runs them and prints one table.
+Every figure is a ratio of two things measured moments apart on the same machine, so it means the
+same on a slow one. Each part is a module that reports rows; `__main__` prints them as one table.
 
     throughput      a   turns per second through our doors, against the bare `astream`
     provider        a   the same with a model behind HTTP, against the endpoint everyone writes

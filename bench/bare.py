@@ -1,7 +1,7 @@
-"""A process that runs an agent's bare `astream`, many sessions at once: `python -m bench.bare NAME`.
+"""A process that runs an agent's bare `astream` in many sessions: `python -m bench.bare NAME`.
 
-No server, no store, nobody who reads but a counter: what the libraries cost by themselves. The names
-are those of `agents.py`. Commands: `turns`, `paced`, `threads`.
+No server, no store, nobody who reads but a counter: what the libraries cost by themselves. The
+names are those of `agents.py`. Commands: `turns`, `paced`, `threads`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Bare:
         return self._ask
 
 
-async def turns(ask: Ask, message: str, sessions: int, turns: int, warm: int = 1) -> Json:
+async def turns(ask: Ask, *, message: str, sessions: int, turns: int, warm: int = 1) -> Json:
     """Back-to-back turns in so many sessions; the first ones are not counted."""
     threads = [str(uuid.uuid4()) for _ in range(sessions)]
 
@@ -75,7 +75,14 @@ async def turns(ask: Ask, message: str, sessions: int, turns: int, warm: int = 1
 
 
 async def paced(
-    ask: Ask, message: str, sessions: int, seconds: float, settle: float, pace: float, length: float
+    ask: Ask,
+    *,
+    message: str,
+    sessions: int,
+    seconds: float,
+    settle: float,
+    pace: float,
+    length: float,
 ) -> Json:
     """Sessions that stream back to back, started evenly over one turn's length."""
     begin = monotonic() + settle  # uvloop's own clock stands still within one round of its loop
@@ -99,7 +106,7 @@ async def paced(
     return {**to_json(sample), "p95": percentile(late.values, 0.95), "chunks": len(late.values)}
 
 
-async def threads(ask: Ask, message: str, count: int, at_once: int) -> Json:
+async def threads(ask: Ask, *, message: str, count: int, at_once: int) -> Json:
     """One turn in each of so many threads; how much memory they left behind."""
     gate = asyncio.Semaphore(at_once)
 

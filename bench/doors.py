@@ -103,7 +103,7 @@ class RestVisitor(Visitor):
 
 
 class StreamVisitor(Visitor):
-    """`GET /sessions/{id}/events` held open; messages go in by `POST /chat`, whose answer is read too."""
+    """`GET /sessions/{id}/events` held open; messages go in by `POST /chat`."""
 
     _stream: ClientResponse
 

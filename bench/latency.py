@@ -1,4 +1,4 @@
-"""How late chunks of a paced answer are. Pure.
+"""How late chunks of a paced answer are.
 
 The scripted model says `chunk0 chunk1 …`, one each so many milliseconds from the start of its turn.
 A chunk's added latency is when it was received minus when it was due. An event may carry several:
@@ -8,6 +8,8 @@ each counts with its own due time, so that holding text back to merge it is not 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from time import monotonic
 
 _CHUNK = re.compile(r"chunk(\d+) ")
 
@@ -20,6 +22,10 @@ class Lateness:
         self._pace = pace_seconds
         self._begin = begin
         self._end = end
+
+    def hears(self, turn_started: float) -> Callable[[str], None]:
+        """What a turn that started then says its text to."""
+        return lambda text: self.received(text, turn_started, monotonic())
 
     def received(self, text: str, turn_started: float, now: float) -> None:
         """Text of a turn that started then came now."""

@@ -1,7 +1,7 @@
 """Starts what takes part: the measured process alone on one core, everything else on another.
 
-`Worker` is a process that answers one line of JSON with one line of JSON (`answer_lines` is its other
-end). `Service` is a server at an address. Both end with their `with` block, by their own process id.
+`Worker` is a process that answers one line of JSON with one line of JSON (`answer_lines` is its
+other end). `Service` is a server at an address. Both end with their `with` block, by their own id.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import time
 import traceback
 import urllib.error
 import urllib.request
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,13 +36,13 @@ OTHERS = _CORES[-1]
 
 
 def clean_environment(**settings: str) -> dict[str, str]:
-    """This environment without anybody's settings, plus the given ones."""
+    """The environment without anybody's settings, plus the given ones."""
     kept = {name: value for name, value in os.environ.items() if not _SETTINGS.match(name)}
     return {**kept, "PYTHONHASHSEED": "0", **settings}
 
 
 def spawn(
-    command: Sequence[str], *, core: int, environment: dict[str, str] | None = None, **options: Any
+    command: Sequence[str], *, core: int, environment: dict[str, str] | None = None, **streams: int
 ) -> subprocess.Popen[bytes]:
     """Start a process that stays on one core, threads and all."""
     return subprocess.Popen(
@@ -50,7 +50,8 @@ def spawn(
         cwd=ROOT,
         env=environment if environment is not None else clean_environment(),
         preexec_fn=lambda: os.sched_setaffinity(0, {core}),  # noqa: PLW1509 no threads here
-        **options,
+        stdin=streams.get("stdin"),
+        stdout=streams.get("stdout"),
     )
 
 
@@ -129,7 +130,7 @@ class Service:
 
 
 @contextmanager
-def dataagent_server(*, model: str = "scripted", **settings: str) -> Iterator[Service]:
+def dataagent_server(*, model: str = "scripted", **settings: str) -> Generator[Service]:
     """Our server with its embedded default (SQLite) on the measured core."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="dataagent-bench-") as home:
@@ -151,7 +152,7 @@ def dataagent_server(*, model: str = "scripted", **settings: str) -> Iterator[Se
 @contextmanager
 def served(
     command: Sequence[str], port: int, path: str, *, core: int, environment: dict[str, str]
-) -> Iterator[Service]:
+) -> Generator[Service]:
     """A server that runs while the block does, from its first answer on."""
     process = spawn(command, core=core, environment=environment, stdout=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
@@ -163,7 +164,7 @@ def served(
 
 
 def wait_until_served(process: subprocess.Popen[bytes], url: str) -> None:
-    """Wait for the first answer, whatever it is."""
+    """Wait for the first answer that is no failure of the server's."""
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
@@ -171,8 +172,9 @@ def wait_until_served(process: subprocess.Popen[bytes], url: str) -> None:
         try:
             urllib.request.urlopen(url, timeout=5).close()
             return
-        except urllib.error.HTTPError:
-            return
+        except urllib.error.HTTPError as error:
+            if error.code < 500:
+                return
         except OSError:
             time.sleep(0.01)
     raise RuntimeError(f"{url} did not answer within {_START_SECONDS:.0f} seconds.")

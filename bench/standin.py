@@ -1,8 +1,8 @@
 """An OpenAI-compatible endpoint that plays 50 chunks: `python -m bench.standin PORT`.
 
 The tests' stand-in with a script that reads the conversation: after a message with `!tool` it calls
-`ls`, otherwise it answers. Each chunk is its own write, as a real endpoint sends its tokens; without
-delay, so that the client under test is what limits.
+`ls`, otherwise it answers. Each chunk is its own write, as a real endpoint sends its tokens, but
+without delay, so that the client under test is what limits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CALL = tool_calls(("ls", '{"path": "/files"}'))
 
 
 def reply(body: dict[str, Any]) -> Stream:
-    """A tool call if the user's last message asks for one that was not made yet, else the answer."""
+    """A tool call if the last message asks for one that was not made yet, else the answer."""
     for message in reversed(body["messages"]):
         if message["role"] == "tool":
             return _ANSWER

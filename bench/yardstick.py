@@ -1,7 +1,7 @@
 """The endpoint everyone writes: FastAPI, `create_deep_agent`, langchain-openai, InMemorySaver, SSE.
 
-What a tutorial ends with, and what ours is measured against. Everything is as the libraries give it;
-it forgets all threads when it ends, and knows no users. Run by `provider.py`, or by hand:
+What a tutorial ends with, and what ours is measured against. Everything is as the libraries give
+it; it forgets all threads when it ends, and knows no users. Run by `provider.py`, or by hand:
 
     OPENAI_BASE_URL=… OPENAI_API_KEY=… uvicorn bench.yardstick:app
 """

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from dataagent_cli import exits
-from dataagent_cli.hitl import Interrupted
+from dataagent_cli.hitl import NOBODY, Interrupted
 from dataagent_cli.interrupts import Interrupts
 from dataagent_core.errors import Conflict, NotFound, RunNotFound
 from dataagent_core.events import DoneEvent, HITLRequestEvent, TodoUpdateEvent
@@ -132,4 +132,7 @@ class Turns:
 def _decided(name: str, decision: Decision) -> str:
     if decision.type == "approve":
         return f"  {name}: approved"
-    return f"  {name}: rejected. {decision.message or ''}".rstrip()
+    hint = (
+        "\nhint: --auto-approve lets such calls run unasked." if decision.message == NOBODY else ""
+    )
+    return f"  {name}: rejected. {decision.message or ''}".rstrip() + hint

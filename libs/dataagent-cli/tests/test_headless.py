@@ -13,8 +13,10 @@ import orjson
 import pytest
 
 from dataagent_cli.arguments import parse
+from dataagent_cli.logs import log_to_file
 from dataagent_cli.main import run
 from dataagent_cli.streams import Streams
+from dataagent_core.config import Settings
 from tests.requirements import requirement
 
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept\\n"}\n!echo written'
@@ -100,6 +102,7 @@ def test_a_call_that_nobody_can_approve_is_rejected(home: Path) -> None:
     outcome = dataagent("-p", WRITE)
     assert outcome.code == 3
     assert "write_file: rejected. Nobody is at the terminal" in outcome.err
+    assert "hint: --auto-approve" in outcome.err
     assert not list(home.rglob("note.txt"))
 
 
@@ -154,13 +157,33 @@ def test_what_is_not_text_is_refused() -> None:
 
 
 @requirement("R11.5")
-def test_logging_goes_to_a_file_at_the_level_that_was_set(
+@pytest.mark.parametrize("level", ["DEBUG", "INFO", "WARNING", "ERROR"])
+def test_logging_goes_to_a_private_file_from_the_level_that_was_set(
+    level: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    root_before = logging.getLogger().handlers[:]
+    levels = ["DEBUG", "INFO", "WARNING", "ERROR"]
+    with log_to_file(Settings(log_level=level)) as path:
+        for name in levels:
+            logging.getLogger("test").log(logging.getLevelNamesMapping()[name], "at %s", name)
+    lines = [orjson.loads(line) for line in path.read_text().splitlines()]
+    kept = levels[levels.index(level) :]
+    assert [line["message"] for line in lines] == [f"at {name}" for name in kept]
+    assert path.stat().st_mode & 0o077 == 0
+    assert logging.getLogger().handlers == root_before
+    assert capfd.readouterr().err == ""
+
+
+@requirement("R11.5")
+def test_an_unexpected_failure_is_in_the_log_and_only_its_name_on_the_screen(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("DATAAGENT_LOG_LEVEL", "ERROR")
-    root_before = logging.getLogger().handlers[:]
-    outcome = dataagent("-p", "!echo a")
-    assert outcome.err == ""
-    assert (home / "dataagent.log").stat().st_mode & 0o077 == 0
-    assert (home / "dataagent.log").read_text() == ""
-    assert logging.getLogger().handlers == root_before
+    """No input is known that causes one, so a part of the program is taken away."""
+    monkeypatch.setattr("dataagent_cli.conversation.Conversation.ask", None)
+    outcome = dataagent("-p", "hi")
+    assert outcome.code == 1
+    assert outcome.err == (
+        "error: Unexpected TypeError.\n"
+        "hint: the details are in dataagent.log in the data directory.\n"
+    )
+    assert "Traceback" in (home / "dataagent.log").read_text()

@@ -34,7 +34,7 @@ def start(*argv: str) -> subprocess.Popen[str]:
     )
 
 
-@requirement("R24.1")
+@requirement("R24.3")
 def test_ctrl_c_cancels_the_run_and_prints_what_came() -> None:
     with start("-p", "!slow 2000 20", "--json") as program:
         assert program.stdout is not None

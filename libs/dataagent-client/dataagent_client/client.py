@@ -47,12 +47,11 @@ class DataAgentClient:
         each attempt to connect, not the length of an answer.
 
         Raises:
-            ClientError: `base_url` is no http(s) address.
+            ClientError: `base_url` is no http(s) address, or the key cannot be one.
         """
         if urlsplit(base_url).scheme not in ("http", "https"):
             raise ClientError(f"{base_url!r} is no server address. Use http:// or https://.")
-        given = {"X-API-Key": api_key, "X-User-Id": user_id}
-        headers = {name: value for name, value in given.items() if value is not None}
+        headers = _headers({"X-API-Key": api_key, "X-User-Id": user_id})
         self._backoff = backoff or Backoff()
         self._door = Door(base_url, headers, timeout_seconds, self._backoff)
         self._http = Http(
@@ -243,6 +242,18 @@ class DataAgentClient:
     async def health(self) -> Health:
         """How the server is."""
         return models.parse_health(await self._http.request("GET", "health"))
+
+
+def _headers(given: dict[str, str | None]) -> dict[str, str]:
+    """What is given, checked. The value is not repeated in an error: it may be a secret."""
+    headers = {name: value for name, value in given.items() if value is not None}
+    for name, value in headers.items():
+        if value != value.strip() or not (value.isascii() and value.isprintable()):
+            raise ClientError(
+                f"The value for {name} cannot be sent: it has white space around it, a newline, or "
+                "characters beyond ASCII."
+            )
+    return headers
 
 
 def _part(value: str) -> str:

@@ -16,6 +16,7 @@ import orjson
 from dataagent_client.backoff import Backoff
 from dataagent_client.errors import (
     ApiError,
+    ClientError,
     ConnectionFailed,
     ProtocolError,
     UnavailableError,
@@ -143,6 +144,8 @@ class _translated:  # noqa: N801 reads as a statement
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
+            raise ClientError("The request cannot be sent as it is.") from error
         if isinstance(error, httpx.TransportError):
             reason = str(error) or type(error).__name__
             raise ConnectionFailed(f"The server cannot be reached: {reason}.") from error

@@ -99,14 +99,14 @@ async def collect(events: AsyncGenerator[Received]) -> list[Received]:
     return [item async for item in events]
 
 
-@requirement("R16.1")
+@requirement("R22.3", "R22.4")
 async def test_health_says_which_version_runs(client: DataAgentClient) -> None:
     health = await client.health()
     assert (health.status, health.version) == ("ok", "0.1.0")
     assert health.uptime > 0
 
 
-@requirement("G4", "R17.1")
+@requirement("R17.1", "R17.5")
 async def test_turns_of_one_session_stream_to_their_ends(
     client: DataAgentClient, chat: Chat
 ) -> None:
@@ -129,7 +129,7 @@ async def test_turns_of_one_session_stream_to_their_ends(
     ]
 
 
-@requirement("R16.2")
+@requirement("R21.3")
 async def test_a_question_can_be_answered_in_one_go(client: DataAgentClient) -> None:
     result = await client.chat_sync("!echo all at once")
     assert (result.status, result.text) == ("done", "all at once")
@@ -150,9 +150,10 @@ async def test_the_same_message_twice_is_one_run(client: DataAgentClient) -> Non
     assert (await client.messages(session_id)).total == 2
 
 
-@requirement("R24.1", "G6")
+@requirement("R24.3", "R24.4")
 async def test_a_run_stops_when_told_to(client: DataAgentClient, chat: Chat) -> None:
     items: list[Received] = []
+    session_id = ""
     async for item in chat("!slow 2000 20"):
         if not items:
             session_id = (await client.run(item.run_id)).session_id
@@ -177,7 +178,7 @@ async def test_leaving_a_stream_does_not_stop_the_run(client: DataAgentClient, c
     assert (await client.run(first.run_id)).status == "done"
 
 
-@requirement("R3.4", "R18.1")
+@requirement("R3.4", "R18.2")
 @pytest.mark.parametrize(("answer", "reason"), [("approve", "completed"), ("reject", "rejected")])
 async def test_approvals_are_asked_of_the_callback(chat: Chat, answer: str, reason: str) -> None:
     asked: list[str] = []
@@ -194,7 +195,6 @@ async def test_approvals_are_asked_of_the_callback(chat: Chat, answer: str, reas
     assert wrote == (answer == "approve")
 
 
-@requirement("G11")
 async def test_a_run_that_waits_can_be_decided_later(client: DataAgentClient) -> None:
     waiting = await client.chat_sync(WRITE)
     assert waiting.status == "waiting"
@@ -223,7 +223,6 @@ async def test_sessions_are_made_listed_and_deleted(client: DataAgentClient) -> 
     assert missing.value.request_id
 
 
-@requirement("R19.1")
 async def test_what_is_not_yours_is_not_found(client: DataAgentClient, server: Server) -> None:
     mine = await client.chat_sync("!echo mine")
     async with connect(server, "k2") as bob:
@@ -238,8 +237,8 @@ async def test_what_is_not_yours_is_not_found(client: DataAgentClient, server: S
                 await attempt
 
 
-@requirement("R19.2")
-@pytest.mark.parametrize("api_key", ["wrong", "k1 "])
+@requirement("R19.2", "R19.3")
+@pytest.mark.parametrize("api_key", ["wrong", "K1"])
 async def test_a_wrong_key_is_refused_at_every_door(
     client: DataAgentClient, server: Server, api_key: str
 ) -> None:
@@ -272,7 +271,7 @@ async def test_a_busy_session_refuses_a_second_message(client: DataAgentClient) 
     await stream.aclose()
 
 
-@requirement("G2", "G4", "G8")
+@requirement("G2", "G4")
 @pytest.mark.parametrize("door", ["chat", "chat_sse"])
 async def test_a_server_killed_in_mid_answer_loses_no_event_and_no_end(
     tmp_path: Path, door: str
@@ -284,7 +283,7 @@ async def test_a_server_killed_in_mid_answer_loses_no_event_and_no_end(
         async with asyncio.timeout(100), connect(server) as client:
             await client.health()
             chat: Chat = getattr(client, door)
-            async for item in chat("!slow 400 20"):
+            async for item in chat("!slow 100 20"):
                 items.append(item)
                 if len(items) == 3:
                     server.stop(signal.SIGKILL)

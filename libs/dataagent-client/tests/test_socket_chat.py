@@ -217,7 +217,6 @@ async def saying(*frames: dict[str, Any], close: int = 1000) -> AsyncGenerator[F
 CONNECTED = {"event_type": "connected", "data": {"session_id": "s", "last_seq": 0}}
 
 
-@requirement("G7")
 async def test_a_busy_session_is_a_conflict() -> None:
     busy = {"event_type": "error", "data": {"error": "Busy.", "error_code": "session_busy"}}
     async with saying(CONNECTED, busy) as door:

@@ -60,7 +60,7 @@ def test_no_bytes_break_the_sse_parser(data: bytes) -> None:
     SseParser().feed(data)
 
 
-@requirement("R14.1")
+@requirement("R17.4")
 def test_an_event_is_received_as_it_was_sent() -> None:
     event = TextEvent(content="x", timestamp=2.0)
     assert parse_frame(event_to_wire(event, seq=4, run_id="r")) == Received(4, "r", event)
@@ -112,12 +112,19 @@ def test_the_socket_is_below_the_base_address(base: str, after: int | None, url:
     assert socket_url(base, "a/b?c", after=after) == url
 
 
+@pytest.mark.parametrize("api_key", ["k\n", " k", "clé", "k\r\nX-User-Id: eve", "k\0"])
+def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(api_key: str) -> None:
+    with pytest.raises(ClientError, match="X-API-Key") as refused:
+        DataAgentClient("http://localhost", api_key)
+    assert api_key not in refused.value.message
+
+
 def test_an_address_without_a_scheme_is_refused_at_once() -> None:
     with pytest.raises(ClientError, match="http://"):
         DataAgentClient("localhost:8000")
 
 
-@requirement("R16.6")
+@requirement("R16.4")
 @pytest.mark.parametrize(
     ("status", "kind"),
     [

@@ -2,7 +2,8 @@
 
     DataAgentError
     ├── Invalid             BadInput, UnknownEvent, BadDecision
-    ├── NotFound            SessionNotFound, RunNotFound, RequestNotFound, AgentNotFound, ToolNotFound
+    ├── NotFound            SessionNotFound, RunNotFound, RequestNotFound, AgentNotFound,
+    │                       ToolNotFound
     ├── NotAuthenticated
     ├── Denied              NotYours, ToolNotBound, OutsideWorkspace, HostNotAllowed
     ├── Conflict            SessionBusy, AlreadyDecided, StaleAttempt, NothingToCancel

@@ -1,4 +1,4 @@
-"""`stores`: every kind of store, one after another, in a place of its own, emptied for each test."""
+"""`stores`: every kind of store, one after another, in its own place, emptied for each test."""
 
 from __future__ import annotations
 

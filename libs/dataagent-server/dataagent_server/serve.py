@@ -18,9 +18,11 @@ from dataagent_server.config import ServerSettings
 from dataagent_server.deps.container import Container
 from dataagent_server.main import create_app
 from dataagent_server.transport import TransportConfig
+from dataagent_server.ws.manager import ConnectionManager
 
 _MAX_FRAME = 16 * 1024 * 1024
 _KEEP_ALIVE_SECONDS = 30
+_LAST_SECONDS = 5
 
 
 class DataAgentServer(uvicorn.Server):
@@ -43,6 +45,8 @@ class DataAgentServer(uvicorn.Server):
             server.close()
         container: Container = self._app.state.container
         await container.drain()
+        connections: ConnectionManager = self._app.state.connections
+        await connections.finish_all()
         await super().shutdown(sockets=sockets)
 
     @property
@@ -86,7 +90,7 @@ def _config(settings: ServerSettings, app: FastAPI) -> TransportConfig:
         ws_ping_timeout=settings.ping_timeout,
         ws_per_message_deflate=False,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=max(1, int(settings.shutdown_timeout / 3)),
+        timeout_graceful_shutdown=_LAST_SECONDS,
     )
 
 

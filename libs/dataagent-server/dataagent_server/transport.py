@@ -26,7 +26,7 @@ from websockets.protocol import State
 
 from dataagent_server.ws.frames import TRANSPORT_EXTENSION
 
-_MAX_HEAD = 128 * 1024
+_MAX_HEAD = 512 * 1024
 _HEAD_SECONDS = 15.0
 _SLICE = 4096
 _MAX_FRAGMENTS = 16 * 1024
@@ -86,10 +86,9 @@ class HttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes of a request."""
-        if self._is_in_head:
-            self._head_bytes += len(data)
         super().data_received(data)
-        if self._is_in_head and self._head_bytes > _MAX_HEAD and not self.transport.is_closing():
+        self._head_bytes = self._head_bytes + len(data) if self._is_in_head else 0
+        if self._head_bytes > _MAX_HEAD and not self.transport.is_closing():
             self.send_400_response("The request's head is too large.")
 
     def on_message_begin(self) -> None:
@@ -125,7 +124,6 @@ class HttpProtocol(HttpToolsProtocol):
     def _expect_head(self) -> None:
         self._end_head()
         self._is_in_head = True
-        self._head_bytes = 0
         self._head_timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
 
     def _end_head(self) -> None:

@@ -13,13 +13,14 @@ import os
 import socket as sockets
 import threading
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from websockets.asyncio.client import ClientConnection, connect
 
 from dataagent_server.config import ServerSettings
@@ -56,7 +57,6 @@ class LiveServer:
     def __init__(self, settings: ServerSettings) -> None:
         self.greeting = _Greeting()
         self._server = make_server(settings, out=self.greeting)
-        self._app = self._server.config.app
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="live-server", daemon=True)
         self._thread.start()
@@ -85,12 +85,23 @@ class LiveServer:
         self._server.should_exit = True
 
     @property
+    def app(self) -> FastAPI:
+        app = self._server.config.app
+        assert isinstance(app, FastAPI)
+        return app
+
+    @property
     def container(self) -> Container:
-        return self._app.state.container  # type: ignore[no-any-return]
+        return self.app.state.container
 
     @property
     def connections(self) -> ConnectionManager:
-        return self._app.state.connections  # type: ignore[no-any-return]
+        return self.app.state.connections
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host, _, port = self.url.removeprefix("http://").rpartition(":")
+        return host, int(port)
 
     async def on_server(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the server's own loop."""
@@ -109,7 +120,7 @@ class LiveServer:
     @asynccontextmanager
     async def http(
         self, user: str | None = "alice", headers: dict[str, str] | None = None
-    ) -> AsyncIterator[httpx.AsyncClient]:
+    ) -> AsyncGenerator[httpx.AsyncClient]:
         async with httpx.AsyncClient(
             base_url=self.url, headers={**_key(user), **(headers or {})}, timeout=WAIT_SECONDS
         ) as client:
@@ -125,7 +136,7 @@ class LiveServer:
         headers: dict[str, str] | None = None,
         is_greeted: bool = True,
         **options: Any,
-    ) -> AsyncIterator[Socket]:
+    ) -> AsyncGenerator[Socket]:
         session_id = session_id or str(uuid.uuid4())
         query = "" if after is None else f"?after={after}"
         async with connect(

@@ -1,5 +1,5 @@
 """Approvals, asked at the keyboard."""
 
-from dataagent_cli.hitl.terminal import Interrupted, TerminalHITLHandler
+from dataagent_cli.hitl.terminal import NOBODY, Interrupted, TerminalHITLHandler
 
-__all__ = ["Interrupted", "TerminalHITLHandler"]
+__all__ = ["NOBODY", "Interrupted", "TerminalHITLHandler"]

@@ -22,6 +22,19 @@ ACTION = ActionRequest(
 )
 
 
+class Screen(io.StringIO):
+    """What was drawn, and when the last line of the question was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_drawn = asyncio.Event()
+
+    def write(self, text: str) -> int:
+        if "Ctrl-C" in text:
+            self.is_drawn.set()
+        return super().write(text)
+
+
 async def answer(keys: str, state: SessionState | None = None) -> Decision:
     state = state or SessionState()
     with create_pipe_input() as keyboard:
@@ -87,7 +100,7 @@ async def test_nobody_at_the_terminal_is_a_rejection_that_says_so() -> None:
 
 @requirement("R3.2")
 async def test_the_question_shows_name_arguments_and_description() -> None:
-    screen = io.StringIO()
+    screen = Screen()
     with create_pipe_input() as keyboard:
         output = Vt100_Output(screen, lambda: Size(rows=24, columns=80), enable_cpr=False)
         handler = TerminalHITLHandler(
@@ -95,8 +108,7 @@ async def test_the_question_shows_name_arguments_and_description() -> None:
         )
         asking = asyncio.create_task(handler.request_approval(ACTION, "session"))
         async with asyncio.timeout(5):
-            while "Ctrl-C" not in screen.getvalue():  # until it is drawn
-                await asyncio.sleep(0)
+            await screen.is_drawn.wait()
             keyboard.send_text("y")
             await asking
     shown = screen.getvalue()

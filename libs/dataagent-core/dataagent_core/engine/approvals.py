@@ -8,43 +8,62 @@ from langgraph.types import Interrupt
 
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, DecisionType
 
+JsonObject = dict[str, Any]
+
 
 def request_of(interrupt: Interrupt) -> ActionRequest:
-    """What a person is asked. Interrupts that are not tool approvals show their value as arguments."""
-    value: Any = interrupt.value
-    match value:
-        case {"type": "tool_approval", "name": str(name), "args": dict(args)}:
-            description = str(value.get("description", ""))  # pyright: ignore[reportUnknownMemberType] LangChain's ToolApprovalRequest
-            return ActionRequest(name, args, description, interrupt.id, _args_schema(interrupt))  # pyright: ignore[reportUnknownArgumentType] JSON arguments
-        case _:
-            return ActionRequest("input", {"value": value}, "The agent asks.", interrupt.id)
+    """What a person is asked. Other interrupts than tool approvals show their value."""
+    value = _object(interrupt.value)
+    if value.get("type") != "tool_approval":
+        return ActionRequest("input", {"value": interrupt.value}, "The agent asks.", interrupt.id)
+    return ActionRequest(
+        name=value["name"],
+        args=value["args"],
+        description=value.get("description", ""),
+        request_id=interrupt.id,
+        args_schema=_args_schema(interrupt),
+    )
 
 
 def allowed_decisions(interrupt: Interrupt) -> tuple[DecisionType, ...]:
     """Which answers the interrupt takes: the ones its schema names, all if it names none."""
-    mapping: Any = (_schema(interrupt).get("discriminator") or {}).get("mapping") or {}
-    named = tuple(kind for kind in ALL_DECISIONS if kind in mapping)
+    mapping = _object(_object(_schema(interrupt).get("discriminator")).get("mapping"))
+    named: tuple[DecisionType, ...] = tuple(kind for kind in ALL_DECISIONS if kind in mapping)
     return named or ALL_DECISIONS
 
 
-def resume_value(decision: Decision) -> dict[str, Any]:
+def resume_value(decision: Decision) -> JsonObject:
     """The decision in the form LangChain's middleware expects."""
     return decision.to_dict()
 
 
-def _schema(interrupt: Interrupt) -> dict[str, Any]:
-    schema: Any = interrupt.response_schema
-    return schema if isinstance(schema, dict) else {}  # pyright: ignore[reportUnknownVariableType] JSON schema
+def _schema(interrupt: Interrupt) -> JsonObject:
+    return _object(interrupt.response_schema)
 
 
-def _args_schema(interrupt: Interrupt) -> dict[str, Any] | None:
+def _args_schema(interrupt: Interrupt) -> JsonObject | None:
     """The JSON schema of the tool's arguments, for those who edit them, or None."""
-    schema = _schema(interrupt)
-    definitions: Any = schema.get("$defs") or {}
-    arguments: Any = (definitions.get("EditedAction") or {}).get("properties", {}).get("args")
-    if not isinstance(arguments, dict):
-        return None
-    reference = str(arguments.get("$ref", ""))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] JSON schema
+    definitions = _object(_schema(interrupt).get("$defs"))
+    edited = _object(definitions.get("EditedAction"))
+    arguments = _object(_object(edited.get("properties")).get("args"))
+    reference = str(arguments.get("$ref", ""))
     if reference.startswith("#/$defs/"):
-        return {**definitions[reference.removeprefix("#/$defs/")], "$defs": definitions}
-    return arguments  # pyright: ignore[reportUnknownVariableType] JSON schema
+        own = _object(definitions[reference.removeprefix("#/$defs/")])
+        return {**own, **_shared(definitions)}
+    return arguments or None
+
+
+def _shared(definitions: JsonObject) -> JsonObject:
+    """Definitions the arguments may refer to, without those of the decision itself."""
+    own = {
+        name: schema for name, schema in definitions.items() if not name.endswith(_DECISION_PARTS)
+    }
+    return {"$defs": own} if len(own) > 1 else {}
+
+
+def _object(value: Any) -> JsonObject:
+    """The value if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] JSON
+
+
+_DECISION_PARTS = ("Decision", "EditedAction")

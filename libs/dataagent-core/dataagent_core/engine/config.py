@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 @dataclass(slots=True)
 class AgentConfig:
     """How to build an agent. `user_id`, `tenant_id` and `auto_approve` travel with each run; the
-    graph is the same for all users."""
+    graph is the same for all users.
+    """
 
     assistant_id: str
     user_id: str | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +23,7 @@ from langgraph.types import Command, Interrupt
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.approvals import allowed_decisions, request_of, resume_value
 from dataagent_core.engine.failures import error_event
-from dataagent_core.engine.graph import Graph, Part
+from dataagent_core.engine.graph import Config, Graph, Part
 from dataagent_core.engine.repair import repair
 from dataagent_core.engine.translate import Translator
 from dataagent_core.events import AnyEvent, DoneEvent, HITLRequestEvent
@@ -43,7 +43,7 @@ class _Turn:
     """What one execution keeps in mind."""
 
     graph: Graph
-    config: dict[str, Any]
+    config: Config
     context: RunContext
     asked: HumanMessage | None
     deadline: float | None
@@ -85,7 +85,7 @@ class AgentExecutor:
 
     async def execute(
         self, user_input: str, session_id: str, context: RunContext | None = None
-    ) -> AsyncIterator[AnyEvent]:
+    ) -> AsyncGenerator[AnyEvent]:
         """Answer a message; the events end with a `DoneEvent`."""
         asked = HumanMessage(user_input, id=str(uuid.uuid4()))
         turn = self._turn(session_id, context, asked)
@@ -95,7 +95,7 @@ class AgentExecutor:
 
     async def resume(
         self, session_id: str, context: RunContext | None = None
-    ) -> AsyncIterator[AnyEvent]:
+    ) -> AsyncGenerator[AnyEvent]:
         """Go on with a thread that waits for approvals, after its process was restarted."""
         turn = self._turn(session_id, context, None)
         state = await lg.snapshot(turn.graph, turn.config)
@@ -126,7 +126,7 @@ class AgentExecutor:
             deadline=loop_time() + self._timeout_seconds if self._timeout_seconds else None,
         )
 
-    async def _guarded(self, turn: _Turn, given: Any) -> AsyncIterator[AnyEvent]:
+    async def _guarded(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
         try:
             async with aclosing(self._rounds(turn, given)) as events:
                 async for event in events:
@@ -141,7 +141,7 @@ class AgentExecutor:
             yield error_event(error)
             yield turn.done(reason="timeout" if isinstance(error, TimeoutError) else "failed")
 
-    async def _rounds(self, turn: _Turn, given: Any) -> AsyncIterator[AnyEvent]:
+    async def _rounds(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
         """Stream, ask, resume, until nothing waits any more."""
         while True:
             if given is not None:
@@ -204,7 +204,7 @@ class AgentExecutor:
         return decisions
 
 
-async def _parts(turn: _Turn, given: Any) -> AsyncIterator[Part]:
+async def _parts(turn: _Turn, given: Any) -> AsyncGenerator[Part]:
     """The graph's parts; `TimeoutError` once the turn's time is over."""
     stream = lg.stream(turn.graph, given, turn.config, turn.context)
     async with aclosing(stream):

@@ -11,7 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from deepagents import SubAgent, create_deep_agent
+from deepagents import (
+    SubAgent,
+    create_deep_agent,  # pyright: ignore[reportUnknownVariableType] generic over any state
+)
 from deepagents.backends import CompositeBackend, StateBackend
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.middleware.filesystem import FilesystemMiddleware
@@ -20,6 +23,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 
 from dataagent_core.config import Settings
+from dataagent_core.config.llm import close_model
 from dataagent_core.engine.config import AgentConfig, SubAgentConfig
 from dataagent_core.engine.graph import Graph
 from dataagent_core.engine.tuning import untraced_hooks
@@ -50,7 +54,7 @@ MAIN_AGENT = "main"
 _KEPT_GRAPHS = 64
 
 SYSTEM_PROMPT = """You are DataAgent, an assistant that works with a company's data.
-Never invent a number: say where each figure comes from, and say so when something was cut or failed.
+Never invent a number: say where each figure comes from, and when something was cut or failed.
 Files you work with are in your workspace: files/, uploads/ and outputs/."""
 
 
@@ -69,6 +73,7 @@ class AgentFactory:
         self._workspaces = workspaces
         self._tools = list(tools)
         self._counter = TokenCounter()
+        self._models: list[BaseChatModel] = []
         self._built: OrderedDict[tuple[Any, ...], tuple[Graph, CompositeBackend]] = OrderedDict()
 
     def create_agent(self, config: AgentConfig) -> tuple[Graph, CompositeBackend]:
@@ -106,7 +111,15 @@ class AgentFactory:
     def _model(self, model: str | BaseChatModel | None) -> BaseChatModel:
         if isinstance(model, BaseChatModel):
             return model
-        return self._settings.create_model(model)
+        made = self._settings.create_model(model)
+        self._models.append(made)
+        return made
+
+    async def aclose(self) -> None:
+        """Close the connections of the models made here."""
+        models, self._models = self._models, []
+        for model in models:
+            await close_model(model)
 
     def _skill_folders(self) -> list[SkillFolder]:
         return [
@@ -176,7 +189,7 @@ class AgentFactory:
 
 
 def _files(backend: CompositeBackend) -> Middleware:
-    """deepagents' file tools; a fixed `grep` description spares a schema rebuild per model call."""
+    """Deepagents' file tools; a fixed `grep` description spares a schema rebuild per model call."""
     return FilesystemMiddleware(
         backend=backend,
         custom_tool_descriptions={"grep": "Search files for a literal string."},

@@ -6,19 +6,21 @@ the package can be checked strictly. What comes out is a `Part` (one piece of th
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Interrupt
+from langgraph.types import Interrupt, StreamMode
 
 from dataagent_core.identity import RunContext
 
@@ -26,8 +28,8 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 Part = dict[
     str, Any
 ]  # {"type": "messages" | "updates" | "custom", "ns": tuple[str, ...], "data": …}
-Config = dict[str, Any]
-STREAM_MODES = ["messages", "updates", "custom"]
+Config = RunnableConfig
+STREAM_MODES: list[StreamMode] = ["messages", "updates", "custom"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def thread(session_id: str, recursion_limit: int) -> Config:
 
 async def stream(
     graph: Graph, given: Any, config: Config, context: RunContext
-) -> AsyncIterator[Part]:
+) -> AsyncGenerator[Part]:
     """Run the graph and pass on what it streams; closing this closes the run."""
     parts: Any = graph.astream(
         given,

@@ -1,8 +1,8 @@
 """Leaves a thread usable after its turn was cut off (STACK §2.4).
 
-A cancelled or failed turn loses its partial text, forgets tools that had finished, and leaves calls
-without results, which most providers refuse to continue from. `repair` puts all three right, so that
-the next message goes on from what the user saw.
+A cancelled or failed turn loses its partial text, forgets tools that had finished, and leaves
+calls without results, which most providers refuse to continue from. `repair` puts all three right,
+so that the next message goes on from what the user saw.
 """
 
 from __future__ import annotations
@@ -32,26 +32,22 @@ async def repair(
     `asked` is put in if the turn ended before its message reached the thread.
     """
     try:
-        await _repair(graph, config, asked, partial_text, partial_id, note)
+        messages = await _settled(graph, config)
+        missing = missing_messages(messages, asked, partial_text, partial_id, note)
+        if missing:
+            await lg.add_messages(graph, config, missing)
+            await _settled(graph, config)  # results alone would call for the model
     except Exception:
-        logger.exception("could not repair thread %s", config["configurable"]["thread_id"])
+        logger.exception("could not repair thread %s", config.get("configurable"))
 
 
-async def _repair(
-    graph: Graph,
-    config: Config,
-    asked: HumanMessage | None,
-    partial_text: str,
-    partial_id: str | None,
-    note: str,
-) -> None:
+async def _settled(graph: Graph, config: Config) -> list[BaseMessage]:
+    """The thread's messages, with the results of tools that had finished."""
     state = await lg.snapshot(graph, config)
-    if state.next_nodes:
-        await lg.commit_finished(graph, config)
-        state = await lg.snapshot(graph, config)
-    missing = missing_messages(state.messages, asked, partial_text, partial_id, note)
-    if missing:
-        await lg.add_messages(graph, config, missing)
+    if not state.next_nodes:
+        return state.messages
+    await lg.commit_finished(graph, config)
+    return (await lg.snapshot(graph, config)).messages
 
 
 def missing_messages(

@@ -97,7 +97,8 @@ class Translator:
         yield TextEvent(content=text, agent=agent)
 
     def _updates(self, ns: tuple[str, ...], updates: dict[str, Any]) -> Iterator[AnyEvent]:
-        if (updates.get("__metadata__") or {}).get("cached"):
+        about: Any = updates.get("__metadata__")
+        if about and about.get("cached"):
             return
         for node, update in updates.items():
             if node == "__interrupt__":
@@ -166,10 +167,9 @@ def _status(message: ToolMessage) -> ToolStatus:
 
 
 def _custom(data: Any) -> Iterator[AnyEvent]:
-    match data:
-        case {"file_operation": dict(fields)}:
-            yield FileOperationEvent(**fields)  # pyright: ignore[reportUnknownArgumentType] written by our middleware
-        case {"artifact": dict(fields)}:
-            yield ArtifactEvent(**fields)  # pyright: ignore[reportUnknownArgumentType] written by our tools
-        case _:
-            return
+    """What our own middleware and tools report through the stream writer."""
+    fields: dict[str, Any] = data if isinstance(data, dict) else {}  # pyright: ignore[reportUnknownVariableType] whatever was written
+    if "file_operation" in fields:
+        yield FileOperationEvent(**fields["file_operation"])
+    if "artifact" in fields:
+        yield ArtifactEvent(**fields["artifact"])

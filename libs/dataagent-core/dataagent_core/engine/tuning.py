@@ -1,8 +1,8 @@
 """What halves the cost of a turn, applied once when a process starts (STACK §3.3).
 
-LangSmith's `traceable` hops to a thread twice around every middleware hook even when tracing is off;
-those hops also wait behind slow synchronous tools. The garbage collector walks all of LangChain
-again and again. Neither is ours to fix upstream, both have a public switch.
+LangSmith's `traceable` hops to a thread twice around every middleware hook even when tracing is
+off; those hops also wait behind slow synchronous tools. The garbage collector walks all of
+LangChain again and again. Neither is ours to fix upstream.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import contextvars
 import gc
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -36,14 +36,14 @@ def tune_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 @contextmanager
-def untraced_hooks() -> Iterator[None]:
+def untraced_hooks() -> Generator[None]:
     """Build graphs whose middleware hooks carry no LangSmith span, unless tracing is on.
 
-    LangChain wraps every hook in `traceable` while it builds a graph; the wrapper prepares a span for
-    each call even when nothing is traced, about a twelfth of a text turn. There is no switch for it,
-    so the name is replaced for the time of the build (`test_tuning.py` notices if that stops working).
+    LangChain wraps every hook in `traceable` while it builds a graph; the wrapper prepares a span
+    for each call even when nothing is traced, about a twelfth of a text turn. There is no switch
+    for it, so the name is replaced for the time of the build; a test notices if that stops working.
     """
-    from langsmith.utils import tracing_is_enabled
+    from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType] untyped parameter
 
     if tracing_is_enabled():
         yield

@@ -60,7 +60,7 @@ def _own_fields(kind: type[ExecutionEvent]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class TextEvent(ExecutionEvent):
-    """A piece of the answer. `is_final` marks the last piece of one message; `agent` its speaker."""
+    """A piece of the answer. `is_final` marks a message's last piece; `agent` is its speaker."""
 
     event_type = "text"
     content: str

@@ -93,11 +93,11 @@ class Decision:
 def _edited(action: object, kind: DecisionType) -> EditedAction | None:
     if kind != "edit":
         return None
-    match action:
-        case {"name": str(name), "args": dict(args)}:
-            return EditedAction(name, args)  # pyright: ignore[reportUnknownArgumentType] JSON object
-        case _:
-            raise BadDecision("An 'edit' decision needs 'edited_action' with 'name' and 'args'.")
+    fields: dict[str, Any] = action if isinstance(action, dict) else {}
+    name, args = fields.get("name"), fields.get("args")
+    if not isinstance(name, str) or not isinstance(args, dict):
+        raise BadDecision("An 'edit' decision needs 'edited_action' with 'name' and 'args'.")
+    return EditedAction(name, args)  # pyright: ignore[reportUnknownArgumentType] JSON object
 
 
 class HITLHandler(Protocol):

@@ -37,7 +37,9 @@ class PlainContent(UnsupportedContentMiddleware[Any, Any]):
 
     def _filter_message(self, message: AnyMessage, *, model: BaseChatModel) -> AnyMessage:
         content: Any = message.content  # pyright: ignore[reportUnknownMemberType] text or blocks
-        return message if isinstance(content, str) else super()._filter_message(message, model=model)
+        return (
+            message if isinstance(content, str) else super()._filter_message(message, model=model)
+        )
 
 
 class TokenCounter:
@@ -79,5 +81,5 @@ def _count(message: Any) -> int:
 def summarization(
     model: BaseChatModel, backend: BackendProtocol, counter: TokenCounter
 ) -> AgentMiddleware[Any, Any, Any]:
-    """deepagents' summarization with our counter."""
+    """Deepagents' summarization with our counter."""
     return create_summarization_middleware(model, backend, token_counter=counter)  # pyright: ignore[reportArgumentType] its protocol leaves out `tools`, its code passes them

@@ -1,8 +1,9 @@
 """Three of the libraries' middlewares without the graph step each of them costs.
 
-Every `before_…`/`after_…` hook is a step of its own: LangGraph plans it, runs it and writes it down,
-which is a tenth of a plain text turn. What these three do fits into a call that is wrapped anyway, or
-is not needed here. They take the names of the originals, so deepagents puts them in their places.
+Every `before_…`/`after_…` hook is a step of its own: LangGraph plans it, runs it and writes it
+down, which is a tenth of a plain text turn. What these three do fits into a call that is wrapped
+anyway, or is not needed here. They take the names of the originals, so deepagents puts them in
+their places.
 """
 
 from __future__ import annotations

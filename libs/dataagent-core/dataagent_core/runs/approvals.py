@@ -1,8 +1,8 @@
 """Approvals that outlive sockets and processes.
 
 `StoredApprovals` is the `HITLHandler` of a run in a server or terminal: a request is kept in the
-store before anyone is asked, the answer may come through any door, and after a restart the wait goes
-on where it was. No answer in time is a rejection.
+store before anyone is asked, the answer may come through any door, and after a restart the wait
+goes on where it was. No answer in time is a rejection.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class StoredApprovals:
         self._is_suspended = False
 
     def attend(self, run: Run) -> None:
-        """This process runs it now."""
+        """The run is executed here from now on."""
         self._runs[run.session_id] = run
 
     def leave(self, run: Run) -> None:

@@ -11,7 +11,7 @@ import fcntl
 import os
 import socket
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +62,7 @@ class Core:
 @asynccontextmanager
 async def open_core(
     settings: Settings, *, grace_seconds: float = GRACE_SECONDS
-) -> AsyncIterator[Core]:
+) -> AsyncGenerator[Core]:
     """Open everything a process needs to run agents; close it in order at the end.
 
     Raises:
@@ -72,24 +72,11 @@ async def open_core(
     async with AsyncExitStack() as stack:
         settings.ensure_home()
         tune_loop(asyncio.get_running_loop())
-        database = open_database(
-            settings.sql_url(),
-            pool_size=settings.db_pool_size,
-            max_overflow=settings.db_max_overflow,
-        )
-        stack.push_async_callback(database.close)
-        await migrate(database)
+        database = await _database(settings, stack)
         checkpoints = await _checkpoints(settings, database, stack)
         stores, run_store = await _stores(settings, database, stack)
-        workspaces = UserWorkspaceManager(
-            settings.workspaces_dir,
-            settings.workspace_quota,
-            SqlQuotaLedger(database),
-            memories_root=settings.home_dir / "memories",
-        )
-        outbound = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
-        stack.push_async_callback(outbound.aclose)
-        factory = AgentFactory(settings, workspaces, tools=builtin_tools(settings, outbound))
+        workspaces = _workspaces(settings, database, stack)
+        factory = _factory(settings, workspaces, stack)
         sessions = SessionManager(
             stores.sessions,
             stores.messages,
@@ -132,6 +119,40 @@ def agent_config(settings: Settings, run: Run) -> AgentConfig:
 def worker_name() -> str:
     """A name no other process has or had."""
     return f"{socket.gethostname()[:24]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+
+
+async def _database(settings: Settings, stack: AsyncExitStack) -> Database:
+    database = open_database(
+        settings.sql_url(),
+        pool_size=settings.db_pool_size,
+        max_overflow=settings.db_max_overflow,
+    )
+    stack.push_async_callback(database.close)
+    await migrate(database)
+    return database
+
+
+def _workspaces(
+    settings: Settings, database: Database, stack: AsyncExitStack
+) -> UserWorkspaceManager:
+    workspaces = UserWorkspaceManager(
+        settings.workspaces_dir,
+        settings.workspace_quota,
+        SqlQuotaLedger(database),
+        memories_root=settings.home_dir / "memories",
+    )
+    stack.callback(workspaces.close)
+    return workspaces
+
+
+def _factory(
+    settings: Settings, workspaces: UserWorkspaceManager, stack: AsyncExitStack
+) -> AgentFactory:
+    outbound = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
+    stack.push_async_callback(outbound.aclose)
+    factory = AgentFactory(settings, workspaces, tools=builtin_tools(settings, outbound))
+    stack.push_async_callback(factory.aclose)
+    return factory
 
 
 async def _checkpoints(

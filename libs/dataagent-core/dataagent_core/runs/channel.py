@@ -1,8 +1,8 @@
 """Live delivery of one session's entries inside this process.
 
-Readers pull: a channel holds the latest entries and a signal, no reader has a queue of its own. So a
-slow reader costs nothing but its own cursor, and when it falls behind what is held here it goes on
-from the store. Above: `ledger.py`.
+Readers pull: a channel holds the latest entries and a signal, no reader has a queue of its own. So
+a slow reader costs nothing but its own cursor, and when it falls behind what is held here it goes
+on from the store. Above: `ledger.py`.
 """
 
 from __future__ import annotations

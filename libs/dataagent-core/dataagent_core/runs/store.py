@@ -38,8 +38,8 @@ class RunStore(ABC):
     ) -> Run | None:
         """Take a queued run, or one whose lease has expired: next attempt, leased to `worker`.
 
-        None if it has ended or another worker's lease is alive (at `at`, by default now). `waiting` runs can be claimed the
-        same way; their status stays.
+        None if it has ended or another worker's lease is alive (at `at`, by default now).
+        `waiting` runs can be claimed the same way; their status stays.
         """
 
     @abstractmethod
@@ -75,7 +75,7 @@ class RunStore(ABC):
 
     @abstractmethod
     async def abandoned(self, at: datetime, *, not_worker: str | None = None) -> list[Run]:
-        """Active leased runs whose lease ended before `at`, or, with `not_worker`, all leased to others."""
+        """Active leased runs whose lease ended before `at`; with `not_worker`, all of others."""
 
     @abstractmethod
     async def read(self, session_id: str, *, after: int, limit: int = 500) -> list[Entry]:

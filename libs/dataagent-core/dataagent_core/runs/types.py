@@ -84,7 +84,7 @@ class NewRun:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The outcome of `RunStore.open`. `is_new` is False when `client_message_id` was seen before."""
+    """The outcome of `RunStore.open`. Not `is_new`: the `client_message_id` was seen before."""
 
     run: Run
     last_seq: int

@@ -1,7 +1,8 @@
 """Executes the runs this process owns, and takes over those whose process died.
 
-The run's owner is the only writer of its events and of its answer. Two tasks a run: one pulls events
-out of the agent and can be cancelled, the other waits for it and writes the end, whatever happened.
+The run's owner is the only writer of its events and of its answer. Two tasks a run: one pulls
+events out of the agent and can be cancelled, the other waits for it and writes the end, whatever
+happened.
 Leases are renewed for all runs together; a lease that runs out marks a dead process, whose runs end
 visibly here, or go on if they were only waiting for a person. Above: `service.py`. Below:
 `ledger.py`, `approvals.py`, `session/` for executors.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -159,7 +160,7 @@ class Worker:
             events = self._mourn(run, unkept.text)
         self._launch(owned, events)
 
-    async def _mourn(self, run: Run, partial_text: str) -> AsyncIterator[AnyEvent]:
+    async def _mourn(self, run: Run, partial_text: str) -> AsyncGenerator[AnyEvent]:
         """Give a lost run its visible end, and its thread what was said."""
         logger.warning("run %s was lost with its process; it ends as failed", run.run_id)
         await self._executor(run).adopt(run.input["message"], partial_text, run.session_id)
@@ -195,23 +196,23 @@ class Worker:
         if owned.pump is not None:
             owned.pump.cancel()
 
-    def _launch(self, owned: _Owned, events: AsyncIterator[AnyEvent]) -> None:
+    def _launch(self, owned: _Owned, events: AsyncGenerator[AnyEvent]) -> None:
         run_id = owned.run.run_id
         self._owned[run_id] = owned
         self.approvals.attend(owned.run)
         owned.pump = asyncio.create_task(self._pump(owned, events), name=f"pump-{run_id}")
         owned.owner = asyncio.create_task(self._own(owned, owned.pump), name=f"run-{run_id}")
 
-    async def _pump(self, owned: _Owned, events: AsyncIterator[AnyEvent]) -> DoneEvent | None:
+    async def _pump(self, owned: _Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent | None:
         """Write what the agent says; return how it ended, or None if it is left waiting."""
         owned.has_begun = True
         with suppress(Suspended):
             return await self._written(owned, events)
         return None
 
-    async def _written(self, owned: _Owned, events: AsyncIterator[AnyEvent]) -> DoneEvent:
+    async def _written(self, owned: _Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent:
         writer, answer = owned.writer, owned.answer
-        async with aclosing(events) as stream:  # pyright: ignore[reportArgumentType] all our iterators are generators
+        async with aclosing(events) as stream:
             async for event in stream:
                 if isinstance(event, DoneEvent):
                     return event
@@ -242,7 +243,8 @@ class Worker:
     async def _finish(self, owned: _Owned, done: DoneEvent) -> None:
         if not owned.has_begun:  # cancelled in the moment it was started
             run = owned.run
-            await self._executor(run).adopt(run.input["message"], "", run.session_id)
+            with suppress(DataAgentError):  # an agent that cannot be built has no thread
+                await self._executor(run).adopt(run.input["message"], "", run.session_id)
         if done.reason in ("failed", "shutdown") and not owned.answer.has_error:
             owned.writer.write(_failure(done))
             owned.answer.add(_failure(done))
@@ -288,6 +290,6 @@ def _failure(done: DoneEvent) -> ErrorEvent:
     )
 
 
-async def _refusal(error: DataAgentError) -> AsyncIterator[AnyEvent]:
+async def _refusal(error: DataAgentError) -> AsyncGenerator[AnyEvent]:
     yield ErrorEvent(error=error.message, error_code=error.code, recoverable=error.recoverable)
     yield DoneEvent(reason="failed")

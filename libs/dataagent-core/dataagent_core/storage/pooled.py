@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, TimeoutError as PoolTimeout
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from dataagent_core.errors import StorageUnavailable

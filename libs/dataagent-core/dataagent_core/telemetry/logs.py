@@ -55,7 +55,7 @@ def _moment(seconds: float) -> str:
 def _message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()
-    except (TypeError, ValueError):  # arguments that do not fit must not lose the line
+    except (TypeError, ValueError, ArithmeticError, LookupError):  # arguments that do not fit
         return f"{record.msg} {record.args}"
 
 

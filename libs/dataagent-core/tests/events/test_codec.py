@@ -127,7 +127,9 @@ def test_there_is_a_strategy_for_every_event_class() -> None:
 @pytest.mark.parametrize("kind", EVENT_CLASSES)
 @many
 @given(data=st.data())
-def test_event_rebuilt_from_its_dictionary_is_equal(kind: type[AnyEvent], data: st.DataObject) -> None:
+def test_event_rebuilt_from_its_dictionary_is_equal(
+    kind: type[AnyEvent], data: st.DataObject
+) -> None:
     event = data.draw(EVENTS[kind])
     assert event_from_dict(event.to_dict()) == event
 

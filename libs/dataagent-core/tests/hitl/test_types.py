@@ -52,7 +52,11 @@ def test_decision_has_type_and_message() -> None:
 @settings(max_examples=100)
 @given(text, arguments, text, text, st.none() | arguments)
 def test_request_rebuilt_from_its_dictionary_is_equal(
-    name: str, args: dict[str, Any], description: str, request_id: str, schema: dict[str, Any] | None
+    name: str,
+    args: dict[str, Any],
+    description: str,
+    request_id: str,
+    schema: dict[str, Any] | None,
 ) -> None:
     request = ActionRequest(name, args, description, request_id, schema)
     assert ActionRequest.from_dict(request.to_dict(), request_id) == request

@@ -10,20 +10,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from typing import Any
 
 import orjson
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from dataagent_core.errors import BadInput, DataAgentError
+from dataagent_core.errors import BadInput, DataAgentError, TooManyConnections
 from dataagent_core.runs.types import Entry
+from dataagent_server.api.errors import error_response
 from dataagent_server.deps.container import Container
+from dataagent_server.deps.progress import Progress
 
 logger = logging.getLogger(__name__)
 HEARTBEAT = b": heartbeat\n\n"
-_TYPE_AT = len(b'{"event_type":"')
 _MAX_SEQ = 2**53
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -31,6 +32,7 @@ _HEADERS = [
     (b"x-accel-buffering", b"no"),
 ]
 _HIGH_WATER = 64 * 1024
+_FINISH_SECONDS = 2.0
 EVENT_STREAM: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {}}, "description": "Events"}
 }
@@ -39,14 +41,7 @@ EVENT_STREAM: dict[int | str, dict[str, Any]] = {
 
 def sse_text(entry: Entry) -> bytes:
     """One event: `id` is its `seq`, `event` its type, `data` its wire form."""
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (entry.seq, _type_of(entry), entry.wire)
-
-
-def _type_of(entry: Entry) -> bytes:
-    wire = entry.wire
-    if wire.startswith(b'{"event_type":"'):  # how the ledger writes it; no need to parse it again
-        return wire[_TYPE_AT : wire.index(b'"', _TYPE_AT)]
-    return entry.event_type.encode()
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (entry.seq, entry.event_type.encode(), entry.wire)
 
 
 def cursor(after: int, last_event_id: str | None) -> int:
@@ -70,35 +65,45 @@ async def one_by_one(entries: AsyncIterator[Entry]) -> AsyncIterator[Sequence[En
 
 
 class EventStream(Response):
-    """A response that goes on as long as its source, holding one of the server's slots.
-
-    Raises:
-        TooManyConnections: when it is made and all slots are taken.
-    """
+    """A response that goes on as long as its source, holding one of the server's slots."""
 
     media_type = "text/event-stream"
 
-    def __init__(self, bursts: AsyncIterator[Sequence[Entry]], container: Container) -> None:
+    def __init__(
+        self,
+        bursts: AsyncIterator[Sequence[Entry]],
+        container: Container,
+        *,
+        session_id: str,
+        after: int,
+    ) -> None:
         super().__init__()
         self._bursts = bursts
+        self._runs = container.core.runs
+        self._session_id = session_id
+        self._progress = Progress(after)
         self._heartbeat_seconds = container.settings.heartbeat_interval
         self._closing = container.closing
-        self._slot: AbstractContextManager[None] = container.capacity.slot()
-        self._slot.__enter__()
+        self._capacity = container.capacity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until there are no more, or nobody to send them to."""
+        """Send events until there are no more or nobody to send them to; 503 without room."""
+        try:
+            self._capacity.take()
+        except TooManyConnections as error:
+            await error_response(error)(scope, receive, send)
+            return
         try:
             await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
             await self._stream(receive, send)
         finally:
-            self._slot.__exit__(None, None, None)
+            self._capacity.release()
 
     async def _stream(self, receive: Receive, send: Send) -> None:
         pump = asyncio.create_task(self._pump(send))
         others = [
             asyncio.create_task(_until_gone(receive)),
-            asyncio.create_task(self._closing.wait()),
+            asyncio.create_task(self._until_served()),
             asyncio.create_task(self._beat(send)),
         ]
         try:
@@ -114,6 +119,7 @@ class EventStream(Response):
             async for burst in self._bursts:
                 for body in _bodies(burst):
                     await send({"type": "http.response.body", "body": body, "more_body": True})
+                self._progress.advance(burst[-1].seq)
         except DataAgentError as error:
             logger.warning("a stream ended early: %s", error.message)
             text = orjson.dumps({"error_code": error.code, "message": error.message})
@@ -122,6 +128,13 @@ class EventStream(Response):
                 await send({"type": "http.response.body", "body": body, "more_body": True})
         except OSError:
             return
+
+    async def _until_served(self) -> None:
+        """Wait for the server's end, then until what is committed has been sent."""
+        await self._closing.wait()
+        with suppress(TimeoutError, DataAgentError):
+            async with asyncio.timeout(_FINISH_SECONDS):
+                await self._progress.reach(await self._runs.last_seq(self._session_id))
 
     async def _beat(self, send: Send) -> None:
         """A comment now and then, so that proxies and clients know the stream is alive.

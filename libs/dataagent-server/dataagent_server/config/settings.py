@@ -41,10 +41,10 @@ class ServerSettings(Settings):
     admin_api_keys: CommaList = Field(default=[], repr=False)
     auth_disabled: bool = False
     admin_username: str = Field(
-        "admin", validation_alias=AliasChoices("DATAAGENT_ADMIN_USERNAME", "ADMIN_USERNAME")
+        default="admin", validation_alias=AliasChoices("DATAAGENT_ADMIN_USERNAME", "ADMIN_USERNAME")
     )
     admin_password: SecretStr | None = Field(
-        None, validation_alias=AliasChoices("DATAAGENT_ADMIN_PASSWORD", "ADMIN_PASSWORD")
+        default=None, validation_alias=AliasChoices("DATAAGENT_ADMIN_PASSWORD", "ADMIN_PASSWORD")
     )
     cors_origins: CommaList = Field(default=[])
     cors_credentials: bool = False

@@ -26,6 +26,7 @@ from dataagent_core.identity import Principal
 from dataagent_core.runs.types import Entry
 from dataagent_server.deps.chat import start_run
 from dataagent_server.deps.container import Container
+from dataagent_server.deps.progress import Progress
 from dataagent_server.hitl import decision_of
 from dataagent_server.ws import protocol
 from dataagent_server.ws.outbox import ClientGone, Outbox
@@ -43,9 +44,12 @@ logger = logging.getLogger(__name__)
 
 NO_SUCH_SESSION = 4404
 TRY_AGAIN_LATER = 1013
+SERVICE_RESTART = 1012
 _COMMANDS_PER_SECOND = 100.0
 _COMMAND_BURST = 200
 _YIELD_EVERY = 20
+_FINISH_SECONDS = 2.0
+_CLOSE_SECONDS = 1.0
 _LONGEST_ESCAPE = 6  # bytes of JSON for one of text: \u0001
 
 
@@ -69,6 +73,7 @@ class ChatSocket:
         self._owner = principal.user_id
         self._principal = principal
         self._max_frame = container.settings.max_message_bytes * _LONGEST_ESCAPE
+        self._progress = Progress(0)
         # held from a message's commit to its acknowledgement, so that no event overtakes `accepted`
         self._turn = asyncio.Lock()
 
@@ -80,6 +85,7 @@ class ChatSocket:
             protocol.connected_frame(self._session_id, last_seq, active.run_id if active else None)
         )
         start = last_seq if after is None else min(after, last_seq)
+        self._progress.advance(start)
         writer = asyncio.create_task(self._write(start))
         try:
             await self._read()
@@ -109,6 +115,16 @@ class ChatSocket:
     async def _send_events(self, burst: Sequence[Entry]) -> None:
         async with self._turn:
             await self._outbox.send_all([entry.wire for entry in burst])
+        self._progress.advance(burst[-1].seq)
+
+    async def finish(self) -> None:
+        """Send what is committed, then close: the server ends."""
+        with suppress(TimeoutError, DataAgentError):
+            async with asyncio.timeout(_FINISH_SECONDS):
+                await self._progress.reach(await self._runs.last_seq(self._session_id))
+        with suppress(TimeoutError):  # who does not read is cut off with all the others
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._outbox.close(SERVICE_RESTART, "The server is shutting down.")
 
     # -- in ---------------------------------------------------------------------------------
 

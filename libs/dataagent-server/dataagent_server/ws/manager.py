@@ -16,6 +16,7 @@ from dataagent_core.errors import TooManyConnections
 from dataagent_server.deps.capacity import Capacity
 
 CloseSocket = Callable[[int, str], Awaitable[None]]
+FinishSocket = Callable[[], Awaitable[None]]
 
 
 @dataclass(slots=True, eq=False)
@@ -25,6 +26,7 @@ class Connection:
     connection_id: str
     session_id: str
     close: CloseSocket
+    finish: FinishSocket | None = None
     user_id: str | None = None
     is_stranger: bool = False
 
@@ -90,6 +92,11 @@ class ConnectionManager:
         """Close all sockets of a user who may no longer come in."""
         closing = [each.close(code, reason) for each in self.of_user(user_id)]
         await asyncio.gather(*closing, return_exceptions=True)
+
+    async def finish_all(self) -> None:
+        """Let every socket send what is committed, and close it: the server ends."""
+        finishing = [each.finish() for each in self._connections.values() if each.finish]
+        await asyncio.gather(*finishing, return_exceptions=True)
 
     def _strangers(self) -> int:
         each = self._connections.values()

@@ -37,6 +37,17 @@ class Outbox:
         extensions: dict[str, Any] = websocket.scope.get("extensions") or {}
         self._transport: SocketTransport | None = extensions.get(TRANSPORT_EXTENSION)
 
+    async def accept(self) -> None:
+        """Complete the handshake.
+
+        Raises:
+            ClientGone: the client did not wait for it.
+        """
+        try:
+            await self._websocket.accept()
+        except OSError as error:
+            raise ClientGone from error
+
     async def send(self, message: bytes) -> None:
         """Send one message.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 
 from starlette.datastructures import QueryParams
 from starlette.responses import Response
@@ -83,7 +84,7 @@ class Visit:
         except DataAgentError as error:
             await deny(self._websocket, error, _STATUS.get(type(error), 503))
             return
-        await self._websocket.accept()
+        await self._outbox.accept()
         try:
             if refusal is not None:
                 raise _Refused(NOT_AUTHENTICATED, refusal)
@@ -104,6 +105,7 @@ class Visit:
             session_id=self._session_id,
             principal=principal,
         )
+        self._connection.finish = socket.finish
         try:
             await socket.serve(after)
         finally:
@@ -217,4 +219,5 @@ async def deny(websocket: WebSocket, error: DataAgentError, status: int) -> None
         media_type="application/json",
         headers=headers,
     )
-    await websocket.send_denial_response(response)
+    with suppress(OSError):  # who has left needs no answer
+        await websocket.send_denial_response(response)

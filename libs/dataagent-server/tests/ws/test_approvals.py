@@ -55,11 +55,12 @@ async def test_a_call_may_be_edited_and_a_bad_answer_leaves_it_open(live: LiveSe
     async with live.socket() as socket:
         request = await asked(socket)
         request_id = request["request_id"]
-        for bad in (
+        unfit: list[dict[str, Any]] = [
             {"type": "edit"},
             {"type": "respond"},
             {"type": "edit", "edited_action": {"name": "shell", "args": {}}},
-        ):
+        ]
+        for bad in unfit:
             await socket.say("hitl_decision", {"request_id": request_id, **bad})
             assert (await socket.next("error"))["data"]["error_code"] == "bad_decision"
         await socket.say("hitl_decision", {"request_id": "unknown", "type": "approve"})

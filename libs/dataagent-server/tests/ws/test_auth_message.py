@@ -13,7 +13,6 @@ from tests.requirements import requirement
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import KEYS as _KEYS  # noqa: F401
     from conftest import LiveServer
 
 ALICE = "alice-key-4f9a0c"
@@ -79,9 +78,11 @@ async def test_a_key_in_the_address_is_not_taken(
 
 async def test_a_service_key_acts_for_the_user_it_names(live: LiveServer) -> None:
     headers = {"X-API-Key": SERVICE, "X-User-Id": "carol"}
-    async with live.socket(user=None, headers=headers) as socket:
-        async with live.http(None, headers=headers) as client:
-            found = await client.get(f"/api/v1/sessions/{socket.session_id}")
+    async with (
+        live.socket(user=None, headers=headers) as socket,
+        live.http(None, headers=headers) as client,
+    ):
+        found = await client.get(f"/api/v1/sessions/{socket.session_id}")
     assert found.json()["user_id"] == "carol"
 
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
     from conftest import LiveServer
 
+
+def frame(command: str, **payload: str) -> str:
+    return json.dumps({"type": command, "payload": payload})
+
+
 DEEP = "[" * 100_000 + "]" * 100_000
 BAD_FRAMES: dict[str, str | bytes] = {
     "not json": "hello",
@@ -60,8 +65,8 @@ BAD_FRAMES: dict[str, str | bytes] = {
     "cancel of nothing": '{"type": "cancel", "payload": {}}',
     "cancel of an unknown run": '{"type": "cancel", "payload": {"run_id": "r1"}}',
     "cancel of another session": '{"type": "cancel", "payload": {"session_id": "other"}}',
-    "decision on nothing": '{"type": "hitl_decision", "payload": {"request_id": "q", "type": "approve"}}',
-    "unknown decision": '{"type": "hitl_decision", "payload": {"request_id": "q", "type": "maybe"}}',
+    "decision on nothing": frame("hitl_decision", request_id="q", type="approve"),
+    "unknown decision": frame("hitl_decision", request_id="q", type="maybe"),
     "decision without id": '{"type": "hitl_decision", "payload": {"type": "approve"}}',
     "second auth": '{"type": "auth", "payload": {"api_key": "k"}}',
 }
@@ -166,8 +171,7 @@ async def test_half_a_handshake_holds_no_slot(
     start_server: Callable[..., LiveServer],
 ) -> None:
     server = start_server(max_connections=2)
-    host, _, port = server.url.removeprefix("http://").rpartition(":")
-    halves = [await asyncio.open_connection(host, int(port)) for _ in range(20)]
+    halves = [await asyncio.open_connection(*server.address) for _ in range(20)]
     for _, writer in halves:
         writer.write(f"GET /ws/chat/{uuid.uuid4()} HTTP/1.1\r\nUpgrade: webs".encode())
     async with server.socket() as socket:

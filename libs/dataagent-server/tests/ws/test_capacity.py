@@ -36,6 +36,12 @@ async def test_over_the_limit_is_503_before_the_socket_exists_and_a_slot_comes_b
             async with server.http() as client:
                 stream = await client.get(f"/api/v1/sessions/{first.session_id}/events")
                 assert stream.status_code == 503
+                assert int(stream.headers["Retry-After"]) > 0
+                chat = await client.post("/api/v1/chat", json={"message": "hi"})
+                assert (chat.status_code, chat.json()["error_code"]) == (
+                    503,
+                    "too_many_connections",
+                )
                 assert (await client.get("/api/v1/health")).status_code == 200
         await server.until(lambda: server.connections.count == 1)
         async with server.socket(user="bob") as again:
@@ -100,10 +106,9 @@ async def test_a_stream_that_is_not_read_is_cut_off(
 
 def _tiny_socket(server: LiveServer) -> sockets.socket:
     """A connection that holds little, so that who does not read is noticed soon."""
-    host, _, port = server.url.removeprefix("http://").rpartition(":")
     raw = sockets.socket()
     raw.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4096)
-    raw.connect((host, int(port)))
+    raw.connect(server.address)
     return raw
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from dataagent_core.events import event_from_dict
+from dataagent_core.events import TextEvent, event_from_dict
 from tests.requirements import requirement
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def test_events_arrive_live_in_order_with_type_data_and_timestamp(live: Li
     )
     assert {event["run_id"] for event in events} == {accepted["run_id"]}
     rebuilt = [event_from_dict(event) for event in events]
-    text = "".join(event.content for event in rebuilt if event.event_type == "text")
+    text = "".join(event.content for event in rebuilt if isinstance(event, TextEvent))
     assert text == "chunk0 chunk1 chunk2 chunk3 chunk4 "
     assert len([event for event in events if event["event_type"] == "text"]) > 1
 
@@ -81,6 +81,7 @@ async def test_another_users_session_is_refused(live: LiveServer) -> None:
 async def test_accepted_comes_before_the_runs_events_and_names_the_message(
     live: LiveServer,
 ) -> None:
+    accepted: dict[str, str] = {}
     async with live.socket() as socket:
         for number in range(5):
             accepted = await socket.chat(f"!echo {number}", client_message_id=f"m{number}")
@@ -130,8 +131,8 @@ async def test_the_server_pings_and_drops_a_peer_that_is_gone(
     start_server: Callable[..., LiveServer],
 ) -> None:
     server = start_server(ping_interval=0.1, ping_timeout=0.1)
-    reader, writer = await asyncio.open_connection(*_address(server))
-    writer.write(_handshake(server, str(uuid.uuid4())))
+    reader, writer = await asyncio.open_connection(*server.address)
+    writer.write(_handshake(str(uuid.uuid4())))
     await reader.readuntil(b"\r\n\r\n")
     await server.until(lambda: server.connections.count == 1)
     await server.until(lambda: server.connections.count == 0)
@@ -235,12 +236,7 @@ async def test_one_clients_work_does_not_hold_up_anothers(live: LiveServer) -> N
         await busy.until("done")
 
 
-def _address(server: LiveServer) -> tuple[str, int]:
-    host, _, port = server.url.removeprefix("http://").rpartition(":")
-    return host, int(port)
-
-
-def _handshake(server: LiveServer, session_id: str) -> bytes:
+def _handshake(session_id: str) -> bytes:
     return (
         f"GET /ws/chat/{session_id} HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
         "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"

@@ -2,8 +2,8 @@
 
 Joining must not be noticed: LangChain adds up all chunks in the end, and the sum of joined chunks
 has to equal the sum of the chunks they were made of. `+` on chunks is almost associative; the
-cases where it is not are left unjoined (`_kind`, `_Calls`). Pure, apart from reusing the first
-chunk of a run. Used by `merge.py`.
+cases where it is not are left unjoined (`_kind`, `_Calls`). Within a joined chunk thinking came
+before text. Pure, apart from reusing the first chunk of a run. Used by `merge.py`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Any, Final, cast
 from langchain_core.messages import AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
+from dataagent_core.config.models.chunks import REASONING
+
 _REPEATABLE: Final = frozenset({"model_provider", "output_version"})
 """Keys of `response_metadata` that stay as they are when added to themselves."""
 
 _ALONE: Final = 0
-_TEXT: Final = 1
-_STRING: Final = 2
+_STRING: Final = 1
+_THOUGHT: Final = 2
 _BLOCKS: Final = 3
 
 
@@ -39,7 +41,7 @@ class Joiner:
         run_kind = _ALONE
         for chunk in _text_joined(chunks):
             kind = self._kind(chunk)
-            if run and (kind != run_kind or kind == _ALONE):
+            if run and not _may_follow(run_kind, kind):
                 joined.append(_sum(run))
                 run = []
             run.append(chunk)
@@ -54,8 +56,19 @@ class Joiner:
         if not isinstance(message, AIMessageChunk) or chunk.generation_info or not is_clear:
             return _ALONE
         if isinstance(message.content, str):
-            return _STRING
+            return _kind_of_string(message)
         return _BLOCKS if _are_indexed(message.content) else _ALONE
+
+
+def _kind_of_string(message: AIMessageChunk) -> int:
+    if REASONING not in message.additional_kwargs:
+        return _STRING
+    return _ALONE if message.content else _THOUGHT
+
+
+def _may_follow(run_kind: int, kind: int) -> bool:
+    """Whether a chunk of this kind may be added to a run of that kind."""
+    return (run_kind == kind != _ALONE) or (run_kind == _THOUGHT and kind == _STRING)
 
 
 class _Calls:

@@ -1,8 +1,8 @@
 """The strict serialiser, which remembers what it has read.
 
-A thread's history is read anew at every turn, and reading a message means building a model: at a few
-hundred messages that costs more than the turn. What was written never changes, so a value is kept
-under its own bytes and shared; only containers are copied, because LangGraph fills them.
+A thread's history is read anew at every turn, and reading a message means building a model: at a
+few hundred messages that costs more than the turn. What was written never changes, so a value is
+kept under its own bytes and shared; only containers are copied, because LangGraph fills them.
 """
 
 from __future__ import annotations

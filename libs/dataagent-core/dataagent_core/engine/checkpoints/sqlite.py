@@ -1,15 +1,16 @@
 """LangGraph's SQLite saver on our database's own threads.
 
-`AsyncSqliteSaver` hops to a thread for every statement and holds a lock around it; here each call is
-one unit of work of `SqliteDatabase`, so that checkpoints share its commits.
+`AsyncSqliteSaver` hops to a thread for every statement and holds a lock around it; here each call
+is one unit of work of `SqliteDatabase`, so that checkpoints share its commits.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -37,7 +38,7 @@ class _UnitSaver(SqliteSaver):
         """The tables are made by `SqliteCheckpoints.setup`."""
 
     @contextmanager
-    def cursor(self, transaction: bool = True) -> Iterator[sqlite3.Cursor]:
+    def cursor(self, transaction: bool = True) -> Generator[sqlite3.Cursor]:
         """A cursor without a commit."""
         cursor = self.conn.cursor()
         try:

@@ -21,9 +21,10 @@ async def chat(request: ChatRequest, user: CurrentUser, container: ContainerDep)
 
     A caller that leaves does not stop the run.
     """
-    session = await session_for(container, user, request)
-    started = await start_run(container, user, session.session_id, request)
-    answer = await answer_of(container.core.runs, started)
+    with container.capacity.slot():
+        session = await session_for(container, user, request)
+        started = await start_run(container, user, session.session_id, request)
+        answer = await answer_of(container.core.runs, started)
     return _chat_response(session.session_id, started.run.run_id, answer)
 
 

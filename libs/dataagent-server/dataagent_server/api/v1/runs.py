@@ -41,8 +41,9 @@ async def run_events(
 ) -> EventStream:
     """A run's events after a `seq`, until it ends, as Server-Sent Events."""
     start = cursor(after, last_event_id)
-    await runs.get(run_id, owner=user.user_id)
-    return EventStream(one_by_one(runs.read(run_id, after=start)), container)
+    run = (await runs.get(run_id, owner=user.user_id)).run
+    bursts = one_by_one(runs.read(run_id, after=start))
+    return EventStream(bursts, container, session_id=run.session_id, after=start)
 
 
 @router.post("/{run_id}/cancel", operation_id="cancel_run")

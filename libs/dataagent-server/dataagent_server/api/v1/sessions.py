@@ -81,4 +81,5 @@ async def session_events(
     """A session's events after a `seq`, then those to come, as Server-Sent Events."""
     start = cursor(after, last_event_id)
     await sessions.get(session_id, owner=user.user_id)
-    return EventStream(runs.follow(session_id, owner=user.user_id, after=start), container)
+    bursts = runs.follow(session_id, owner=user.user_id, after=start)
+    return EventStream(bursts, container, session_id=session_id, after=start)

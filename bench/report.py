@@ -1,0 +1,140 @@
+"""What a part found: rows with a ratio and, where there is one, a target. Prints and keeps them."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from bench.meter import CALM
+
+Unit = Literal["×", "KB", "imported"]
+_RESULTS = Path(__file__).parent / "results"
+_PACKAGES = ("dataagent-server", "deepagents", "langchain", "langgraph", "langchain-openai")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a value has to be."""
+
+    bound: float
+    is_minimum: bool
+
+    def is_met_by(self, value: float) -> bool:
+        """Whether the value is on the right side."""
+        return value >= self.bound if self.is_minimum else value < self.bound
+
+    def __str__(self) -> str:
+        return f"{'≥' if self.is_minimum else '<'} {self.bound:g}"
+
+
+def at_least(bound: float) -> Target:
+    """A value that should be large."""
+    return Target(bound, is_minimum=True)
+
+
+def below(bound: float) -> Target:
+    """A value that should be small."""
+    return Target(bound, is_minimum=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table: a ratio of speeds, sizes or times, and of CPU where that is known."""
+
+    part: str
+    name: str
+    value: float
+    cpu: float | None = None
+    unit: Unit = "×"
+    target: Target | None = None
+    note: str = ""
+
+    @property
+    def is_met(self) -> bool | None:
+        """Whether the target is met; None without one."""
+        return None if self.target is None else self.target.is_met_by(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How thorough a run is."""
+
+    is_quick: bool = False
+    rounds: int = 3
+    tries: int = 2
+    """How often a disturbed measurement is made, at most."""
+
+
+@dataclass(slots=True)
+class Report:
+    """Everything a run found."""
+
+    options: Options
+    rows: list[Row] = field(default_factory=list[Row])
+    samples: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def add(self, row: Row) -> None:
+        """Keep a row."""
+        self.rows.append(row)
+
+    def keep(self, part: str, what: str, **values: Any) -> None:
+        """Keep a raw measurement; it goes to the file, not to the screen."""
+        self.samples.append({"part": part, "what": what, **values})
+
+    @property
+    def missed(self) -> list[Row]:
+        """Rows whose target is not met."""
+        return [row for row in self.rows if row.is_met is False]
+
+    def print_table(self) -> None:
+        """All rows, and whether the machine was quiet enough to believe them."""
+        print()
+        print(f"{'':2} {'':60} {'measured':>9} {'':3} {'CPU/turn':>9}  {'target':>7}  met")
+        for row in self.rows:
+            print(_line(row))
+        foreign = [sample["foreign"] for sample in self.samples if "foreign" in sample]
+        if foreign:
+            share = sum(foreign) / len(foreign)
+            print(f"\nOthers used {share:.0%} of the measured core on average; calm is {CALM:.0%}.")
+        print("× is a ratio measured in this run; figures of different runs do not compare.")
+
+    def write(self) -> Path:
+        """Write everything as JSON beside the code; the folder is not kept by git."""
+        _RESULTS.mkdir(exist_ok=True)
+        now = datetime.now(UTC)
+        path = _RESULTS / f"{now:%Y%m%d-%H%M%S}.json"
+        content = {
+            "at": now.isoformat(timespec="seconds"),
+            "python": platform.python_version(),
+            "packages": {name: version(name) for name in _PACKAGES},
+            "options": asdict(self.options),
+            "rows": [{**asdict(row), "is_met": row.is_met} for row in self.rows],
+            "samples": self.samples,
+        }
+        path.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+        return path
+
+
+def say(text: str) -> None:
+    """Tell how it goes; the table alone goes to stdout."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _line(row: Row) -> str:
+    value = "yes" if row.value else "no"
+    if row.unit != "imported":
+        value = f"{row.value:.2f}" if row.value < 100 else f"{row.value:.0f}"
+    wanted = "no" if row.target and row.unit == "imported" else str(row.target or "")
+    met = {None: "", True: "yes", False: "NO"}[row.is_met]
+    unit = "" if row.unit == "imported" else row.unit
+    cpu = "" if row.cpu is None else f"{row.cpu:.2f} ×"
+    note = f"  ({row.note})" if row.note else ""
+    line = f"{row.part:2} {row.name:60} {value:>9} {unit:3} {cpu:>9}  {wanted:>7}  {met}{note}"
+    return line.rstrip()

@@ -1,0 +1,128 @@
+"""The tuning still has its effect on the libraries it tunes."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+import langsmith
+import pytest
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType] its saver is open
+
+from dataagent_core.config.models.scripted import ScriptedChatModel
+from dataagent_core.engine import AgentConfig, AgentFactory, tune_loop, tune_process
+from dataagent_core.engine.graph import last_node
+from dataagent_core.engine.tuning import untraced_hooks
+from dataagent_core.middleware import TodoList
+
+
+def traced_hooks(graph: Any) -> list[str]:
+    """The hooks around a graph's model calls that carry a LangSmith wrapper."""
+    found: list[str] = []
+    seen: set[int] = set()
+    waiting: list[Any] = [graph.nodes["model"].bound.afunc, graph.nodes["model"].bound.func]
+    while waiting:
+        thing = waiting.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, list | tuple):
+            waiting += thing
+        elif isinstance(thing, FunctionType):
+            if getattr(thing, "__langsmith_traceable__", False):
+                found.append(thing.__qualname__)
+            waiting += [cell.cell_contents for cell in thing.__closure__ or ()]
+    return found
+
+
+def small_agent() -> Any:
+    return create_agent(ScriptedChatModel(), middleware=[TodoList()])
+
+
+def test_graph_built_under_it_has_hooks_without_spans() -> None:
+    assert traced_hooks(small_agent())
+    with untraced_hooks():
+        assert traced_hooks(small_agent()) == []
+    assert traced_hooks(small_agent())  # and the library is as it was
+
+
+def test_tracing_that_is_on_stays_on() -> None:
+    with langsmith.tracing_context(enabled=True), untraced_hooks():
+        assert traced_hooks(small_agent())
+
+
+def test_failing_build_leaves_the_library_as_it_was() -> None:
+    with pytest.raises(ZeroDivisionError), untraced_hooks():
+        raise ZeroDivisionError
+    assert traced_hooks(small_agent())
+
+
+def test_our_agents_are_built_without_spans(factory: AgentFactory) -> None:
+    graph, _ = factory.create_agent(AgentConfig("agent"))
+    assert traced_hooks(graph) == []
+
+
+@pytest.mark.parametrize(
+    ("enable_skills", "nodes"),
+    [
+        (False, {"__start__", "model", "tools"}),
+        (True, {"__start__", "model", "tools", "SkillsMiddleware.before_agent"}),
+    ],
+)
+def test_graph_has_no_step_but_model_and_tools(
+    factory: AgentFactory, *, enable_skills: bool, nodes: set[str]
+) -> None:
+    graph, _ = factory.create_agent(AgentConfig("agent", enable_skills=enable_skills))
+    assert set(graph.nodes) == nodes
+    assert last_node(graph) == "model"
+
+
+@contextmanager
+def untouched_process() -> Generator[None]:
+    """Take back what `tune_process` sets."""
+    threshold = gc.get_threshold()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*threshold)
+        langsmith.set_runtime_overrides(aio_to_thread=None)
+
+
+async def test_tuned_process_prepares_spans_without_a_thread() -> None:
+    threads: list[str] = []
+
+    @langsmith.traceable
+    async def work() -> str:
+        return "done"
+
+    loop = asyncio.get_running_loop()
+    original = loop.run_in_executor
+
+    def noted(executor: Any, function: Any, *arguments: Any) -> Any:
+        threads.append("hop")
+        return original(executor, function, *arguments)
+
+    with untouched_process(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "run_in_executor", noted)
+        assert await work() == "done"
+        hops = len(threads)
+        tune_process()
+        assert await work() == "done"
+        assert gc.get_threshold() == (50_000, 20, 100)
+        assert gc.get_freeze_count() > 0
+    assert hops > 0
+    assert len(threads) == hops
+
+
+async def test_tuned_loop_runs_many_blocking_calls_at_once() -> None:
+    loop = asyncio.get_running_loop()
+    tune_loop(loop)
+    import threading
+
+    together = threading.Barrier(40, timeout=5)
+    await asyncio.gather(*(asyncio.to_thread(together.wait) for _ in range(40)))

@@ -1,0 +1,24 @@
+"""A core over an empty home directory, with each kind of store that needs no server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from dataagent_core.config import Settings
+from dataagent_core.runs.assembly import Core, open_core
+from dataagent_core.session import SessionManager
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def core(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Core]:
+    settings = Settings(home=tmp_path / "home", model="scripted", session_store=request.param)
+    async with open_core(settings, grace_seconds=1) as opened:
+        yield opened
+
+
+@pytest.fixture
+def manager(core: Core) -> SessionManager:
+    return core.sessions

@@ -1,0 +1,128 @@
+"""One message, one answer over REST."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from typing import TYPE_CHECKING
+
+from dataagent_core.events import TextEvent, event_from_dict
+from tests.requirements import requirement
+
+if TYPE_CHECKING:
+    from conftest import LiveServer
+
+
+@requirement("R16.2", "R16.3", "R21.3", "P24")
+async def test_chat_waits_for_the_end_and_returns_every_event(live: LiveServer) -> None:
+    async with live.http() as client:
+        answer = await client.post("/api/v1/chat", json={"message": "!slow 3 5"})
+    assert answer.headers["content-type"] == "application/json"
+    body = answer.json()
+    assert body.keys() == {"session_id", "run_id", "status", "events"}
+    assert body["status"] == "done"
+    assert [event["seq"] for event in body["events"]] == list(range(1, len(body["events"]) + 1))
+    events = [event_from_dict(event) for event in body["events"]]
+    text = "".join(event.content for event in events if isinstance(event, TextEvent))
+    assert text == "chunk0 chunk1 chunk2 "
+    assert events[-1].event_type == "done"
+
+
+async def test_a_session_goes_on_and_its_second_answer_holds_only_its_own_events(
+    live: LiveServer,
+) -> None:
+    session_id = str(uuid.uuid4())
+    async with live.http() as client:
+        first = await client.post(
+            "/api/v1/chat", json={"message": "!echo one", "session_id": session_id}
+        )
+        second = await client.post(
+            "/api/v1/chat", json={"message": "!echo two", "session_id": session_id}
+        )
+    assert first.json()["session_id"] == second.json()["session_id"] == session_id
+    assert {event["run_id"] for event in second.json()["events"]} == {second.json()["run_id"]}
+
+
+@requirement("G15")
+async def test_the_same_client_message_id_returns_the_same_answer(live: LiveServer) -> None:
+    request = {
+        "message": "!echo once",
+        "session_id": str(uuid.uuid4()),
+        "client_message_id": "one",
+    }
+    async with live.http() as client:
+        first = await client.post("/api/v1/chat", json=request)
+        second = await client.post("/api/v1/chat", json=request)
+    assert first.json() == second.json()
+
+
+@requirement("G7")
+async def test_a_second_message_while_one_runs_is_409(live: LiveServer) -> None:
+    async with live.socket() as socket, live.http() as client:
+        await socket.chat("!slow 1000 20")
+        busy = await client.post(
+            "/api/v1/chat", json={"message": "hi", "session_id": socket.session_id}
+        )
+        assert (busy.status_code, busy.json()["error_code"]) == (409, "session_busy")
+        await socket.say("cancel")
+        await socket.until("done")
+
+
+@requirement("G5")
+async def test_a_caller_that_leaves_does_not_stop_the_run(live: LiveServer) -> None:
+    session_id = str(uuid.uuid4())
+    async with live.socket(session_id) as watcher:
+        async with live.http() as client:
+            asking = asyncio.create_task(
+                client.post(
+                    "/api/v1/chat", json={"message": "!slow 15 20", "session_id": session_id}
+                )
+            )
+            await watcher.next("text")
+            asking.cancel()
+        done = (await watcher.until("done"))[-1]
+    assert done["data"]["cancelled"] is False
+
+
+@requirement("R26.1", "R26.2", "R26.3", "R26.4", "R26.5")
+async def test_question_and_answer_are_in_the_history_page_by_page(live: LiveServer) -> None:
+    session_id = str(uuid.uuid4())
+    async with live.http() as client:
+        for number in range(3):
+            await client.post(
+                "/api/v1/chat", json={"message": f"!echo a{number}", "session_id": session_id}
+            )
+        url = f"/api/v1/sessions/{session_id}/messages"
+        whole = (await client.get(url)).json()
+        page = (await client.get(url, params={"limit": 2, "offset": 1})).json()
+        beyond = (await client.get(url, params={"offset": 99})).json()
+    assert [(item["role"], item["content"]) for item in whole["items"]] == [
+        ("user", "!echo a0"),
+        ("assistant", "a0"),
+        ("user", "!echo a1"),
+        ("assistant", "a1"),
+        ("user", "!echo a2"),
+        ("assistant", "a2"),
+    ]
+    assert whole["total"] == page["total"] == beyond["total"] == 6
+    assert page["items"] == whole["items"][1:3]
+    assert beyond["items"] == []
+    assert whole["items"][0].keys() == {
+        "message_id",
+        "session_id",
+        "run_id",
+        "role",
+        "content",
+        "status",
+        "created_at",
+        "metadata",
+    }
+    assert {item["status"] for item in whole["items"]} == {"complete"}
+
+
+async def test_a_failed_run_is_an_answer_not_an_error(live: LiveServer) -> None:
+    async with live.http() as client:
+        answer = await client.post("/api/v1/chat", json={"message": "!fail"})
+    assert answer.status_code == 200
+    assert answer.json()["status"] == "failed"
+    assert [event["event_type"] for event in answer.json()["events"]][-2:] == ["error", "done"]

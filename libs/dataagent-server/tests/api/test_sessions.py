@@ -1,0 +1,79 @@
+"""Sessions over REST."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tests.requirements import requirement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import LiveServer
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+@requirement("R16.2", "R21.4", "P33")
+async def test_a_session_is_created_found_listed_and_deleted(live: LiveServer) -> None:
+    async with live.http("root") as client:
+        created = await client.post("/api/v1/sessions", json={"assistant_id": "sql"})
+        assert created.status_code == 201
+        session = created.json()
+        url = f"/api/v1/sessions/{session['session_id']}"
+        assert (await client.get(url)).json() == session
+        listed = (await client.get("/api/v1/sessions")).json()
+        assert listed == {"items": [session], "total": 1}
+        assert (await client.delete(url)).status_code == 204
+        assert (await client.get(url)).status_code == 404
+        assert (await client.delete(url)).status_code == 404
+        assert (await client.get("/api/v1/sessions")).json() == {"items": [], "total": 0}
+    assert session.keys() == {
+        "session_id",
+        "thread_id",
+        "user_id",
+        "assistant_id",
+        "title",
+        "created_at",
+        "last_active",
+        "metadata",
+    }
+    assert session["assistant_id"] == "sql"
+    assert TIME.fullmatch(session["created_at"])
+
+
+async def test_deleting_a_session_stops_what_runs_in_it(live: LiveServer) -> None:
+    async with live.socket() as socket, live.http() as client:
+        await socket.chat("!slow 1000 20")
+        await socket.next("text")
+        assert (await client.delete(f"/api/v1/sessions/{socket.session_id}")).status_code == 204
+        assert (await socket.until("done"))[-1]["data"]["cancelled"] is True
+
+
+async def test_pages_have_limits(live: LiveServer) -> None:
+    async with live.http() as client:
+        for query in ("limit=0", "limit=1001", "limit=x", "offset=-1", f"offset={10**30}"):
+            answer = await client.get(f"/api/v1/sessions?{query}")
+            assert (answer.status_code, answer.json()["error_code"]) == (422, "bad_input"), query
+
+
+@requirement("G8")
+async def test_sessions_history_and_keys_are_there_after_a_restart(
+    start_server: Callable[..., LiveServer], tmp_path: object
+) -> None:
+    first = start_server(home=tmp_path)
+    async with first.http() as client:
+        answer = (await client.post("/api/v1/chat", json={"message": "!echo kept"})).json()
+    user = await first.on_server(first.container.users.create("dora", "password"))
+    _, key = await first.on_server(first.container.users.keys.create(user.user_id, "k"))
+    cookie = first.container.tokens.issue(user)
+    first.stop()
+    second = start_server(home=tmp_path)
+    async with second.http() as client:
+        url = f"/api/v1/sessions/{answer['session_id']}/messages"
+        contents = [item["content"] for item in (await client.get(url)).json()["items"]]
+    assert contents == ["!echo kept", "kept"]
+    for headers in ({"X-API-Key": key}, {"Cookie": f"dataagent_session={cookie}"}):
+        async with second.http(None, headers=headers) as client:
+            assert (await client.get("/api/v1/sessions")).status_code == 200

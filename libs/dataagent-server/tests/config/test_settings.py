@@ -1,0 +1,99 @@
+"""What an operator can set, and what is refused before anything listens."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataagent_core.errors import Misconfigured
+from dataagent_server.config import ServerSettings, load_settings
+from dataagent_server.config.settings import is_loopback
+from tests.requirements import requirement
+
+
+@requirement("R20.1", "R20.2", "R20.4", "P32")
+def test_unset_values_make_a_safe_server_for_one_machine() -> None:
+    settings = load_settings()
+    assert settings.host == "127.0.0.1"
+    assert settings.port == 8000
+    assert settings.workers == 1
+    assert settings.api_keys == settings.admin_api_keys == settings.cors_origins == []
+    assert settings.session_timeout == 3600
+    assert settings.max_connections == 200
+    assert settings.auth_disabled is False
+    assert settings.on_disconnect == "continue"
+
+
+@requirement("R20.1", "R20.2", "R19.4", "R19.5")
+def test_values_come_from_the_environment_with_commas_in_lists(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in {
+        "DATAAGENT_HOST": "0.0.0.0",
+        "DATAAGENT_PORT": "9000",
+        "DATAAGENT_API_KEYS": "k1, alice:k2 ,,k3",
+        "DATAAGENT_ADMIN_API_KEYS": "a1",
+        "DATAAGENT_CORS_ORIGINS": "https://a.example,https://b.example",
+        "DATAAGENT_SESSION_TIMEOUT": "60",
+        "DATAAGENT_ON_DISCONNECT": "cancel",
+        "ADMIN_USERNAME": "boss",
+        "ADMIN_PASSWORD": "hunter2",
+    }.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings()
+    assert (settings.host, settings.port) == ("0.0.0.0", 9000)
+    assert settings.api_keys == ["k1", "alice:k2", "k3"]
+    assert settings.admin_api_keys == ["a1"]
+    assert settings.cors_origins == ["https://a.example", "https://b.example"]
+    assert settings.session_timeout == 60
+    assert settings.on_disconnect == "cancel"
+    assert settings.admin_username == "boss"
+    assert settings.admin_password is not None
+    assert settings.admin_password.get_secret_value() == "hunter2"
+    assert not any(secret in repr(settings) for secret in ("k2", "a1", "hunter2"))
+    assert "k2" in settings.deployment_secrets
+
+
+@requirement("R20.3")
+def test_overrides_win_over_the_environment_and_none_is_no_override(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DATAAGENT_PORT", "9000")
+    monkeypatch.setenv("DATAAGENT_LOG_LEVEL", "ERROR")
+    settings = load_settings(port=9001, log_level=None)
+    assert (settings.port, settings.log_level) == (9001, "ERROR")
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
+def test_authentication_cannot_be_disabled_on_a_host_others_can_reach(host: str) -> None:
+    with pytest.raises(Misconfigured, match="DATAAGENT_AUTH_DISABLED"):
+        load_settings(auth_disabled=True, host=host)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_authentication_can_be_disabled_on_loopback(host: str) -> None:
+    assert is_loopback(host)
+    assert load_settings(auth_disabled=True, host=host).auth_disabled
+
+
+def test_any_origin_cannot_go_with_credentials() -> None:
+    assert load_settings(cors_origins=["*"]).cors_origins == ["*"]
+    with pytest.raises(Misconfigured, match="DATAAGENT_CORS_ORIGINS"):
+        load_settings(cors_origins=["*"], cors_credentials=True)
+
+
+@requirement("G10")
+def test_several_workers_are_refused_with_what_to_set() -> None:
+    with pytest.raises(Misconfigured, match=r"DATAAGENT_REDIS_URL.*DATAAGENT_WORKERS=1"):
+        load_settings(workers=2)
+
+
+def test_a_value_that_does_not_fit_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATAAGENT_PORT", "hunter2")
+    with pytest.raises(Misconfigured, match="DATAAGENT_PORT") as refused:
+        load_settings()
+    assert "hunter2" not in refused.value.message
+
+
+def test_settings_can_be_made_by_name_in_a_program() -> None:
+    settings = ServerSettings(host="127.0.0.1", api_keys=["k"], admin_username="boss")
+    assert (settings.api_keys, settings.admin_username) == (["k"], "boss")

@@ -1,0 +1,60 @@
+"""The app by itself, on another ASGI server than ours."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+import httpx
+from starlette.testclient import TestClient
+
+from dataagent_server.config import ServerSettings
+from dataagent_server.main import create_app
+from tests.requirements import requirement
+
+KEY = {"X-API-Key": "alice-key-4f9a0c"}
+
+
+@requirement("R15.2", "R23.2")
+def test_the_app_runs_on_any_asgi_server(settings_for: Callable[..., ServerSettings]) -> None:
+    with TestClient(create_app(settings_for())) as client:
+        assert client.get("/api/v1/health").json()["status"] == "ok"
+        path = f"/ws/chat/{uuid.uuid4()}"
+        with client.websocket_connect(path, headers=KEY) as socket:
+            assert socket.receive_json()["event_type"] == "connected"
+            socket.send_json({"type": "chat", "payload": {"message": "!echo hi"}})
+            types = [socket.receive_json()["event_type"]]
+            while types[-1] != "done":
+                types.append(socket.receive_json()["event_type"])
+        assert types[0] == "accepted"
+
+
+@requirement("R16.1", "R16.2", "P23")
+async def test_every_required_endpoint_is_there(
+    settings_for: Callable[..., ServerSettings],
+) -> None:
+    app = create_app(settings_for())
+    paths = app.openapi()["paths"]
+    for method, path in (
+        ("post", "/api/v1/chat"),
+        ("post", "/api/v1/chat/{session_id}/cancel"),
+        ("get", "/api/v1/sessions"),
+        ("post", "/api/v1/sessions"),
+        ("get", "/api/v1/sessions/{session_id}"),
+        ("delete", "/api/v1/sessions/{session_id}"),
+        ("get", "/api/v1/sessions/{session_id}/messages"),
+        ("get", "/api/v1/sessions/{session_id}/events"),
+        ("get", "/api/v1/runs/{run_id}"),
+        ("get", "/api/v1/runs/{run_id}/events"),
+        ("post", "/api/v1/runs/{run_id}/cancel"),
+        ("post", "/api/v1/runs/{run_id}/decisions/{request_id}"),
+        ("get", "/api/v1/health"),
+        ("get", "/api/v1/health/live"),
+        ("get", "/api/v1/health/ready"),
+    ):
+        assert method in paths[path], path
+    async with app.router.lifespan_context(app):
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            answer = await client.get("/api/v1/sessions", headers=KEY)
+    assert answer.json() == {"items": [], "total": 0}

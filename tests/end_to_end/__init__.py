@@ -1,0 +1,1 @@
+"""Whole servers on loopback: what holds only when all parts work together."""

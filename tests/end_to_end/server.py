@@ -1,0 +1,168 @@
+"""A server process of our own: start it, talk to it, kill it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import psutil
+from websockets.asyncio.client import ClientConnection, connect
+
+ROOT = Path(__file__).parents[2]
+KEY = "end-to-end-key"
+USER = "alice"
+READY_SECONDS = 30.0
+
+
+class Zygote:
+    """The parent of all servers of a test session."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.end_to_end.zygote"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input = self._process.stdin
+        self._output = self._process.stdout
+
+    def fork(self, env: dict[str, str], log: Path) -> int:
+        """Start a server; its pid."""
+        self._input.write(json.dumps({"env": env, "log": str(log)}) + "\n")
+        self._input.flush()
+        return int(self._output.readline())
+
+    def close(self) -> None:
+        """End the parent."""
+        self._input.close()
+        self._process.wait(30)
+        self._output.close()
+
+
+class Server:
+    """One data directory and the server that runs on it, through all its deaths."""
+
+    def __init__(self, zygote: Zygote, home: Path, **settings: str) -> None:
+        self.home = home
+        self.log = home / "server.log"
+        self.port = free_port()
+        self.pid = 0
+        self._zygote = zygote
+        self._env = {
+            "DATAAGENT_HOME": str(home / "data"),
+            "DATAAGENT_PORT": str(self.port),
+            "DATAAGENT_HOST": "127.0.0.1",
+            "DATAAGENT_MODEL": "scripted",
+            "DATAAGENT_API_KEYS": f"{USER}:{KEY},bob:bobs-key",
+            "DATAAGENT_LOG_LEVEL": "WARNING",
+            **settings,
+        }
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        """Start it and wait until it is ready."""
+        self.pid = self._zygote.fork(self._env, self.log)
+        async with asyncio.timeout(READY_SECONDS):
+            while not await self._is_ready():
+                assert self.is_alive, self.log.read_text()
+                await asyncio.sleep(0.02)
+
+    async def _is_ready(self) -> bool:
+        try:
+            async with (
+                aiohttp.ClientSession() as http,
+                http.get(f"{self.url}/api/v1/health/ready") as answer,
+            ):
+                return answer.status == 200
+        except aiohttp.ClientError:
+            return False
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self.pid > 0 and psutil.pid_exists(self.pid)
+
+    @property
+    def process(self) -> psutil.Process:
+        """The process, to look at."""
+        return psutil.Process(self.pid)
+
+    async def signal(self, number: int = signal.SIGKILL) -> None:
+        """Send a signal and wait for the end."""
+        if self.is_alive:
+            os.kill(self.pid, number)
+        async with asyncio.timeout(40):
+            while self.is_alive:
+                await asyncio.sleep(0.01)
+
+    @asynccontextmanager
+    async def http(self, key: str = KEY) -> AsyncGenerator[aiohttp.ClientSession]:
+        """A client with a key."""
+        headers = {"X-API-Key": key}
+        async with aiohttp.ClientSession(base_url=self.url, headers=headers) as http:
+            yield http
+
+    async def get(self, path: str) -> Any:
+        """A JSON answer that must be 200."""
+        async with self.http() as http, http.get(f"/api/v1{path}") as answer:
+            assert answer.status == 200, await answer.text()
+            return await answer.json()
+
+    async def post(self, path: str, body: Any = None) -> tuple[int, Any]:
+        """A JSON answer with its status."""
+        async with self.http() as http, http.post(f"/api/v1{path}", json=body) as answer:
+            return answer.status, await answer.json()
+
+    def socket(self, session_id: str, after: int | None = None) -> connect:
+        """A WebSocket of the session, as an async context manager."""
+        query = "" if after is None else f"?after={after}"
+        return connect(
+            f"ws://127.0.0.1:{self.port}/ws/chat/{session_id}{query}",
+            additional_headers={"X-API-Key": KEY},
+            max_size=None,
+            compression=None,
+        )
+
+
+async def send(socket: ClientConnection, kind: str, **payload: Any) -> None:
+    """Send one client message."""
+    await socket.send(json.dumps({"type": kind, "payload": payload}))
+
+
+async def receive(socket: ClientConnection) -> dict[str, Any]:
+    """The next message, within five seconds."""
+    async with asyncio.timeout(5):
+        return json.loads(await socket.recv())
+
+
+async def receive_until(socket: ClientConnection, event_type: str) -> list[dict[str, Any]]:
+    """All messages up to one of a type, each within five seconds of the last."""
+    messages: list[dict[str, Any]] = []
+    while not messages or messages[-1]["event_type"] != event_type:
+        messages.append(await receive(socket))
+    return messages
+
+
+def free_port() -> int:
+    """A port nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

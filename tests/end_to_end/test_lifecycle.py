@@ -1,0 +1,138 @@
+"""A process from start to end: ready after a kill, an orderly end, nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import uuid
+from contextlib import suppress
+
+import pytest
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from tests.end_to_end.conftest import StartServer
+from tests.end_to_end.server import Server, receive_until, send
+from tests.requirements import requirement
+
+
+@requirement("G8", "G11")
+async def test_a_pending_approval_survives_a_kill_and_is_decided_after_it(
+    start_server: StartServer,
+) -> None:
+    server = await start_server()
+    session_id = str(uuid.uuid4())
+    async with server.socket(session_id) as socket:
+        await receive_until(socket, "connected")
+        call = json.dumps({"file_path": "/files/a.txt", "content": "kept"})
+        await send(socket, "chat", message=f"!tool write_file {call}")
+        request = (await receive_until(socket, "hitl_request"))[-1]
+        await server.signal()
+    await server.start()
+    run = await server.get(f"/runs/{request['run_id']}")
+    assert run["status"] == "waiting"
+    assert [p["request_id"] for p in run["pending"]] == [request["data"]["request_id"]]
+    async with server.socket(session_id, after=request["seq"]) as socket:
+        await receive_until(socket, "connected")
+        await send(
+            socket, "hitl_decision", request_id=request["data"]["request_id"], type="approve"
+        )
+        events = await receive_until(socket, "done")
+    assert [e["event_type"] for e in events if e["event_type"] == "hitl_request"] == []
+    assert (server.home / "data/workspaces/alice/files/a.txt").read_text() == "kept"
+
+
+@requirement("G9")
+async def test_sigterm_gives_every_client_an_end_and_keeps_what_was_said(
+    start_server: StartServer,
+) -> None:
+    server = await start_server()
+    session_id = str(uuid.uuid4())
+    async with server.socket(session_id) as socket:
+        await receive_until(socket, "connected")
+        await send(socket, "chat", message="!slow 5000 20")
+        await receive_until(socket, "text")
+        stopping = asyncio.create_task(server.signal(signal.SIGTERM))
+        with pytest.raises(ConnectionClosed) as closed:
+            await read_for_ever(socket)
+        await stopping
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code in (1001, 1012)
+    await server.start()
+    messages = (await server.get(f"/sessions/{session_id}/messages"))["items"]
+    assert [m["status"] for m in messages] == ["complete", "failed"]
+    assert messages[1]["content"].startswith("chunk0 chunk1")
+
+
+@requirement("G8")
+async def test_keys_and_cookies_outlive_a_kill(start_server: StartServer) -> None:
+    server = await start_server()
+    status, made = await server.post("/sessions", {})
+    assert status in (200, 201)
+    await server.signal()
+    await server.start()
+    assert (await server.get(f"/sessions/{made['session_id']}"))["user_id"] == "alice"
+
+
+async def read_for_ever(socket: ClientConnection) -> None:
+    """Read until the server closes; it has 35 seconds."""
+    async with asyncio.timeout(35):
+        while True:
+            await socket.recv()
+
+
+def footprint(server: Server) -> tuple[int, int, int]:
+    """Open descriptors, threads and memory of the server."""
+    process = server.process
+    return process.num_fds(), process.num_threads(), process.memory_info().rss
+
+
+async def settled(server: Server, descriptors: int) -> tuple[int, int, int]:
+    """The footprint once closed sockets are gone."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(5):
+            while server.process.num_fds() > descriptors + 5:
+                await asyncio.sleep(0.05)
+    return footprint(server)
+
+
+async def turns(server: Server, count: int) -> None:
+    """Turns on one socket, one after another."""
+    async with server.socket(str(uuid.uuid4())) as socket:
+        await receive_until(socket, "connected")
+        for number in range(count):
+            await send(socket, "chat", message=f"turn {number}")
+            await receive_until(socket, "done")
+
+
+@pytest.mark.timeout(300)
+@requirement("G16", "R24.6", "P44")
+async def test_a_thousand_turns_and_three_hundred_aborts_leave_nothing_behind(
+    start_server: StartServer,
+) -> None:
+    server = await start_server(DATAAGENT_MAX_CONNECTIONS="50")
+    await asyncio.gather(*(turns(server, 20) for _ in range(20)))
+    descriptors, threads, memory = await settled(server, 0)
+    await asyncio.gather(*(turns(server, 50) for _ in range(20)))
+    for _ in range(10):
+        await asyncio.gather(*(abort(server) for _ in range(30)))
+    after = await settled(server, descriptors)
+    assert abs(after[0] - descriptors) <= 5
+    assert after[1] <= threads + 2
+    assert after[2] - memory < 50 * 1024 * 1024
+    await asyncio.gather(*(turns(server, 1) for _ in range(50)))  # all slots are free
+
+
+async def abort(server: Server) -> None:
+    """Connect and vanish without a goodbye; wait for a slot while the server still frees one."""
+    while True:
+        try:
+            connection = await server.socket(str(uuid.uuid4()))
+        except InvalidStatus as refusal:
+            if refusal.response.status_code != 503:
+                raise
+            await asyncio.sleep(0.02)
+            continue
+        connection.transport.abort()
+        return

@@ -1,0 +1,44 @@
+"""Starts servers quickly: imports everything once, then forks a server for each line it reads.
+
+Run as a program by `server.py`. A line is JSON `{"env": {…}, "log": path}`; the answer is the pid.
+The forked process is an ordinary server: it can be killed at any moment without harm to this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+
+def serve(env: dict[str, str], log: str) -> None:
+    """Become a server with these settings."""
+    os.setsid()
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.environ.update(env)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    from dataagent_server.cli import main
+
+    sys.argv = ["dataagent-server", "serve"]
+    main()
+
+
+def run() -> None:
+    """Fork a server per line until the input ends."""
+    import dataagent_server.main  # noqa: F401 # pyright: ignore[reportUnusedImport] for the children
+
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps them
+    for line in sys.stdin:
+        order = json.loads(line)
+        pid = os.fork()
+        if pid == 0:
+            serve(order["env"], order["log"])
+            os._exit(0)
+        print(pid, flush=True)
+
+
+if __name__ == "__main__":
+    run()
