@@ -45,7 +45,7 @@ fmt: $(SETUP) ## format the code and fix what ruff can fix
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: $(SETUP) services ## measure ratios against the bare agent loop
+bench: $(SETUP) ## measure ratios against the bare agent loop
 	@$(BIN)/python -m bench $(ARGS)
 
 docs: $(SETUP) ## write the reference pages that are generated from the code

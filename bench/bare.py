@@ -31,7 +31,7 @@ class Bare:
     def __init__(self, name: str, home: Path) -> None:
         self._name = name
         self._home = home
-        self._stack = AsyncExitStack()
+        self.stack = AsyncExitStack()
         self._ask: Ask | None = None
 
     async def handle(self, command: Json) -> Json:
@@ -44,15 +44,12 @@ class Bare:
                 return await paced(ask, **command)
             case "threads":
                 return await threads(ask, **command)
-            case "close":
-                await self._stack.aclose()
-                return {}
             case unknown:
                 raise ValueError(f"There is no command {unknown!r}.")
 
     async def _agent(self) -> Ask:
         if self._ask is None:
-            self._ask = await open_agent(self._name, self._home, self._stack)
+            self._ask = await open_agent(self._name, self._home, self.stack)
             if self._name.startswith("tuned"):  # ours is tuned by `open_core`
                 tune_loop(asyncio.get_running_loop())
                 tune_process()
@@ -131,7 +128,8 @@ def main() -> None:
     name = sys.argv[1]
     factory: Any = asyncio.new_event_loop if name == "untuned" else uvloop.new_event_loop
     with tempfile.TemporaryDirectory(prefix="dataagent-bench-") as home:
-        answer_lines(Bare(name, Path(home)).handle, factory)
+        bare = Bare(name, Path(home))
+        answer_lines(bare.handle, factory, bare.stack)
 
 
 if __name__ == "__main__":

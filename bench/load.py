@@ -11,7 +11,7 @@ import gc
 import os
 import uuid
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
 from typing import Any
 
@@ -188,7 +188,7 @@ async def _in_groups(group: Sequence[Visitor], message: str) -> None:
 def main() -> None:
     """Answer commands until stdin ends."""
     factory: Any = uvloop.new_event_loop
-    answer_lines(Load().handle, factory)
+    answer_lines(Load().handle, factory, AsyncExitStack())
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import traceback
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,15 +98,18 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         if self._process.stdin is not None:
-            self._process.stdin.close()
+            self._process.stdin.close()  # it then cleans up and ends
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(15)
         stop(self._process)
 
 
 def answer_lines(
     handle: Callable[[Json], Awaitable[Json]],
-    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
+    loop_factory: Callable[[], asyncio.AbstractEventLoop],
+    stack: AsyncExitStack,
 ) -> None:
-    """Be a worker: carry out commands from stdin until it ends."""
+    """Be a worker: carry out commands from stdin until it ends, then close the stack."""
 
     async def carry_out(command: Json) -> Json:
         try:
@@ -119,6 +122,7 @@ def answer_lines(
             answer = runner.run(carry_out(orjson.loads(line)))
             sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")
             sys.stdout.buffer.flush()
+        runner.run(stack.aclose())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,16 @@ async def test_a_setting_that_cannot_work_ends_the_program_with_a_sentence(tmp_p
     assert process.returncode == 1
     assert b"DATAAGENT_WORKERS=1" in error
     assert b"Traceback" not in error
+
+
+@pytest.fixture(autouse=True)
+def logging_restored() -> Iterator[None]:
+    """The program takes over all logging; the tests after it want theirs back."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str]:

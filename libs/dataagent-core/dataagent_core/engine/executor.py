@@ -48,6 +48,7 @@ class _Turn:
     asked: HumanMessage | None
     deadline: float | None
     translator: Translator = field(default_factory=Translator)
+    is_over: bool = False
 
     async def repair(self, note: str | None = None) -> None:
         await repair(
@@ -60,6 +61,7 @@ class _Turn:
         )
 
     def done(self, **how: Any) -> DoneEvent:
+        self.is_over = True
         return DoneEvent(token_usage=self.translator.usage or None, **how)
 
 
@@ -77,7 +79,8 @@ class AgentExecutor:
         hitl_timeout_seconds: float | None = None,
     ) -> None:
         """Bind the agent to a saver. Without a handler every call is approved."""
-        self._agent = lg.bind(agent, saver)
+        self._agent = agent
+        self._saver = saver
         self._handler = hitl_handler
         self._recursion_limit = recursion_limit
         self._timeout_seconds = timeout_seconds
@@ -119,7 +122,7 @@ class AgentExecutor:
     ) -> _Turn:
         loop_time = asyncio.get_running_loop().time
         return _Turn(
-            graph=self._agent,
+            graph=lg.bind(self._agent, self._saver),
             config=lg.thread(session_id, self._recursion_limit),
             context=context or _anonymous(session_id),
             asked=asked,
@@ -132,7 +135,8 @@ class AgentExecutor:
                 async for event in events:
                     yield event
         except (asyncio.CancelledError, GeneratorExit):
-            await _shielded(turn.repair())
+            if not turn.is_over:  # a reader that has the end may leave
+                await _shielded(turn.repair())
             raise
         except Suspended:
             raise

@@ -93,7 +93,7 @@ class Decision:
 def _edited(action: object, kind: DecisionType) -> EditedAction | None:
     if kind != "edit":
         return None
-    fields: dict[str, Any] = action if isinstance(action, dict) else {}
+    fields: dict[str, Any] = action if isinstance(action, dict) else {}  # pyright: ignore[reportUnknownVariableType] JSON
     name, args = fields.get("name"), fields.get("args")
     if not isinstance(name, str) or not isinstance(args, dict):
         raise BadDecision("An 'edit' decision needs 'edited_action' with 'name' and 'args'.")

@@ -7,7 +7,6 @@ built per message, tool schemas are printed each time). These count and look the
 
 from __future__ import annotations
 
-import math
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,13 +16,25 @@ from deepagents.middleware import UnsupportedContentMiddleware
 from deepagents.middleware.summarization import create_summarization_middleware
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AnyMessage, MessageLikeRepresentation
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    MessageLikeRepresentation,
+    SystemMessage,
+)
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import BaseTool
 
 _CHARS_PER_TOKEN = 4
 _PER_MESSAGE = 3
-_ROLE_LENGTH = {"human": len("user"), "ai": len("assistant"), "system": len("system")}
+_AI_ROLE = len("assistant")
+_ROLE_LENGTH: dict[type[BaseMessage], int] = {
+    HumanMessage: len("user"),
+    AIMessage: _AI_ROLE,
+    SystemMessage: len("system"),
+}
 _KEPT_TOOL_SETS = 128
 
 
@@ -70,12 +81,13 @@ class TokenCounter:
 
 def _count(message: Any) -> int:
     """One message: by length for plain text, else as LangChain counts."""
-    role = _ROLE_LENGTH.get(getattr(message, "type", ""))
-    content = getattr(message, "content", None)
-    if role is None or not isinstance(content, str) or getattr(message, "tool_calls", None):
+    role = _ROLE_LENGTH.get(type(message))
+    if role is None or type(message.content) is not str:
         return count_tokens_approximately([message])
-    characters = len(content) + role + len(message.name or "")
-    return math.ceil(characters / _CHARS_PER_TOKEN) + _PER_MESSAGE
+    if role == _AI_ROLE and message.tool_calls:
+        return count_tokens_approximately([message])
+    characters = len(message.content) + role + len(message.name or "")
+    return -(-characters // _CHARS_PER_TOKEN) + _PER_MESSAGE
 
 
 def summarization(

@@ -103,7 +103,7 @@ def test_a_merged_stream_adds_up_to_the_same_answer(chunks: list[ChatGenerationC
                 await asyncio.sleep(0)
             yield chunk
 
-    assert total(asyncio.run(collect(merge_stream(source(), 0.0001)))) == expected
+    assert total(asyncio.run(collect(merge_stream(source(), lambda: 0.0001)))) == expected
 
 
 def test_thinking_and_text_are_joined_only_in_that_order() -> None:

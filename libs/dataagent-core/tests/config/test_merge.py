@@ -16,7 +16,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
 from dataagent_core.config.models.chunks import text_chunk
 from dataagent_core.config.models.failures import ContextTooLong
-from dataagent_core.config.models.merge import merge_stream, merged
+from dataagent_core.config.models.merge import TextWindow, merge_stream, merged
 from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.config.models.steps import Call, Fail, Say, Think
 from dataagent_core.errors import ModelRefused, ModelUnavailable
@@ -57,12 +57,12 @@ async def collect(stream: AsyncIterator[ChatGenerationChunk]) -> list[ChatGenera
 
 async def test_chunks_that_arrive_together_are_one() -> None:
     source = GatedSource(["a", "b", "c"])
-    assert texts(await collect(merge_stream(source.chunks(), LONG))) == ["abc"]
+    assert texts(await collect(merge_stream(source.chunks(), TextWindow(LONG)))) == ["abc"]
 
 
 async def test_the_first_chunk_is_not_held_back() -> None:
     source = GatedSource(["first", None, "second", "third"])
-    async with aclosing(merge_stream(source.chunks(), LONG)) as stream:
+    async with aclosing(merge_stream(source.chunks(), TextWindow(LONG))) as stream:
         assert (await anext(stream)).text == "first"
         await source.held.wait()
         source.gate.set()
@@ -71,7 +71,7 @@ async def test_the_first_chunk_is_not_held_back() -> None:
 
 async def test_text_waits_for_a_window_and_no_longer_though_the_model_pauses() -> None:
     source = GatedSource(["first", None, "second", None])
-    async with aclosing(merge_stream(source.chunks(), 0.01)) as stream:
+    async with aclosing(merge_stream(source.chunks(), TextWindow(0.01))) as stream:
         await anext(stream)
         source.gate.set()
         await asyncio.sleep(0)
@@ -82,7 +82,10 @@ async def test_text_waits_for_a_window_and_no_longer_though_the_model_pauses() -
 
 async def test_the_end_flushes_what_is_left() -> None:
     source = GatedSource(["first", None, "rest"])
-    async with asyncio.timeout(5), aclosing(merge_stream(source.chunks(), LONG)) as stream:
+    async with (
+        asyncio.timeout(5),
+        aclosing(merge_stream(source.chunks(), TextWindow(LONG))) as stream,
+    ):
         await anext(stream)
         source.gate.set()
         assert texts([chunk async for chunk in stream]) == ["rest"]
@@ -94,7 +97,7 @@ async def test_an_error_comes_after_what_was_said_before_it() -> None:
     seen: list[str] = []
 
     async def read() -> None:
-        async for chunk in merge_stream(source.chunks(), LONG):
+        async for chunk in merge_stream(source.chunks(), TextWindow(LONG)):
             seen.append(chunk.text)
 
     with pytest.raises(ModelUnavailable, match="gone"):
@@ -105,7 +108,7 @@ async def test_an_error_comes_after_what_was_said_before_it() -> None:
 
 async def test_closing_the_stream_closes_the_source() -> None:
     source = GatedSource(["first", None])
-    stream = merge_stream(source.chunks(), LONG)
+    stream = merge_stream(source.chunks(), TextWindow(LONG))
     await anext(stream)
     await stream.aclose()
     assert source.is_closed
@@ -114,7 +117,7 @@ async def test_closing_the_stream_closes_the_source() -> None:
 @pytest.mark.parametrize("plan", [["first", None], [None, "never"]])
 async def test_cancelling_the_reader_closes_the_source(plan: list[str | None]) -> None:
     source = GatedSource(plan)
-    reader = asyncio.create_task(collect(merge_stream(source.chunks(), LONG)))
+    reader = asyncio.create_task(collect(merge_stream(source.chunks(), TextWindow(LONG))))
     await source.held.wait()
     reader.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -129,7 +132,7 @@ async def test_a_source_that_was_cancelled_does_not_look_complete() -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await collect(merge_stream(cancelled(), LONG))
+        await collect(merge_stream(cancelled(), TextWindow(LONG)))
 
 
 # -- models -------------------------------------------------------------------------------------
@@ -289,3 +292,20 @@ async def test_a_scripted_failure_passes_through_a_merged_model() -> None:
     model = merged(ScriptedChatModel([[Say("a"), Fail(ModelUnavailable("gone"))]]), LONG)
     with pytest.raises(ModelUnavailable, match="gone"):
         await model.ainvoke("go")
+
+
+async def test_the_window_widens_while_many_answers_stream_and_narrows_after() -> None:
+    window = TextWindow(0.02, seconds_per_stream=0.001, most_seconds=0.05)
+    assert window() == 0.02
+    window.streams = 30
+    assert window() == 0.03
+    window.streams = 500
+    assert window() == 0.05
+    model = merged(ScriptedChatModel([Say(["a", "b"])]), window)
+    window.streams = 0
+    stream = model.astream("hi")
+    await anext(stream)
+    assert window.streams == 1
+    assert [chunk async for chunk in stream] == []
+    assert window.streams == 0
+    assert TextWindow(0)() == 0.0

@@ -27,8 +27,8 @@ from dataagent_core.workspace import UserWorkspaceManager
 class ListeningModel(ScriptedChatModel):
     """The scripted model; notes which tools it was bound to and what it was sent."""
 
-    bound: list[set[str]] = Field(default_factory=list)
-    heard: list[list[BaseMessage]] = Field(default_factory=list)
+    bound: list[set[str]] = Field(default_factory=list[set[str]])
+    heard: list[list[BaseMessage]] = Field(default_factory=list[list[BaseMessage]])
 
     def bind_tools(
         self, tools: Sequence[Any], **kwargs: Any

@@ -23,6 +23,7 @@ def schema(arguments: Any, *kinds: str) -> dict[str, Any]:
         "$defs": {
             "EditedAction": {"properties": {"name": {}, "args": arguments}},
             "Arguments": ARGS_SCHEMA,
+            "Path": {"type": "string"},
         },
         "discriminator": {"mapping": dict.fromkeys(kinds, "#/x")},
     }
@@ -40,7 +41,8 @@ def test_schema_of_the_arguments_travels_with_the_request() -> None:
     by_reference = request_of(interrupt(schema({"$ref": "#/$defs/Arguments"}))).args_schema
     assert by_reference is not None
     assert by_reference["properties"] == ARGS_SCHEMA["properties"]
-    assert "EditedAction" in by_reference["$defs"]
+    assert by_reference["$defs"]["Path"] == {"type": "string"}
+    assert "EditedAction" not in by_reference["$defs"]
     assert request_of(interrupt({"$defs": {}})).args_schema is None
     assert request_of(interrupt("no schema")).args_schema is None
 

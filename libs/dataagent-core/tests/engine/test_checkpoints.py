@@ -12,6 +12,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from sqlalchemy import Connection
 
 from dataagent_core.engine import (
     AgentConfig,
@@ -23,6 +24,7 @@ from dataagent_core.engine import (
 )
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
+from dataagent_core.engine.checkpoints.sqlite import SqliteCheckpoints
 from dataagent_core.storage import open_database
 
 
@@ -90,7 +92,7 @@ async def test_checkpoints_are_listed_newest_first(
     assert [item.checkpoint["id"] for item in first] == found[:1]
 
 
-# -- a checkpoint never names code to run -------------------------------------------------------------
+# -- a checkpoint never names code to run ---------------------------------------------------------
 
 
 def attacks(mark: Path) -> list[bytes]:
@@ -142,16 +144,18 @@ async def test_planted_write_is_not_run_when_its_thread_is_read(
 ) -> None:
     mark = tmp_path / "ran"
     await turn(factory, sqlite, "hello")
-    saver: Any = sqlite.saver()
     stored = attacks(mark)[0]
-    await saver._database.write(
-        lambda connection: connection.exec_driver_sql("UPDATE writes SET value = ?", (stored,))
-    )
+
+    def plant(connection: Connection) -> None:
+        connection.exec_driver_sql("UPDATE writes SET value = ?", (stored,))
+
+    assert isinstance(sqlite, SqliteCheckpoints)
+    await sqlite._database.write(plant)
     await texts(factory, sqlite)
     assert not mark.exists()
 
 
-# -- the serialiser's memory ---------------------------------------------------------------------------
+# -- the serialiser's memory ----------------------------------------------------------------------
 
 
 def test_messages_come_back_equal_and_containers_are_never_shared() -> None:
@@ -183,4 +187,4 @@ async def test_empty_checkpoint_round_trips(kept: Checkpoints) -> None:
     put = await saver.aput(config, empty_checkpoint(), {"source": "input", "step": -1}, {})
     found = await saver.aget_tuple(put)
     assert found is not None
-    assert found.metadata["step"] == -1
+    assert found.metadata.get("step") == -1

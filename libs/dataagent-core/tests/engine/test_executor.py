@@ -131,7 +131,16 @@ async def test_sub_agents_text_and_calls_carry_its_name(ask: Ask) -> None:
     assert results == ["ls", "task"]
 
 
-# -- files ------------------------------------------------------------------------------------------
+# -- files ----------------------------------------------------------------------------------------
+
+
+HEAD = "--- a/files/a.txt\n+++ b/files/a.txt\n"
+
+
+def operation(kind: Any, metrics: dict[str, int], diff: str | None = None) -> FileOperationEvent:
+    return FileOperationEvent(
+        operation=kind, file_path="/files/a.txt", metrics=metrics, diff=diff, timestamp=ANY
+    )
 
 
 @requirement("R5.6", "R8.2", "P15")
@@ -142,41 +151,22 @@ async def test_file_operations_come_with_diff_and_figures(ask: Ask) -> None:
         '!tool read_file {"file_path": "/files/a.txt"}\n'
         '!tool delete {"file_path": "/files/a.txt"}'
     )
-    head = "--- a/files/a.txt\n+++ b/files/a.txt\n"
     assert [e for e in events if isinstance(e, FileOperationEvent)] == [
-        FileOperationEvent(
-            operation="write",
-            file_path="/files/a.txt",
-            metrics={
-                "lines_added": 2,
-                "lines_removed": 0,
-                "lines_written": 2,
-                "bytes_written": 8,
-            },
-            diff=f"{head}@@ -0,0 +1,2 @@\n+one\n+two",
-            timestamp=ANY,
+        operation(
+            "write",
+            {"lines_added": 2, "lines_removed": 0, "lines_written": 2, "bytes_written": 8},
+            f"{HEAD}@@ -0,0 +1,2 @@\n+one\n+two",
         ),
-        FileOperationEvent(
-            operation="edit",
-            file_path="/files/a.txt",
-            metrics={
-                "lines_added": 1,
-                "lines_removed": 1,
-                "lines_written": 2,
-                "bytes_written": 6,
-            },
-            diff=f"{head}@@ -1,2 +1,2 @@\n one\n-two\n+2",
-            timestamp=ANY,
+        operation(
+            "edit",
+            {"lines_added": 1, "lines_removed": 1, "lines_written": 2, "bytes_written": 6},
+            f"{HEAD}@@ -1,2 +1,2 @@\n one\n-two\n+2",
         ),
-        FileOperationEvent(
-            operation="read", file_path="/files/a.txt", metrics={"lines_read": 2}, timestamp=ANY
-        ),
-        FileOperationEvent(
-            operation="delete",
-            file_path="/files/a.txt",
-            metrics={"lines_added": 0, "lines_removed": 2},
-            diff=f"{head}@@ -1,2 +0,0 @@\n-one\n-2",
-            timestamp=ANY,
+        operation("read", {"lines_read": 2}),
+        operation(
+            "delete",
+            {"lines_added": 0, "lines_removed": 2},
+            f"{HEAD}@@ -1,2 +0,0 @@\n-one\n-2",
         ),
     ]
 
@@ -208,7 +198,7 @@ async def test_failed_file_operation_is_reported_as_failed(ask: Ask) -> None:
     assert events[-1] == done
 
 
-# -- failures ---------------------------------------------------------------------------------------
+# -- failures -------------------------------------------------------------------------------------
 
 
 @requirement("R5.3", "R11.1", "P13")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from unittest.mock import ANY
 
@@ -91,7 +91,7 @@ async def test_handler_is_asked_with_the_call_and_the_session(ask: Ask, answers:
             ANY,
         ),
         allowed=ALL_DECISIONS,
-        expires_at=pytest.approx(request.timestamp + 60),  # pyright: ignore[reportUnknownMemberType] pytest's stubs
+        expires_at=request.timestamp + 60,
         timestamp=ANY,
     )
     assert request.action.description
@@ -119,9 +119,9 @@ async def test_after_a_rejection_the_conversation_goes_on(
 ) -> None:
     await ask(line(write("a.txt")), hitl_handler=answers(Decision("reject")))
     events = await ask("!echo still here")
-    assert [e.content for e in events if isinstance(e, TextEvent)][0].startswith("still")
-    executor = executor_of()
-    state = await lg.snapshot(executor._agent, lg.thread("s", 10))
+    assert next(e.content for e in events if isinstance(e, TextEvent)).startswith("still")
+    turn = executor_of()._turn("s", None, None)
+    state = await lg.snapshot(turn.graph, turn.config)
     kinds = [message.type for message in state.messages]
     assert kinds == ["human", "ai", "tool", "human", "ai"]
     assert "rejected" in state.messages[2].text
@@ -212,7 +212,7 @@ async def test_ungated_sibling_runs_while_the_other_waits(ask: Ask, answers: Ans
     assert first_result < asked
 
 
-# -- sub-agents -------------------------------------------------------------------------------------
+# -- sub-agents -----------------------------------------------------------------------------------
 
 
 async def test_sub_agents_call_is_asked_for_once_and_made(
@@ -263,7 +263,12 @@ async def test_approvals_one_after_another_are_each_asked_for(
     assert await files() == {"a.txt": "x", "b.txt": "x"}
 
 
-# -- handlers that do not answer --------------------------------------------------------------------
+# -- handlers that do not answer ------------------------------------------------------------------
+
+
+async def listen(events: AsyncIterator[AnyEvent], told: list[AnyEvent]) -> None:
+    async for event in events:
+        told.append(event)
 
 
 class Leaving:
@@ -280,9 +285,9 @@ async def test_suspended_turn_waits_in_its_thread_and_goes_on_from_there(
     context = RunContext("u", "s", "r", "agent")
     message = f"!echo First.\n{line(write('a.txt'))}\n!echo Last."
     told: list[AnyEvent] = []
+    first = executor_of(hitl_handler=Leaving())
     with pytest.raises(Suspended):
-        async for event in executor_of(hitl_handler=Leaving()).execute(message, "s", context):
-            told.append(event)
+        await listen(first.execute(message, "s", context), told)
     (asked,) = requests(told)
     assert await files() == {}
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool, tool
-from langgraph.pregel import Pregel
+from langgraph.pregel import Pregel  # pyright: ignore[reportMissingTypeStubs] the package has none
 
 from dataagent_core.config import Settings
 from dataagent_core.config.models.offline import OfflineChatModel
@@ -218,7 +218,7 @@ async def test_system_prompt_replaces_ours(ask: Ask, listening: Listening) -> No
     assert "You are DataAgent" not in model.prompt
 
 
-# -- one graph for all ------------------------------------------------------------------------------
+# -- one graph for all ----------------------------------------------------------------------------
 
 
 @requirement("R4.2")
@@ -283,7 +283,7 @@ def result_of(events: list[AnyEvent]) -> ToolResultEvent:
     return next(e for e in events if isinstance(e, ToolResultEvent))
 
 
-# -- sub-agents -------------------------------------------------------------------------------------
+# -- sub-agents -----------------------------------------------------------------------------------
 
 
 async def test_sub_agent_has_its_own_model_prompt_and_tools(ask: Ask, listening: Listening) -> None:

@@ -98,7 +98,7 @@ def test_result_says_how_the_tool_ended() -> None:
 
 
 def test_reasoning_is_thinking_however_the_provider_sends_it() -> None:
-    blocks = [
+    blocks: list[str | dict[Any, Any]] = [
         {"type": "thinking", "thinking": "so "},
         {"type": "reasoning", "reasoning": "far"},
         {"type": "text", "text": "Yes."},

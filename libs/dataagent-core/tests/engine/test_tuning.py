@@ -51,7 +51,7 @@ def test_graph_built_under_it_has_hooks_without_spans() -> None:
 
 
 def test_tracing_that_is_on_stays_on() -> None:
-    with langsmith.tracing_context(enabled=True), untraced_hooks():
+    with langsmith.tracing_context(enabled=True), untraced_hooks():  # pyright: ignore[reportUnknownMemberType] LangSmith leaves parts open
         assert traced_hooks(small_agent())
 
 
@@ -96,7 +96,7 @@ def untouched_process() -> Generator[None]:
 async def test_tuned_process_prepares_spans_without_a_thread() -> None:
     threads: list[str] = []
 
-    @langsmith.traceable
+    @langsmith.traceable  # pyright: ignore[reportUnknownMemberType] LangSmith leaves parts open
     async def work() -> str:
         return "done"
 

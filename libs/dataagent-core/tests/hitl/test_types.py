@@ -92,5 +92,5 @@ def test_decision_that_is_none_is_refused(data: dict[str, Any]) -> None:
 
 
 def test_action_beside_a_plain_approval_is_left_out() -> None:
-    data = {"type": "approve", "edited_action": {"name": "x", "args": {}}}
+    data: dict[str, Any] = {"type": "approve", "edited_action": {"name": "x", "args": {}}}
     assert Decision.from_dict(data) == Decision("approve")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dataagent_core.config import Settings
+from dataagent_core.engine import AgentConfig
 from dataagent_core.engine import graph as lg
 from dataagent_core.events import AnyEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision
@@ -104,7 +105,8 @@ def make_settings(home: Path) -> Callable[..., Settings]:
     """Settings of a core with the scripted model in this test's home directory."""
 
     def make(**values: Any) -> Settings:
-        return Settings(**{"home": home, "model": "scripted", **values})
+        given: dict[str, Any] = {"home": home, "model": "scripted", **values}
+        return Settings(**given)
 
     return make
 
@@ -142,6 +144,9 @@ def with_agent() -> Callable[..., None]:
     """Gives a core's next runs other fields of their `AgentConfig`."""
 
     def change(core: Core, **fields: Any) -> None:
-        core.worker._config_for = lambda run: replace(agent_config(core.settings, run), **fields)
+        def config_for(run: Run) -> AgentConfig:
+            return replace(agent_config(core.settings, run), **fields)
+
+        core.worker._config_for = config_for
 
     return change

@@ -170,7 +170,7 @@ async def test_many_messages_at_once_each_get_their_end(core: Core, chat_in: Cha
     assert core.worker._owned == {}
 
 
-# -- the process stops ------------------------------------------------------------------------------
+# -- the process stops ----------------------------------------------------------------------------
 
 
 @requirement("G9", "G2")

@@ -132,7 +132,7 @@ async def test_request_of_a_killed_process_still_waits_and_can_be_answered(
         assert (await chat.history())[1].content == "First.\n\nLast."
 
 
-# -- a process that is closed -------------------------------------------------------------------------
+# -- a process that is closed ---------------------------------------------------------------------
 
 
 @requirement("G11")

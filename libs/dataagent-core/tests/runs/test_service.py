@@ -161,7 +161,7 @@ async def test_run_can_be_given_to_another_assistant(chat: Any) -> None:
     await chat.events(run)
 
 
-# -- whose it is ------------------------------------------------------------------------------------
+# -- whose it is ----------------------------------------------------------------------------------
 
 
 @requirement("R32.1", "R32.3")
@@ -184,7 +184,7 @@ async def test_another_user_finds_nothing(chat: Any) -> None:
     await runs.cancel(run.run_id, owner="anna")
 
 
-# -- reading ----------------------------------------------------------------------------------------
+# -- reading --------------------------------------------------------------------------------------
 
 
 @requirement("G4")
@@ -256,7 +256,7 @@ async def test_run_that_has_ended_is_read_from_the_store_in_the_end_too(
     assert [entry.event_type for entry in live][-1] == "done"
 
 
-# -- ends of sessions --------------------------------------------------------------------------------
+# -- ends of sessions -----------------------------------------------------------------------------
 
 
 async def test_session_without_a_run_has_nothing_to_cancel(chat: Any) -> None:

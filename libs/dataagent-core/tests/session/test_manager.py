@@ -101,7 +101,7 @@ async def test_title_is_trimmed_and_cut(manager: SessionManager, title: str, kep
     assert (await manager.get(made.session_id, owner="anna")).title == kept
 
 
-# -- executors --------------------------------------------------------------------------------------
+# -- executors ------------------------------------------------------------------------------------
 
 
 class Approving:
@@ -158,8 +158,8 @@ async def test_idle_session_loses_its_executor_and_keeps_its_history(core: Core)
     messages, total = await manager.messages(session.session_id, owner="anna")
     assert [message.content for message in messages] == ["remember me", "remember me"]
     assert total == 2
-    executor: Any = await manager.get_executor(session, CONFIG)
-    state = await lg.snapshot(executor._agent, lg.thread(session.session_id, 10))
+    turn = (await manager.get_executor(session, CONFIG))._turn(session.session_id, None, None)
+    state = await lg.snapshot(turn.graph, turn.config)
     assert [message.text for message in state.messages] == ["remember me", "remember me"]
 
 

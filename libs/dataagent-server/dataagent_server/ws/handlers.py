@@ -91,8 +91,7 @@ class ChatSocket:
             await self._read()
         finally:
             writer.cancel()
-            with suppress(asyncio.CancelledError):
-                await writer
+            await asyncio.wait({writer})
 
     # -- out --------------------------------------------------------------------------------
 

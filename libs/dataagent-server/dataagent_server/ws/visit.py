@@ -108,6 +108,8 @@ class Visit:
         self._connection.finish = socket.finish
         try:
             await socket.serve(after)
+        except DataAgentError as error:
+            await self._outbox.close(TRY_AGAIN_LATER, error.code)
         finally:
             self._connections.close(self._connection)
             if self._is_to_be_cancelled():

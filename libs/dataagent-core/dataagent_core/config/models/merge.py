@@ -11,8 +11,8 @@ Errors of a provider's SDK become ours here (`failures.py`). Above: `config/llm.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
+from contextlib import aclosing, contextmanager
 from copy import copy
 from functools import cache
 from types import new_class
@@ -31,11 +31,47 @@ _WINDOW = "text_window"
 _IDENTITY = ("__module__", "__qualname__", "__doc__")
 
 
+class TextWindow:
+    """How long text may wait: longer while many answers stream at once, up to a limit.
+
+    A reader cannot tell twenty pieces a second from fifty; a full process can.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        seconds_per_stream: float = 0.0004,
+        most_seconds: float = 0.05,
+    ) -> None:
+        self._least = seconds
+        self._most = max(seconds, most_seconds) if seconds > 0 else 0.0
+        self._per_stream = seconds_per_stream
+        self.streams = 0
+
+    def __call__(self) -> float:
+        """The window now."""
+        return min(max(self._least, self.streams * self._per_stream), self._most)
+
+
+@contextmanager
+def _counted(window: Window) -> Generator[None]:
+    """One more answer streams while this is open, if the window wants to know."""
+    if not isinstance(window, TextWindow):
+        yield
+        return
+    window.streams += 1
+    try:
+        yield
+    finally:
+        window.streams -= 1
+
+
 def merged(model: BaseChatModel, window_seconds: float | Window) -> BaseChatModel:
     """A copy of `model` that streams at most about one chunk in each window.
 
-    `window_seconds` may be a function, asked at the start of each answer. A window of 0 merges
-    nothing. A model that cannot stream is returned as it is.
+    `window_seconds` may be a function, asked again for each window. One that is 0 at the start
+    of an answer merges nothing. A model that cannot stream is returned as it is.
     """
     if not _can_stream(type(model)):
         return model
@@ -68,9 +104,9 @@ class _Merging:
         **kwargs: Any,
     ) -> Chunks:
         source = cast(Any, super())._astream(messages, stop=stop, run_manager=None, **kwargs)
-        window = vars(self)[_WINDOW]()
-        stream = merge_stream(source, window) if window > 0 else source
-        with our_errors():
+        window: Window = vars(self)[_WINDOW]
+        stream = merge_stream(source, window) if window() > 0 else source
+        with our_errors(), _counted(window):
             async with aclosing(stream):
                 async for chunk in stream:
                     yield chunk
@@ -95,7 +131,7 @@ def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
 
 
 async def merge_stream(
-    source: AsyncGenerator[ChatGenerationChunk], window_seconds: float
+    source: AsyncGenerator[ChatGenerationChunk], window: Window
 ) -> AsyncGenerator[ChatGenerationChunk]:
     """What `source` yields, joined so that about one chunk comes in each window.
 
@@ -109,7 +145,7 @@ async def merge_stream(
     pump = loop.create_task(_pump(source, arrived))
     try:
         while chunks := await arrived.take():
-            arrived.window_ends = loop.time() + window_seconds
+            arrived.window_ends = loop.time() + window()
             for chunk in joiner.join(chunks):
                 yield chunk
     finally:

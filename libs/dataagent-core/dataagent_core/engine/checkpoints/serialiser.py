@@ -57,10 +57,14 @@ _ABSENT = object()
 
 def _own(value: Any) -> Any:
     """The value with its lists, dictionaries and snapshots copied; messages are shared."""
-    if isinstance(value, list):
-        return [_own(item) for item in value]  # pyright: ignore[reportUnknownVariableType] stored values of any shape
-    if isinstance(value, dict):
-        return {key: _own(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType] stored values of any shape
-    if isinstance(value, _DeltaSnapshot):
-        return _DeltaSnapshot(_own(value.value))
-    return value
+    kind = type(value)
+    if kind is list:
+        return [_own(item) if type(item) in _CONTAINERS else item for item in value]
+    if kind is dict:
+        return {
+            key: _own(item) if type(item) in _CONTAINERS else item for key, item in value.items()
+        }
+    return _DeltaSnapshot(_own(value.value)) if kind is _DeltaSnapshot else value
+
+
+_CONTAINERS = frozenset({list, dict, _DeltaSnapshot})

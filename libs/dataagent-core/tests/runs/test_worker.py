@@ -1,0 +1,348 @@
+"""Two processes over one store: leases, taking over, and what each may still write."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import ANY
+
+import pytest
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk
+from pydantic import ConfigDict, Field
+
+from dataagent_core.config import Settings
+from dataagent_core.config.models.scripted import ScriptedChatModel
+from dataagent_core.config.models.steps import Say, Turn
+from dataagent_core.engine import AgentConfig, AgentFactory, Checkpoints, MemoryCheckpoints
+from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, HITLRequestEvent, TextEvent
+from dataagent_core.hitl import Decision
+from dataagent_core.runs import Ledger, Run, RunService, Worker
+from dataagent_core.runs.stores.memory import MemoryRunStore
+from dataagent_core.session import SessionManager, now
+from dataagent_core.session.stores.memory import (
+    MemoryData,
+    MemoryMessageStore,
+    MemorySessionStore,
+)
+from dataagent_core.workspace import UserWorkspaceManager
+from tests.requirements import requirement
+from tests.stores import LEASE
+
+LOST = [
+    ErrorEvent(error=ANY, error_code="interrupted", recoverable=True, timestamp=ANY),
+    DoneEvent(reason="failed", timestamp=ANY),
+]
+WRITE = '!echo First.\n!tool write_file {"file_path": "/files/a.txt", "content": "x"}\n!echo Last.'
+
+
+class Releasing(SessionManager):
+    """Tells when idle sessions were looked for."""
+
+    released: asyncio.Event
+
+    async def release_expired(self, *, timeout_seconds: float | None = None) -> int:
+        count = await super().release_expired(timeout_seconds=timeout_seconds)
+        if count:
+            self.released.set()
+        return count
+
+
+@dataclass(slots=True)
+class Process:
+    """What one process has open."""
+
+    worker: Worker
+    runs: RunService
+    sessions: Releasing
+
+
+@dataclass(slots=True)
+class Place:
+    """What all processes share, and what is open."""
+
+    factory: AgentFactory
+    data: MemoryData = field(default_factory=MemoryData)
+    checkpoints: Checkpoints = field(default_factory=MemoryCheckpoints)
+    store: MemoryRunStore = field(init=False)
+    model: ScriptedChatModel | None = None
+
+    def __post_init__(self) -> None:
+        self.store = MemoryRunStore(self.data)
+
+    @asynccontextmanager
+    async def process(self, name: str, **options: Any) -> AsyncGenerator[Process]:
+        """A process of that name; it is frozen or dead when its worker is not closed."""
+        sessions = Releasing(
+            MemorySessionStore(self.data),
+            MemoryMessageStore(self.data),
+            factory=self.factory,
+            checkpoints=self.checkpoints,
+            timeout_seconds=options.pop("timeout_seconds", 3600.0),
+        )
+        sessions.released = asyncio.Event()
+        ledger = Ledger(self.store)
+        ledger.start()
+        worker = Worker(
+            name,
+            self.store,
+            sessions,
+            ledger,
+            lambda run: AgentConfig(run.assistant_id, user_id=run.user_id, model=self.model),
+            **options,
+        )
+        try:
+            yield Process(worker, RunService(self.store, sessions, ledger, worker), sessions)
+        finally:
+            await worker.aclose(0.2)
+            await ledger.aclose()
+
+    async def expire(self, run: Run) -> None:
+        """Let the run's lease run out."""
+        await self.store.renew(run.lease_owner or "", [run.run_id], now() - LEASE)
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncGenerator[Place]:
+    settings = Settings(home=tmp_path, model="scripted")
+    workspaces = UserWorkspaceManager(tmp_path / "workspaces", 10_000)
+    yield Place(AgentFactory(settings, workspaces))
+    workspaces.close()
+
+
+async def started(process: Process, message: str) -> Run:
+    session = await process.sessions.get_or_create_session("anna", "agent")
+    return (await process.runs.start(session.session_id, message, owner="anna")).run
+
+
+async def seen(process: Process, run: Run, event_type: str) -> AnyEvent:
+    async with asyncio.timeout(5):
+        async for entry in process.runs.read(run.run_id):
+            if entry.event_type == event_type:
+                return entry.event
+    raise AssertionError(event_type)
+
+
+async def told(process: Process, run: Run) -> list[AnyEvent]:
+    async with asyncio.timeout(5):
+        return [entry.event async for entry in process.runs.read(run.run_id)]
+
+
+class Held(ScriptedChatModel):
+    """Streams a chunk, then waits for the test before the next."""
+
+    calls: int = 0
+    go_on: asyncio.Event = Field(default_factory=asyncio.Event)
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    def _astream(
+        self, messages: list[BaseMessage], *_: Any, **__: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        self.calls += 1
+        return self._held(super()._astream(messages))
+
+    async def _held(
+        self, chunks: AsyncIterator[ChatGenerationChunk]
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        async for chunk in chunks:
+            yield chunk
+            await self.go_on.wait()
+
+
+@requirement("G3", "G2")
+async def test_run_whose_lease_ran_out_is_ended_by_another_and_its_writer_refused(
+    place: Place,
+) -> None:
+    place.model = model = Held(turns=[[Say(["One "]), Say(["two."])]])
+    async with place.process("w1") as first, place.process("w2") as second:
+        run = await started(first, "count")
+        await seen(first, run, "text")
+        await place.expire(run)
+
+        assert await second.worker.recover() == 1
+        events = await told(second, run)
+        assert events == [TextEvent(content="One ", timestamp=ANY), *LOST]
+
+        model.go_on.set()
+        owner = first.worker._owned[run.run_id].owner
+        assert owner is not None
+        async with asyncio.timeout(5):
+            await owner
+        assert await told(second, run) == events
+        kept = await place.store.get(run.run_id)
+        assert kept is not None
+        assert (kept.status, kept.attempt, model.calls) == ("failed", 2, 1)
+        messages, _ = await first.sessions.messages(run.session_id, owner="anna")
+        assert [(m.content, m.status) for m in messages] == [
+            ("count", "complete"),
+            ("One ", "failed"),
+        ]
+
+
+@requirement("G3")
+async def test_run_with_a_living_lease_is_not_taken(place: Place) -> None:
+    async with place.process("w1") as first, place.process("w2") as second:
+        run = await started(first, "!slow 100000 10")
+        assert await second.worker.recover() == 0
+        assert await first.worker.recover(not_worker="w1") == 0
+        await first.runs.cancel(run.run_id, owner="anna")
+
+
+@requirement("G3")
+async def test_process_that_is_alone_takes_over_without_waiting_for_leases(place: Place) -> None:
+    async with place.process("w1") as first, place.process("w2") as second:
+        run = await started(first, "!slow 100000 10")
+        await second.worker.start(is_alone=True)
+        assert (await told(second, run))[-2:] == LOST
+
+
+@requirement("G3")
+async def test_own_run_whose_lease_ran_out_is_kept(place: Place) -> None:
+    async with place.process("w1") as first:
+        run = await started(first, "!slow 100000 10")
+        await place.expire(run)
+        assert await first.worker.recover() == 0
+        assert (await first.runs.cancel(run.run_id, owner="anna")).status == "cancelled"
+
+
+@requirement("G8", "G2")
+async def test_lost_run_is_noticed_by_a_process_that_lives_on(place: Place) -> None:
+    async with place.process("w1") as first, place.process("w2", lease_seconds=0.1) as second:
+        run = await started(first, "!slow 100000 10")
+        await second.worker.start(is_alone=False)
+        await place.expire(run)
+        assert (await told(second, run))[-2:] == LOST
+
+
+@requirement("G11")
+async def test_waiting_run_of_a_frozen_process_is_answered_in_another(place: Place) -> None:
+    async with place.process("w1") as first, place.process("w2") as second:
+        run = await started(first, WRITE)
+        request = await seen(first, run, "hitl_request")
+        assert isinstance(request, HITLRequestEvent)
+        await place.expire(run)
+        assert await second.worker.recover() == 1
+        await second.runs.decide(
+            run.run_id, request.request_id, Decision("respond", "no"), owner="anna"
+        )
+        events = await told(second, run)
+        assert [e.event_type for e in events].count("hitl_request") == 1
+        assert events[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
+
+
+@requirement("G11")
+async def test_request_kept_but_never_shown_is_shown_by_the_next_process(place: Place) -> None:
+    async with place.process("w1") as first, place.process("w2") as second:
+        kept = asyncio.Event()
+        keep = first.worker.approvals.keep
+
+        async def keep_and_freeze(run: Run, event: HITLRequestEvent) -> bool:
+            await keep(run, event)
+            kept.set()
+            await asyncio.Event().wait()
+            return True
+
+        first.worker.approvals.keep = keep_and_freeze
+        run = await started(first, WRITE)
+        async with asyncio.timeout(5):
+            await kept.wait()
+        await place.expire(run)
+        assert await second.worker.recover() == 1
+        request = await seen(second, run, "hitl_request")
+        assert isinstance(request, HITLRequestEvent)
+        await second.runs.decide(run.run_id, request.request_id, Decision("reject"), owner="anna")
+        assert (await told(second, run))[-1] == DoneEvent(
+            cancelled=True, reason="rejected", timestamp=ANY
+        )
+
+
+@requirement("G11")
+async def test_decision_kept_while_nobody_ran_is_used_by_the_next_process(place: Place) -> None:
+    async with place.process("w1") as first:
+        run = await started(first, WRITE)
+        request = await seen(first, run, "hitl_request")
+        assert isinstance(request, HITLRequestEvent)
+    await place.store.decide(run.run_id, request.request_id, Decision("respond", "no"))
+    async with place.process("w2") as second:
+        await second.worker.start(is_alone=True)
+        assert (await told(second, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
+
+
+@requirement("R13.4", "P21")
+async def test_idle_sessions_are_released_by_the_process_itself(place: Place) -> None:
+    async with place.process("w1", lease_seconds=0.1, timeout_seconds=0.01) as process:
+        run = await started(process, "!echo hello")
+        await told(process, run)
+        await process.worker.start(is_alone=True)
+        async with asyncio.timeout(5):
+            await process.sessions.released.wait()
+        assert process.sessions.live_sessions == 0
+
+
+@requirement("G3")
+async def test_lease_is_renewed_while_a_run_lasts(place: Place) -> None:
+    async with place.process("w1", lease_seconds=0.2) as process:
+        await process.worker.start(is_alone=True)
+        run = await started(process, "!slow 100000 10")
+        await seen(process, run, "text")
+        renewed = asyncio.Event()
+        renew = place.store.renew
+
+        async def noted(*arguments: Any) -> set[str]:
+            asked = await renew(*arguments)
+            renewed.set()
+            return asked
+
+        place.store.renew = noted  # pyright: ignore[reportAttributeAccessIssue] as it is, and noted
+        async with asyncio.timeout(5):
+            await renewed.wait()
+        kept = await place.store.get(run.run_id)
+        assert kept is not None
+        assert kept.lease_until is not None
+        assert run.lease_until is not None
+        assert kept.lease_until > run.lease_until
+        assert kept.lease_owner == "w1"
+        await process.runs.cancel(run.run_id, owner="anna")
+
+
+async def test_lease_round_that_fails_is_tried_again(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with place.process("w1", lease_seconds=0.05) as process:
+        outcomes: list[Exception | None] = [ValueError("a bug"), None]
+        finished = asyncio.Event()
+        abandoned = place.store.abandoned
+
+        async def failing(at: Any, **options: Any) -> Sequence[Run]:
+            if outcomes and (error := outcomes.pop(0)) is not None:
+                raise error
+            finished.set()
+            return await abandoned(at, **options)
+
+        await process.worker.start(is_alone=False)
+        place.store.abandoned = failing  # pyright: ignore[reportAttributeAccessIssue] a bug for one round
+        async with asyncio.timeout(5):
+            await finished.wait()
+        assert "lease round failed" in caplog.text
+        place.store.abandoned = abandoned
+
+
+@requirement("G2")
+async def test_model_is_asked_once_for_a_run(place: Place) -> None:
+    calls = 0
+
+    def turns(messages: Sequence[BaseMessage]) -> Turn:
+        nonlocal calls
+        calls += 1
+        return [Say("Once.")]
+
+    place.model = ScriptedChatModel(turns)
+    async with place.process("w1") as process:
+        run = await started(process, "hello")
+        assert (await told(process, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
+        assert calls == 1
+        assert await process.worker.recover(not_worker="w2") == 0
