@@ -25,8 +25,9 @@ _BY_NAME = {
         "redis",
     ],
     "dataagent-server": [
-        "httptools",  # uvicorn loads both
+        "httptools",  # uvicorn loads all three
         "websockets",
+        "uvloop",
         "starlette",  # the floor of what FastAPI brings
     ],
 }

@@ -81,7 +81,8 @@ class TokenCounter:
 
 def _count(message: Any) -> int:
     """One message: by length for plain text, else as LangChain counts."""
-    role = _ROLE_LENGTH.get(type(message))
+    kind: type[Any] = type(message)  # pyright: ignore[reportUnknownVariableType] anything a prompt may hold
+    role = _ROLE_LENGTH.get(kind)
     if role is None or type(message.content) is not str:
         return count_tokens_approximately([message])
     if role == _AI_ROLE and message.tool_calls:

@@ -43,7 +43,7 @@ done = DoneEvent(token_usage=ANY, timestamp=ANY)
 @tool
 def crash(how: str) -> str:
     """Raise."""
-    raise ValueError(f"{how} at /root/host/path")
+    raise ValueError(f"{how} at /srv/host/path")
 
 
 def said(events: list[AnyEvent]) -> str:
@@ -246,7 +246,7 @@ async def test_tool_that_raises_is_an_error_result_and_the_turn_goes_on(ask: Ask
     events = await ask('!tool crash {"how": "badly"}\n!echo Sorry.', extra_tools=[crash])
     (result,) = [e for e in events if isinstance(e, ToolResultEvent)]
     assert (result.status, result.tool_name) == ("error", "crash")
-    assert "/root/host/path" not in result.result
+    assert "/srv/host/path" not in result.result
     assert said(events) == "Sorry."
     assert events[-1] == done
 

@@ -16,31 +16,12 @@ from tests.requirements import requirement
 AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py
 
 
-@requirement("R8.2", "P15", "R5.6")
-async def test_each_file_call_is_reported_with_its_diff_and_numbers(
-    agent_with: AgentWith,
-    backend: CompositeBackend,
-) -> None:
-    path = "/files/a.txt"
-    agent = agent_with(
-        [
-            Call("write_file", {"file_path": path, "content": "one\ntwo\n"}),
-            Call("edit_file", {"file_path": path, "old_string": "two", "new_string": "2\n3"}),
-            Call("read_file", {"file_path": path}),
-            Call("ls", {"path": "/files"}),
-            Call("edit_file", {"file_path": "/none", "old_string": "a", "new_string": "b"}),
-            Call("delete", {"file_path": path}),
-            "done",
-        ],
-        [FilesystemMiddleware(backend=backend), FileOperationMiddleware(backend)],
-    )
-    await agent.run()
-    events = [FileOperationEvent(timestamp=0, **part["file_operation"]) for part in agent.custom]
+def expected_reports(path: str) -> list[FileOperationEvent]:
     written, edited = (
         {"lines_written": 2, "bytes_written": 8},
         {"lines_written": 3, "bytes_written": 8},
     )
-    assert events == [
+    return [
         FileOperationEvent(
             timestamp=0,
             operation="write",
@@ -67,6 +48,29 @@ async def test_each_file_call_is_reported_with_its_diff_and_numbers(
             diff=f"--- a{path}\n+++ b{path}\n@@ -1,3 +0,0 @@\n-one\n-2\n-3",
         ),
     ]
+
+
+@requirement("R8.2", "P15", "R5.6")
+async def test_each_file_call_is_reported_with_its_diff_and_numbers(
+    agent_with: AgentWith,
+    backend: CompositeBackend,
+) -> None:
+    path = "/files/a.txt"
+    agent = agent_with(
+        [
+            Call("write_file", {"file_path": path, "content": "one\ntwo\n"}),
+            Call("edit_file", {"file_path": path, "old_string": "two", "new_string": "2\n3"}),
+            Call("read_file", {"file_path": path}),
+            Call("ls", {"path": "/files"}),
+            Call("edit_file", {"file_path": "/none", "old_string": "a", "new_string": "b"}),
+            Call("delete", {"file_path": path}),
+            "done",
+        ],
+        [FilesystemMiddleware(backend=backend), FileOperationMiddleware(backend)],
+    )
+    await agent.run()
+    events = [FileOperationEvent(timestamp=0, **part["file_operation"]) for part in agent.custom]
+    assert events == expected_reports(path)
 
 
 @requirement("R33.4", "P52")

@@ -57,7 +57,7 @@ _ABSENT = object()
 
 def _own(value: Any) -> Any:
     """The value with its lists, dictionaries and snapshots copied; messages are shared."""
-    kind = type(value)
+    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType] stored values of any shape
     if kind is list:
         return [_own(item) if type(item) in _CONTAINERS else item for item in value]
     if kind is dict:

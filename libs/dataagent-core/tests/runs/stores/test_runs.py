@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import SessionBusy, SessionNotFound
-from dataagent_core.runs.types import Run
+from dataagent_core.runs.types import NewRun, Run
 from dataagent_core.session.types import Message, now
 from tests.requirements import requirement
 from tests.stores import LEASE, Stores, batch, ending, new_run
 
 
-@requirement("G1", "P45")
-async def test_opened_run_and_both_messages_are_kept_together(stores: Stores) -> None:
-    session = await stores.session()
-    new = new_run(session.session_id, metadata={"file_ids": ["f1"]}, input={"skill": "chart"})
-    until = now() + LEASE
-
-    opened = await stores.runs.open(new, worker="w1", lease_until=until)
-
-    assert (opened.is_new, opened.last_seq) == (True, 0)
-    assert opened.run == Run(
+def first_run(new: NewRun, until: datetime) -> Run:
+    return Run(
         run_id=new.run_id,
-        session_id=session.session_id,
+        session_id=new.session_id,
         user_id="alice",
         assistant_id="agent",
         status="running",
@@ -39,12 +31,13 @@ async def test_opened_run_and_both_messages_are_kept_together(stores: Stores) ->
         lease_until=until,
         input={"skill": "chart"},
     )
-    assert await stores.runs.get(new.run_id) == opened.run
-    assert await stores.runs.active_run(session.session_id) == opened.run
-    assert await stores.messages.get_messages(session.session_id) == [
+
+
+def first_messages(new: NewRun) -> list[Message]:
+    return [
         Message(
             message_id=new.message_id,
-            session_id=session.session_id,
+            session_id=new.session_id,
             role="user",
             content="How many?",
             created_at=new.created_at,
@@ -54,7 +47,7 @@ async def test_opened_run_and_both_messages_are_kept_together(stores: Stores) ->
         ),
         Message(
             message_id=new.answer_id,
-            session_id=session.session_id,
+            session_id=new.session_id,
             role="assistant",
             content="",
             created_at=new.created_at,
@@ -62,6 +55,21 @@ async def test_opened_run_and_both_messages_are_kept_together(stores: Stores) ->
             status="running",
         ),
     ]
+
+
+@requirement("G1", "P45")
+async def test_opened_run_and_both_messages_are_kept_together(stores: Stores) -> None:
+    session = await stores.session()
+    new = new_run(session.session_id, metadata={"file_ids": ["f1"]}, input={"skill": "chart"})
+    until = now() + LEASE
+
+    opened = await stores.runs.open(new, worker="w1", lease_until=until)
+
+    assert (opened.is_new, opened.last_seq) == (True, 0)
+    assert opened.run == first_run(new, until)
+    assert await stores.runs.get(new.run_id) == opened.run
+    assert await stores.runs.active_run(session.session_id) == opened.run
+    assert await stores.messages.get_messages(session.session_id) == first_messages(new)
 
 
 async def test_run_without_a_worker_is_queued(stores: Stores) -> None:
