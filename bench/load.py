@@ -10,7 +10,7 @@ import asyncio
 import gc
 import os
 import uuid
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
 from typing import Any
@@ -22,6 +22,7 @@ from bench.doors import DOORS, SocketVisitor, TurnFailed, Visitor, client_option
 from bench.latency import Lateness
 from bench.meter import Meter, memory_of, percentile, to_json
 from bench.processes import Json, answer_lines
+from bench.stopping import cancels
 
 _AT_ONCE = 50
 
@@ -35,21 +36,15 @@ class Load:
 
     async def handle(self, command: Json) -> Json:
         """Carry out a command."""
-        match command.pop("do"):
-            case "turns":
-                return await turns(**command)
-            case "paced":
-                return await paced(**command)
-            case "visits":
-                return await visits(**command)
-            case "running":
-                return await running(**command)
-            case "hold":
-                return await self._hold(**command)
-            case "release":
-                return await self._release()
-            case unknown:
-                raise ValueError(f"There is no command {unknown!r}.")
+        do = command.pop("do")
+        measure = _MEASURES.get(do)
+        if measure is not None:
+            return await measure(**command)
+        if do == "hold":
+            return await self._hold(**command)
+        if do == "release":
+            return await self._release()
+        raise ValueError(f"There is no command {do!r}.")
 
     async def _hold(self, url: str, message: str, sessions: int) -> Json:
         """Sockets that stay open, each after one turn."""
@@ -183,6 +178,15 @@ async def _in_groups(group: Sequence[Visitor], message: str) -> None:
         some = group[start : start + _AT_ONCE]
         await asyncio.gather(*(visitor.enter() for visitor in some))
         await asyncio.gather(*(visitor.turn(message) for visitor in some))
+
+
+_MEASURES: dict[str, Callable[..., Awaitable[Json]]] = {
+    "turns": turns,
+    "paced": paced,
+    "visits": visits,
+    "running": running,
+    "cancels": cancels,
+}
 
 
 def main() -> None:

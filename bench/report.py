@@ -14,7 +14,7 @@ import orjson
 
 from bench.meter import CALM
 
-Unit = Literal["×", "KB", "imported"]
+Unit = Literal["×", "KB", "ms", "imported"]
 _RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("dataagent-server", "deepagents", "langchain", "langgraph", "langchain-openai")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from dataagent_core.engine import graph as lg
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
 from dataagent_core.engine.checkpoints.sqlite import SqliteCheckpoints
 from dataagent_core.storage import open_database
+from tests.services import SQL_KINDS, fresh_database
 
 
 @pytest.fixture
@@ -33,15 +34,36 @@ async def sqlite(tmp_path: Path) -> AsyncGenerator[Checkpoints]:
     database = open_database(f"sqlite:///{tmp_path / 'threads.db'}")
     opened = open_checkpoints(database)
     await opened.setup()
-    await opened.setup()  # a second start finds its tables
     yield opened
     await opened.close()
     await database.close()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def kept(request: pytest.FixtureRequest, sqlite: Checkpoints) -> Checkpoints:
-    return MemoryCheckpoints() if request.param == "memory" else sqlite
+@pytest.fixture(params=["memory", *SQL_KINDS])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
+    """An empty database of each kind; nothing for memory."""
+    if request.param == "memory":
+        yield ""
+        return
+    with fresh_database(request.param, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+async def kept(url: str) -> AsyncGenerator[Checkpoints]:
+    """Threads in each kind of place."""
+    if not url:
+        yield MemoryCheckpoints()
+        return
+    database = open_database(url)
+    first = open_checkpoints(database, pool_size=3)
+    await first.setup()
+    await first.close()
+    opened = open_checkpoints(database, pool_size=3)
+    await opened.setup()  # a second start finds its tables
+    yield opened
+    await opened.close()
+    await database.close()
 
 
 async def turn(factory: AgentFactory, kept: Checkpoints, message: str, session: str = "s") -> None:
@@ -59,6 +81,16 @@ async def test_thread_grows_turn_by_turn(factory: AgentFactory, kept: Checkpoint
     for number in range(3):
         await turn(factory, kept, f"q{number}")
     assert await texts(factory, kept) == ["q0", "q0", "q1", "q1", "q2", "q2"]
+
+
+async def test_long_thread_comes_back_whole(factory: AgentFactory, kept: Checkpoints) -> None:
+    graph = lg.bind(factory.create_agent(AgentConfig("agent"))[0], kept.saver())
+    said = [f"line {number}" for number in range(120)]
+    for text in said:
+        await lg.add_messages(graph, lg.thread("s", 10), [AIMessage(text)])
+    assert await texts(factory, kept) == said
+    await turn(factory, kept, "and now?")
+    assert await texts(factory, kept) == [*said, "and now?", "and now?"]
 
 
 async def test_deleted_thread_is_gone_and_others_stay(

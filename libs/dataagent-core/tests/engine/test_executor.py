@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, get_args
 from unittest.mock import ANY
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +16,7 @@ from langchain_core.tools import tool
 
 from dataagent_core.config.models.directives import read_turns
 from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call, Fail, Say
+from dataagent_core.config.models.steps import Call, Fail, Say, Step
 from dataagent_core.engine import AgentExecutor
 from dataagent_core.errors import ModelRefused, ModelUnavailable
 from dataagent_core.events import (
@@ -71,7 +72,7 @@ async def test_execute_takes_input_session_and_context_and_iterates_events(
 async def test_any_normal_turn_ends_with_one_done_that_is_not_cancelled(
     ask: Ask, text: str
 ) -> None:
-    events = await ask(text, model=ScriptedChatModel())
+    events = await ask(text, session_id=str(uuid4()))
     assert said(events) == text
     assert events[-1] == done
     assert ends(events) == [done]
@@ -178,7 +179,7 @@ async def test_any_file_that_is_written_is_reported(
     ask: Ask, workspaces: UserWorkspaceManager, content: str
 ) -> None:
     args = json.dumps({"file_path": "/files/any.txt", "content": content})
-    events = await ask(f"!tool write_file {args}")
+    events = await ask(f"!tool write_file {args}", session_id=str(uuid4()))
     (event,) = [e for e in events if isinstance(e, FileOperationEvent)]
     assert (event.operation, event.file_path, event.status) == (
         "write",
@@ -198,6 +199,12 @@ async def test_failed_file_operation_is_reported_as_failed(ask: Ask) -> None:
     assert events[-1] == done
 
 
+PLAN: list[Step] = []
+PLANNED = ScriptedChatModel(
+    lambda _messages: list(PLAN)
+)  # one model, so one graph for all examples
+
+
 # -- failures -------------------------------------------------------------------------------------
 
 
@@ -213,8 +220,8 @@ async def test_failed_file_operation_is_reported_as_failed(ask: Ask) -> None:
 async def test_any_exception_becomes_an_error_and_then_the_end(
     ask: Ask, kind: type[Exception], text: str, before: str
 ) -> None:
-    model = ScriptedChatModel([[*([Say(before)] if before else []), Fail(kind(text))]])
-    events = await ask("hello", model=model)
+    PLAN[:] = [*([Say(before)] if before else []), Fail(kind(text))]
+    events = await ask("hello", model=PLANNED, session_id=str(uuid4()))
     assert said(events) == before
     assert events[-2:] == [
         ErrorEvent(error=ANY, error_code="internal", recoverable=False, timestamp=ANY),

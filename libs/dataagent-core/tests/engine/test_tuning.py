@@ -85,6 +85,7 @@ def test_graph_has_no_step_but_model_and_tools(
 def untouched_process() -> Generator[None]:
     """Take back what `tune_process` sets."""
     threshold = gc.get_threshold()
+    langsmith.set_runtime_overrides(aio_to_thread=None)
     try:
         yield
     finally:

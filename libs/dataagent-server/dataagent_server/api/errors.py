@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from dataagent_core import errors
 from dataagent_core.telemetry import current_request_id
-from dataagent_server.models.common import ErrorResponse
+from dataagent_server.models.fields import ErrorResponse
 
 logger = logging.getLogger(__name__)
 

@@ -1,1 +1,16 @@
 """What comes in and what goes out, as Pydantic models."""
+
+from dataagent_server.models.chat import ChatRequest, ChatResponse
+from dataagent_server.models.fields import ErrorResponse, Page
+from dataagent_server.models.health import Health
+from dataagent_server.models.session import MessageInfo, SessionInfo
+
+__all__ = [
+    "ChatRequest",
+    "ChatResponse",
+    "ErrorResponse",
+    "Health",
+    "MessageInfo",
+    "Page",
+    "SessionInfo",
+]

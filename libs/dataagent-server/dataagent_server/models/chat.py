@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from dataagent_core.hitl import DecisionType
 from dataagent_core.runs.types import Approval, Run, RunStatus
-from dataagent_server.models.common import (
+from dataagent_server.models.fields import (
     Id,
     MessageText,
     Name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dataagent_server.models.common import ResponseModel
+from dataagent_server.models.fields import ResponseModel
 
 
 class Health(ResponseModel):

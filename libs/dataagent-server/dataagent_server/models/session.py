@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataagent_core.session.types import Message, MessageStatus, Role, Session
-from dataagent_server.models.common import Name, RequestModel, ResponseModel, UtcTime
+from dataagent_server.models.fields import Name, RequestModel, ResponseModel, UtcTime
 
 
 class SessionCreate(RequestModel):

@@ -1,1 +1,5 @@
 """The WebSocket door: `/ws/chat/{session_id}`."""
+
+from dataagent_server.ws.manager import Connection, ConnectionManager
+
+__all__ = ["Connection", "ConnectionManager"]

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 
 from dataagent_core.errors import BadInput, DataAgentError
 from dataagent_server.models.chat import ChatInput, DecisionRequest
-from dataagent_server.models.common import Id, RequestModel, SafeText
+from dataagent_server.models.fields import Id, RequestModel, SafeText
 
 CommandType = Literal["chat", "hitl_decision", "cancel", "ping", "auth"]
 

@@ -27,7 +27,7 @@ from dataagent_core.identity import Principal
 from dataagent_server.auth import Credentials, read_credentials
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
 from dataagent_server.deps.container import Container
-from dataagent_server.models.common import ErrorResponse
+from dataagent_server.models.fields import ErrorResponse
 from dataagent_server.ws import protocol
 from dataagent_server.ws.handlers import NO_SUCH_SESSION, TRY_AGAIN_LATER, ChatSocket
 from dataagent_server.ws.manager import Connection, ConnectionManager

@@ -10,7 +10,7 @@ from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.chat import Answer, answer_of, session_for, start_run
 from dataagent_server.deps.providers import ContainerDep, CurrentUser, RunsDep
 from dataagent_server.models.chat import CancelResponse, ChatRequest, ChatResponse
-from dataagent_server.models.common import PathId
+from dataagent_server.models.fields import PathId
 
 router = APIRouter(prefix="/chat", tags=["chat"], route_class=PrivateRoute)
 

@@ -12,7 +12,7 @@ from dataagent_server.api.sse import EVENT_STREAM, EventStream, cursor, one_by_o
 from dataagent_server.deps.providers import ContainerDep, CurrentUser, RunsDep
 from dataagent_server.hitl import decision_of
 from dataagent_server.models.chat import ApprovalInfo, DecisionRequest, RunInfo
-from dataagent_server.models.common import PathId, Seq
+from dataagent_server.models.fields import PathId, Seq
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=PrivateRoute)
 

@@ -11,7 +11,7 @@ from dataagent_server.api.route import PrivateRoute
 from dataagent_server.api.sse import EVENT_STREAM, EventStream, cursor
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
 from dataagent_server.deps.providers import ContainerDep, CurrentUser, RunsDep, SessionsDep
-from dataagent_server.models.common import Limit, Offset, Page, PathId, Seq
+from dataagent_server.models.fields import Limit, Offset, Page, PathId, Seq
 from dataagent_server.models.session import MessageInfo, SessionCreate, SessionInfo
 
 router = APIRouter(prefix="/sessions", tags=["sessions"], route_class=PrivateRoute)

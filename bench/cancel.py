@@ -1,0 +1,35 @@
+"""(f) From the command to `done(cancelled)`, while text streams or a tool runs.
+
+The one part whose target is a time: the product promises 300 ms for 95 of 100 cancels on this kind
+of machine. Beside it stands the same as a ratio to the server's round trip for a `ping`, which says
+how much of it is the machine's.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from bench.processes import OTHERS, Worker, dataagent_server
+from bench.report import Report, Row, below, say
+
+_TEXT = "!slow 500 20"
+_TOOL = '!tool shell {"command": "sleep 60"}'
+_SETTINGS = {"DATAAGENT_ENABLE_SHELL": "true", "DATAAGENT_AUTO_APPROVE": "true"}
+
+
+def run(report: Report) -> None:
+    """Cancel over both doors, in mid-text and in mid-tool, a few sessions at a time."""
+    count = 40 if report.options.is_quick else 200
+    with ExitStack() as stack:
+        load = stack.enter_context(Worker("bench.load", core=OTHERS))
+        server = stack.enter_context(dataagent_server(**_SETTINGS))
+        for what, message in (("text", _TEXT), ("tool", _TOOL)):
+            for door in ("ws", "rest"):
+                say(f"(f) {count} cancels of a running {what} over {door}")
+                found = load.ask(
+                    do="cancels", url=server.url, door=door, message=message, count=count
+                )
+                name = f"cancel of a running {what} over {door}"
+                report.add(Row("f", f"{name}, p95", found["p95"], unit="ms", target=below(300)))
+                report.add(Row("f", f"{name} / ping", found["p95"] / found["ping"]))
+                report.keep("f", name, **found)

@@ -1,0 +1,84 @@
+"""Clients that stop what they started, and measure how long it took. Used by `load.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from statistics import median, quantiles
+
+import orjson
+from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
+
+from bench.doors import HEADERS, TurnFailed, client_options
+from bench.processes import Json
+
+_AT_ONCE = 8
+
+
+class Stopper:
+    """One socket that starts runs and stops them."""
+
+    def __init__(self, http: ClientSession, url: str, session_id: str) -> None:
+        self._http = http
+        self._url = url
+        self._session_id = session_id
+
+    async def stop_some(self, door: str, message: str, count: int) -> tuple[list[float], float]:
+        """Milliseconds of each cancel, and of a ping."""
+        url = f"{self._url}/ws/chat/{self._session_id}"
+        async with self._http.ws_connect(url, headers=HEADERS) as socket:
+            times = [await self._stop_one(socket, door, message) for _ in range(count)]
+            started = time.perf_counter()
+            await _send(socket, "ping", {})
+            await _until(socket, "pong")
+            return times, (time.perf_counter() - started) * 1000
+
+    async def _stop_one(self, socket: ClientWebSocketResponse, door: str, message: str) -> float:
+        await _send(socket, "chat", {"message": message})
+        await _until(socket, "tool_call" if message.startswith("!tool") else "text")
+        await asyncio.sleep(0.05)  # the tool's process is up by then
+        started = time.perf_counter()
+        stop = _send(socket, "cancel", {}) if door == "ws" else self._post_cancel()
+        asking = asyncio.create_task(stop)
+        await _until(socket, "done")
+        took = (time.perf_counter() - started) * 1000
+        await asking
+        return took
+
+    async def _post_cancel(self) -> None:
+        url = f"{self._url}/api/v1/chat/{self._session_id}/cancel"
+        async with self._http.post(url, headers=HEADERS) as response:
+            if response.status != 200:
+                raise TurnFailed(await response.text())
+
+
+async def cancels(*, url: str, door: str, message: str, count: int) -> Json:
+    """Start and stop runs in a few sessions at once; the 95th percentile in milliseconds."""
+    async with ClientSession(**client_options()) as http:
+        made = [await _session(http, url) for _ in range(_AT_ONCE)]
+        found = await asyncio.gather(
+            *(Stopper(http, url, one).stop_some(door, message, count // _AT_ONCE) for one in made)
+        )
+    times = [took for some, _ in found for took in some]
+    ping = median(one for _, one in found)
+    return {"p95": quantiles(times, n=20)[-1], "median": median(times), "ping": ping}
+
+
+async def _session(http: ClientSession, url: str) -> str:
+    async with http.post(f"{url}/api/v1/sessions", data=b"{}", headers=HEADERS) as response:
+        return orjson.loads(await response.read())["session_id"]
+
+
+async def _send(socket: ClientWebSocketResponse, kind: str, payload: Json) -> None:
+    await socket.send_str(orjson.dumps({"type": kind, "payload": payload}).decode())
+
+
+async def _until(socket: ClientWebSocketResponse, event_type: str) -> None:
+    """Read up to a message of a type."""
+    start = f'{{"event_type":"{event_type}"'
+    while True:
+        message = await socket.receive(timeout=30)
+        if message.type is not WSMsgType.TEXT:
+            raise TurnFailed("the server closed the socket")
+        if message.data.startswith(start):
+            return

@@ -1,0 +1,38 @@
+"""The count of long-lived connections."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dataagent_core.errors import TooManyConnections
+from dataagent_server.deps import Capacity
+from tests.requirements import requirement
+
+
+@requirement("P37", "P38")
+@settings(max_examples=200)
+@given(limit=st.integers(1, 20), moves=st.lists(st.booleans(), max_size=60))
+def test_never_more_than_the_limit_and_every_slot_comes_back(limit: int, moves: list[bool]) -> None:
+    capacity = Capacity(limit)
+    held = 0
+    for is_taken in moves:
+        if is_taken and held == limit:
+            with pytest.raises(TooManyConnections):
+                capacity.take()
+        elif is_taken:
+            capacity.take()
+            held += 1
+        elif held:
+            capacity.release()
+            held -= 1
+        assert capacity.used == held <= limit
+
+
+@requirement("P28")
+def test_a_slot_is_given_back_when_its_holder_fails() -> None:
+    capacity = Capacity(1)
+    with pytest.raises(ValueError, match="broken"), capacity.slot():
+        raise ValueError("broken")
+    assert capacity.used == 0
