@@ -11,6 +11,7 @@ import asyncio
 import contextvars
 import gc
 import importlib
+import sys
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -18,6 +19,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _DEFAULT_THREADS = 64
+_SWITCH_SECONDS = 0.001
+"""How soon a waiting thread gets its turn. A commit gives the interpreter up and takes it back
+about ten times; at Python's 5 ms each, a busy loop would hold it up for a twentieth of a second."""
 
 
 def tune_process() -> None:
@@ -28,6 +32,7 @@ def tune_process() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
+    sys.setswitchinterval(_SWITCH_SECONDS)
 
 
 def tune_loop(loop: asyncio.AbstractEventLoop) -> None:

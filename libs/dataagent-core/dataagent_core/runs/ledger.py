@@ -23,6 +23,8 @@ from dataagent_core.runs.types import Batch, Ending, Entry, Run, entries_of
 
 logger = logging.getLogger(__name__)
 _FULL = 1000
+_RUNS_PER_PACE = 10
+_MOST_PACES = 2
 _RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -96,11 +98,12 @@ class Ledger:
                 await self._commit(
                     {b.run_id: b for b in batches}, {w.run.run_id: w for w in writers}
                 )
-            await self._rest(started)
+            await self._rest(started, len(batches))
 
-    async def _rest(self, started: float) -> None:
-        """Keep commits of running text apart; anything urgent ends the rest."""
-        remaining = started + self._pace_seconds - time.monotonic()
+    async def _rest(self, started: float, runs: int) -> None:
+        """Keep commits of running text apart, the more runs the further; urgent ends the rest."""
+        pace = self._pace_seconds * min(_MOST_PACES, max(1.0, runs / _RUNS_PER_PACE))
+        remaining = started + pace - time.monotonic()
         if remaining > 0 and not self._urgent.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(remaining):

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from dataagent_core.engine import AgentConfig, AgentExecutor, Suspended
+from dataagent_core.engine.failures import error_event
 from dataagent_core.errors import DataAgentError, StaleAttempt, Unavailable
 from dataagent_core.events import (
     AnyEvent,
@@ -174,7 +175,7 @@ class Worker:
         owned = _Owned(run, self._ledger.writer(run, last_seq))
         try:
             executor = self._executor(run)
-        except DataAgentError as error:
+        except Exception as error:  # whatever keeps an agent from being built is the run's end
             self._launch(owned, _refusal(error))
             return
         self._launch(
@@ -290,6 +291,6 @@ def _failure(done: DoneEvent) -> ErrorEvent:
     )
 
 
-async def _refusal(error: DataAgentError) -> AsyncGenerator[AnyEvent]:
-    yield ErrorEvent(error=error.message, error_code=error.code, recoverable=error.recoverable)
+async def _refusal(error: Exception) -> AsyncGenerator[AnyEvent]:
+    yield error_event(error)
     yield DoneEvent(reason="failed")

@@ -12,6 +12,7 @@ import asyncio
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ from dataagent_core.storage.database import Database, Unit
 
 T = TypeVar("T")
 _MAX_SHARED = 256
+_GATHER_SECONDS = 0.002
+_MOST_GATHER_SECONDS = 0.01
 
 
 @dataclass(slots=True)
@@ -54,6 +57,8 @@ class _Worker:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connect = connect
         self._is_writer = is_writer
+        self._last_start = 0.0
+        self._last_size = 1
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
@@ -84,6 +89,7 @@ class _Worker:
         first = self._jobs.get()
         if first is None:
             return None
+        self._gather()
         batch = [first]
         while len(batch) < _MAX_SHARED:
             try:
@@ -94,7 +100,16 @@ class _Worker:
                 self._jobs.put(None)
                 break
             batch.append(job)
+        self._last_size = len(batch) if self._is_writer else 1
         return batch
+
+    def _gather(self) -> None:
+        """Let a busy process bring more jobs: the larger the last commit, the longer."""
+        wait = min(_MOST_GATHER_SECONDS, _GATHER_SECONDS * (self._last_size - 1))
+        remaining = self._last_start + wait - time.monotonic()
+        if remaining > 0:
+            time.sleep(remaining)
+        self._last_start = time.monotonic()
 
     def _run_batch(self, connection: Connection, batch: list[_Job]) -> None:
         if not self._is_writer:

@@ -41,8 +41,8 @@ class TextWindow:
         self,
         seconds: float,
         *,
-        seconds_per_stream: float = 0.0004,
-        most_seconds: float = 0.05,
+        seconds_per_stream: float = 0.002,
+        most_seconds: float = 0.045,
     ) -> None:
         self._least = seconds
         self._most = max(seconds, most_seconds) if seconds > 0 else 0.0
