@@ -1,14 +1,16 @@
 """SQLite behind one writing thread whose transactions are shared.
 
 Units that wait at the same moment are committed together, each inside a savepoint of its own: one
-failing unit undoes only itself, and a hundred sessions cost one commit. A second thread reads, so a
-long read never holds up a write (WAL). Statements run in those threads without a hop to the event
-loop between them, which is what makes SQLite cheap here (docs/decisions/0002).
+failing unit undoes only itself, and a hundred sessions cost one commit. Units that must outlive the
+machine are acknowledged after a second thread has put the log on the disk (`_Syncer`). A third
+reads, so a long read never holds up a write (WAL). Statements run in those threads without a hop to
+the event loop between them, which is what makes SQLite cheap here (docs/decisions/0002).
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import sqlite3
 import threading
@@ -50,10 +52,64 @@ class _Job:
             self.future.set_result(self.result)
 
 
+class _Syncer:
+    """Puts committed units on the disk itself, several with one `fsync`, beside the writer.
+
+    What `synchronous=FULL` does inside each commit, done after it: a unit that must outlive the
+    machine is acknowledged once the log is on the disk, and nobody else waits for that.
+    """
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._waiting: queue.SimpleQueue[list[_Job] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="sqlite-sync", daemon=True)
+        self._thread.start()
+
+    def put(self, jobs: list[_Job]) -> None:
+        """Hand these back once they are on the disk."""
+        self._waiting.put(jobs)
+
+    def stop(self) -> None:
+        """Finish and end."""
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while (jobs := self._waiting.get()) is not None:
+            try:
+                while (more := self._waiting.get_nowait()) is not None:
+                    jobs = jobs + more
+                self._waiting.put(None)
+            except queue.Empty:
+                pass
+            try:
+                _fsync(self._log)
+            except OSError as error:
+                for job in jobs:
+                    job.error = _unavailable(error)
+            _hand_back(jobs)
+
+
+def _fsync(log: Path) -> None:
+    descriptor = os.open(log, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 class _Worker:
     """A thread with a connection, fed by a queue."""
 
-    def __init__(self, name: str, connect: Callable[[], Connection], *, is_writer: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        connect: Callable[[], Connection],
+        *,
+        is_writer: bool,
+        syncer: _Syncer | None = None,
+    ) -> None:
+        self._syncer = syncer
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connect = connect
         self._is_writer = is_writer
@@ -82,7 +138,7 @@ class _Worker:
                 for job in batch:
                     job.error = _translated(error)
                 connection = _dispose(connection)
-            _hand_back(batch)
+            self._hand_on(batch)
         _dispose(connection)
 
     def _next_batch(self) -> list[_Job] | None:
@@ -103,6 +159,16 @@ class _Worker:
         self._last_size = len(batch) if self._is_writer else 1
         return batch
 
+    def _hand_on(self, batch: list[_Job]) -> None:
+        """Answer what is done; what must be on the disk goes there first."""
+        if self._syncer is None or not self._is_writer:
+            _hand_back(batch)
+            return
+        durable = [job for job in batch if job.is_durable and job.error is None]
+        _hand_back([job for job in batch if not job.is_durable or job.error is not None])
+        if durable:
+            self._syncer.put(durable)
+
     def _gather(self) -> None:
         """Let a busy process bring more jobs: the larger the last commit, the longer."""
         wait = min(_MOST_GATHER_SECONDS, _GATHER_SECONDS * (self._last_size - 1))
@@ -118,8 +184,6 @@ class _Worker:
             connection.rollback()
             return
         raw: sqlite3.Connection = connection.connection.driver_connection  # pyright: ignore[reportAssignmentType] our pool holds sqlite3 connections
-        is_durable = any(job.is_durable for job in batch)
-        raw.execute(f"PRAGMA synchronous={'FULL' if is_durable else 'NORMAL'}")
         with connection.begin():
             for job in batch:
                 raw.execute("SAVEPOINT unit")
@@ -157,10 +221,14 @@ def _dispose(connection: Connection | None) -> None:
 
 def _translated(error: Exception) -> BaseException:
     if isinstance(error, DBAPIError) and isinstance(error.orig, sqlite3.OperationalError):
-        failure = StorageUnavailable(f"The database does not answer: {error.orig}.")
-        failure.__cause__ = error
-        return failure
+        return _unavailable(error.orig, error)
     return error
+
+
+def _unavailable(reason: Exception, cause: Exception | None = None) -> StorageUnavailable:
+    failure = StorageUnavailable(f"The database does not answer: {reason}.")
+    failure.__cause__ = cause or reason
+    return failure
 
 
 class SqliteDatabase(Database):
@@ -173,7 +241,10 @@ class SqliteDatabase(Database):
         if not self._is_memory:
             Path(self._path).parent.mkdir(parents=True, exist_ok=True)
         self._engine = self._make_engine()
-        self._writer = _Worker("sqlite-writer", self._engine.connect, is_writer=True)
+        self._syncer = None if self._is_memory else _Syncer(Path(f"{self._path}-wal"))
+        self._writer = _Worker(
+            "sqlite-writer", self._engine.connect, is_writer=True, syncer=self._syncer
+        )
         self._reader = (
             self._writer
             if self._is_memory
@@ -194,6 +265,8 @@ class SqliteDatabase(Database):
         if self._reader is not self._writer:
             await loop.run_in_executor(None, self._reader.stop)
         await loop.run_in_executor(None, self._writer.stop)
+        if self._syncer is not None:
+            await loop.run_in_executor(None, self._syncer.stop)
         self._engine.dispose()
 
     def _make_engine(self) -> Engine:
@@ -210,11 +283,12 @@ def _configure(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # SQLAlchemy begins and commits; sqlite3 does not guess
     for pragma in (
         "journal_mode=WAL",
-        "synchronous=FULL",
+        "synchronous=NORMAL",
         "foreign_keys=ON",
         "busy_timeout=30000",
         "temp_store=MEMORY",
         "journal_size_limit=67108864",
+        "wal_autocheckpoint=8000",
     ):
         connection.execute(f"PRAGMA {pragma}")
 

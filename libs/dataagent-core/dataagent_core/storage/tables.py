@@ -140,7 +140,7 @@ event_batches = Table(
     Column("session_id", _id(), _session_fk(), primary_key=True),
     Column("last_seq", Integer, primary_key=True, autoincrement=False),
     Column("first_seq", Integer, nullable=False),
-    Column("run_id", _id(), nullable=False, index=True),
+    Column("run_id", _id(), nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("events", LONG_TEXT, nullable=False),  # wire forms, one a line
     **_MYSQL,

@@ -143,7 +143,12 @@ _NEXT_SEQ = (
 )
 # counted from the first batch there is, so that a trimmed beginning does not look like the end
 READ = _BATCH.where(_AFTER, event_batches.c.first_seq < _NEXT_SEQ + bindparam("window"))
-READ_RUN = _BATCH.where(event_batches.c.run_id == bindparam("run_id"))
+_ITS_SESSION = select(runs.c.session_id).where(runs.c.run_id == bindparam("run_id"))
+# by the session's key: an index of its own would cost every write of running text
+READ_RUN = _BATCH.where(
+    event_batches.c.session_id == _ITS_SESSION.scalar_subquery(),
+    event_batches.c.run_id == bindparam("run_id"),
+)
 
 # -- approvals ----------------------------------------------------------------------------------
 

@@ -161,7 +161,6 @@ def _create_event_batches() -> None:
         sa.Column("events", _long_text(), nullable=False),
         _belongs_to("event_batches", "session_id", "sessions"),
     )
-    _create_index("event_batches", "run_id")
 
 
 def _create_approvals() -> None:
