@@ -18,7 +18,7 @@ _BIN = Path(_PYTHON).parent
 
 CHECKS: dict[str, list[str]] = {
     "format": [f"{_BIN}/ruff", "format", "--check", "--quiet", "."],
-    "lint": [f"{_BIN}/ruff", "check", "--quiet", "."],
+    "lint": [f"{_BIN}/ruff", "check", "--quiet", "--no-cache", "."],
     "types": [f"{_BIN}/pyright"],
     "imports": [f"{_BIN}/lint-imports", "--no-logo"],
     "dependencies": [_PYTHON, "-m", "scripts.check_dependencies"],

@@ -15,12 +15,11 @@ TYPE_CHECKING = False  # typing's, without the time it takes to load typing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dataagent_core.runs.assembly import Core
-
     from dataagent_cli.conversation import Conversation
     from dataagent_cli.streams import Streams
     from dataagent_cli.ui import View
     from dataagent_core.config import SessionState, Settings
+    from dataagent_core.runs.assembly import Core
 
 _NOT_A_TERMINAL = """\
 error: Standard input and output are not a terminal, so there is nobody to talk to.
