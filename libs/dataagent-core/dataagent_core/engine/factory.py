@@ -30,6 +30,7 @@ from dataagent_core.engine.tuning import untraced_hooks
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import (
+    MEMORY_PATH,
     AgentMemoryMiddleware,
     FileOperationMiddleware,
     NoParentNotifier,
@@ -157,10 +158,14 @@ class AgentFactory:
         if config.enable_skills:
             stack.append(SkillsMiddleware(backend=backend, sources=skill_sources))
         if config.enable_memory:
-            stack.append(AgentMemoryMiddleware(backend=backend))
+            stack.append(AgentMemoryMiddleware(backend=backend, has_memory=self._has_memory))
         if config.enable_shell:
             stack.append(ShellMiddleware(self._runner(config.sandbox_type), self._workspaces))
         return [*stack, *config.extra_middleware, *self._around_tools(backend)]
+
+    def _has_memory(self, context: RunContext) -> bool:
+        name = MEMORY_PATH.removeprefix(MEMORIES_ROUTE)
+        return self._workspaces.has_memory(context.user_id, context.assistant_id, name)
 
     def _around_tools(self, backend: CompositeBackend) -> list[Middleware]:
         """Ask first, then report file changes, then turn exceptions into messages."""

@@ -18,6 +18,8 @@ from deepagents.middleware.memory import MemoryMiddleware
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 
+from dataagent_core.identity import RunContext
+
 logger = logging.getLogger(__name__)
 
 MEMORY_PATH = "/memories/AGENTS.md"
@@ -43,9 +45,14 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
     abefore_agent = AgentMiddleware.abefore_agent  # pyright: ignore[reportAssignmentType] the graph gets no step for it
 
     def __init__(
-        self, *, backend: BackendProtocol, sources: Sequence[str] = (MEMORY_PATH,)
+        self,
+        *,
+        backend: BackendProtocol,
+        sources: Sequence[str] = (MEMORY_PATH,),
+        has_memory: Callable[[RunContext], bool] | None = None,
     ) -> None:
-        """Read the sources through the backend."""
+        """Read the sources through the backend, if `has_memory` says that there are any."""
+        self._has_memory = has_memory
         super().__init__(
             backend=backend,
             sources=list(sources),
@@ -68,8 +75,19 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """Add the memory to the prompt."""
-        responses = await self._backend.adownload_files(self.sources)
+        responses: list[FileDownloadResponse] = []
+        if not self._is_known_to_be_empty(request):
+            responses = await self._backend.adownload_files(self.sources)
         return await handler(self._with_memory(request, responses))
+
+    def _is_known_to_be_empty(self, request: ModelRequest[Any]) -> bool:
+        """Most users have no memory yet: spare them the hop to a thread."""
+        context: Any = request.runtime.context
+        return (
+            self._has_memory is not None
+            and isinstance(context, RunContext)
+            and not self._has_memory(context)
+        )
 
     def _with_memory(
         self, request: ModelRequest[Any], responses: list[FileDownloadResponse]

@@ -79,6 +79,10 @@ class UserWorkspaceManager:
         """
         return self._memories_root / _safe(user_id) / _safe(assistant_id)
 
+    def has_memory(self, user_id: str, assistant_id: str, name: str) -> bool:
+        """Whether a memory of that name is there: one look at the directory, no reading."""
+        return (self.memories_dir(user_id, assistant_id) / name).exists()
+
     def validate_path(self, user_id: str, path: Path) -> bool:
         """Whether a host path, links resolved, lies in the user's workspace."""
         try:

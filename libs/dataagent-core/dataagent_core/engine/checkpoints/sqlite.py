@@ -22,6 +22,7 @@ from langgraph.checkpoint.base import (
     CheckpointMetadata,
     CheckpointTuple,
     DeltaChannelHistory,
+    get_checkpoint_id,
 )
 from langgraph.checkpoint.sqlite import SqliteSaver
 from sqlalchemy import Connection
@@ -53,13 +54,27 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
     def __init__(self, database: Database, serialiser: RememberingSerialiser) -> None:
         super().__init__(serde=serialiser)
         self._database = database
+        self._channels: tuple[str, ...] = ()
+        self._ahead: tuple[str, Mapping[str, DeltaChannelHistory]] | None = None
 
     def _on(self, connection: Connection) -> _UnitSaver:
         return _UnitSaver(_raw(connection), serde=self.serde)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """The thread's checkpoint."""
-        return await self._database.read(lambda c: self._on(c).get_tuple(config))
+        """The thread's checkpoint. Its history is asked for next, so it is read along."""
+
+        def unit(connection: Connection) -> CheckpointTuple | None:
+            saver = self._on(connection)
+            found = saver.get_tuple(config)
+            if found is not None and self._channels:
+                history = saver.get_delta_channel_history(
+                    config=found.config, channels=self._channels
+                )
+                self._ahead = (_checkpoint_id(found.config), history)
+            return found
+
+        self._ahead = None
+        return await self._database.read(unit)
 
     async def alist(
         self,
@@ -110,6 +125,11 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """The writes a thread's messages are made of."""
+        wanted, ahead = tuple(channels), self._ahead
+        self._ahead = None
+        if ahead is not None and wanted == self._channels and ahead[0] == _checkpoint_id(config):
+            return ahead[1]
+        self._channels = wanted
         return await self._database.read(
             lambda c: self._on(c).get_delta_channel_history(config=config, channels=channels)
         )
@@ -136,6 +156,10 @@ class SqliteCheckpoints(Checkpoints):
 
     async def close(self) -> None:
         """The database is closed by its owner."""
+
+
+def _checkpoint_id(config: RunnableConfig) -> str:
+    return str(get_checkpoint_id(config))
 
 
 def _raw(connection: Connection) -> sqlite3.Connection:
