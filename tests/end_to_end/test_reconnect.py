@@ -6,16 +6,15 @@ import asyncio
 import json
 import random
 import uuid
-from contextlib import suppress
 from typing import Any
 
-import aiohttp
 import pytest
 
 from tests.end_to_end.server import Server, receive, receive_until, send
 from tests.requirements import requirement
 
 CLIENTS = 100
+MOST_PER_CONNECTION = 15
 MESSAGE = '!slow 60 10\n!tool ls {"path": "/files"}\n!slow 30 10'
 
 
@@ -33,19 +32,16 @@ def is_over(events: list[dict[str, Any]]) -> bool:
 
 
 async def by_socket(server: Server, session_id: str, chance: random.Random) -> list[dict[str, Any]]:
-    """Read with drops: each connection lasts a random while, the next resumes by `after`."""
+    """Read with drops: each connection vanishes after a few events, the next resumes by `after`."""
     events: list[dict[str, Any]] = []
     while not is_over(events):
-        after = events[-1]["seq"] if events else 0
-        with suppress(TimeoutError):
-            async with asyncio.timeout(chance.uniform(0.05, 0.6)):
-                async with server.socket(session_id, after=after) as socket:
-                    async for raw in socket:
-                        message = json.loads(raw)
-                        if "seq" in message:
-                            events.append(message)
-                        if is_over(events):
-                            break
+        enough = len(events) + chance.randint(1, MOST_PER_CONNECTION)
+        async with server.socket(session_id, after=events[-1]["seq"] if events else 0) as socket:
+            while len(events) < enough and not is_over(events):
+                message = await receive(socket)
+                if "seq" in message:
+                    events.append(message)
+            socket.transport.abort()
     return events
 
 
@@ -54,28 +50,17 @@ async def by_sse(server: Server, session_id: str, chance: random.Random) -> list
     events: list[dict[str, Any]] = []
     async with server.http() as http:
         while not is_over(events):
+            enough = len(events) + chance.randint(1, MOST_PER_CONNECTION)
             headers = {"Last-Event-ID": str(events[-1]["seq"])} if events else {}
-            with suppress(TimeoutError):
-                async with asyncio.timeout(chance.uniform(0.05, 0.6)):
-                    await read_sse(http, session_id, headers, events)
+            url = f"/api/v1/sessions/{session_id}/events?after=0"
+            async with http.get(url, headers=headers) as answer:
+                assert answer.status == 200
+                while len(events) < enough and not is_over(events):
+                    line = await answer.content.readline()
+                    if line.startswith(b"data: "):
+                        events.append(json.loads(line[6:]))
+                answer.close()
     return events
-
-
-async def read_sse(
-    http: aiohttp.ClientSession,
-    session_id: str,
-    headers: dict[str, str],
-    events: list[dict[str, Any]],
-) -> None:
-    """Append what one SSE connection brings."""
-    url = f"/api/v1/sessions/{session_id}/events?after=0"
-    async with http.get(url, headers=headers) as answer:
-        assert answer.status == 200
-        async for line in answer.content:
-            if line.startswith(b"data: "):
-                events.append(json.loads(line[6:]))
-            if is_over(events):
-                return
 
 
 async def undisturbed(server: Server, session_id: str) -> list[dict[str, Any]]:
