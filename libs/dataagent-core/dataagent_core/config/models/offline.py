@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.language_models.chat_models import agenerate_from_stream
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.model_profile import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
@@ -26,7 +25,7 @@ from dataagent_core.config.models.offline_blocks import run_blocks
 from dataagent_core.config.models.offline_files import list_files, read_a_file, write_a_file
 from dataagent_core.config.models.offline_talk import greet, say_what_is_possible
 from dataagent_core.config.models.steps import Turn, play
-from dataagent_core.config.models.sync import run_sync
+from dataagent_core.config.models.streamed import StreamedChatModel
 from dataagent_core.config.models.tool_schema import ToolLike, ToolSchemas
 
 SKILLS: Final[tuple[Skill, ...]] = (write_a_file, run_blocks, read_a_file, list_files, greet)
@@ -40,7 +39,7 @@ def next_turn(conversation: Conversation, skills: Sequence[Skill] = SKILLS) -> T
     return say_what_is_possible(conversation)
 
 
-class OfflineChatModel(BaseChatModel):
+class OfflineChatModel(StreamedChatModel):
     """Answers by rule. The same conversation and tools always get the same answer."""
 
     model_name: str = "offline"
@@ -56,24 +55,6 @@ class OfflineChatModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         turn = next_turn(conversation_of(messages, kwargs.get("tools") or ()))
         return play(turn, messages, self.model_name)
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return run_sync(lambda: self._agenerate(messages, stop, **kwargs))
 
     def bind_tools(
         self, tools: Sequence[ToolLike], *, tool_choice: str | None = None, **kwargs: Any

@@ -13,8 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LangSmithParams, LanguageModelInput
-from langchain_core.language_models.chat_models import agenerate_from_stream
+from langchain_core.language_models import LangSmithParams, LanguageModelInput
 from langchain_core.language_models.model_profile import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
@@ -27,13 +26,14 @@ from dataagent_core.config.models.openai_request import encode_body, encode_mess
 from dataagent_core.config.models.openai_stream import AnswerDecoder
 from dataagent_core.config.models.openai_transport import Endpoint, Transport
 from dataagent_core.config.models.profiles import profile_of
+from dataagent_core.config.models.streamed import StreamedChatModel
 from dataagent_core.config.models.sync import run_sync
 from dataagent_core.config.models.tool_schema import ToolLike, ToolSchemas, choice_of
 
 OPENAI_URL = "https://api.openai.com/v1"
 
 
-class LeanChatModel(BaseChatModel):
+class LeanChatModel(StreamedChatModel):
     """Streams from an OpenAI-compatible endpoint. Close it with `aclose` when it is done with."""
 
     model_name: str = Field(alias="model")
@@ -96,15 +96,6 @@ class LeanChatModel(BaseChatModel):
                     yield chunk
             for chunk in decoder.end():
                 yield chunk
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
 
     def _generate(
         self,

@@ -20,24 +20,23 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeAlias
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import BaseChatModel, LanguageModelInput
-from langchain_core.language_models.chat_models import agenerate_from_stream
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.model_profile import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
 from dataagent_core.config.models import directives
 from dataagent_core.config.models.steps import Call, Fail, Say, Step, Turn, play
-from dataagent_core.config.models.sync import run_sync
+from dataagent_core.config.models.streamed import StreamedChatModel
 
 Script: TypeAlias = Sequence[str | Step | Turn]
 Chooser: TypeAlias = Callable[[Sequence[BaseMessage]], Turn]
 
 
-class ScriptedChatModel(BaseChatModel):
+class ScriptedChatModel(StreamedChatModel):
     """Plays turns from a list, from a function, or from directives in the user's message."""
 
     model_name: str = "scripted"
@@ -63,24 +62,6 @@ class ScriptedChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         return play(self.turn_for(messages), messages, self.model_name)
-
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
-
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
-        return run_sync(lambda: self._agenerate(messages, stop, **kwargs))
 
     def bind_tools(
         self,
