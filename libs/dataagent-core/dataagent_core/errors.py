@@ -1,14 +1,16 @@
 """Every error DataAgent raises on purpose.
 
     DataAgentError
-    ├── Invalid             BadInput, UnknownEvent, BadDecision
+    ├── Invalid             BadInput, UnknownEvent, BadDecision, QueryRefused, UnknownName, BadChart
     ├── NotFound            SessionNotFound, RunNotFound, RequestNotFound, AgentNotFound,
-    │                       ToolNotFound
+    │                       ToolNotFound, SourceNotFound, ArtifactNotFound
     ├── NotAuthenticated
-    ├── Denied              NotYours, ToolNotBound, OutsideWorkspace, HostNotAllowed
+    ├── Denied              NotYours, ToolNotBound, OutsideWorkspace, HostNotAllowed, DataDenied
     ├── Conflict            SessionBusy, AlreadyDecided, StaleAttempt, NothingToCancel
     ├── LimitReached        QuotaExceeded, TooManyConnections, TooManySessions
-    ├── Unavailable         ModelUnavailable, McpUnavailable, StorageUnavailable      (recoverable)
+    ├── Unavailable         ModelUnavailable, McpUnavailable, StorageUnavailable,
+    │                       SourceUnavailable                                         (recoverable)
+    ├── QueryFailed         QueryTimedOut
     ├── ModelRefused        the provider answered and said no
     ├── ToolFailed
     └── Misconfigured
@@ -59,6 +61,24 @@ class BadDecision(Invalid):
     code = "bad_decision"
 
 
+class QueryRefused(Invalid):
+    """A statement is not one plain query. `details` has `reason` (a code) and `hint`."""
+
+    code = "query_refused"
+
+
+class UnknownName(Invalid):
+    """A statement names a table or column that is not there. `details["nearest"]` may help."""
+
+    code = "unknown_name"
+
+
+class BadChart(Invalid):
+    """A chart's specification does not fit its table. `details["nearest"]` may help."""
+
+    code = "bad_chart"
+
+
 class NotFound(DataAgentError):
     """There is no such thing, or it is not the caller's to see."""
 
@@ -95,6 +115,18 @@ class ToolNotFound(NotFound):
     code = "tool_not_found"
 
 
+class SourceNotFound(NotFound):
+    """No such data source for this reader."""
+
+    code = "source_not_found"
+
+
+class ArtifactNotFound(NotFound):
+    """No such artefact of this user's, or it has expired."""
+
+    code = "artifact_not_found"
+
+
 class NotAuthenticated(DataAgentError):
     """No valid credential came with the request."""
 
@@ -129,6 +161,12 @@ class HostNotAllowed(Denied):
     """An outbound request would reach an address that is closed to tools."""
 
     code = "host_not_allowed"
+
+
+class DataDenied(Denied):
+    """A policy keeps this reader from a table or column. Says nothing about what is there."""
+
+    code = "data_denied"
 
 
 class Conflict(DataAgentError):
@@ -209,6 +247,24 @@ class StorageUnavailable(Unavailable):
     """The database does not answer."""
 
     code = "storage_unavailable"
+
+
+class SourceUnavailable(Unavailable):
+    """A data source cannot be reached."""
+
+    code = "source_unavailable"
+
+
+class QueryFailed(DataAgentError):
+    """The source's engine ran the statement and reported an error, which the message quotes."""
+
+    code = "query_failed"
+
+
+class QueryTimedOut(QueryFailed):
+    """The statement took longer than allowed and was stopped in the engine."""
+
+    code = "query_timed_out"
 
 
 class ModelRefused(DataAgentError):

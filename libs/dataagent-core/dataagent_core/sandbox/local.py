@@ -21,6 +21,7 @@ from dataagent_core.sandbox.output import CutOutput
 from dataagent_core.sandbox.types import CommandResult
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_GONE_CHECKS, _GONE_SECONDS = 50, 0.005
 _DRAIN_SECONDS = 2.0
 _CHUNK = 65536
 
@@ -98,10 +99,21 @@ async def _end(process: Process, reading: asyncio.Task[None]) -> None:
     with suppress(ProcessLookupError):  # everybody has gone by himself
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
+    await _group_is_gone(process.pid)
     await asyncio.wait([reading], timeout=_DRAIN_SECONDS)
     if not reading.done():  # a process left the group and holds the pipe
         reading.cancel()
         await asyncio.wait([reading])
+
+
+async def _group_is_gone(group: int) -> None:
+    """Wait a moment until the others of a killed group have died too."""
+    for _ in range(_GONE_CHECKS):
+        try:
+            os.killpg(group, 0)
+        except (ProcessLookupError, PermissionError):
+            return
+        await asyncio.sleep(_GONE_SECONDS)
 
 
 async def _until_done(task: asyncio.Task[None]) -> None:

@@ -33,6 +33,7 @@ class Database(ABC):
     """An open database. Close it when done."""
 
     url: URL
+    can_settle: bool = False  # whether `settle` makes durable what was committed without it
 
     @abstractmethod
     async def write(self, unit: Unit[T], *, is_durable: bool = True) -> T:
@@ -51,6 +52,13 @@ class Database(ABC):
 
         Raises:
             StorageUnavailable: the database does not answer.
+        """
+
+    async def settle(self) -> None:  # noqa: B027 nothing to wait for unless it `can_settle`
+        """Wait until all that is committed outlives the machine, if the database `can_settle`.
+
+        Raises:
+            StorageUnavailable: the disk does not take it.
         """
 
     @abstractmethod

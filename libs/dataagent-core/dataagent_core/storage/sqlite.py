@@ -69,6 +69,13 @@ class _Syncer:
         """Hand these back once they are on the disk."""
         self._waiting.put(jobs)
 
+    async def settle(self) -> None:
+        """Wait until what is committed by now is on the disk."""
+        loop = asyncio.get_running_loop()
+        job = _Job(_nothing, loop, loop.create_future(), is_durable=True)
+        self.put([job])
+        await job.future
+
     def stop(self) -> None:
         """Finish and end."""
         self._waiting.put(None)
@@ -88,6 +95,10 @@ class _Syncer:
                 for job in jobs:
                     job.error = _unavailable(error)
             _hand_back(jobs)
+
+
+def _nothing(_connection: Connection) -> None:
+    """The unit of a job that only waits for the disk."""
 
 
 def _fsync(log: Path) -> None:
@@ -234,6 +245,8 @@ def _unavailable(reason: Exception, cause: Exception | None = None) -> StorageUn
 class SqliteDatabase(Database):
     """A SQLite file, or `:memory:` for one process's lifetime."""
 
+    can_settle = True
+
     def __init__(self, url: URL) -> None:
         self.url = url
         self._path = url.database or ":memory:"
@@ -254,6 +267,11 @@ class SqliteDatabase(Database):
     async def write(self, unit: Unit[T], *, is_durable: bool = True) -> T:
         """As `Database.write`; the commit may be shared with other units."""
         return await self._writer.run(unit, is_durable=is_durable)
+
+    async def settle(self) -> None:
+        """As `Database.settle`: one `fsync`, shared with whoever else waits for one."""
+        if self._syncer is not None:
+            await self._syncer.settle()
 
     async def read(self, unit: Unit[T]) -> T:
         """As `Database.read`."""

@@ -212,3 +212,83 @@ workspace_usage = Table(
     Column("updated_at", UtcTime(), nullable=False),
     **_MYSQL,
 )
+
+data_sources = Table(
+    "data_sources",
+    metadata,
+    Column("source_id", _id(), primary_key=True),
+    Column("name", _id(100), nullable=False, unique=True),
+    Column("kind", String(16), nullable=False),  # database, files
+    Column("owner_id", _id(), nullable=True),  # None: the installation's own
+    Column("secret_url", LONG_TEXT, nullable=True),  # encrypted; never read back to anyone
+    Column("settings", JSON, nullable=False),
+    Column("created_at", UtcTime(), nullable=False),
+    Column("updated_at", UtcTime(), nullable=False),
+    **_MYSQL,
+)
+
+
+def _source_fk() -> Any:
+    return ForeignKey("data_sources.source_id", ondelete="CASCADE")
+
+
+data_grants = Table(
+    "data_grants",
+    metadata,
+    Column("source_id", _id(), _source_fk(), primary_key=True),
+    Column("subject_kind", String(16), primary_key=True),  # everyone, user, tenant, agent
+    Column("subject_id", _id(), primary_key=True),  # "" for everyone
+    **_MYSQL,
+)
+
+data_policies = Table(
+    "data_policies",
+    metadata,
+    Column("policy_id", _id(), primary_key=True),
+    Column("source_id", _id(), _source_fk(), nullable=False, index=True),
+    Column("name", String(200), nullable=False),
+    Column("rules", JSON, nullable=False),
+    Column("created_at", UtcTime(), nullable=False),
+    Column("updated_at", UtcTime(), nullable=False),
+    **_MYSQL,
+)
+
+catalogues = Table(
+    "catalogues",
+    metadata,
+    Column("source_id", _id(), _source_fk(), primary_key=True),
+    Column("hash", String(64), nullable=False),
+    Column("refreshed_at", UtcTime(), nullable=False),
+    Column("content", LONG_TEXT, nullable=False),  # the tables, as JSON
+    **_MYSQL,
+)
+
+artifacts = Table(
+    "artifacts",
+    metadata,
+    Column("artifact_id", _id(), primary_key=True),
+    Column("user_id", _id(), nullable=False),
+    Column("session_id", _id(), nullable=True, index=True),
+    Column("run_id", _id(), nullable=True),
+    Column("kind", String(16), nullable=False),  # table, chart, file
+    Column("title", String(200), nullable=False),
+    Column("byte_size", BigInteger, nullable=False),
+    Column("row_count", BigInteger, nullable=False),
+    Column("columns", JSON, nullable=False),
+    Column("receipt", JSON, nullable=True),
+    Column("spec", JSON, nullable=True),
+    Column("parent_id", _id(), nullable=True),
+    Column("created_at", UtcTime(), nullable=False),
+    Column("expires_at", UtcTime(), nullable=True, index=True),
+    Index("ix_artifacts_user_id_created_at", "user_id", "created_at"),
+    **_MYSQL,
+)
+
+user_attributes = Table(
+    "user_attributes",
+    metadata,
+    Column("user_id", _id(), primary_key=True),
+    Column("name", _id(64), primary_key=True),
+    Column("value", JSON, nullable=False),  # what `:user.NAME` stands for in a row filter
+    **_MYSQL,
+)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
@@ -44,6 +45,11 @@ class UserWorkspaceManager:
         self._quota = default_quota_bytes
         self._ledger = ledger or MemoryQuotaLedger()
         self._workers = workers or FileWorkers()
+        self._beside: Callable[[str], Awaitable[int]] | None = None
+
+    def count_beside(self, usage: Callable[[str], Awaitable[int]]) -> None:
+        """Count bytes kept elsewhere on the same quota (a user's artefacts, say)."""
+        self._beside = usage
 
     # -- places -----------------------------------------------------------------------------
 
@@ -157,8 +163,10 @@ class UserWorkspaceManager:
         return await self.reconcile(user_id) if booked is None else booked
 
     async def reconcile(self, user_id: str) -> int:
-        """Measure the user's files, book that, and return it."""
+        """Measure the user's files, book that and what is kept beside them, and return it."""
         actual = await self._workers.search(partial(self.get_workspace_usage, user_id))
+        if self._beside is not None:
+            actual += await self._beside(user_id)
         await self._ledger.reconcile(user_id, actual)
         return actual
 

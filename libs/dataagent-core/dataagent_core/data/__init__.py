@@ -1,0 +1,16 @@
+"""A company's data: sources, their catalogue, the guarded path of a query, results, charts.
+
+`service.py` is the door. Only the nouns are imported here: the rest of the room is heavy.
+"""
+
+from dataagent_core.data.types import (
+    Artifact,
+    Catalogue,
+    Column,
+    Limits,
+    Reader,
+    Receipt,
+    Table,
+)
+
+__all__ = ["Artifact", "Catalogue", "Column", "Limits", "Reader", "Receipt", "Table"]

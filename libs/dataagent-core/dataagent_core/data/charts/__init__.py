@@ -1,0 +1,17 @@
+"""Charts: a Vega-Lite specification that fits a result, drawn in the browser or to a picture."""
+
+from dataagent_core.data.charts.default import default_spec
+from dataagent_core.data.charts.drawing import for_browser
+from dataagent_core.data.charts.fonts import cjk_font
+from dataagent_core.data.charts.render import ChartFormat, Rendered, Renderer
+from dataagent_core.data.charts.spec import check_spec
+
+__all__ = [
+    "ChartFormat",
+    "Rendered",
+    "Renderer",
+    "check_spec",
+    "cjk_font",
+    "default_spec",
+    "for_browser",
+]

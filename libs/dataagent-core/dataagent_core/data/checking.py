@@ -1,0 +1,76 @@
+"""Every figure of an answer, looked for in what its run has read.
+
+Above: `runs/`, at the end of a run. Below: `figures/`, `results/`.
+"""
+
+# pyarrow has no type stubs: this module is a border to it.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from dataagent_core.data.figures import ResultTable, check_figures, to_metadata
+from dataagent_core.data.results import ArtifactStore, reopen
+from dataagent_core.data.types import Artifact
+from dataagent_core.errors import ArtifactNotFound
+
+_BATCH_ROWS = 2_000
+
+
+class FigureChecks:
+    """Checks answers against their runs' results."""
+
+    def __init__(self, artifacts: ArtifactStore) -> None:
+        self._artifacts = artifacts
+
+    async def report(
+        self, text: str, question: str, artifact_ids: Sequence[str], *, owner: str
+    ) -> dict[str, Any] | None:
+        """Which figures of the text the results back, as an event carries it; None if no results.
+
+        A result that is gone backs nothing.
+        """
+        tables: list[Artifact] = []
+        for artifact_id in artifact_ids:
+            try:
+                tables.append(await self._artifacts.get(artifact_id, owner=owner))
+            except ArtifactNotFound:
+                continue
+        paths = [(one, self._artifacts.path_of(one)) for one in tables if one.kind == "table"]
+        if not paths:
+            return None
+        return await asyncio.to_thread(_report, text, question, paths)
+
+
+def _report(text: str, question: str, tables: list[tuple[Artifact, Path]]) -> dict[str, Any]:
+    results = [_result(artifact, path) for artifact, path in tables]
+    return to_metadata(check_figures(text, question, results))
+
+
+def _result(artifact: Artifact, path: Path) -> ResultTable:
+    kept = reopen(path)
+    statistics = {
+        column.name: {
+            "sum": known.total,
+            "mean": known.mean,
+            "min": known.minimum,
+            "max": known.maximum,
+            "distinct": known.distinct,
+        }
+        for column, known in zip(kept.columns, kept.statistics, strict=True)
+    }
+    return ResultTable(artifact.artifact_id, kept.columns, _rows(path), kept.row_count, statistics)
+
+
+def _rows(path: Path) -> Iterator[Sequence[Any]]:
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=_BATCH_ROWS):
+            columns = [column.to_pylist() for column in batch.columns]
+            yield from zip(*columns, strict=True)

@@ -1,0 +1,111 @@
+"""The Arrow columns of one result, each as wide as the values so far need.
+
+A database may say little about a column before its rows are read: SQLite's columns hold anything, a
+PostgreSQL `numeric` has as many digits as it likes, MySQL has a 30th of February. So the first rows
+decide, and a later value that does not fit makes the column wider: to a type that holds all of it,
+text in the end. The rows before it have other types by then, so the statement is read again from
+its start (`SchemaChanged`). No value is ever rounded, cut or dropped. Above: `reading.py`. Below:
+`values.py` and `texts.py`, one kind of column each.
+"""
+
+# pyarrow has no type stubs: this module is a border to it.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from dataagent_core.data.engines.base import SchemaChanged
+
+_MAX_RESTARTS = 2
+
+
+class Column(ABC):
+    """One column. `type` only ever widens."""
+
+    type: pa.DataType
+
+    @abstractmethod
+    def fit(self, values: Any) -> pa.Array | None:  # Any: what the engine's driver gives
+        """The values as `type`; None if one of them does not fit."""
+
+    @abstractmethod
+    def widen(self, values: Any) -> None:  # Any: as above
+        """Take a type for these values and all before them."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Take the type that every value fits."""
+
+
+class Columns:
+    """The columns of one statement; kept when it is read again."""
+
+    def __init__(self, labels: Sequence[str], columns: Sequence[Column]) -> None:
+        self.labels = tuple(labels)
+        self._names = unique_names(labels)
+        self._columns = tuple(columns)
+        self._restarts = 0
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Each column, in order."""
+        return self._columns
+
+    @property
+    def schema(self) -> pa.Schema:
+        """As it is now."""
+        pairs = zip(self._names, self._columns, strict=True)
+        return pa.schema([pa.field(name, column.type) for name, column in pairs])
+
+    def empty(self) -> pa.RecordBatch:
+        """No rows, with the columns they would have."""
+        return _empty(self.schema)
+
+    def batch(self, chunk: Sequence[Any], *, may_widen: bool) -> pa.RecordBatch:
+        """The values, one sequence a column, as a batch.
+
+        Raises:
+            SchemaChanged: a value does not fit, and `may_widen` is false: rows were handed out.
+        """
+        arrays: list[pa.Array | None] = []
+        for column, values in zip(self._columns, chunk, strict=True):
+            array = column.fit(values)
+            if array is None:
+                column.widen(values)
+                array = column.fit(values) if may_widen else None
+            arrays.append(array)
+        if any(array is None for array in arrays):
+            self._restart()
+            raise SchemaChanged
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _restart(self) -> None:
+        self._restarts += 1
+        if self._restarts > _MAX_RESTARTS:
+            for column in self._columns:
+                column.settle()
+
+
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def unique_names(labels: Sequence[str]) -> tuple[str, ...]:
+    """A name for each label: the label itself, or `label_2`, `label_3` where it is taken."""
+    taken = {label.casefold() for label in labels}
+    seen: set[str] = set()
+    names: list[str] = []
+    for label in labels:
+        name, number = label, 2
+        while name.casefold() in seen or (name != label and name.casefold() in taken):
+            name, number = f"{label}_{number}", number + 1
+        seen.add(name.casefold())
+        names.append(name)
+    return tuple(names)

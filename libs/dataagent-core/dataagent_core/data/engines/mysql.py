@@ -1,0 +1,288 @@
+"""MySQL and MariaDB: each statement in a read-only transaction, its rows as they come.
+
+The server first only prepares the statement: it must be one, and it must have columns, so nothing
+that sets, kills or changes gets further. Then it runs inside `START TRANSACTION READ ONLY` with the
+server's own time limit, and the session is reset afterwards. What obeys no transaction are the
+server's files: an account that may touch them (the FILE privilege) is kept from the words that do.
+Interrupting is `KILL QUERY` on a connection opened for it. Below: `mysql_wire.py` (the protocol),
+`mysql_catalogue.py`.
+"""
+
+# pyarrow and PyMySQL have no complete types: this module is a border to them.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+import pymysql
+from pymysql.constants import CLIENT
+from sqlalchemy.engine import URL
+
+from dataagent_core.data.engines.base import Engine, EngineOptions, Statement
+from dataagent_core.data.engines.columns import Columns
+from dataagent_core.data.engines.mysql_catalogue import tables_of
+from dataagent_core.data.engines.mysql_types import column_for
+from dataagent_core.data.engines.mysql_wire import (
+    Line,
+    RowStream,
+    column_count,
+    reset,
+    run,
+    translated,
+)
+from dataagent_core.data.engines.pool import Pool
+from dataagent_core.data.engines.reading import Reading
+from dataagent_core.data.engines.sockets import hang_up, has_input
+from dataagent_core.data.types import Table
+from dataagent_core.errors import DataAgentError, Misconfigured, QueryFailed, SourceUnavailable
+
+_MODES = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
+_FILE_RIGHTS = re.compile(r"\bGRANT\b.*\b(FILE|ALL PRIVILEGES)\b.* ON \*\.\*", re.IGNORECASE)
+_FILE_WORDS = re.compile(r"\b(load_file|outfile|dumpfile)\b", re.IGNORECASE)
+_ENDLESS = 4_294_967_295
+_UNKNOWN_ZONE = 1298
+_ATTEMPTS_BEFORE_HANGING_UP = 30
+_KILL_TIMEOUT_SECONDS = 5
+
+
+@dataclass(slots=True)
+class Session:
+    """A connection, and what is known about its server and account."""
+
+    line: Line
+    is_mariadb: bool
+    may_touch_files: bool
+
+
+class MysqlEngine(Engine):
+    """One MySQL or MariaDB database."""
+
+    dialect: ClassVar[str] = "mysql"
+    text_type: ClassVar[str] = "CHAR"
+    quotes: ClassVar[str] = "`"
+
+    def __init__(self, url: URL, options: EngineOptions) -> None:
+        if not url.database:
+            raise Misconfigured("A MySQL source needs a database: mysql://user@host:3306/database.")
+        self._url = url
+        self._options = options
+        self._pool: Pool[Session] = Pool(
+            self._opened,
+            size=options.max_connections,
+            close=lambda session: session.line.close(),
+            is_alive=lambda session: (
+                session.line.open and not has_input(_socket(session), timeout_seconds=0)
+            ),
+        )
+
+    def statement(
+        self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
+    ) -> AbstractContextManager[Statement]:
+        """A statement, not started."""
+        return closing(
+            MysqlStatement(
+                sql, self, self._pool, timeout_seconds=timeout_seconds, time_zone=time_zone
+            )
+        )
+
+    def introspect(self) -> list[Table]:
+        """Tables and views of the address's database."""
+        try:
+            with closing(self._connected()) as line:
+                tables = tables_of(line)
+        except pymysql.Error as error:
+            raise translated(error) from error
+        return self.counted(tables)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+    @property
+    def options(self) -> EngineOptions:
+        """How much a statement may use."""
+        return self._options
+
+    def kill(self, thread_id: int) -> None:
+        """Stop what runs on the server's thread, by a connection of its own."""
+        with closing(self._connected(timeout_seconds=_KILL_TIMEOUT_SECONDS)) as line:
+            run(line, f"KILL QUERY {thread_id}")
+
+    def _opened(self) -> Session:
+        line = self._connected()
+        try:
+            version = run(line, "SELECT VERSION()")[0][0]
+            grants = run(line, "SHOW GRANTS")
+        except pymysql.Error as error:
+            line.close()
+            raise translated(error) from error
+        return Session(
+            line,
+            is_mariadb="mariadb" in str(version).lower(),
+            may_touch_files=any(_FILE_RIGHTS.search(str(row[0])) for row in grants),
+        )
+
+    def _connected(self, *, timeout_seconds: float | None = None) -> Line:
+        url = self._url
+        try:
+            return Line(
+                host=url.host or "127.0.0.1",
+                port=url.port or 3306,
+                user=url.username,
+                password=url.password or "",
+                database=url.database,
+                unix_socket=_option(url, "unix_socket"),
+                charset="utf8mb4",
+                autocommit=True,
+                local_infile=False,
+                client_flag=CLIENT.FOUND_ROWS,
+                connect_timeout=max(
+                    1, int(timeout_seconds or self._options.connect_timeout_seconds)
+                ),
+                ssl=_encryption(url),
+            )
+        except (pymysql.Error, OSError) as error:
+            del error
+            raise SourceUnavailable(
+                f"MySQL at {url.host or 'the local socket'} does not let us in or does not answer. "
+                "Check host, port, database, user and password of the source."
+            ) from None  # the original message names the account
+
+
+class MysqlStatement(Reading[Session]):
+    """One query of a MySQL or MariaDB database."""
+
+    driver_errors = (pymysql.Error, OSError)
+
+    def __init__(
+        self,
+        sql: str,
+        engine: MysqlEngine,
+        pool: Pool[Session],
+        *,
+        timeout_seconds: float,
+        time_zone: str,
+    ) -> None:
+        super().__init__(sql, pool=pool, timeout_seconds=timeout_seconds, time_zone=time_zone)
+        self._engine = engine
+        self._stream: RowStream | None = None
+
+    def start(self, connection: Session) -> Columns:
+        """Prepare the session, have the statement looked at, then have it run."""
+        if connection.may_touch_files and (word := _FILE_WORDS.search(self.sql)):
+            raise QueryFailed(
+                f"MySQL: {word[0]!r} is refused, because this source's account may touch the "
+                "server's files. Use an account without the FILE privilege."
+            )
+        self._prepare(connection)
+        if not column_count(connection.line, self.sql):
+            raise QueryFailed("The statement returns no columns. Write one query.")
+        self._stream = RowStream(connection.line, options=self._engine.options)
+        self._stream.begin(self.sql)
+        fields = self._stream.fields
+        return Columns([field.name for field in fields], [column_for(field) for field in fields])
+
+    def chunks(self, connection: Session) -> Iterator[Sequence[Any]]:  # Any: Arrow arrays
+        """The rows, as an array of text or binary for each column."""
+        assert self._stream is not None  # noqa: S101  # `start` came before
+        yield from self._stream.chunks()
+
+    def stop(self, connection: Session, attempt: int) -> None:
+        """Kill the query on the server; hang up when that does not help for long."""
+        if attempt > _ATTEMPTS_BEFORE_HANGING_UP:
+            hang_up(_socket(connection))
+        else:
+            self._engine.kill(connection.line.thread_id())
+
+    def halt(self, connection: Session) -> None:
+        """Kill what still runs and read what is still on its way."""
+        stream, self._stream = self._stream, None
+        if stream is not None and not stream.is_over:
+            self._engine.kill(connection.line.thread_id())
+            stream.drain()
+
+    def clean(self, connection: Session) -> None:
+        """Forget the transaction and whatever the statement set in the session."""
+        run(connection.line, "ROLLBACK")
+        reset(connection.line)
+
+    def translated(self, error: Exception) -> DataAgentError:
+        """The server's message."""
+        return translated(error)
+
+    def _prepare(self, session: Session) -> None:
+        modes = _MODES if session.is_mariadb else f"ONLY_FULL_GROUP_BY,{_MODES}"
+        limit = (
+            f"max_statement_time = {self.timeout_seconds:.3f}"
+            if session.is_mariadb
+            else f"max_execution_time = {max(1, int(self.timeout_seconds * 1000))}"
+        )
+        depth = "max_recursive_iterations" if session.is_mariadb else "cte_max_recursion_depth"
+        run(session.line, f"SET NAMES utf8mb4, SESSION sql_mode = '{modes}', SESSION {limit}")
+        # MariaDB ends a recursion at 1,000 without an error, so that a count would be wrong
+        run(session.line, f"SET SESSION {depth} = {_ENDLESS}")
+        self._set_zone(session)
+        run(session.line, "SET SESSION TRANSACTION READ ONLY")
+        run(session.line, "START TRANSACTION READ ONLY")
+
+    def _set_zone(self, session: Session) -> None:
+        """By name; a server without the tables of names gets the zone's offset, if it has one."""
+        name = "+00:00" if self.time_zone == "UTC" else self.time_zone
+        for zone in (name, _steady_offset(self.time_zone)):
+            if zone is None:
+                break
+            try:
+                run(session.line, f"SET SESSION time_zone = {session.line.escape(zone)}")
+            except pymysql.Error as error:
+                if error.args[0] != _UNKNOWN_ZONE:
+                    raise
+            else:
+                return
+        raise QueryFailed(
+            f"MySQL does not know the time zone {self.time_zone!r}. "
+            "Load its time zone tables (mysql_tzinfo_to_sql), or use UTC."
+        )
+
+
+def _steady_offset(time_zone: str) -> str | None:
+    """The zone's offset, if it is the same the whole year round these years."""
+    try:
+        zone = ZoneInfo(time_zone)
+    except (KeyError, ValueError, OSError):
+        return None
+    now = datetime.now(UTC)
+    offsets = {(now + timedelta(days=30 * n)).astimezone(zone).utcoffset() for n in range(-24, 25)}
+    offset = offsets.pop()
+    if offsets or offset is None:
+        return None
+    minutes = int(offset.total_seconds() // 60)
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+
+
+def _socket(session: Session) -> int:
+    return session.line._sock.fileno()  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue] the driver does not show it
+
+
+def _option(url: URL, name: str) -> str | None:
+    value = url.query.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _encryption(url: URL) -> ssl.SSLContext | None:
+    """TLS when the address has `ssl_ca`, `ssl_cert` and `ssl_key`, or `ssl=true`."""
+    authority, certificate = _option(url, "ssl_ca"), _option(url, "ssl_cert")
+    if not authority and not certificate and _option(url, "ssl") != "true":
+        return None
+    context = ssl.create_default_context(cafile=authority)
+    if certificate:
+        context.load_cert_chain(certificate, _option(url, "ssl_key"))
+    return context

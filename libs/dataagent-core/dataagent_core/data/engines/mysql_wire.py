@@ -1,0 +1,273 @@
+"""MySQL's protocol below PyMySQL's cursors: look at a statement, read its rows.
+
+PyMySQL builds a packet object for every row and converts every value; here packets are cut from
+what the socket gives and values stay bytes, which Arrow parses, many at once. PyMySQL does all
+the rest: it connects, authenticates, sends and reports errors. Above: `mysql.py`.
+"""
+
+# This module is the border to the inside of PyMySQL, and pyarrow has no type stubs.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false, reportPrivateUsage=false
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import ssl
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pymysql
+from pymysql import err
+from pymysql.connections import MySQLResult
+from pymysql.constants import COMMAND, CR, FLAG
+
+from dataagent_core.data.engines.base import EngineOptions
+from dataagent_core.data.engines.mysql_types import Field
+from dataagent_core.errors import DataAgentError, QueryFailed, QueryTimedOut, SourceUnavailable
+
+if TYPE_CHECKING:
+    _Connection = pymysql.Connection[Any]
+else:
+    _Connection = pymysql.Connection
+
+_RESET_CONNECTION = 0x1F
+_READ_BYTES = 256 * 1024
+_FIRST_ROWS = 8_192
+_DRAIN_SECONDS = 0.5
+_WHOLE_PACKET = 0xFFFFFF  # one as long is continued in the next
+_NULL, _TWO, _THREE, _EIGHT = 0xFB, 0xFC, 0xFD, 0xFE  # how a value's length begins
+_END, _ERROR = 0xFE, 0xFF
+_END_BYTES = 9
+_LOST = {1040, 1053, 1077, 1079, 1080, 1152, 1184, 1927, 4031}
+_STOPPED = {1317, 1969, 3024}
+
+
+class Line(_Connection):
+    """A connection. Where TLS is not asked for, it is used if the server has it, unverified.
+
+    That is PyMySQL's way too, but it loads all the authorities it then does not ask, for every
+    connection, which takes longer than all the rest of connecting.
+    """
+
+    def _create_ssl_ctx(self, sslp: dict[str, Any] | ssl.SSLContext) -> ssl.SSLContext:
+        if sslp:
+            return super()._create_ssl_ctx(sslp)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+def run(line: Line, sql: str) -> Sequence[Sequence[Any]]:
+    """Run SQL of our own and give its rows.
+
+    Raises:
+        pymysql.Error: as the server says.
+    """
+    with line.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchall()
+
+
+def reset(line: Line) -> None:
+    """Forget variables, locks, temporary tables, settings.
+
+    Raises:
+        pymysql.Error: as the server says.
+    """
+    line._execute_command(_RESET_CONNECTION, b"")
+    line._read_ok_packet()
+
+
+def column_count(line: Line, sql: str) -> int:
+    """How many columns a statement has; it is prepared and not run.
+
+    Raises:
+        pymysql.Error: as the server says, also for more than one statement.
+    """
+    line._execute_command(COMMAND.COM_STMT_PREPARE, sql.encode())
+    answer = line._read_packet().get_all_data()
+    statement_id, columns, parameters = struct.unpack_from("<IHH", answer, 1)
+    for count in (parameters, columns):
+        for _ in range(count + 1 if count else 0):  # each list has an end of its own
+            line._read_packet()
+    line._execute_command(COMMAND.COM_STMT_CLOSE, struct.pack("<I", statement_id))
+    if parameters:
+        raise QueryFailed("The statement has parameters without values. Write the values.")
+    return columns
+
+
+class RowStream:
+    """The rows of a statement, as they come."""
+
+    def __init__(self, line: Line, *, options: EngineOptions) -> None:
+        self._line = line
+        self._options = options
+        self._rest = b""
+        self.fields: list[Field] = []
+        self.is_over = True
+
+    def begin(self, sql: str) -> None:
+        """Have a statement run, up to its first row.
+
+        Raises:
+            pymysql.Error: as the server says.
+        """
+        self.is_over = False
+        self._line._execute_command(COMMAND.COM_QUERY, sql.encode())
+        result = MySQLResult(self._line)
+        try:
+            result.init_unbuffered_query()
+        except pymysql.Error:
+            self.is_over = True
+            raise
+        self.fields = [
+            Field(
+                name=field.name,
+                type=field.type_code,
+                character_set=field.charsetnr,
+                is_unsigned=bool(field.flags & FLAG.UNSIGNED),
+                length=field.length,
+                scale=field.scale,
+            )
+            for field in result.fields
+        ]
+        result.unbuffered_active = False  # from here on the rows are ours
+
+    def chunks(self) -> Iterator[Sequence[pa.Array]]:
+        """One array of text or binary for each column, several times.
+
+        Raises:
+            pymysql.Error: as the server says.
+        """
+        kinds = [pa.binary() if field.is_binary else pa.string() for field in self.fields]
+        most_rows = min(_FIRST_ROWS, self._options.batch_rows)
+        while not self.is_over:
+            columns = self._gathered(most_rows)
+            if columns[0]:
+                pairs = zip(columns, kinds, strict=True)
+                yield [pa.array(values, kind) for values, kind in pairs]
+            most_rows = self._options.batch_rows
+
+    def drain(self) -> None:
+        """Read and forget what the server still sends, after it was told to stop.
+
+        Raises:
+            pymysql.Error: that takes longer than a new connection would.
+        """
+        if not self.fields:
+            raise err.OperationalError(CR.CR_SERVER_LOST, "It did not come to its first row")
+        deadline = time.monotonic() + _DRAIN_SECONDS
+        while not self.is_over:
+            if time.monotonic() > deadline:
+                raise err.OperationalError(CR.CR_SERVER_LOST, "Too much is still on its way")
+            data = self._rest + self._received()
+            self._rest = data[self._skipped(data) :]
+
+    def _gathered(self, most_rows: int) -> list[list[bytes | None]]:
+        columns: list[list[bytes | None]] = [[] for _ in self.fields]
+        size = 0
+        while not self.is_over and len(columns[0]) < most_rows and size < self._options.batch_bytes:
+            data = self._rest + self._received()
+            size += len(data) - len(self._rest)
+            position = self._cut(data, columns)
+            self._rest = data[position:]
+        return columns
+
+    def _received(self) -> bytes:
+        data = self._line._rfile.read1(_READ_BYTES)
+        if not data:
+            raise err.OperationalError(CR.CR_SERVER_LOST, "Lost connection during the query")
+        return data
+
+    def _cut(self, data: bytes, columns: list[list[bytes | None]]) -> int:
+        """Put the values of all whole rows into the columns; say where the rest begins."""
+        position, length = 0, len(data)
+        appends = [column.append for column in columns]
+        while position + 4 < length:
+            size = data[position] | data[position + 1] << 8 | data[position + 2] << 16
+            start, end = position + 4, position + 4 + size
+            if end > length:
+                break
+            first = data[start]
+            if size == _WHOLE_PACKET:
+                joined = _joined(data, position)
+                if joined is None:
+                    break
+                body, end = joined
+                _split(body, 0, appends)
+            elif first >= _END and (first == _ERROR or size < _END_BYTES):
+                self._ended(data[start:end], is_error=first == _ERROR)
+                return end
+            else:
+                _split(data, start, appends)
+            position = end
+        return position
+
+    def _skipped(self, data: bytes) -> int:
+        """Where the last whole packet ends; notices the end of the rows, an error is an end too."""
+        position, length = 0, len(data)
+        while position + 4 < length:
+            size = data[position] | data[position + 1] << 8 | data[position + 2] << 16
+            end = position + 4 + size
+            if end > length:
+                break
+            first = data[position + 4]
+            if first >= _END and (first == _ERROR or size < _END_BYTES):
+                self.is_over = True
+            position = end
+        return position
+
+    def _ended(self, packet: bytes, *, is_error: bool) -> None:
+        self.is_over = True
+        if is_error:
+            err.raise_mysql_exception(packet)
+
+
+def _split(data: bytes, at: int, appends: Sequence[Any]) -> None:
+    """The values of one row, which begins at `at`, each to its column."""
+    for append in appends:
+        size = data[at]
+        at += 1
+        if size >= _NULL:
+            if size == _NULL:
+                append(None)
+                continue
+            width = _WIDTHS[size]
+            size = int.from_bytes(data[at : at + width], "little")
+            at += width
+        end = at + size
+        append(data[at:end])
+        at = end
+
+
+_WIDTHS = {_TWO: 2, _THREE: 3, _EIGHT: 8}
+
+
+def _joined(data: bytes, position: int) -> tuple[bytes, int] | None:
+    """A row longer than a packet, put together, and where it ends; None if it is not all there."""
+    parts: list[bytes] = []
+    size = _WHOLE_PACKET
+    while size == _WHOLE_PACKET:
+        if position + 4 > len(data):
+            return None
+        size = int.from_bytes(data[position : position + 3], "little")
+        if position + 4 + size > len(data):
+            return None
+        parts.append(data[position + 4 : position + 4 + size])
+        position += 4 + size
+    return b"".join(parts), position
+
+
+def translated(error: Exception) -> DataAgentError:
+    """What an error of PyMySQL's is to a caller: the server's words, or that it is gone."""
+    number = error.args[0] if isinstance(error, pymysql.Error) and error.args else None
+    if not isinstance(number, int) or number in _LOST or 2000 <= number < 3000:  # the driver's own
+        return SourceUnavailable("The connection to MySQL was lost. Try again.")
+    if number in _STOPPED:
+        return QueryTimedOut("The statement was stopped by the server.")
+    return QueryFailed(f"MySQL: {error.args[-1]} ({number})")

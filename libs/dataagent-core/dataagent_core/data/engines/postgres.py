@@ -1,0 +1,239 @@
+"""PostgreSQL: each statement in a read-only transaction, its rows by COPY.
+
+A connection is read-only by default (`default_transaction_read_only`) and each statement has a
+read-only transaction with `statement_timeout`, which is always rolled back. The server first only
+describes the statement: it must be one statement, on its own, that has columns. Then
+`COPY (statement) TO STDOUT` streams the rows, faster than any cursor and bounded in memory.
+A superuser's rights are laid down for the time of a statement (`pg_read_all_data`), because the
+functions that read the server's files and run its programs obey no transaction. Below:
+`postgres_wire.py` (libpq), `postgres_catalogue.py`.
+"""
+
+# pyarrow has no type stubs: this module is a border to it.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, closing
+from typing import Any, ClassVar
+
+import psycopg
+import pyarrow as pa
+from psycopg import sql as safe
+from sqlalchemy.engine import URL
+
+from dataagent_core.data.engines.base import Engine, EngineOptions, Statement
+from dataagent_core.data.engines.columns import Column, Columns
+from dataagent_core.data.engines.pool import Pool
+from dataagent_core.data.engines.postgres_catalogue import tables_of
+from dataagent_core.data.engines.postgres_wire import CopyOut, Described, described, run, translated
+from dataagent_core.data.engines.reading import Reading
+from dataagent_core.data.engines.sockets import hang_up, has_input
+from dataagent_core.data.engines.texts import (
+    NumericColumn,
+    TextColumn,
+    declared_decimal,
+    hexadecimal,
+    instant,
+    is_t,
+    time_of_day,
+)
+from dataagent_core.data.types import Table
+from dataagent_core.errors import DataAgentError, QueryFailed, SourceUnavailable
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_ROLES_SINCE = 140000  # pg_read_all_data
+_STOP_SECONDS = 5.0
+_ATTEMPTS_BEFORE_HANGING_UP = 30
+_NUMERIC = 1700
+
+
+class PostgresEngine(Engine):
+    """One PostgreSQL database."""
+
+    dialect: ClassVar[str] = "postgres"
+    text_type: ClassVar[str] = "TEXT"
+
+    def __init__(self, url: URL, options: EngineOptions) -> None:
+        self._url = url.set(drivername="postgresql")
+        self._options = options
+        self._pool: Pool[Connection] = Pool(
+            self._opened,
+            size=options.max_connections,
+            close=psycopg.Connection.close,
+            is_alive=_is_alive,
+        )
+
+    def statement(
+        self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
+    ) -> AbstractContextManager[Statement]:
+        """A statement, not started."""
+        return closing(
+            PostgresStatement(
+                sql,
+                self._pool,
+                timeout_seconds=timeout_seconds,
+                time_zone=time_zone,
+                options=self._options,
+            )
+        )
+
+    def introspect(self) -> list[Table]:
+        """Tables and views of every schema; `schema` is None for those on the search path."""
+        try:
+            with closing(self._opened()) as connection, connection.transaction():
+                tables = tables_of(connection)
+        except psycopg.Error as error:
+            raise translated(error) from error
+        return self.counted(tables)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+    def _opened(self) -> Connection:
+        given = self._url.query.get("options", "")
+        try:
+            return psycopg.connect(
+                self._url.render_as_string(hide_password=False),
+                autocommit=True,
+                connect_timeout=math.ceil(self._options.connect_timeout_seconds),
+                client_encoding="utf8",
+                options=f"{given} -c default_transaction_read_only=on",
+                fallback_application_name="dataagent",
+                keepalives_idle=30,
+                tcp_user_timeout=60_000,
+                prepare_threshold=None,
+            )
+        except psycopg.Error as error:
+            raise _unreachable(self._url, error) from error
+
+
+class PostgresStatement(Reading[Connection]):
+    """One query of a PostgreSQL database."""
+
+    driver_errors = (psycopg.Error,)
+
+    def __init__(
+        self,
+        sql: str,
+        pool: Pool[Connection],
+        *,
+        timeout_seconds: float,
+        time_zone: str,
+        options: EngineOptions,
+    ) -> None:
+        super().__init__(sql, pool=pool, timeout_seconds=timeout_seconds, time_zone=time_zone)
+        self._options = options
+        self._copy: CopyOut | None = None
+
+    def start(self, connection: Connection) -> Columns:
+        """Begin, have the statement described, then have its rows sent."""
+        run(connection, self._preamble(connection))
+        fields = described(connection, self.sql)
+        if not fields:
+            raise QueryFailed("The statement returns no columns. Write one query.")
+        self._copy = CopyOut(connection, options=self._options)
+        self._copy.begin(self.sql)
+        return Columns([field.label for field in fields], [_column(field) for field in fields])
+
+    def chunks(self, connection: Connection) -> Iterator[Sequence[Any]]:  # Any: Arrow arrays
+        """The rows, as an array of text for each column."""
+        assert self._copy is not None and self._columns is not None  # noqa: S101, PT018  # `start` came before
+        yield from self._copy.chunks(len(self._columns.labels))
+
+    def stop(self, connection: Connection, attempt: int) -> None:
+        """Cancel on the server; hang up when that does not help for long."""
+        if attempt > _ATTEMPTS_BEFORE_HANGING_UP:
+            hang_up(connection.pgconn.socket)
+        else:
+            connection.cancel_safe(timeout=_STOP_SECONDS)
+
+    def halt(self, connection: Connection) -> None:
+        """Cancel what still runs and read what is still on its way."""
+        copy, self._copy = self._copy, None
+        if copy is not None and not copy.is_over:
+            connection.cancel_safe(timeout=_STOP_SECONDS)
+            copy.drain()
+
+    def clean(self, connection: Connection) -> None:
+        """Forget the transaction and whatever the statement set in the session."""
+        run(connection, "ROLLBACK")
+        run(connection, "DISCARD ALL")
+
+    def translated(self, error: Exception) -> DataAgentError:
+        """The server's message and hint."""
+        return translated(error)
+
+    def _preamble(self, connection: Connection) -> str:
+        milliseconds = max(1, math.ceil(self.timeout_seconds * 1000))
+        settings = {
+            "statement_timeout": str(milliseconds),
+            "TimeZone": self.time_zone,
+            "DateStyle": "ISO, YMD",
+            "IntervalStyle": "postgres",
+            "bytea_output": "hex",
+            "extra_float_digits": "1",
+        }
+        if _is_superuser(connection):
+            settings |= {"role": "pg_read_all_data", "row_security": "off"}
+        parts = ["BEGIN TRANSACTION READ ONLY"]
+        for name, value in settings.items():
+            setting = safe.SQL("SET LOCAL {} = {}").format(safe.Identifier(name), value)
+            parts.append(setting.as_string(connection))
+        return "; ".join(parts)
+
+
+def _is_superuser(connection: Connection) -> bool:
+    is_super = connection.pgconn.parameter_status(b"is_superuser") == b"on"
+    return is_super and connection.info.server_version >= _ROLES_SINCE
+
+
+def _is_alive(connection: Connection) -> bool:
+    """Whether the server has not hung up: an idle connection has nothing to read."""
+    if connection.closed:
+        return False
+    return not has_input(connection.pgconn.socket, timeout_seconds=0)
+
+
+def _unreachable(url: URL, error: psycopg.Error) -> SourceUnavailable:
+    del error  # its text may quote the connection string
+    return SourceUnavailable(
+        f"PostgreSQL at {url.host or 'the local socket'} does not let us in or does not answer. "
+        "Check host, port, database, user and password of the source."
+    )
+
+
+_SIMPLE = {
+    20: pa.int64(),
+    21: pa.int16(),
+    23: pa.int32(),
+    26: pa.int64(),
+    700: pa.float32(),
+    701: pa.float64(),
+    1082: pa.date32(),
+    1114: pa.timestamp("us"),
+}
+_PARSED = {
+    16: (pa.bool_(), is_t),
+    17: (pa.binary(), hexadecimal),
+    1083: (pa.time64("us"), time_of_day),
+    1184: (pa.timestamp("us", tz="UTC"), instant),
+}
+
+
+def _column(field: Described) -> Column:
+    """The column for a type of PostgreSQL's, by its number; text for those Arrow lacks."""
+    if field.type in _SIMPLE:
+        return TextColumn(_SIMPLE[field.type])
+    if field.type in _PARSED:
+        kind, parse = _PARSED[field.type]
+        return TextColumn(kind, parse=parse)
+    if field.type == _NUMERIC:
+        kind = declared_decimal(*field.digits) if field.digits else None
+        return NumericColumn() if kind is None else TextColumn(kind)
+    return TextColumn(pa.string())

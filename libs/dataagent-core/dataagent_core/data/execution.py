@@ -1,0 +1,90 @@
+"""Runs one statement to its end in a worker thread, and stops it in the engine when told to.
+
+The caller is a task that may be cancelled at any moment; the thread and the engine then stop before
+the cancellation goes on, so that nothing writes to a place that is being cleared. Above:
+`service.py`. Below: `engines/`, `results/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
+
+from dataagent_core.data.engines.base import Engine, Interrupted, Statement
+from dataagent_core.data.results import Kept, Place, keep
+from dataagent_core.data.types import Limits
+
+T = TypeVar("T")
+
+
+class Execution:
+    """One statement on its way; `interrupt` may come before, during or after it runs."""
+
+    def __init__(self, engine: Engine, sql: str, *, limits: Limits, time_zone: str) -> None:
+        self._engine = engine
+        self._sql = sql
+        self._limits = limits
+        self._time_zone = time_zone
+        self._lock = threading.Lock()
+        self._statement: Statement | None = None
+        self._is_interrupted = False
+
+    def keep_at(self, place: Place) -> Kept:
+        """Run it and write the rows to a place. Blocks.
+
+        Raises:
+            Interrupted: `interrupt` came.
+            QueryFailed, QueryTimedOut, SourceUnavailable, QuotaExceeded: as they say.
+        """
+        with self._engine.statement(
+            self._sql, timeout_seconds=self._limits.timeout_seconds, time_zone=self._time_zone
+        ) as statement:
+            self._begin(statement)
+            return statement.read(partial(self._kept, statement.labels, place))  # pyright: ignore[reportUnknownMemberType] Arrow's batches have no types
+
+    def _kept(self, labels: Sequence[str], place: Place, batches: Any) -> Kept:  # Any: see above
+        return keep(batches, labels, place.path, limits=self._limits, on_bytes=place.on_bytes)
+
+    def interrupt(self) -> None:
+        """Stop it in the engine."""
+        with self._lock:
+            self._is_interrupted = True
+            statement = self._statement
+        if statement is not None:
+            statement.interrupt()
+
+    def _begin(self, statement: Statement) -> None:
+        with self._lock:
+            self._statement = statement
+            if self._is_interrupted:
+                raise Interrupted
+
+
+async def in_thread(
+    pool: ThreadPoolExecutor, work: Callable[[], T], *, interrupt: Callable[[], None]
+) -> T:
+    """The work's value. When the caller is cancelled, the work is interrupted and waited for."""
+    running = pool.submit(work)
+    future = asyncio.wrap_future(running)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        if not running.cancel():
+            interrupt()
+        await _ended(future)
+        raise
+
+
+async def _ended(future: asyncio.Future[T]) -> None:
+    """Wait for the end, whatever it is and however often we are cancelled meanwhile."""
+    while not future.done():
+        try:
+            await asyncio.wait({future})
+        except asyncio.CancelledError:
+            continue
+    if not future.cancelled():
+        future.exception()  # it is known: we caused it

@@ -1,0 +1,24 @@
+"""Figures in an answer's text, checked against the results of its run."""
+
+from dataagent_core.data.figures.checking import (
+    Evidence,
+    FigureReport,
+    Unbacked,
+    Verified,
+    check_figures,
+    to_metadata,
+)
+from dataagent_core.data.figures.index import ResultTable
+from dataagent_core.data.figures.reading import Figure, find_figures
+
+__all__ = [
+    "Evidence",
+    "Figure",
+    "FigureReport",
+    "ResultTable",
+    "Unbacked",
+    "Verified",
+    "check_figures",
+    "find_figures",
+    "to_metadata",
+]

@@ -1,0 +1,287 @@
+"""Numbers that are not in a result but follow from it: differences, shares, changes, averages.
+
+Only between rows that the sentence is about, or single values, and only what its words speak of;
+see `hints.py`. Each candidate carries the expression that gave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import combinations, islice, permutations
+
+from dataagent_core.data.figures.hints import says
+from dataagent_core.data.figures.index import IndexedTable
+from dataagent_core.data.figures.reading import Figure, FigureKind
+
+MAX_ANCHORS = 12
+MAX_SCALARS = 16
+MAX_TOP = 10
+MAX_COLUMNS = 8
+_HUNDRED = Decimal(100)
+_JOINT = ("share", "total", "top", "others")  # what is said of several rows together
+_NEGLIGIBLE = Decimal("0.05")  # what is taken away must be a visible part
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A value that follows from a result, and how."""
+
+    value: Decimal
+    artifact_id: str
+    how: str  # difference, ratio, percent_change, share, sum_of_rows, …
+    expression: str
+    column: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of one table a figure is about."""
+
+    table: IndexedTable
+    columns: tuple[int, ...]  # those the words speak of, with numbers
+    named: tuple[int, ...]  # rows of the sentence
+    before: tuple[int, ...]  # and of those before it, when it names fewer than two itself
+    bound: tuple[int, ...]  # rows of the figure itself
+    count: int = 0  # how many rows carry the figure's own name
+    is_top: bool = False  # the sentence speaks of the first few
+
+
+def candidates(figure: Figure, parts: Sequence[Part], words: str) -> Iterator[Candidate]:
+    """Everything a figure of this kind may be, by the words of its clause."""
+    for part in parts:
+        yield from _BY_KIND[figure.kind](part, words)
+    yield from _between(figure, parts, words)
+
+
+def _percent(part: Part, words: str) -> Iterator[Candidate]:
+    if says("change", words) and not says("share", words):
+        yield from _changes(part, words)
+        return
+    yield from _shares(part, words)
+    if len(part.table.numbers) == 1 or not says("total", words):
+        yield from _row_ratios(part, part.columns, _HUNDRED)
+
+
+def _multiple(part: Part, words: str) -> Iterator[Candidate]:
+    yield from _ratios(part)
+    yield from _row_ratios(part, part.columns, Decimal(1))
+
+
+def _points(part: Part, words: str) -> Iterator[Candidate]:
+    yield from _differences(part)
+
+
+def _plain(part: Part, words: str) -> Iterator[Candidate]:
+    if says("change", words):
+        yield from _differences(part)
+    if says("rest", words):
+        yield from _row_differences(part)
+    if says("average", words):
+        yield from _row_ratios(part, _at_least_two(part), Decimal(1))
+        if not part.named:
+            yield from _average_of_totals(part)
+    for column in part.columns:
+        yield from _sums_of(part, column, words)
+    if part.count > 1 and not says("change", words):
+        yield Candidate(Decimal(part.count), part.table.artifact_id, "count", "count(named rows)")
+
+
+_BY_KIND: dict[FigureKind, Callable[[Part, str], Iterator[Candidate]]] = {
+    "percent": _percent,
+    "multiple": _multiple,
+    "points": _points,
+    "plain": _plain,
+}
+
+
+def _pairs(part: Part) -> Iterator[tuple[str, int, int, Decimal, Decimal]]:
+    """Two values of a column worth comparing: of rows named, or of a named one and a neighbour."""
+    numbers = part.table.numbers
+    last = len(numbers) - 1
+    for column in part.columns if last > 0 else ():
+        if len(part.named) > 1:
+            rows = set(combinations(part.named[:MAX_ANCHORS], 2))
+        else:
+            rows = set(_few_rows(part, column, last))
+        for one, two in sorted(rows):
+            first, second = numbers[one][column], numbers[two][column]
+            if first is not None and second is not None:
+                yield part.table.columns[column].name, one, two, first, second
+
+
+def _few_rows(part: Part, column: int, last: int) -> Iterator[tuple[int, int]]:
+    """What a row may be compared with when it is named alone, or none is."""
+    others = set(part.before) - set(part.named)
+    starts = set(part.named) or set(part.before[:1])
+    if part.table.is_series:
+        others |= {row + by for row in starts for by in (-1, 1) if 0 <= row + by <= last}
+    if not part.before:
+        ends = {0, last, *_extremes(part.table, column)}
+        others |= ends
+        starts = starts or ends
+    yield from ((one, two) for one in starts for two in others if one != two)
+
+
+def _extremes(table: IndexedTable, column: int) -> tuple[int, int]:
+    known = [
+        (value, at) for at, row in enumerate(table.numbers) if (value := row[column]) is not None
+    ]
+    return min(known)[1], max(known)[1]
+
+
+def _differences(part: Part) -> Iterator[Candidate]:
+    for name, one, two, first, second in _pairs(part):
+        text = f"{name}[{one}] - {name}[{two}]"
+        yield Candidate(abs(first - second), part.table.artifact_id, "difference", text, name)
+
+
+def _changes(part: Part, words: str) -> Iterator[Candidate]:
+    """Growth is measured against the smaller value, decline against the larger."""
+    for name, one, two, first, second in _pairs(part):
+        small, large = sorted((first, second), key=abs)
+        is_decline, is_growth = says("decline", words), says("growth", words)
+        bases = {large} if is_decline and not is_growth else {small}
+        bases = bases if is_decline != is_growth else {small, large}
+        for base in bases - {Decimal(0)}:
+            value = abs((first - second) / base) * _HUNDRED
+            text = f"({name}[{one}] - {name}[{two}]) / {name}[{one if base == first else two}]"
+            yield Candidate(value, part.table.artifact_id, "percent_change", text, name)
+
+
+def _ratios(part: Part) -> Iterator[Candidate]:
+    """How many times the larger value is the smaller."""
+    for name, one, two, first, second in _pairs(part):
+        over, under = (one, two) if abs(first) >= abs(second) else (two, one)
+        small, large = sorted((first, second), key=abs)
+        if small:
+            text = f"{name}[{over}] / {name}[{under}]"
+            yield Candidate(large / small, part.table.artifact_id, "ratio", text, name)
+
+
+def _shares(part: Part, words: str) -> Iterator[Candidate]:
+    """Parts of a column's total: one row's, several named rows', the first few rows'."""
+    table = part.table
+    for column in part.columns:
+        total = table.total(column)
+        name = table.columns[column].name
+        for row in part.bound[:MAX_ANCHORS] if total else ():
+            value = table.numbers[row][column]
+            if value is not None and total:
+                text = f"{name}[{row}] / sum({name})"
+                yield Candidate(value / total * _HUNDRED, table.artifact_id, "share", text, name)
+        for one in _sums_of(part, column, words):
+            if total and any(says(what, words) for what in _JOINT):
+                share = one.value / total * _HUNDRED
+                text = f"{one.expression} / sum({name})"
+                yield Candidate(share, table.artifact_id, "share", text, name)
+
+
+def _sums_of(part: Part, column: int, words: str) -> Iterator[Candidate]:
+    """The named rows together; the first two, three, … where the words say `top`."""
+    table = part.table
+    name = table.columns[column].name
+    together = tuple(sorted({*part.named, *part.before}))
+    groups = [together] if len(together) > 1 else []
+    is_joint = any(says(what, words) for what in _JOINT)
+    if is_joint and part.is_top and not part.named:
+        last = min(MAX_TOP, len(table.numbers) - 1)
+        groups += [tuple(range(top)) for top in range(2, last + 1)]
+    if says("others", words):
+        everything = set(range(len(table.numbers)))
+        groups += [tuple(sorted(everything - set(group))) for group in groups]
+    for group in groups:
+        values = [value for row in group if (value := table.numbers[row][column]) is not None]
+        text = f"sum({name}[{', '.join(map(str, group[:MAX_ANCHORS]))}])"
+        total = sum(values, Decimal(0))
+        yield Candidate(total, table.artifact_id, "sum_of_rows", text, name)
+
+
+def _at_least_two(part: Part) -> Sequence[int]:
+    """The columns in play; all of them when only one is, for a ratio needs two."""
+    if len(part.columns) > 1:
+        return part.columns[:MAX_COLUMNS]
+    numeric = [at for at in range(len(part.table.columns)) if part.table.column(at)]
+    return numeric[:MAX_COLUMNS]
+
+
+def _row_pairs(
+    part: Part, columns: Sequence[int]
+) -> Iterator[tuple[int, str, str, Decimal, Decimal]]:
+    table = part.table
+    rows = part.bound or (range(1) if len(table.numbers) == 1 else ())
+    for row in rows[:MAX_ANCHORS]:
+        for one, two in permutations(columns[:MAX_COLUMNS], 2):
+            first, second = table.numbers[row][one], table.numbers[row][two]
+            if first is not None and second is not None:
+                yield row, table.columns[one].name, table.columns[two].name, first, second
+
+
+def _row_ratios(part: Part, columns: Sequence[int], factor: Decimal) -> Iterator[Candidate]:
+    for row, one, two, first, second in _row_pairs(part, columns):
+        if second:
+            text = f"{one}[{row}] / {two}[{row}]"
+            yield Candidate(first / second * factor, part.table.artifact_id, "ratio", text, one)
+
+
+def _row_differences(part: Part) -> Iterator[Candidate]:
+    for row, one, two, first, second in _row_pairs(part, part.columns):
+        if abs(second) > abs(first) * _NEGLIGIBLE:
+            text = f"{one}[{row}] - {two}[{row}]"
+            yield Candidate(first - second, part.table.artifact_id, "difference", text, one)
+
+
+def _average_of_totals(part: Part) -> Iterator[Candidate]:
+    table = part.table
+    for one, two in permutations(_at_least_two(part), 2):
+        top, bottom = table.total(one), table.total(two)
+        if top is not None and bottom:
+            names = table.columns[one].name, table.columns[two].name
+            text = f"sum({names[0]}) / sum({names[1]})"
+            yield Candidate(top / bottom, table.artifact_id, "ratio", text, names[0])
+
+
+def _scalars(part: Part) -> Iterator[tuple[Part, str, Decimal]]:
+    """Values that stand for a result: of its only row or the named one, totals, the row count."""
+    table = part.table
+    only = range(1) if len(table.numbers) == 1 else part.named if len(part.named) == 1 else ()
+    for column in part.columns:
+        name = table.columns[column].name
+        for row in only:
+            value = table.numbers[row][column]
+            if value is not None:
+                yield part, f"{name}[{row}]", value
+        total = table.total(column)
+        if total is not None and len(table.numbers) != 1:
+            yield part, f"sum({name})", total
+    if len(table.numbers) != 1:
+        yield part, "row_count", Decimal(table.row_count)
+
+
+def _between(figure: Figure, parts: Sequence[Part], words: str) -> Iterator[Candidate]:
+    """One result against another: a part of a total, a difference of two totals."""
+    if len(parts) < 2:
+        return
+    scalars = [one for part in parts for one in islice(_scalars(part), MAX_SCALARS)]
+    for one, two in permutations(scalars[: MAX_SCALARS * 2], 2):
+        if one[0] is two[0]:
+            continue
+        for value, how, sign in _combined(figure, one[2], two[2], words):
+            text = f"{one[1]} {sign} {two[1]} of {two[0].table.artifact_id}"
+            yield Candidate(value, one[0].table.artifact_id, how, text)
+
+
+def _combined(
+    figure: Figure, one: Decimal, two: Decimal, words: str
+) -> Iterator[tuple[Decimal, str, str]]:
+    is_change = says("change", words)
+    if figure.kind == "plain" and is_change:
+        yield one - two, "difference", "-"
+    if two and figure.kind == "percent":
+        if is_change:
+            yield abs((one - two) / two) * _HUNDRED, "percent_change", "/"
+        else:
+            yield one / two * _HUNDRED, "ratio", "/"
+    if two and (figure.kind == "multiple" or (figure.kind == "plain" and says("average", words))):
+        yield one / two, "ratio", "/"

@@ -1,0 +1,218 @@
+"""The numbers of a run's results, ready to be looked up by value.
+
+Reads a bounded number of cells; what lies beyond them is known only by the statistics the result
+came with, and the index says so. Texts and dates are kept too, since they tell which row a
+sentence is about (`labels.py`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from dataagent_core.data.types import ResultColumn
+
+MAX_CELLS = 100_000
+_TIME = re.compile(r"(?:19|20)\d{2}(?:-?(?:Q\d|W?\d{1,2})(?:-\d{1,2})?)?")
+_STATISTICS = {
+    "sum": "sum",
+    "total": "sum",
+    "minimum": "min",
+    "maximum": "max",
+    "mean": "mean",
+    "avg": "mean",
+    "average": "mean",
+    "min": "min",
+    "max": "max",
+    "median": "median",
+    "count": "count",
+    "distinct": "distinct",
+    "distinct_count": "distinct",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ResultTable:
+    """A result to check figures against. `rows` may be a stream; it is read once."""
+
+    artifact_id: str
+    columns: Sequence[ResultColumn]
+    rows: Iterable[Sequence[Any]]  # Any: a cell of any type
+    row_count: int
+    statistics: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=dict[str, Mapping[str, Any]]  # Any: figures of a column, by name
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A number and where it stands. `row` counts from 0."""
+
+    value: Decimal
+    table: int
+    row: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A figure about a whole column or table: `sum`, `mean`, `row_count`, …"""
+
+    value: Decimal
+    table: int
+    column: int | None
+    name: str
+
+
+@dataclass(slots=True)
+class IndexedTable:
+    """One result: its numbers by row and column, its texts, its summaries."""
+
+    artifact_id: str
+    columns: Sequence[ResultColumn]
+    row_count: int
+    numbers: list[list[Decimal | None]]  # by row, then by column
+    texts: list[list[str | date | None]]
+    summaries: list[Summary] = field(default_factory=list[Summary])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every cell was read."""
+        return len(self.numbers) >= self.row_count
+
+    @property
+    def is_series(self) -> bool:
+        """Whether the rows follow one another in time."""
+        cells = [cell for row in self.texts[:3] for cell in row]
+        return any(
+            isinstance(cell, date) or (isinstance(cell, str) and _TIME.fullmatch(cell))
+            for cell in cells
+        )
+
+    def column(self, at: int) -> list[Decimal]:
+        """The numbers of a column, without nulls."""
+        return [value for row in self.numbers if (value := row[at]) is not None]
+
+    def total(self, at: int) -> Decimal | None:
+        """The sum of a column, if the whole of it is known."""
+        found = (one for one in self.summaries if one.column == at and one.name == "sum")
+        return next((one.value for one in found), None)
+
+
+class Index:
+    """All results of a run."""
+
+    def __init__(self, tables: Sequence[ResultTable]) -> None:
+        left = MAX_CELLS
+        self.tables: list[IndexedTable] = []
+        for at, table in enumerate(tables):
+            indexed = _read(table, max_rows=left // max(1, len(table.columns)))
+            left -= len(indexed.numbers) * len(table.columns)
+            indexed.summaries = list(_summaries(table, indexed, at))
+            self.tables.append(indexed)
+        cells = sorted(self._cells(), key=lambda cell: cell.value)
+        self._sorted = cells
+        self._values = [cell.value for cell in cells]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every cell of every result was read."""
+        return all(table.is_complete for table in self.tables)
+
+    def _cells(self) -> Iterator[Cell]:
+        for at, table in enumerate(self.tables):
+            for row, values in enumerate(table.numbers):
+                for column, value in enumerate(values):
+                    if value is not None:
+                        yield Cell(value, at, row, column)
+
+    def between(self, low: Decimal, high: Decimal) -> list[Cell]:
+        """The cells whose value is in a range, both ends included."""
+        return self._sorted[bisect_left(self._values, low) : bisect_right(self._values, high)]
+
+    def column_name(self, table: int, column: int) -> str:
+        """What a column is called in the result."""
+        return self.tables[table].columns[column].name
+
+
+def number(cell: Any) -> Decimal | None:  # Any: a cell of any type
+    """The number in a cell, also when it is written as text."""
+    if isinstance(cell, bool) or cell is None:
+        return None
+    if isinstance(cell, int | Decimal):
+        value = Decimal(cell)
+    elif isinstance(cell, float):
+        value = Decimal(repr(cell)) if math.isfinite(cell) else Decimal("NaN")
+    elif isinstance(cell, str) and len(cell) <= 40:
+        try:
+            value = Decimal(cell.strip().rstrip("%").replace(",", ""))
+        except ArithmeticError:
+            return None
+    else:
+        return None
+    return value if value.is_finite() and abs(value.adjusted()) < 30 else None
+
+
+def _text(cell: Any) -> str | date | None:  # Any: a cell of any type
+    if isinstance(cell, datetime):
+        return cell.date()
+    if isinstance(cell, str | date):
+        return cell
+    return str(cell) if isinstance(cell, int) and not isinstance(cell, bool) else None
+
+
+def _read(table: ResultTable, *, max_rows: int) -> IndexedTable:
+    numbers: list[list[Decimal | None]] = []
+    texts: list[list[str | date | None]] = []
+    for at, row in enumerate(table.rows):
+        if at >= max_rows:
+            break
+        numbers.append([number(cell) for cell in row])
+        texts.append([_text(cell) for cell in row])
+    for column in range(len(table.columns)):
+        if any(isinstance(row[column], str) and number(row[column]) is None for row in texts):
+            for row in numbers:  # `1979` among names is a name
+                row[column] = None
+    return IndexedTable(table.artifact_id, table.columns, table.row_count, numbers, texts)
+
+
+def _summaries(table: ResultTable, indexed: IndexedTable, at: int) -> Iterator[Summary]:
+    yield Summary(Decimal(table.row_count), at, None, "row_count")
+    for column, described in enumerate(table.columns):
+        known = _given(table.statistics.get(described.name, {}))
+        if indexed.is_complete:
+            known |= _computed(indexed, column)
+        for name, value in known.items():
+            yield Summary(value, at, column, name)
+
+
+def _given(statistics: Mapping[str, Any]) -> dict[str, Decimal]:  # Any: figures of any type
+    found = {_STATISTICS.get(name.lower()): number(value) for name, value in statistics.items()}
+    return {name: value for name, value in found.items() if name and value is not None}
+
+
+def _computed(table: IndexedTable, at: int) -> dict[str, Decimal]:
+    cells = [row[at] for row in table.texts]
+    known = {"distinct": Decimal(len({cell for cell in cells if cell is not None}))}
+    values = table.column(at)
+    if not values:
+        return known
+    total = sum(values, Decimal(0))
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    known |= {
+        "distinct": Decimal(len(set(values))),
+        "count": Decimal(len(values)),
+        "sum": total,
+        "mean": total / len(values),
+        "min": ordered[0],
+        "max": ordered[-1],
+        "median": (ordered[middle] + ordered[-middle - 1]) / 2,
+    }
+    return known

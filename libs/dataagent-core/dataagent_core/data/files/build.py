@@ -1,0 +1,199 @@
+"""Reads open files into one new DuckDB database. Runs in the process that reads hostile files.
+
+For each file: kind → raw tables → types → `CREATE TABLE`. Nothing here starts a process or opens a
+file by a name people chose. Above: `worker.py`. Below: the readers of each kind.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import assert_never
+
+import duckdb
+from duckdb import DuckDBPyConnection
+
+from dataagent_core.data.files.columns import settle
+from dataagent_core.data.files.delimited import (
+    check_width,
+    outline,
+    read_row_by_row,
+    scanned,
+)
+from dataagent_core.data.files.encodings import as_utf8
+from dataagent_core.data.files.json_rows import read_json
+from dataagent_core.data.files.kinds import kind_of
+from dataagent_core.data.files.names import column_names, quoted, table_name
+from dataagent_core.data.files.tables import FileLimits, LoadedTable, OpenFile, Raw
+from dataagent_core.data.files.workbook import read_workbook
+from dataagent_core.data.types import Column
+from dataagent_core.errors import BadInput, DataAgentError, LimitReached
+
+_INTO = "raw"
+_logger = logging.getLogger(__name__)
+
+
+def build(
+    files: Sequence[OpenFile],
+    database: Path,
+    scratch: Path,
+    limits: FileLimits,
+    *,
+    on_file: Callable[[int], None] = lambda _: None,
+) -> list[LoadedTable]:
+    """Fill `database`, which must not exist; `scratch` is an empty folder for passing files.
+
+    Raises:
+        BadInput: a file cannot be a table; the message names it.
+        LimitReached: a file is over a limit.
+    """
+    with duckdb.connect(str(database), config=_config(scratch, limits)) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        builder = _Builder(connection, scratch, limits)
+        for number, file in enumerate(files):
+            on_file(number)
+            builder.add(file)
+        connection.execute("CHECKPOINT")
+    return builder.tables
+
+
+def _config(scratch: Path, limits: FileLimits) -> dict[str, str | bool | int | float | list[str]]:
+    return {
+        "memory_limit": f"{limits.memory_bytes // 2}B",
+        "threads": limits.threads,
+        "temp_directory": str(scratch / "spill"),
+        "max_temp_directory_size": f"{limits.max_database_bytes}B",
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+
+
+class _Builder:
+    """The tables made so far."""
+
+    def __init__(self, connection: DuckDBPyConnection, scratch: Path, limits: FileLimits) -> None:
+        self._connection = connection
+        self._scratch = scratch
+        self._limits = limits
+        rows = connection.execute(
+            "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
+        ).fetchall()
+        self._keywords = {str(word) for (word,) in rows}
+        self.tables: list[LoadedTable] = []
+
+    def add(self, file: OpenFile) -> None:
+        """Read one file; every error names it.
+
+        Raises:
+            BadInput, LimitReached: as `build`.
+        """
+        try:
+            self._add(file)
+        except DataAgentError:
+            raise
+        except (MemoryError, duckdb.OutOfMemoryException) as error:
+            raise LimitReached(
+                f"'{file.name}' needs more memory than a load may use. Split it, or load Parquet."
+            ) from error
+        except (duckdb.Error, OSError) as error:
+            raise _translated(file, error) from error
+
+    def _add(self, file: OpenFile) -> None:
+        kind = kind_of(file, self._limits)
+        match kind:
+            case "parquet":
+                self._store(file, self._parquet(file))
+            case "workbook":
+                for raw in read_workbook(self._connection, file, self._limits, into=_INTO):
+                    self._store(file, raw)
+            case "json":
+                self._add_json(file)
+            case "text":
+                self._add_text(file)
+            case _:
+                assert_never(kind)
+
+    def _add_json(self, file: OpenFile) -> None:
+        text = as_utf8(file, self._scratch)
+        for raw in read_json(self._connection, file, text.path, self._limits, into=_INTO):
+            raw.notes.extend(text.notes)
+            self._store(file, raw)
+
+    def _add_text(self, file: OpenFile) -> None:
+        """By DuckDB's reader where the file is even to its end, else row by row."""
+        text = as_utf8(file, self._scratch)
+        one = outline(file.name, text.path, self._limits)
+        if one.is_even:
+            try:
+                self._store(file, scanned(one, self._limits), notes=text.notes)
+            except duckdb.OutOfMemoryException:
+                raise
+            except duckdb.Error:
+                _logger.info("A text file is not even to its end; it is read row by row.")
+            else:
+                return
+        raw = read_row_by_row(self._connection, one, self._limits, into=_INTO)
+        self._store(file, raw, notes=text.notes)
+
+    def _parquet(self, file: OpenFile) -> Raw:
+        described = self._connection.execute(
+            f"DESCRIBE SELECT * FROM read_parquet('{file.path}')"  # noqa: S608 our own path
+        ).fetchall()
+        check_width(file.name, len(described), self._limits)
+        aliases = ", ".join(f"c{number}" for number in range(1, len(described) + 1))
+        self._check_rows(file, f"read_parquet('{file.path}')")
+        return Raw(
+            f"read_parquet('{file.path}') AS file({aliases})",
+            tuple(str(row[0]) for row in described),
+            types=tuple(str(row[1]) for row in described),
+            guesses=("none",) * len(described),
+        )
+
+    def _check_rows(self, file: OpenFile, relation: str) -> int:
+        row = self._connection.execute(f"SELECT count(*) FROM {relation}").fetchone()  # noqa: S608
+        count = int(row[0]) if row else 0
+        if count > self._limits.max_rows:
+            raise LimitReached(
+                f"'{file.name}' has {count:,} rows; {self._limits.max_rows:,} are allowed. "
+                "Split it."
+            )
+        return count
+
+    def _store(self, file: OpenFile, raw: Raw, *, notes: Sequence[str] = ()) -> None:
+        """Make the table: columns with a name or with cells, each with its type."""
+        if len(self.tables) >= self._limits.max_tables:
+            raise LimitReached(f"There are more than {self._limits.max_tables:,} tables.")
+        names, renamed = column_names(raw.names)
+        columns = settle(self._connection, raw, names)
+        kept = [
+            one
+            for one, written in zip(columns, raw.names, strict=True)
+            if written or not one.is_empty
+        ] or columns
+        taken = [table.name for table in self.tables]
+        name = table_name(file.name, raw.label, taken, self._keywords)
+        chosen = ", ".join(f"{one.value} AS {quoted(one.name)}" for one in kept)
+        self._connection.execute(
+            f"CREATE OR REPLACE TABLE {quoted(name)} AS SELECT {chosen} FROM {raw.relation}"  # noqa: S608
+        )
+        count = self._check_rows(file, quoted(name))
+        described = self._connection.execute(f"DESCRIBE {quoted(name)}").fetchall()
+        self.tables.append(
+            LoadedTable(
+                name,
+                file.name,
+                raw.sheet,
+                count,
+                tuple(Column(str(row[0]), str(row[1])) for row in described),
+                (*notes, *raw.notes, *renamed),
+            )
+        )
+
+
+def _translated(file: OpenFile, error: Exception) -> DataAgentError:
+    """What DuckDB or the system says, in our words and without paths of the host."""
+    text = str(error).partition("\n")[0].replace(file.path, file.name)[:300]
+    if "File too large" in str(error) or "No space left" in str(error):
+        return LimitReached(f"'{file.name}' takes more room than a load may use. Split it.")
+    return BadInput(f"'{file.name}' cannot be read: {text}")

@@ -1,0 +1,236 @@
+"""Which type each column of a raw table has, decided by all of its cells.
+
+A look at the first rows says what a column might be; then one scan of the whole table, inside the
+database, says whether every cell fits. What does not fit stays text. Nothing is rounded: a number
+becomes DOUBLE only where that keeps all its digits. Above: `build.py`. Below: `shapes.py`, DuckDB.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from duckdb import DuckDBPyConnection
+
+from dataagent_core.data.files import shapes
+from dataagent_core.data.files.names import listed
+from dataagent_core.data.files.numbers import Try, ask, doubt, exact_number
+from dataagent_core.data.files.shapes import Shape
+from dataagent_core.data.files.tables import Raw
+
+_LOOK_ROWS = 500
+_AT_ONCE = 100
+"""Columns examined by one statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A column's final form. `value` is SQL over the raw relation."""
+
+    name: str
+    type: str
+    value: str
+    is_empty: bool = False
+
+
+@dataclass(slots=True)
+class _Column:
+    """A text column while it is being examined."""
+
+    cell: str
+    name: str
+    tries: list[Try]
+    null_words_are: str  # SQL: whether the cell is a word for no value
+    filled: int = 0
+    null_words: int = 0
+    placeholders: int = 0
+    chosen: Try | None = None
+    doubt: str | None = None  # why it stays text although the cells look like more
+    looks: str | None = None  # why text is right although the cells are digits
+
+    @property
+    def cells(self) -> int:
+        return self.filled - self.null_words
+
+
+def settle(connection: DuckDBPyConnection, raw: Raw, names: Sequence[str]) -> list[Settled]:
+    """The columns with their types; adds to `raw.notes` what was taken for what."""
+    examined = _examine(connection, raw, names)
+    _add_notes(raw.notes, list(examined.values()))
+    settled: list[Settled] = []
+    for index, (name, kind) in enumerate(zip(names, raw.types, strict=True)):
+        column = examined.get(index)
+        if column is None:
+            settled.append(Settled(name, kind, f"c{index + 1}"))
+        else:
+            settled.append(_settled(column))
+    return settled
+
+
+def _settled(column: _Column) -> Settled:
+    words = [*shapes.NULL_WORDS] if column.null_words else []
+    if column.chosen is None:
+        return Settled(
+            column.name, "VARCHAR", _without(column.cell, words), is_empty=column.cells == 0
+        )
+    if column.placeholders:
+        words += shapes.PLACEHOLDERS
+    if not words:
+        return Settled(column.name, column.chosen.type, column.chosen.value)
+    cell, chosen = column.cell, column.chosen
+    value = f"CASE WHEN trim({cell}) NOT IN ({_literals(words)}) THEN {chosen.value} END"
+    return Settled(column.name, chosen.type, value)
+
+
+def _without(cell: str, words: Sequence[str]) -> str:
+    return f"CASE WHEN {cell} NOT IN ({_literals(words)}) THEN {cell} END" if words else cell
+
+
+def _literals(words: Sequence[str]) -> str:
+    return ", ".join(f"'{word}'" for word in words)
+
+
+def _examine(connection: DuckDBPyConnection, raw: Raw, names: Sequence[str]) -> dict[int, _Column]:
+    """Every text column, examined. Indexes are those of `raw`."""
+    texts = [
+        i for i, guess in enumerate(raw.guesses) if guess != "none" and raw.types[i] == "VARCHAR"
+    ]
+    examined: dict[int, _Column] = {}
+    for start in range(0, len(texts), _AT_ONCE):
+        chunk = texts[start : start + _AT_ONCE]
+        cells = ", ".join(f"c{index + 1}" for index in chunk)
+        rows = connection.execute(
+            f"SELECT {cells} FROM {raw.relation} LIMIT {_LOOK_ROWS}"  # noqa: S608 our own names
+        ).fetchall()
+        columns: list[_Column] = []
+        for position, index in enumerate(chunk):
+            seen = [row[position] for row in rows if row[position] is not None]
+            columns.append(_looked_at(raw, index, names[index], seen))
+        _verify(connection, raw.relation, columns)
+        examined.update(zip(chunk, columns, strict=True))
+    return examined
+
+
+def _looked_at(raw: Raw, index: int, name: str, seen: Sequence[str]) -> _Column:
+    """What the first cells leave possible."""
+    cell = f"c{index + 1}"
+    guess = raw.guesses[index]
+    skipped = {*shapes.NULL_WORDS, *shapes.PLACEHOLDERS}
+    words = [one for value in seen if (one := value.strip()) not in skipped]
+    is_padded = any(value != value.strip() for value in seen)
+    tries: list[Try] = []
+    for shape in shapes.SHAPES:
+        if guess == "dates" and not shape.is_text_date:
+            continue
+        if not _is_allowed(shape, raw) or not all(shape.matches(word) for word in words):
+            continue
+        tries += _tries(shape, cell, words)
+    if is_padded:
+        tries = [one for one in tries if one.cell != cell]
+    if guess == "dates":  # a string of JSON that says NULL says so
+        return _Column(cell, name, tries, "FALSE")
+    is_null_word = f"{cell} IN ({_literals(shapes.NULL_WORDS)})"
+    return _Column(cell, name, tries, is_null_word, looks=_looks(words))
+
+
+def _looks(words: Sequence[str]) -> str | None:
+    """Why cells of digits are text all the same."""
+    if not words or not all(word.isdigit() and word.isascii() for word in words):
+        return None
+    if any(len(word) > 1 and word[0] == "0" for word in words):
+        return "Kept as text for the leading zeros"
+    if any(len(word) > 18 for word in words):
+        return "Kept as text, the numbers are too long for 64 bits"
+    return None
+
+
+def _is_allowed(shape: Shape, raw: Raw) -> bool:
+    """With a decimal comma possible, `1,234` could be either number: it is not decided."""
+    if shape is shapes.DECIMAL_COMMA:
+        return raw.may_have_decimal_comma
+    return shape is not shapes.GROUPED or not raw.may_have_decimal_comma
+
+
+def _tries(shape: Shape, cell: str, words: Sequence[str]) -> list[Try]:
+    """The shape with the cell as it is, then trimmed; quick forms of decimals come first."""
+    tries: list[Try] = []
+    for form in (cell, f"trim({cell})"):
+        if shape is shapes.DECIMAL:
+            tries += _quick_decimals(form, words)
+        tries.append(
+            Try(
+                shape,
+                form,
+                shape.type,
+                shape.fits.replace("{c}", form),
+                shape.value.replace("{c}", form),
+            )
+        )
+    return tries
+
+
+def _quick_decimals(form: str, words: Sequence[str]) -> list[Try]:
+    """Forms that one cast there and back proves: all with as many places, or plain doubles."""
+    scales = {len(word.partition(".")[2]) for word in words}
+    if len(scales) == 1 and 0 < (scale := scales.pop()) <= 6:
+        sql_type = f"DECIMAL(18,{scale})"
+    else:
+        sql_type = "DOUBLE"
+    fits = f"TRY_CAST({form} AS {sql_type})::VARCHAR = {form}"
+    return [Try(shapes.DECIMAL, form, sql_type, fits, f"CAST({form} AS {sql_type})")]
+
+
+def _verify(connection: DuckDBPyConnection, relation: str, columns: list[_Column]) -> None:
+    """Ask the database about every cell: first the likeliest form, then all others at once."""
+    questions: list[str] = []
+    for one in columns:
+        first = one.tries[0].fits if one.tries else "FALSE"
+        questions += [f"{one.cell} IS NOT NULL", one.null_words_are, first]
+    counts = ask(connection, relation, questions)
+    for position, column in enumerate(columns):
+        column.filled, column.null_words, fitting = counts[position * 3 : position * 3 + 3]
+        if column.tries and fitting:
+            _choose(connection, relation, column, column.tries[0], fitting)
+    rest = [(one, other) for one in columns if _is_open(one) for other in one.tries[1:]]
+    counts = ask(connection, relation, [other.fits for _, other in rest])
+    for (column, one), fitting in zip(rest, counts, strict=True):
+        if _is_open(column) and fitting:
+            _choose(connection, relation, column, one, fitting)
+
+
+def _is_open(column: _Column) -> bool:
+    return column.chosen is None and column.doubt is None and column.cells > 0
+
+
+def _choose(
+    connection: DuckDBPyConnection, relation: str, column: _Column, one: Try, fitting: int
+) -> None:
+    """Take the form if all cells have it, but for a minority of placeholders."""
+    missing = column.cells - fitting
+    if missing * 2 >= column.cells:
+        return
+    if missing:
+        words = _literals(shapes.PLACEHOLDERS)
+        [placeholders] = ask(connection, relation, [f"trim({column.cell}) IN ({words})"])
+        if placeholders != missing or one.type == "BOOLEAN" or column.null_words_are == "FALSE":
+            return
+    column.doubt = doubt(connection, relation, one, fitting)
+    if column.doubt is None:
+        column.chosen = exact_number(connection, relation, one)
+        column.placeholders = missing
+
+
+def _add_notes(notes: list[str], columns: Sequence[_Column]) -> None:
+    """Say what was taken for what, one sentence for all columns it is true of."""
+    said: defaultdict[str, list[str]] = defaultdict(list)
+    for one in columns:
+        if one.null_words:
+            said["The word NULL was read as no value"].append(one.name)
+        if one.chosen and one.placeholders:
+            said["'N/A', '-' and the like were read as no value"].append(one.name)
+        if one.chosen and one.chosen.shape.note:
+            said[one.chosen.shape.note].append(one.name)
+        if one.chosen is None and (reason := one.doubt or one.looks):
+            said[reason].append(one.name)
+    notes.extend(f"{sentence}: {listed(names)}." for sentence, names in said.items())

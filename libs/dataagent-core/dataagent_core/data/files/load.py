@@ -1,0 +1,171 @@
+"""The door: files in, a DuckDB database out, whole or not at all.
+
+Opens the files without following links out of their folder, hands them to a process with limits of
+its own, and moves the database it made into place. Blocking; call it in a thread. It knows nothing
+of formats. Above: `data/sources`. Below: `worker.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import logging
+import os
+import secrets
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from dataagent_core.data.files.tables import FileLimits, LoadedTable, OpenFile
+from dataagent_core.data.types import Column
+from dataagent_core.errors import BadInput, DataAgentError, LimitReached, Unavailable
+
+_logger = logging.getLogger(__name__)
+
+
+def load_files(
+    paths: Sequence[Path], database: Path, *, limits: FileLimits, folder: Path | None = None
+) -> list[LoadedTable]:
+    """Read the files in full into a new database file, which replaces `database` at the end.
+
+    With `folder`, paths are relative to it or below it, and no link on them may lead out; without,
+    each must be a regular file and no link itself.
+
+    Raises:
+        BadInput: a file is missing, broken, encrypted or of no kind that can be a table.
+        LimitReached: a file, or reading it, is over a limit.
+        OutsideWorkspace: a path leads out of `folder`.
+    """
+    if not paths:
+        raise BadInput("There are no files to load. Put CSV, Excel, Parquet or JSON files there.")
+    if len(paths) > limits.max_files:
+        raise LimitReached(f"{len(paths)} files; {limits.max_files} may be loaded together.")
+    with ExitStack() as stack:
+        files = [stack.enter_context(_opened(path, folder, limits)) for path in paths]
+        scratch = stack.enter_context(_scratch(database))
+        made = scratch / "tables.duckdb"
+        tables = _run(files, made, scratch, limits)
+        os.replace(made, database)
+    return tables
+
+
+@contextmanager
+def _scratch(database: Path) -> Generator[Path]:
+    """A folder beside the database, so that moving out of it is one step."""
+    scratch = database.with_name(f".load-{secrets.token_hex(8)}")
+    scratch.mkdir(mode=0o700, parents=True)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def _opened(path: Path, folder: Path | None, limits: FileLimits) -> Generator[OpenFile]:
+    name = path.name
+    try:
+        if folder is None:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        else:
+            from dataagent_core.workspace.jail import (
+                Jail,
+            )  # heavy, and the worker imports this room
+
+            inside = path.relative_to(folder) if path.is_absolute() else path
+            name = inside.as_posix()
+            descriptor = Jail(folder).open_file(name)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is outside the folder"
+        raise BadInput(f"'{name}' cannot be opened: {reason}.") from error
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise BadInput(f"'{name}' is not a regular file.")
+        if status.st_size > limits.max_file_bytes:
+            raise LimitReached(
+                f"'{name}' has {status.st_size:,} bytes; {limits.max_file_bytes:,} are allowed."
+            )
+        yield OpenFile(name, f"/dev/fd/{descriptor}", status.st_size)
+    finally:
+        os.close(descriptor)
+
+
+def _run(
+    files: Sequence[OpenFile], made: Path, scratch: Path, limits: FileLimits
+) -> list[LoadedTable]:
+    """Read the files in a process of their own."""
+    job = {
+        "files": [dataclasses.asdict(one) for one in files],
+        "database": str(made),
+        "scratch": str(scratch),
+        "limits": dataclasses.asdict(limits),
+    }
+    command = [sys.executable, "-P", "-m", "dataagent_core.data.files.worker"]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=[int(one.path.rpartition("/")[2]) for one in files],
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "PYTHONUTF8": "1"},
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(
+                json.dumps(job).encode(), timeout=limits.timeout_seconds
+            )
+        except subprocess.TimeoutExpired as error:
+            raise LimitReached(
+                f"Loading took longer than {limits.timeout_seconds:g} s. Split the files."
+            ) from error
+        finally:
+            process.kill()
+    return _outcome(files, output, errors, process.returncode)
+
+
+def _outcome(
+    files: Sequence[OpenFile], output: bytes, errors: bytes, returncode: int
+) -> list[LoadedTable]:
+    lines: list[dict[str, Any]] = [json.loads(line) for line in output.splitlines()]
+    last = lines[-1] if lines else {}
+    if "tables" in last:
+        return [_table(one) for one in last["tables"]]
+    if "error" in last:
+        raise _error(last["error"])
+    _logger.error(
+        "Reading a file ended with %s: %s", returncode, errors[-2000:].decode(errors="replace")
+    )
+    if "reading" not in last:
+        raise Unavailable("The process that reads files did not start. The log says why.")
+    name = files[int(last["reading"])].name
+    if returncode > 0:
+        raise BadInput(f"'{name}' cannot be read. Save it again as CSV or Parquet.")
+    if returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise LimitReached(f"'{name}' takes too long to read. Split it, or save it as Parquet.")
+    raise LimitReached(
+        f"'{name}' cannot be read within the limits of a load: it is broken, or needs too much "
+        "memory. Save it again as CSV or Parquet."
+    )
+
+
+def _table(values: dict[str, Any]) -> LoadedTable:
+    columns = tuple(Column(one["name"], one["type"]) for one in values["columns"])
+    return LoadedTable(
+        values["name"],
+        values["file"],
+        values["sheet"],
+        values["row_count"],
+        columns,
+        tuple(values["notes"]),
+    )
+
+
+def _error(values: dict[str, str]) -> DataAgentError:
+    kind = LimitReached if values["code"] == LimitReached.code else BadInput
+    return kind(values["message"])

@@ -1,0 +1,63 @@
+"""The process that reads files: `python -m dataagent_core.data.files.worker`.
+
+It lowers its own limits, takes one job from standard input and writes JSON lines to standard
+output: `{"reading": 3}` before each file, then `{"tables": […]}` or `{"error": …}`. What ends it
+otherwise ends only it. Above: `load.py`. Below: `build.py`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+from dataagent_core.data.files.build import build
+from dataagent_core.data.files.tables import FileLimits, OpenFile
+from dataagent_core.errors import DataAgentError
+
+_PROGRAM_BYTES = 1024 * 1024 * 1024
+"""Address space that the libraries and their threads reserve without using it."""
+
+
+def _lower_limits(limits: FileLimits) -> None:
+    for what, value in (
+        (resource.RLIMIT_AS, limits.memory_bytes + _PROGRAM_BYTES),
+        (resource.RLIMIT_CPU, limits.cpu_seconds),
+        (resource.RLIMIT_FSIZE, limits.max_database_bytes),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        lowered = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(what, (lowered, lowered))
+
+
+def _say(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Do the job on standard input."""
+    job = json.load(sys.stdin)
+    limits = FileLimits(**job["limits"])
+    _lower_limits(limits)
+    files = [OpenFile(**one) for one in job["files"]]
+    try:
+        tables = build(
+            files,
+            Path(job["database"]),
+            Path(job["scratch"]),
+            limits,
+            on_file=lambda number: _say({"reading": number}),
+        )
+    except DataAgentError as error:
+        _say({"error": {"code": error.code, "message": error.message}})
+    else:
+        _say({"tables": [dataclasses.asdict(table) for table in tables]})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""From text to a tree that is one plain query, or a refusal that says why not.
+
+Looks at form alone: which statement, which nodes, which functions, no system tables. Whether its
+tables and columns exist is `resolve.py`'s question. Nothing of the text but this tree goes on, so a
+comment or trick of spelling that the parser does not see is not seen by the server either.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token
+
+from dataagent_core.data.guard.functions import check_function, name_of
+from dataagent_core.data.guard.grammar import parser_of
+from dataagent_core.data.guard.nodes import check_node, check_words, is_writing
+from dataagent_core.data.guard.refusals import refusal
+from dataagent_core.data.guard.text import checked_tokens, cleaned, too_deep, unparsable
+
+_SYSTEM_SCHEMAS: dict[str, frozenset[str]] = {
+    "postgres": frozenset({"pg_catalog", "information_schema", "pg_toast"}),
+    "mysql": frozenset({"mysql", "information_schema", "performance_schema", "sys"}),
+    "duckdb": frozenset({"information_schema", "pg_catalog"}),
+}
+_SYSTEM_TABLES: dict[str, re.Pattern[str]] = {
+    "sqlite": re.compile(r"sqlite_|pragma_|dbstat\b|temp\.sqlite_"),
+    "postgres": re.compile(r"pg_"),
+    "duckdb": re.compile(r"duckdb_|pragma_|sqlite_(master|schema|temp)|pg_"),
+}
+
+_UNIT_NAMES = "MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR"
+_UNITS = frozenset(_UNIT_NAMES.split())
+
+
+def parse(sql: str, dialect: str) -> exp.Query:
+    """The query in `sql`, read as the dialect reads it. Raises `QueryRefused` otherwise."""
+    text = cleaned(sql)
+    grammar = Dialect.get_or_raise(dialect)
+    tokens = checked_tokens(text, grammar)
+    try:
+        trees = _trees(tokens, text, dialect)
+        tree = _only_query(trees)
+        for node in tree.walk():
+            _check(node, dialect)
+    except RecursionError:
+        raise too_deep() from None
+    return tree
+
+
+def _trees(tokens: list[Token], text: str, dialect: str) -> list[exp.Expr]:
+    try:
+        trees = parser_of(dialect).parse(tokens, text)
+    except SqlglotError as error:
+        raise unparsable(str(error)) from error
+    except (AttributeError, AssertionError, LookupError, TypeError, ValueError) as error:
+        # the parser trips over its own feet on some texts that are no SQL
+        raise unparsable("it is no SQL the parser knows.") from error
+    return [one for one in trees if one is not None]
+
+
+def _only_query(trees: list[exp.Expr]) -> exp.Query:
+    if len(trees) != 1:
+        raise refusal(
+            "several_statements",
+            f"There are {len(trees)} statements.",
+            hint="Send one query at a time.",
+        )
+    tree = trees[0]
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    if isinstance(tree, exp.Values | exp.Select | exp.SetOperation | exp.Subquery):
+        return cast(exp.Query, tree)  # Values is a query in all but its class
+    raise refusal(
+        "statement_writes" if is_writing(tree) else "not_a_query",
+        f"The statement is {type(tree).__name__}, not a query.",
+        hint="Send one SELECT, WITH or VALUES query.",
+    )
+
+
+def _check(node: exp.Expr, dialect: str) -> None:
+    if not isinstance(node, exp.Identifier | exp.Literal):
+        check_words(node)
+    if isinstance(node, exp.Func):
+        check_function(node, dialect)
+        _unit_is_a_word(node, dialect)
+        return
+    check_node(node)
+    if isinstance(node, exp.Table):
+        _check_table(node, dialect)
+    elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
+        raise refusal(
+            "function_not_allowed",
+            f"The function {node.expression.name[:60]} is called through a schema or value.",
+            hint="Call a built-in function by its plain name.",
+        )
+    elif isinstance(node, exp.In) and node.args.get("field") and dialect != "duckdb":
+        raise refusal(
+            "node_not_allowed",
+            "IN is followed by a bare name.",
+            hint="Write IN (SELECT … FROM …) or IN (value, …).",
+        )
+
+
+def _unit_is_a_word(node: exp.Func, dialect: str) -> None:
+    """MySQL writes a unit of time where others have a value: it is no column."""
+    if dialect == "mysql" and name_of(node) in {"timestampdiff", "timestampadd"}:
+        unit = next(iter(node.expressions), None)
+        if isinstance(unit, exp.Column) and unit.name.upper() in _UNITS:
+            unit.replace(exp.Var(this=unit.name.upper()))
+
+
+def _check_table(node: exp.Table, dialect: str) -> None:
+    if not isinstance(node.this, exp.Identifier):
+        return  # a function, checked as such
+    name, schema = node.name.lower(), node.db.lower()
+    is_system = schema in _SYSTEM_SCHEMAS.get(dialect, frozenset())
+    names = _SYSTEM_TABLES.get(dialect)
+    if is_system or (names and names.match(name)):
+        raise refusal(
+            "system_table",
+            f"{node.name[:60]} is a system table.",
+            hint="Ask the catalogue for tables and columns; query only those.",
+        )

@@ -1,0 +1,116 @@
+"""What names mean at one place of a query: the sources of its FROM, and of the queries around it.
+
+Plain data with look-ups; `resolve.py` fills it while it walks. Nothing here changes a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from dataagent_core.data.guard.names import Naming, caseless
+from dataagent_core.data.types import Table
+
+Ctes = Mapping[str, list[str]]  # the queries of WITH, and what they give
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """One item of FROM: a table, an inner query, a function. `columns` are in order."""
+
+    name: str
+    columns: list[str]
+    node: exp.Expr
+    table: Table | None = None  # None: not a table of the catalogue
+    is_hidden: bool = False  # the right side of a SEMI or ANTI join: seen by its ON alone
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One column that `*` gives; without a source it is merged by USING.
+
+    The name `*` stands for all columns of a source that has two of one name.
+    """
+
+    name: str
+    source: Source | None
+
+
+def flow_of(source: Source) -> list[Flow]:
+    """What `source.*` gives."""
+    if not source.table and len(set(source.columns)) < len(source.columns):
+        return [Flow("*", source)]
+    return [Flow(name, source) for name in source.columns]
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """One SELECT. `parent` is the query around it, where its names may be used."""
+
+    naming: Naming
+    ctes: Ctes
+    parent: Scope | None = None
+    sources: list[Source] = field(default_factory=list[Source])
+    flow: list[Flow] = field(default_factory=list[Flow])
+    segment: int = 0  # where in `flow` the present comma-separated item of FROM begins
+    merged: set[str] = field(default_factory=set[str])  # keys of columns that USING merged
+    aliases: dict[str, str] = field(default_factory=dict[str, str])  # of outputs, key to name
+    plain: set[str] = field(default_factory=set[str])  # keys of outputs that are bare columns
+
+    def around(self) -> Iterator[Scope]:
+        """The scope itself and those around it, inside out."""
+        scope: Scope | None = self
+        while scope:
+            yield scope
+            scope = scope.parent
+
+    def owners(self, name: str) -> tuple[Scope, str, list[Source]] | None:
+        """Where a column without a table is: the scope, its name there, its sources."""
+        naming = self.naming
+        for key in (naming.column_key, caseless):
+            wanted = key(name)
+            for scope in self.around():
+                found = [
+                    (source, column)
+                    for source in scope.sources
+                    for column in source.columns
+                    if key(column) == wanted
+                ]
+                if found:
+                    return scope, found[0][1], [source for source, _ in found]
+        return None
+
+    def source(self, name: str) -> Source | None:
+        """The source of that name or alias, here or around."""
+        for key in (self.naming.table_key, caseless):
+            wanted = key(name)
+            for scope in self.around():
+                for source in scope.sources:
+                    if key(source.name) == wanted:
+                        return source
+        return None
+
+    def alias(self, name: str) -> str | None:
+        """The output of this query that is so called."""
+        exact = self.aliases.get(self.naming.column_key(name))
+        return exact or self.aliases.get(caseless(name))
+
+    def column_names(self) -> list[str]:
+        """All columns that can be named here, for hints."""
+        return [
+            column
+            for scope in self.around()
+            for source in scope.sources
+            for column in source.columns
+        ]
+
+    def column_of(self, source: Source, name: str) -> str | None:
+        """The source's column of that name, as it is stored."""
+        for key in (self.naming.column_key, caseless):
+            wanted = key(name)
+            for column in source.columns:
+                if key(column) == wanted:
+                    return column
+        return None

@@ -1,0 +1,279 @@
+"""The items of FROM: tables, WITH queries, inner queries, functions; and how joins combine them.
+
+Each becomes a `Source` of the scope, with its columns in order. Real tables get the catalogue's
+spelling and always an alias, so that a policy can put something else in their place.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sqlglot import exp
+
+from dataagent_core.data.guard.expressions import Expressions
+from dataagent_core.data.guard.function_names import TABLE_FUNCTIONS
+from dataagent_core.data.guard.functions import name_of
+from dataagent_core.data.guard.names import Naming, caseless, only, quoted, twice, unknown
+from dataagent_core.data.guard.outputs import Shown
+from dataagent_core.data.guard.parts import parts
+from dataagent_core.data.guard.refusals import MAX_SOURCES, refusal, too_many
+from dataagent_core.data.guard.scope import Ctes, Flow, Scope, Source, flow_of
+from dataagent_core.data.guard.shelves import Shelves
+from dataagent_core.data.guard.wrap import with_visible_columns_only
+
+_MERGED_FIRST = {"postgres", "mysql"}  # where `*` lists the columns of USING before all others
+
+
+class QueryWalk(Protocol):
+    """How an inner query is resolved: `resolve.py` passes itself down."""
+
+    def __call__(
+        self, node: exp.Expr, *, ctes: Ctes, outer: Scope | None, shown: Shown
+    ) -> list[str]:
+        """The names of its outputs."""
+        ...
+
+
+class Sources:
+    """Adds the items of a FROM clause to a scope."""
+
+    def __init__(
+        self,
+        naming: Naming,
+        shelves: Shelves,
+        expressions: Expressions,
+        query: QueryWalk,
+    ) -> None:
+        self._naming = naming
+        self._shelves = shelves
+        self._expressions = expressions
+        self._query = query
+        self._count = 0  # of inner queries that had no alias
+
+    def join(self, joins: list[exp.Expr], scope: Scope) -> None:
+        """Add joined items in order, each with its condition."""
+        for join in joins:
+            assert isinstance(join, exp.Join)  # noqa: S101 the parser puts nothing else there
+            if _is_comma(join):
+                scope.segment = len(scope.flow)  # USING after it looks no further back
+            left = len(scope.flow)
+            added = self.add(join.this, scope)
+            if join.kind.upper() in {"SEMI", "ANTI"} or join.side.upper() in {"SEMI", "ANTI"}:
+                del scope.flow[left:]
+                for source in added:
+                    source.is_hidden = True
+            self._merge(join, scope, left, added)
+            self._expressions.resolve(join.args.get("on"), scope, clause="on")
+
+    def add(self, node: exp.Expr, scope: Scope) -> list[Source]:
+        """Add one item; a bracket of joined tables adds several."""
+        if _is_bracket(node):
+            return self._bracket(node, scope)
+        source = self._source(node, scope)
+        self._check_name(source, scope)
+        scope.sources.append(source)
+        if error := too_many(len(scope.sources), MAX_SOURCES, "tables in one FROM"):
+            raise error
+        scope.flow += flow_of(source)
+        added = [source]
+        joins = parts(node, "joins")
+        if joins:
+            before = len(scope.sources)
+            self.join(joins, scope)
+            added += scope.sources[before:]
+        return added
+
+    def _bracket(self, node: exp.Expr, scope: Scope) -> list[Source]:
+        before = len(scope.sources)
+        start, scope.segment = scope.segment, len(scope.flow)
+        self.add(node.this, scope)
+        self.join(parts(node, "joins"), scope)
+        scope.segment = start
+        return scope.sources[before:]
+
+    def _source(self, node: exp.Expr, scope: Scope) -> Source:
+        if isinstance(node, exp.Table):
+            if isinstance(node.this, exp.Identifier):
+                return self._table(node, scope)
+            return self._function(node, node.this, scope)
+        if isinstance(node, exp.Lateral):
+            return self._lateral(node, scope)
+        if isinstance(node, exp.Unnest):
+            return self._unnest(node, scope)
+        if isinstance(node, exp.Subquery | exp.Values):
+            is_lateral = self._naming.dialect == "duckdb"
+            outer = scope if is_lateral else scope.parent
+            return self._derived(node, node, scope, outer)
+        raise refusal(
+            "node_not_allowed",
+            f"{type(node).__name__} cannot stand in FROM.",
+            hint="Name a table there, or a query in brackets.",
+        )
+
+    def _table(self, node: exp.Table, scope: Scope) -> Source:
+        written = self._naming.stored(node.this)
+        alias = node.args.get("alias")
+        name = self._alias(node) or written
+        given = [self._naming.stored(one) for one in alias.columns] if alias else []
+        cte = None if node.args.get("db") else self._cte(written, scope)
+        if cte:
+            node.set("this", quoted(cte[0]))
+            return Source(name, [*given, *cte[1][len(given) :]], node)
+        table = self._shelves.find(node)
+        node.set("this", quoted(table.name))
+        node.set("db", quoted(table.schema) if table.schema else None)
+        node.set("alias", exp.TableAlias(this=quoted(name)))
+        columns = [column.name for column in table.columns]
+        source = Source(name, columns, node, table)
+        if given:
+            source.columns = [*given, *columns[len(given) :]]
+            with_visible_columns_only(source, names=source.columns)
+        return source
+
+    def _cte(self, name: str, scope: Scope) -> tuple[str, list[str]] | None:
+        exact = scope.ctes.get(self._naming.table_key(name))
+        if exact is not None:
+            return name, exact
+        found = only(key for key in scope.ctes if caseless(key) == caseless(name))
+        return (found, scope.ctes[found]) if found else None
+
+    def _derived(
+        self, node: exp.Expr, query: exp.Expr, scope: Scope, outer: Scope | None
+    ) -> Source:
+        given = self._given(node)
+        inner = query.this if isinstance(query, exp.Subquery) else query
+        shown: Shown = "none" if given else "inner"
+        names = self._query(inner, ctes=scope.ctes, outer=outer, shown=shown)
+        name = self._alias(node)
+        if name is None:
+            self._count += 1
+            name = f"_{self._count}"
+            node.set("alias", exp.TableAlias(this=quoted(name)))
+        return Source(name, [*given, *names[len(given) :]], node)
+
+    def _lateral(self, node: exp.Lateral, scope: Scope) -> Source:
+        inner = node.this
+        if isinstance(inner, exp.Subquery):
+            return self._derived(node, inner, scope, scope)
+        if isinstance(inner, exp.Unnest):
+            return self._unnest(inner, scope, holder=node)
+        return self._function(node, inner, scope)
+
+    def _unnest(self, node: exp.Unnest, scope: Scope, *, holder: exp.Expr | None = None) -> Source:
+        for each in node.expressions:
+            self._expressions.resolve(each, scope, clause="from")
+        holder = holder or node
+        offset = node.args.get("offset")
+        name = self._alias(holder) or "unnest"
+        is_named_by_alias = self._naming.dialect == "postgres"
+        columns = self._given(holder) or [name if is_named_by_alias else "unnest"]
+        if isinstance(offset, exp.Identifier):
+            columns = [*columns, self._naming.stored(offset)]
+        elif offset:
+            columns = [*columns, "ordinality"]
+        return Source(name, columns, holder)
+
+    def _function(self, node: exp.Expr, function: exp.Expr, scope: Scope) -> Source:
+        for each in function.iter_expressions():
+            if not isinstance(each, exp.JSONSchema):
+                self._expressions.resolve(each, scope, clause="from")
+        called = name_of(function) if isinstance(function, exp.Func) else function.name
+        name = self._alias(node) or called
+        columns = list(TABLE_FUNCTIONS.get(self._naming.dialect, {}).get(called, ()))
+        if isinstance(function, exp.JSONTable):
+            columns = [one.name for one in function.find_all(exp.JSONColumnDef) if one.name]
+        if not columns:
+            columns = [name if self._naming.dialect == "postgres" else called]
+        given = self._given(node)
+        return Source(name, [*given, *columns[len(given) :]], node)
+
+    def _given(self, node: exp.Expr) -> list[str]:
+        """The columns that an alias names: `AS x(a, b)`."""
+        alias = node.args.get("alias")
+        columns: list[exp.Expr] = alias.columns if isinstance(alias, exp.TableAlias) else []
+        identifiers = [one.this if isinstance(one, exp.ColumnDef) else one for one in columns]
+        return [self._naming.stored(one) for one in identifiers]
+
+    def _alias(self, node: exp.Expr) -> str | None:
+        alias = node.args.get("alias")
+        name = alias.this if isinstance(alias, exp.TableAlias) else None
+        return self._naming.stored(name) if name else None
+
+    def _check_name(self, source: Source, scope: Scope) -> None:
+        key = self._naming.table_key
+        if source.name and any(key(one.name) == key(source.name) for one in scope.sources):
+            raise twice(source.name)
+
+    def _merge(self, join: exp.Join, scope: Scope, left: int, added: list[Source]) -> None:
+        """USING and NATURAL: one column for two, which is then named without a table."""
+        right = [(column, one) for one in added for column in one.columns]
+        names = self._common(join, scope, left, [column for column, _ in right])
+        if not names:
+            return
+        key = self._naming.column_key
+        keys = {key(name) for name in names}
+        scope.merged |= keys
+        if added and added[0].is_hidden:
+            return
+        before, segment = scope.flow[: scope.segment], scope.flow[scope.segment : left]
+        rest = [one for one in scope.flow[left:] if key(one.name) not in keys]
+        if self._naming.dialect in _MERGED_FIRST:
+            first = [Flow(name, None) for name in names]
+            kept = [one for one in segment if key(one.name) not in keys]
+        else:
+            first = []
+            kept = [Flow(one.name, None) if key(one.name) in keys else one for one in segment]
+        scope.flow = [*before, *first, *kept, *rest]
+
+    def _same_case(self, name: str, ours: dict[str, str]) -> str:
+        if self._naming.column_key(name) in ours:
+            return name
+        found = only(one for one in ours.values() if caseless(one) == caseless(name))
+        return found or name
+
+    def _common(self, join: exp.Join, scope: Scope, left: int, right: list[str]) -> list[str]:
+        """The merged columns, in the order `*` gives them; NATURAL is turned into USING."""
+        key = self._naming.column_key
+        ours = {key(one.name): one.name for one in reversed(scope.flow[scope.segment : left])}
+        theirs = {key(one) for one in right}
+        if join.method.upper() == "NATURAL":
+            names = [name for each, name in ours.items() if each in theirs]
+            names.sort(key=[one.name for one in scope.flow[scope.segment : left]].index)
+            join.set("method", None)
+            join.set("using", [quoted(name) for name in names] or None)
+            if not names:
+                join.set("on", exp.Boolean(this=True))
+            return names
+        names: list[str] = []
+        for identifier in parts(join, "using"):
+            name = self._same_case(self._naming.stored(identifier), ours)
+            if key(name) not in ours or key(name) not in theirs:
+                raise unknown(
+                    "column", name, [*ours.values(), *right], where="on both sides of USING"
+                )
+            names.append(ours[key(name)])
+        join.set("using", [quoted(name) for name in names] or None)
+        if self._naming.dialect == "mysql":
+            names.sort(key=[one.name for one in scope.flow[scope.segment : left]].index)
+        return names
+
+
+def _is_comma(join: exp.Join) -> bool:
+    condition = join.args.get("on") or join.args.get("using")
+    return not (join.side or join.kind or join.method or condition)
+
+
+def _is_bracket(node: exp.Expr) -> bool:
+    """`(a JOIN b ON …)`: brackets around tables, not around a query."""
+    is_around = isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery)
+    return is_around and not node.args.get("alias")
+
+
+def values_columns(node: exp.Values, dialect: str) -> list[str]:
+    """What an engine calls the columns of VALUES that nobody named."""
+    first = next(iter(node.expressions), None)
+    count = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+    pattern, start = {"duckdb": ("col{}", 0), "mysql": ("column_{}", 0)}.get(
+        dialect, ("column{}", 1)
+    )
+    return [pattern.format(number) for number in range(start, start + count)]

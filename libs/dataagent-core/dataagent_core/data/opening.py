@@ -1,0 +1,141 @@
+"""The engines of the sources in use: opened on first use, shared, replaced when a source moves.
+
+Files are loaded into a database of ours first, and again when they change. An engine that was
+replaced is closed once no statement on it can still be running. Above: `service.py` and the
+catalogue. Below: `engines/`, `files/`, `sources/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+
+from dataagent_core.data.engines.base import Engine, EngineOptions
+from dataagent_core.data.engines.open import open_engine
+from dataagent_core.data.files import FileLimits, find_files, load_files, signature
+from dataagent_core.data.sources.store import SourceStore
+from dataagent_core.data.sources.types import Source
+from dataagent_core.errors import SourceUnavailable
+
+logger = logging.getLogger(__name__)
+_LOOK_SECONDS = 2.0
+_RETIREMENT_SECONDS = 600.0
+
+
+@dataclass(slots=True)
+class _Open:
+    engine: Engine
+    address_changed_at: datetime
+    files: str = ""  # signature of what was loaded
+    looked_at: float = 0.0
+
+
+class OpenSources:
+    """Engines by source. Close it at the end."""
+
+    def __init__(
+        self,
+        store: SourceStore,
+        folder: Path,
+        *,
+        options: EngineOptions | None = None,
+        file_limits: FileLimits | None = None,
+    ) -> None:
+        """Databases made of files are kept in `folder`."""
+        self._store = store
+        self._folder = folder
+        self._options = options or EngineOptions()
+        self._file_limits = file_limits or FileLimits()
+        self._open: dict[str, _Open] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._retired: list[Engine] = []
+
+    async def engine_of(self, source: Source) -> Engine:
+        """The source's engine, as the source is now.
+
+        Raises:
+            SourceUnavailable: it cannot be reached.
+            BadInput, LimitReached: a file of it cannot be a table.
+        """
+        async with self._locks.setdefault(source.source_id, asyncio.Lock()):
+            held = self._open.get(source.source_id)
+            if held is not None and held.address_changed_at != source.address_changed_at:
+                self._retire(source.source_id)
+                held = None
+            if source.kind == "files":
+                held = await self._of_files(source, held)
+            elif held is None:
+                held = await self._of_url(source)
+            self._open[source.source_id] = held
+            return held.engine
+
+    def forget(self, source_id: str) -> None:
+        """Close the engine of a source that was removed."""
+        if source_id in self._open:
+            self._retire(source_id)
+
+    async def aclose(self) -> None:
+        """Close all engines."""
+        engines = [held.engine for held in self._open.values()] + self._retired
+        self._open, self._retired = {}, []
+        for engine in engines:
+            await asyncio.to_thread(engine.close)
+
+    async def _of_url(self, source: Source) -> _Open:
+        url = await self._store.url_of(source.source_id)
+        if url is None:
+            raise SourceUnavailable(f"The data source {source.name!r} has no address.")
+        engine = await asyncio.to_thread(open_engine, url.get_secret_value(), options=self._options)
+        if source.dialect != engine.dialect:
+            await self._store.note_dialect(source.source_id, engine.dialect)
+        return _Open(engine, source.address_changed_at)
+
+    async def _of_files(self, source: Source, held: _Open | None) -> _Open:
+        if held is not None and monotonic() < held.looked_at + _LOOK_SECONDS:
+            return held
+        paths, now = await asyncio.to_thread(self._files, source)
+        if held is not None and held.files == now:
+            held.looked_at = monotonic()
+            return held
+        database = self._folder / f"{source.source_id}-{now[:16]}.duckdb"
+        if not database.exists():
+            await asyncio.to_thread(self._load, source, paths, database)
+        engine = await asyncio.to_thread(
+            open_engine, f"duckdb:///{database}", options=self._options
+        )
+        if held is not None:
+            self._retire(source.source_id)
+        elif source.dialect != engine.dialect:
+            await self._store.note_dialect(source.source_id, engine.dialect)
+        return _Open(engine, source.address_changed_at, now, monotonic())
+
+    def _files(self, source: Source) -> tuple[list[Path], str]:
+        if source.folder is not None:
+            paths = find_files(Path(source.folder), limits=self._file_limits)
+        else:
+            paths = [Path(name) for name in source.files]
+        return paths, signature(paths)
+
+    def _load(self, source: Source, paths: list[Path], database: Path) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = None if source.folder is None else Path(source.folder)
+        tables = load_files(paths, database, limits=self._file_limits, folder=folder)
+        for outdated in self._folder.glob(f"{source.source_id}-*.duckdb"):
+            if outdated != database:
+                outdated.unlink(missing_ok=True)  # open engines keep what they have open
+        logger.info("data source %s: %d tables loaded", source.name, len(tables))
+
+    def _retire(self, source_id: str) -> None:
+        engine = self._open.pop(source_id).engine
+        self._retired.append(engine)
+        loop = asyncio.get_running_loop()
+        loop.call_later(_RETIREMENT_SECONDS, self._close_retired, engine)
+
+    def _close_retired(self, engine: Engine) -> None:
+        if engine in self._retired:
+            self._retired.remove(engine)
+            asyncio.get_running_loop().run_in_executor(None, engine.close)

@@ -1,0 +1,131 @@
+"""What of a source a reader may see, and which statement would run for that reader.
+
+The one place where guard and policy meet. Views are remembered while catalogue, policies and reader
+stay the same. Above: `service.py`. Below: `guard/`, `policy/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dataagent_core.data import guard, policy
+from dataagent_core.data.policy import PolicySet
+from dataagent_core.data.results import catalogue_of
+from dataagent_core.data.sources import PolicyStore, Source, StoredPolicy
+from dataagent_core.data.types import Artifact, Catalogue, Reader
+from dataagent_core.errors import DataDenied, UnknownName
+
+_KEPT_VIEWS = 256
+_KEPT_RESULTS = "earlier results"
+_OPEN = PolicySet()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A source through one reader's eyes: all of it, what is seen of it, and why."""
+
+    full: Catalogue
+    seen: Catalogue
+    policies: PolicySet
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A statement that passed every check, ready for the driver."""
+
+    source_id: str
+    source_name: str
+    dialect: str
+    sql: str
+    sql_executed: str
+    policy: tuple[str, ...]
+
+
+class Planner:
+    """Plans statements for readers."""
+
+    def __init__(self, policies: PolicyStore) -> None:
+        self._policies = policies
+        self._views: OrderedDict[Any, View] = OrderedDict()  # Any: a key of several parts
+
+    async def view(self, source: Source, catalogue: Catalogue, reader: Reader) -> View:
+        """What the reader sees of a source with this catalogue."""
+        stored = await self._policies.list(source.source_id)
+        if not stored and source.default_policy == "allow":
+            return View(catalogue, catalogue, _OPEN)
+        key = (id(catalogue), source.default_policy, _versions(stored), _identity(reader))
+        found = self._views.get(key)
+        if found is None or found.full is not catalogue:
+            found = self._views[key] = _looked(source, catalogue, stored, reader)
+            while len(self._views) > _KEPT_VIEWS:
+                self._views.popitem(last=False)
+        self._views.move_to_end(key)
+        return found
+
+    async def plan(self, source: Source, catalogue: Catalogue, sql: str, reader: Reader) -> Plan:
+        """What would run.
+
+        Raises:
+            QueryRefused, UnknownName, DataDenied: why nothing would.
+        """
+        view = await self.view(source, catalogue, reader)
+        return await asyncio.to_thread(_plan, source, view, sql, reader)
+
+
+def _plan(source: Source, view: View, sql: str, reader: Reader) -> Plan:
+    """Pure and bounded, but a long statement takes its time: not on the event loop."""
+    dialect = view.full.dialect
+    tree = guard.parse(sql, dialect)
+    try:
+        resolved = guard.resolve(tree, dialect, view.seen)
+    except UnknownName as error:
+        raise _told(error, view) from None
+    compiled = policy.compile_in(resolved, view.policies, reader, view.full, dialect)
+    executed = guard.render(compiled.tree, dialect)
+    return Plan(source.source_id, source.name, dialect, sql, executed, compiled.sentences)
+
+
+def plan_over_results(sql: str, tables: Mapping[str, Artifact]) -> Plan:
+    """What would run over kept results, by the names they have in the statement.
+
+    What applied to the results still does: their policies' sentences go along.
+    """
+    catalogue = catalogue_of(tables)
+    dialect = catalogue.dialect
+    tree = guard.resolve(guard.parse(sql, dialect), dialect, catalogue)
+    said = [s for one in tables.values() if one.receipt for s in one.receipt.policy]
+    sentences = tuple(dict.fromkeys(said))
+    executed = guard.render(tree, dialect)
+    return Plan(catalogue.source_id, _KEPT_RESULTS, dialect, sql, executed, sentences)
+
+
+def _looked(
+    source: Source, catalogue: Catalogue, stored: Sequence[StoredPolicy], reader: Reader
+) -> View:
+    policies = PolicySet(
+        tuple(policy.policy_from_dict(dict(one.rules)) for one in stored), source.default_policy
+    )
+    return View(catalogue, policy.visible(catalogue, policies, reader), policies)
+
+
+def _told(error: UnknownName, view: View) -> UnknownName | DataDenied:
+    """Under a policy, what is hidden and what is not there get the same answer: denied."""
+    if view.seen is view.full:
+        return error
+    return DataDenied(
+        f"{error.message} Either it is not there, or a policy keeps it from you.",
+        details=error.details,
+    )
+
+
+def _versions(stored: Sequence[StoredPolicy]) -> tuple[tuple[str, str], ...]:
+    return tuple((one.policy_id, repr(one.rules)) for one in stored)
+
+
+def _identity(reader: Reader) -> tuple[Any, ...]:  # Any: attributes' values
+    attributes = tuple(sorted((name, repr(value)) for name, value in reader.attributes.items()))
+    return (reader.user_id, reader.role, reader.tenant_id, reader.agent_id, attributes)

@@ -1,0 +1,141 @@
+"""Policies compiled into a parsed query: what runs can reach only what its reader may see.
+
+Every reference to a table, wherever it stands (joins, CTEs, sub-queries, EXISTS and IN, set
+operations, laterals, a self-join twice), becomes a sub-query of the table's visible columns, masks
+applied, under the row filters. What stands around it therefore sees a table in which the forbidden
+rows and columns do not exist, and nothing else about the query changes. Tables without a rule are
+left as they are.
+
+Taken in: a query that `guard/` has parsed and resolved (names checked, columns qualified with the
+alias of their table, `*` expanded). The whole catalogue, not the visible one. Given back: a tree
+that `guard/` renders; the tree taken in is not changed. Functions that read tables by themselves,
+table functions among them, are the guard's to refuse. What an engine may do with a filter, see
+`fences.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dataagent_core.data.policy.fences import can_fail, fenced
+from dataagent_core.data.policy.grouping import complete_groups
+from dataagent_core.data.policy.masks import masked
+from dataagent_core.data.policy.names import settle_ctes
+from dataagent_core.data.policy.reading import OpenTable, Reading
+from dataagent_core.data.policy.rules import PolicySet
+from dataagent_core.data.policy.sentences import sentences
+from dataagent_core.data.types import Catalogue, Reader
+from dataagent_core.errors import DataDenied
+
+_ON_THE_SUBQUERY = ("alias", "joins", "laterals", "pivots", "sample")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A query with its reader's policies in it, and a sentence for each rule that applied."""
+
+    tree: exp.Query
+    sentences: tuple[str, ...] = ()
+
+
+def compile_in(
+    tree: exp.Query,
+    policies: PolicySet,
+    reader: Reader,
+    catalogue: Catalogue,
+    dialect: str | None = None,
+) -> Compiled:
+    """The query as this reader may run it; the same tree when no rule concerns the reader.
+
+    Raises:
+        DataDenied: it reads something that is not open to the reader, or is not there.
+    """
+    reading = Reading(policies, reader, catalogue)
+    if reading.is_free:
+        return Compiled(tree)
+    dialect = dialect or catalogue.dialect
+    compiled = tree.copy()
+    nodes = list(compiled.walk())
+    restricted = _restricted(nodes, reading, dialect)
+    if not restricted:
+        return Compiled(compiled)
+    told = _told(nodes, [seen for _, seen in restricted])
+    is_fenced = can_fail(nodes, dialect)
+    complete_groups(restricted, dialect)
+    for node, seen in restricted:
+        _replace(node, seen, is_fenced=is_fenced, dialect=dialect)
+    return Compiled(compiled, told)
+
+
+def _restricted(
+    nodes: list[exp.Expr], reading: Reading, dialect: str
+) -> list[tuple[exp.Table, OpenTable]]:
+    """The references to tables of which the reader sees a part."""
+    if dialect == "sqlite" and any(
+        isinstance(node, exp.In) and node.args.get("field") for node in nodes
+    ):
+        raise _denied("x IN name")  # SQLite reads a table of that name, wherever it stands
+    restricted: list[tuple[exp.Table, OpenTable]] = []
+    for node in settle_ctes(nodes, dialect):
+        table = reading.names.table(node, dialect)
+        seen = reading.table(table) if table else None
+        if table is None or seen is None:
+            raise _denied(node.sql(dialect))
+        if node.name != table.name:  # read exactly the table whose rules were looked up
+            node.set("alias", node.args.get("alias") or exp.TableAlias(this=node.this.copy()))
+            node.set("this", exp.to_identifier(table.name, quoted=True))
+        if not seen.is_untouched:
+            restricted.append((node, seen))
+    return restricted
+
+
+def _denied(written: str) -> DataDenied:
+    return DataDenied(
+        f"{written}: nothing of that name is open to you in this data source. "
+        "List the tables to see what is."
+    )
+
+
+def _replace(node: exp.Table, seen: OpenTable, *, is_fenced: bool, dialect: str) -> None:
+    moved = {name: node.args[name] for name in _ON_THE_SUBQUERY if node.args.get(name)}
+    if dialect == "postgres":  # samples tables only, not sub-queries
+        moved.pop("sample", None)
+    inner = exp.Table(
+        **{name: value for name, value in node.args.items() if name not in moved},
+        alias=exp.TableAlias(this=exp.to_identifier(seen.table.name, quoted=True)),
+    )
+    query = exp.Select(
+        expressions=[_selected(seen, column.name, dialect) for column in seen.columns]
+    )
+    query.set("from_", exp.From(this=inner))
+    if seen.filters:
+        conditions = [each.condition.copy() for each in seen.filters]
+        query.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
+    if seen.filters and is_fenced:
+        fenced(query, dialect)
+    moved.setdefault("alias", exp.TableAlias(this=node.this.copy()))
+    node.replace(exp.Subquery(this=query, **moved))
+
+
+def _selected(seen: OpenTable, name: str, dialect: str) -> exp.Expr:
+    identifier = exp.Identifier(this=name, quoted=True)
+    column = exp.Column(this=identifier, table=exp.Identifier(this=seen.table.name, quoted=True))
+    mask = seen.masks.get(name)
+    if mask is None:
+        return column
+    return exp.Alias(this=masked(column, mask, dialect), alias=identifier.copy())
+
+
+def _told(nodes: list[exp.Expr], tables: list[OpenTable]) -> tuple[str, ...]:
+    used = {node.name.casefold() for node in nodes if isinstance(node, exp.Column)}
+    is_all_used = any(
+        isinstance(node, exp.Star) and isinstance(node.parent, exp.Select | exp.Column)
+        for node in nodes
+    )
+    told: dict[str, None] = {}
+    for seen in {each.table.key: each for each in tables}.values():
+        names = {column.name.casefold() for column in seen.columns} if is_all_used else used
+        told.update(dict.fromkeys(sentences(seen, names)))
+    return tuple(told)

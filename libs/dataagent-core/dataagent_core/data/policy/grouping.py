@@ -1,0 +1,45 @@
+"""PostgreSQL's rule that a primary key in GROUP BY stands for all columns of its table.
+
+The rule knows tables, not sub-queries, so a query that uses it would fail once its table is
+replaced by one. Naming the other columns as well groups the same rows. Above: `compiling.py`.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dataagent_core.data.policy.reading import OpenTable
+
+_NOT_PLAIN = ("cube", "rollup", "grouping_sets", "totals", "all")
+
+
+def complete_groups(tables: list[tuple[exp.Table, OpenTable]], dialect: str) -> None:
+    """Add to each plain GROUP BY the used columns that a primary key in it determines."""
+    if dialect != "postgres":
+        return
+    for node, seen in tables:
+        select = node.find_ancestor(exp.Select)
+        group = select.args.get("group") if select else None
+        if select is None or group is None or any(group.args.get(each) for each in _NOT_PLAIN):
+            continue
+        grouped = {_name(each, node.alias_or_name) for each in group.expressions}
+        key = seen.table.primary_key
+        if key and grouped.issuperset(key) and not seen.masks.keys() & set(key):
+            _add(select, group, node.alias_or_name, seen, grouped)
+
+
+def _add(
+    select: exp.Select, group: exp.Group, alias: str, seen: OpenTable, grouped: set[str | None]
+) -> None:
+    names = {column.name for column in seen.columns}
+    clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]
+    for clause in clauses:
+        for column in clause.find_all(exp.Column) if clause else ():
+            name = _name(column, alias)
+            if name in names and name not in grouped:
+                grouped.add(name)
+                group.append("expressions", column.copy())
+
+
+def _name(node: object, alias: str) -> str | None:
+    return node.name if isinstance(node, exp.Column) and node.table == alias else None

@@ -1,0 +1,308 @@
+"""Results, charts and files that were kept for a user: what there is, and until when.
+
+An artefact belongs to its user; to anyone else, and after its time, it does not exist. Its bytes
+are booked on the user's quota before it becomes one and given back when it goes. The rows are in
+the table `artifacts`, the files at `{root}/{user_id}/{artifact_id}.parquet`, readable by this
+process's user alone. Above: the query service, the artefact routes, the terminal. Below:
+`storage/`, `places.py`, `rows.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select
+
+from dataagent_core.data.results.kept import Kept
+from dataagent_core.data.results.places import Booking, Kind, Place, Places, artifact_id_of
+from dataagent_core.data.results.rows import artifact_of, row_of
+from dataagent_core.data.types import Artifact, Receipt
+from dataagent_core.errors import ArtifactNotFound
+from dataagent_core.storage import Database
+from dataagent_core.storage.tables import artifacts
+from dataagent_core.storage.text import is_storable, storable
+from dataagent_core.workspace.quota import QuotaLedger
+from dataagent_core.workspace.workers import to_the_end
+
+DEFAULT_LIFETIME = timedelta(days=30)
+MAX_TITLE = 200
+_ABANDONED_AFTER = timedelta(days=1)  # a file without a row is younger only while being written
+_AT_ONCE = 200
+_C = artifacts.c
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Whose an artefact is and what it is called. A title longer than 200 characters is cut."""
+
+    user_id: str
+    title: str
+    session_id: str | None = None
+    run_id: str | None = None
+
+
+class ArtifactStore:
+    """All users' artefacts."""
+
+    def __init__(
+        self,
+        database: Database,
+        root: Path,
+        quota: QuotaLedger,
+        quota_bytes: Callable[[str], int] | int,
+        *,
+        lifetime: timedelta | None = DEFAULT_LIFETIME,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Keep files below `root`, each for `lifetime` (None: until it is deleted)."""
+        self._database = database
+        self._places = Places(root)
+        self._ledger = quota
+        self._quota_bytes = quota_bytes
+        self._lifetime = lifetime
+        self._now = now
+
+    # -- making -----------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def writing(self, user_id: str) -> AsyncGenerator[Place]:
+        """A place for a new table's file. `create_table` keeps it; else nothing stays of it.
+
+        The body must not end before the thread that writes to the place has ended.
+
+        Raises:
+            OutsideWorkspace: the user's id cannot be a folder's name.
+        """
+        artifact_id = uuid4().hex
+        path = await asyncio.to_thread(self._places.prepared, user_id, artifact_id, "table")
+        place = Place(artifact_id, path, self._booking(user_id))
+        try:
+            yield place
+        finally:
+            if not place.is_kept:
+                await to_the_end(_cleared(path, place.booking))
+
+    async def create_table(
+        self, draft: Draft, place: Place, kept: Kept, *, receipt: Receipt | None = None
+    ) -> Artifact:
+        """Make an artefact of what `keep` wrote at the place.
+
+        Raises:
+            QuotaExceeded: the user has no room for it.
+        """
+        table = replace(
+            self._drawn_up(draft, "table", place.artifact_id),
+            byte_size=kept.byte_size,
+            columns=kept.columns,
+            row_count=kept.row_count,
+            receipt=receipt,
+        )
+
+        async def settled() -> None:
+            await place.booking.settle(kept.byte_size)
+            await self._insert(table)
+            place.is_kept = True
+
+        await to_the_end(settled())
+        return table
+
+    async def create_chart(
+        self, draft: Draft, spec: dict[str, Any], *, parent: Artifact
+    ) -> Artifact:
+        """Keep a chart's specification. It lasts as long as the table it draws.
+
+        Raises:
+            QuotaExceeded: the user has no room for it.
+        """
+        content = json.dumps(spec, ensure_ascii=False).encode()
+        chart = replace(
+            self._drawn_up(draft, "chart", uuid4().hex),
+            byte_size=len(content),
+            spec=spec,
+            parent_id=parent.artifact_id,
+            columns=parent.columns,
+            row_count=parent.row_count,
+            receipt=parent.receipt,
+            expires_at=parent.expires_at,
+        )
+        await to_the_end(self._booked(chart, None))
+        return chart
+
+    async def create_file(
+        self, draft: Draft, content: bytes, *, parent: Artifact | None = None
+    ) -> Artifact:
+        """Keep a file of any format, say a drawn chart. It goes with its parent, if it has one.
+
+        Raises:
+            QuotaExceeded: the user has no room for it.
+            OutsideWorkspace: the user's id cannot be a folder's name.
+        """
+        file = self._drawn_up(draft, "file", uuid4().hex)
+        file = replace(file, byte_size=len(content))
+        if parent is not None:
+            file = replace(file, parent_id=parent.artifact_id, expires_at=parent.expires_at)
+        await to_the_end(self._booked(file, content))
+        return file
+
+    # -- reading ----------------------------------------------------------------------------
+
+    async def get(self, artifact_id: str, *, owner: str) -> Artifact:
+        """One artefact of the owner's.
+
+        Raises:
+            ArtifactNotFound: there is none, it is another's, or its time is over.
+        """
+        wanted = select(artifacts).where(_C.artifact_id == artifact_id, *self._of(owner))
+        row = None
+        if is_storable(artifact_id):
+            row = await self._database.read(lambda c: c.execute(wanted).mappings().one_or_none())
+        if row is None:
+            raise ArtifactNotFound(
+                f"There is no artefact {artifact_id[:64]!r}. It may have expired: run its query "
+                "again."
+            )
+        return artifact_of(row)
+
+    async def list(
+        self, owner: str, *, session_id: str | None = None, limit: int = 100, offset: int = 0
+    ) -> builtins.list[Artifact]:
+        """The owner's artefacts, the newest first."""
+        wanted = select(artifacts).where(*self._of(owner, session_id))
+        ordered = wanted.order_by(_C.created_at.desc(), _C.artifact_id).limit(limit).offset(offset)
+        rows = await self._database.read(lambda c: c.execute(ordered).mappings().all())
+        return [artifact_of(row) for row in rows]
+
+    async def count(self, owner: str, *, session_id: str | None = None) -> int:
+        """How many `list` would give without a limit."""
+        wanted = select(func.count()).select_from(artifacts).where(*self._of(owner, session_id))
+        return int(await self._database.read(lambda c: c.execute(wanted).scalar_one()))
+
+    async def usage(self, owner: str) -> int:
+        """Bytes of all the owner's artefacts, expired ones that still lie there included."""
+        wanted = select(func.coalesce(func.sum(_C.byte_size), 0)).where(_C.user_id == owner)
+        return int(await self._database.read(lambda c: c.execute(wanted).scalar_one()))
+
+    def path_of(self, artifact: Artifact) -> Path:
+        """Where the artefact's file is. A chart has no file: it is its `spec`."""
+        return self._places.path(artifact.user_id, artifact.artifact_id, artifact.kind)
+
+    # -- ends -------------------------------------------------------------------------------
+
+    async def delete(self, artifact_id: str, *, owner: str) -> None:
+        """Delete an artefact and what was made from it, and give its bytes back.
+
+        Raises:
+            ArtifactNotFound: there is none, it is another's, or its time is over.
+        """
+        artifact = await self.get(artifact_id, owner=owner)
+        family = or_(_C.artifact_id == artifact.artifact_id, _C.parent_id == artifact.artifact_id)
+        await to_the_end(self._delete(_C.user_id == owner, family))
+
+    async def delete_session(self, session_id: str, *, owner: str) -> int:
+        """Delete the artefacts of one of the owner's sessions; how many there were."""
+        return await to_the_end(self._delete(_C.user_id == owner, _C.session_id == session_id))
+
+    async def delete_expired(self) -> int:
+        """Delete what is past its time, and files nobody knows of; how many artefacts went."""
+        gone = 0
+        while count := await to_the_end(self._delete(_C.expires_at <= self._now())):
+            gone += count
+        await self._delete_abandoned()
+        return gone
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _of(self, owner: str, session_id: str | None = None) -> builtins.list[ColumnElement[bool]]:
+        """The owner's artefacts that are within their time."""
+        is_alive = or_(_C.expires_at.is_(None), _C.expires_at > self._now())
+        in_session = [] if session_id is None else [_C.session_id == session_id]
+        return [_C.user_id == owner, is_alive, *in_session]
+
+    def _booking(self, user_id: str) -> Booking:
+        quota = self._quota_bytes
+        return Booking(self._ledger, user_id, quota if isinstance(quota, int) else quota(user_id))
+
+    def _drawn_up(self, draft: Draft, kind: Kind, artifact_id: str) -> Artifact:
+        now = self._now()
+        return Artifact(
+            artifact_id=artifact_id,
+            user_id=draft.user_id,
+            session_id=draft.session_id,
+            run_id=draft.run_id,
+            kind=kind,
+            title=storable(draft.title)[:MAX_TITLE],
+            byte_size=0,
+            created_at=now.replace(microsecond=now.microsecond // 1000 * 1000),  # as it is stored
+            expires_at=None if self._lifetime is None else now + self._lifetime,
+        )
+
+    async def _booked(self, artifact: Artifact, content: bytes | None) -> None:
+        """Reserve, write, insert; on failure none of it."""
+        path = self.path_of(artifact)
+        booking = self._booking(artifact.user_id)
+        try:
+            await booking.grow(artifact.byte_size)
+            if content is not None:
+                await asyncio.to_thread(self._write, artifact, content)
+            await self._insert(artifact)
+        except BaseException:
+            await _cleared(path, booking)
+            raise
+
+    def _write(self, artifact: Artifact, content: bytes) -> None:
+        path = self._places.prepared(artifact.user_id, artifact.artifact_id, artifact.kind)
+        self._places.write(path, content)
+
+    async def _insert(self, artifact: Artifact) -> None:
+        row = row_of(artifact)
+        await self._database.write(lambda c: c.execute(insert(artifacts).values(**row)).rowcount)
+
+    async def _delete(self, *conditions: ColumnElement[bool]) -> int:
+        """Delete some rows that fit, then their bytes and files; how many they were."""
+        gone = await self._database.write(lambda c: _delete_rows(c, conditions))
+        for artifact in gone:
+            await self._ledger.release(artifact.user_id, artifact.byte_size)
+            await asyncio.to_thread(self.path_of(artifact).unlink, missing_ok=True)
+        return len(gone)
+
+    async def _delete_abandoned(self) -> None:
+        """Remove files that a process left behind when it died while writing."""
+        before = self._now() - _ABANDONED_AFTER
+        found = await asyncio.to_thread(lambda: [*self._places.older_than(before)])
+        for start in range(0, len(found), _AT_ONCE):
+            by_id = {artifact_id_of(path): path for path in found[start : start + _AT_ONCE]}
+            wanted = select(_C.artifact_id).where(_C.artifact_id.in_(by_id))
+            known = await self._database.read(lambda c, w=wanted: {*c.execute(w).scalars()})
+            for artifact_id, path in by_id.items():
+                if artifact_id not in known:
+                    await asyncio.to_thread(path.unlink, missing_ok=True)
+
+
+def _delete_rows(
+    connection: Connection, conditions: Sequence[ColumnElement[bool]]
+) -> builtins.list[Artifact]:
+    """Delete rows one by one: of two who try, one is told that it went."""
+    found: Sequence[Mapping[Any, Any]] = (
+        connection.execute(select(artifacts).where(*conditions).limit(_AT_ONCE)).mappings().all()
+    )
+    return [
+        artifact_of(row)
+        for row in found
+        if connection.execute(
+            delete(artifacts).where(_C.artifact_id == row["artifact_id"])
+        ).rowcount
+    ]
+
+
+async def _cleared(path: Path, booking: Booking) -> None:
+    await asyncio.to_thread(path.unlink, missing_ok=True)
+    await booking.give_up()

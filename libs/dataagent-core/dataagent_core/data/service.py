@@ -1,0 +1,337 @@
+"""The one path of a query, from whoever asks to the rows that are kept.
+
+Agent, terminal and API all call this. Sources and tables a reader may not see do not exist here for
+that reader: they are missing from lists, catalogues, errors and hints alike. Above: `tools/`, the
+server, the terminal. Below: each part of `data/` in its turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from dataagent_core.data import policy
+from dataagent_core.data.catalogue import CatalogueKeeper, CatalogueState
+from dataagent_core.data.engines.base import Engine
+from dataagent_core.data.execution import Execution, in_thread
+from dataagent_core.data.opening import OpenSources
+from dataagent_core.data.planning import Plan, Planner, plan_over_results
+from dataagent_core.data.results import (
+    ArtifactStore,
+    Draft,
+    Kept,
+    open_artifacts,
+)
+from dataagent_core.data.sources import (
+    NewSource,
+    Source,
+    SourceChanges,
+    SourceStore,
+    StoredPolicy,
+)
+from dataagent_core.data.types import Artifact, Catalogue, Limits, Reader, Receipt
+from dataagent_core.errors import BadInput, Misconfigured, SourceNotFound
+from dataagent_core.workspace.workers import to_the_end
+
+_QUERY_THREADS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks, and what the result belongs to."""
+
+    reader: Reader
+    session_id: str | None = None
+    run_id: str | None = None
+    title: str | None = None
+    limits: Limits | None = None  # tighter than the source's own
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A statement that ran: its artefact with the receipt, and what was kept of it."""
+
+    artifact: Artifact
+    receipt: Receipt
+    kept: Kept
+
+
+class DataService:
+    """Everything a reader can do with data."""
+
+    def __init__(
+        self,
+        sources: SourceStore,
+        engines: OpenSources,
+        catalogues: CatalogueKeeper,
+        artifacts: ArtifactStore,
+    ) -> None:
+        self.sources = sources
+        self.artifacts = artifacts
+        self.catalogues = catalogues
+        self._engines = engines
+        self._planner = Planner(sources.policies)
+        self._pool = ThreadPoolExecutor(_QUERY_THREADS, thread_name_prefix="query")
+
+    async def aclose(self) -> None:
+        """Close what is open. Statements were stopped before."""
+        await self.catalogues.aclose()
+        await self._engines.aclose()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    # -- what there is ------------------------------------------------------------------------
+
+    async def reader(
+        self,
+        user_id: str,
+        *,
+        role: str = "user",
+        tenant_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> Reader:
+        """The reader with the attributes that row filters may name."""
+        attributes = await self.sources.attributes.get(user_id)
+        return Reader(user_id, role, tenant_id, agent_id, attributes)
+
+    async def source(self, reader: Reader, name: str | None = None) -> Source:
+        """One of the reader's sources: by name or id, or the one meant when none is named.
+
+        Raises:
+            SourceNotFound: there is none; the message lists those there are.
+        """
+        visible = await self.sources.list_for(reader)
+        if name:
+            for source in visible:
+                if name in (source.source_id, source.name):
+                    return source
+            raise _no_such(name, visible)
+        if not visible:
+            raise SourceNotFound("There is no data source yet. Register one first.")
+        own = [source for source in visible if not source.is_sample]
+        return (own or visible)[0]
+
+    async def catalogue(self, source: Source, reader: Reader) -> Catalogue:
+        """What the reader may see of a source.
+
+        Raises:
+            SourceUnavailable: it cannot be read, and nothing is known of it.
+        """
+        return (await self.catalogue_state(source, reader)).catalogue
+
+    async def catalogue_state(
+        self, source: Source, reader: Reader, *, is_fresh: bool = False
+    ) -> CatalogueState:
+        """As `catalogue`, with what changed in it lately; `is_fresh` looks at the source now.
+
+        Raises:
+            SourceUnavailable: as `catalogue`.
+        """
+        keeper = self.catalogues
+        state = await (keeper.refresh(source) if is_fresh else keeper.state(source))
+        seen = (await self._planner.view(source, state.catalogue, reader)).seen
+        if seen is state.catalogue:
+            return state
+        return replace(state, catalogue=seen, drift=())  # a change could name what is hidden
+
+    # -- administering ------------------------------------------------------------------------
+
+    async def register(
+        self, new: NewSource, *, owner_id: str | None = None, is_tried: bool = True
+    ) -> Source:
+        """Register a source. Unless told not to, open it once: one that does not answer is no more.
+
+        Raises:
+            BadInput: a value does not do, no engine takes the address, or a file is no table.
+            Conflict: the name is taken.
+            SourceUnavailable: the source does not answer.
+        """
+        source = await self.sources.create(new, owner_id=owner_id)
+        try:
+            if is_tried:
+                await self._try_out(source)
+        except BaseException:
+            await to_the_end(self.forget(source.source_id))
+            raise
+        return await self.sources.require(source.source_id)
+
+    async def change(
+        self, source: Source, changes: SourceChanges, *, is_tried: bool = True
+    ) -> Source:
+        """Change a source. At a new address it is opened once; if it does not answer, all stays.
+
+        Raises:
+            SourceNotFound: it is gone.
+            Others: as `register`, and `Conflict` if the configuration file defines it.
+        """
+        old_url = await self.sources.url_of(source.source_id)
+        changed = await self.sources.update(source.source_id, changes)
+        try:
+            if is_tried and changed.address_changed_at != source.address_changed_at:
+                await self._try_out(changed)
+        except BaseException:
+            undo = _as_it_was(source, old_url)
+            await to_the_end(self.sources.update(source.source_id, undo))
+            raise
+        return await self.sources.require(source.source_id)
+
+    async def put_policy(
+        self, source: Source, name: str, rules: Mapping[str, Any], *, policy_id: str | None = None
+    ) -> StoredPolicy:
+        """Add a policy that fits the source, or with `policy_id` replace that one.
+
+        Raises:
+            BadInput: it is no policy, or names what the source has not.
+            NotFound, Conflict: as `PolicyStore.put`.
+            SourceUnavailable: as `catalogue`.
+        """
+        stated = {**rules, "name": name.strip()}
+        if rules.get("name", stated["name"]) != stated["name"]:
+            raise BadInput("The rules have another name than the policy. Leave it out of them.")
+        parsed = policy.policy_from_dict(stated)
+        policy.check_policy(parsed, await self.catalogues.get(source))
+        kept = policy.policy_to_dict(parsed)
+        return await self.sources.policies.put(source.source_id, name, kept, policy_id=policy_id)
+
+    async def _try_out(self, source: Source) -> None:
+        try:
+            engine = await self._engines.engine_of(source)
+            await asyncio.get_running_loop().run_in_executor(self._pool, engine.ping)
+        except Misconfigured as error:  # whoever entered the address can set it right
+            raise BadInput(error.message) from error
+
+    async def forget(self, source_id: str) -> None:
+        """Remove a source with everything of it; results that were kept stay.
+
+        Raises:
+            SourceNotFound: there is none.
+            Conflict: the configuration file defines it.
+        """
+        await self.sources.delete(source_id)
+        self._engines.forget(source_id)
+        self.catalogues.forget(source_id)
+
+    # -- queries ------------------------------------------------------------------------------
+
+    async def check(self, source: Source, sql: str, reader: Reader) -> Plan:
+        """What would run, without running it.
+
+        Raises:
+            QueryRefused, UnknownName, DataDenied: why it would not.
+            SourceUnavailable: as `catalogue`.
+        """
+        return await self._planner.plan(source, await self.catalogues.get(source), sql, reader)
+
+    async def query(self, source: Source, sql: str, asked: Asked) -> Answered:
+        """Run a statement and keep its result as the reader's artefact.
+
+        Cancelling the caller stops the statement in the engine before this returns.
+
+        Raises:
+            QueryRefused, UnknownName, DataDenied: it was not run.
+            QueryFailed, QueryTimedOut: the engine says so.
+            QuotaExceeded: the result does not fit the reader's quota.
+            SourceUnavailable: the source cannot be reached.
+        """
+        plan = await self.check(source, sql, asked.reader)
+        engine = await self._engines.engine_of(source)
+        limits = _tightest(source.limits, asked.limits)
+        return await self._run(engine, plan, asked, limits, source.time_zone)
+
+    async def query_results(
+        self, sql: str, artifact_ids: Sequence[str], asked: Asked, *, time_zone: str = "UTC"
+    ) -> Answered:
+        """Run a statement over earlier results, each a table named `r1`, `r2`, … in this order.
+
+        Raises:
+            ArtifactNotFound: one is not the reader's, or has expired.
+            Others: as `query`.
+        """
+        if not artifact_ids:
+            raise BadInput("Name at least one artefact to query.")
+        owner = asked.reader.user_id
+        tables = {
+            f"r{number}": _table(await self.artifacts.get(artifact_id, owner=owner))
+            for number, artifact_id in enumerate(artifact_ids, 1)
+        }
+        plan = await asyncio.to_thread(plan_over_results, sql, tables)
+        paths: dict[str, Path] = {
+            name: self.artifacts.path_of(artifact) for name, artifact in tables.items()
+        }
+        engine = await asyncio.to_thread(open_artifacts, paths)
+        return await self._run(engine, plan, asked, asked.limits or Limits(), time_zone)
+
+    async def _run(
+        self, engine: Engine, plan: Plan, asked: Asked, limits: Limits, time_zone: str
+    ) -> Answered:
+        execution = Execution(engine, plan.sql_executed, limits=limits, time_zone=time_zone)
+        started, executed_at = time.perf_counter(), datetime.now(UTC)
+        user_id = asked.reader.user_id
+        async with self.artifacts.writing(user_id) as place:
+            kept = await in_thread(
+                self._pool, lambda: execution.keep_at(place), interrupt=execution.interrupt
+            )
+            receipt = Receipt(
+                source_id=plan.source_id,
+                source_name=plan.source_name,
+                dialect=plan.dialect,
+                sql=plan.sql,
+                sql_executed=plan.sql_executed,
+                row_count=kept.row_count,
+                is_truncated=kept.is_truncated,
+                truncated_by=kept.truncated_by,
+                duration_ms=round((time.perf_counter() - started) * 1000, 1),
+                policy=plan.policy,
+                time_zone=time_zone,
+                executed_at=executed_at,
+            )
+            draft = Draft(user_id, asked.title or _title(plan.sql), asked.session_id, asked.run_id)
+            artifact = await self.artifacts.create_table(draft, place, kept, receipt=receipt)
+        return Answered(artifact, receipt, kept)
+
+
+def _table(artifact: Artifact) -> Artifact:
+    if artifact.kind != "table":
+        raise BadInput(f"Artefact {artifact.artifact_id} is a {artifact.kind}, not a table.")
+    return artifact
+
+
+def _as_it_was(source: Source, url: SecretStr | None) -> SourceChanges:
+    """The changes that undo a change."""
+    return SourceChanges(
+        name=source.name,
+        url=url,
+        folder=source.folder,
+        files=source.files if url is None and source.folder is None else None,
+        description=source.description,
+        default_policy=source.default_policy,
+        time_zone=source.time_zone,
+        limits=source.limits,
+        grants=source.grants,
+    )
+
+
+def _tightest(source: Limits, asked: Limits | None) -> Limits:
+    if asked is None:
+        return source
+    return Limits(
+        max_rows=min(source.max_rows, asked.max_rows),
+        max_bytes=min(source.max_bytes, asked.max_bytes),
+        timeout_seconds=min(source.timeout_seconds, asked.timeout_seconds),
+    )
+
+
+def _title(sql: str) -> str:
+    return " ".join(sql.split())[:80]
+
+
+def _no_such(name: str, visible: Sequence[Source]) -> SourceNotFound:
+    known = ", ".join(repr(source.name) for source in visible[:20]) or "none"
+    return SourceNotFound(f"There is no data source {name[:80]!r}. There are: {known}.")

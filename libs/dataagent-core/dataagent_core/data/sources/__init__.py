@@ -1,0 +1,47 @@
+"""Data sources: what is registered, who may read it, and credentials that only go in."""
+
+from dataagent_core.data.sources.access import visible_to
+from dataagent_core.data.sources.attributes import AttributeStore, AttributeValue
+from dataagent_core.data.sources.config_file import (
+    Applied,
+    ConfiguredSource,
+    apply_sources,
+    load_sources,
+    read_sources,
+)
+from dataagent_core.data.sources.policies import PolicyStore
+from dataagent_core.data.sources.secrets import masked, scrubbed
+from dataagent_core.data.sources.store import SourceStore
+from dataagent_core.data.sources.types import (
+    EVERYONE,
+    DefaultPolicy,
+    Grant,
+    NewSource,
+    Source,
+    SourceChanges,
+    StoredPolicy,
+    SubjectKind,
+)
+
+__all__ = [
+    "EVERYONE",
+    "Applied",
+    "AttributeStore",
+    "AttributeValue",
+    "ConfiguredSource",
+    "DefaultPolicy",
+    "Grant",
+    "NewSource",
+    "PolicyStore",
+    "Source",
+    "SourceChanges",
+    "SourceStore",
+    "StoredPolicy",
+    "SubjectKind",
+    "apply_sources",
+    "load_sources",
+    "masked",
+    "read_sources",
+    "scrubbed",
+    "visible_to",
+]

@@ -1,0 +1,203 @@
+"""The policies of each source, as they are kept.
+
+What the rules mean is for the policy room; here they are JSON. Policies that the configuration
+file defines have ids of their own kind and are changed only there. Above: the admin API,
+`config_file.py`, `data/service.py`. Below: `storage/`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import Any
+from uuid import NAMESPACE_URL, uuid4, uuid5
+
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from dataagent_core.data.sources.checks import checked_json
+from dataagent_core.data.sources.types import StoredPolicy, now
+from dataagent_core.errors import BadInput, Conflict, NotFound, SourceNotFound
+from dataagent_core.storage import Database
+from dataagent_core.storage.tables import data_policies
+from dataagent_core.storage.text import is_storable
+
+_FROM_CONFIG = "config-"
+
+_OF_SOURCE = select(data_policies).where(data_policies.c.source_id == bindparam("of_source"))
+_ONE = (data_policies.c.policy_id == bindparam("wanted")) & (
+    data_policies.c.source_id == bindparam("of_source")
+)
+_GET = select(data_policies).where(_ONE)
+_UPDATE = (
+    update(data_policies)
+    .where(_ONE)
+    .values(name=bindparam("new_name"), rules=bindparam("new_rules"), updated_at=bindparam("at"))
+)
+_DELETE = delete(data_policies).where(_ONE)
+
+
+class PolicyStore:
+    """Policies, each of one source."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def list(self, source_id: str) -> builtins.list[StoredPolicy]:
+        """The source's policies, by name."""
+        rows = await self._db.read(lambda c: list(c.execute(_OF_SOURCE, {"of_source": source_id})))
+        return sorted((_policy(row) for row in rows), key=lambda one: (one.name, one.policy_id))
+
+    async def put(
+        self,
+        source_id: str,
+        name: str,
+        rules: Mapping[str, Any],
+        *,
+        policy_id: str | None = None,
+    ) -> StoredPolicy:
+        """Add a policy, or with `policy_id` replace that one.
+
+        Raises:
+            BadInput: the name or the rules cannot be kept.
+            SourceNotFound: there is no such source.
+            NotFound: there is no policy of that id.
+            Conflict: the configuration file defines that policy.
+        """
+        row = _row(source_id, name, rules)
+        if policy_id is None:
+            row["policy_id"] = str(uuid4())
+            await self._insert(row)
+        else:
+            _refuse_if_configured(policy_id)
+            row["policy_id"] = policy_id
+            if not await self._db.write(lambda connection: _replace(connection, row)):
+                raise _not_found(policy_id)
+        return await self._require(source_id, row["policy_id"])
+
+    async def delete(self, source_id: str, policy_id: str) -> None:
+        """Remove a policy.
+
+        Raises:
+            NotFound: the source has no policy of that id.
+            Conflict: the configuration file defines that policy.
+        """
+        _refuse_if_configured(policy_id)
+        values = {"wanted": policy_id, "of_source": source_id}
+        if not await self._db.write(
+            lambda connection: connection.execute(_DELETE, values).rowcount
+        ):
+            raise _not_found(policy_id)
+
+    async def put_configured(
+        self, source_id: str, policies: Mapping[str, Mapping[str, Any]]
+    ) -> bool:
+        """Make the source's configured policies these, by name; others stay. True if any changed.
+
+        Raises:
+            BadInput: a name or rules cannot be kept.
+            SourceNotFound: there is no such source.
+        """
+        wanted = {
+            configured_id(source_id, name): _row(source_id, name, rules)
+            for name, rules in policies.items()
+        }
+
+        def unit(connection: Connection) -> bool:
+            return _replace_configured(connection, source_id, wanted)
+
+        try:
+            return await self._db.write(unit)
+        except IntegrityError:  # another process put the same ones at this moment
+            pass
+        try:
+            return await self._db.write(unit)
+        except IntegrityError as error:
+            raise _no_source() from error
+
+    async def _insert(self, row: dict[str, Any]) -> None:
+        try:
+            await self._db.write(lambda c: c.execute(insert(data_policies), row).rowcount)
+        except IntegrityError as error:
+            raise _no_source() from error
+
+    async def _require(self, source_id: str, policy_id: str) -> StoredPolicy:
+        values = {"wanted": policy_id, "of_source": source_id}
+        row = await self._db.read(lambda connection: connection.execute(_GET, values).first())
+        if row is None:
+            raise _not_found(policy_id)
+        return _policy(row)
+
+
+def configured_id(source_id: str, name: str) -> str:
+    """The id of a policy that the configuration file defines: the same at every start."""
+    return _FROM_CONFIG + uuid5(NAMESPACE_URL, f"dataagent:{source_id}:{name}").hex
+
+
+def _row(source_id: str, name: str, rules: Mapping[str, Any]) -> dict[str, Any]:
+    if not name.strip() or len(name) > 200 or not is_storable(name):
+        raise BadInput("A policy's name has 1 to 200 characters.")
+    moment = now()
+    return {
+        "source_id": source_id,
+        "name": name.strip(),
+        "rules": checked_json(dict(rules), "A policy"),
+        "created_at": moment,
+        "updated_at": moment,
+    }
+
+
+def _replace_configured(
+    connection: Connection, source_id: str, wanted: Mapping[str, dict[str, Any]]
+) -> bool:
+    kept = {
+        row.policy_id: row
+        for row in connection.execute(_OF_SOURCE, {"of_source": source_id})
+        if row.policy_id.startswith(_FROM_CONFIG)
+    }
+    gone = [key for key in kept if key not in wanted]
+    fresh = [key for key in wanted if key not in kept]
+    other = [key for key in wanted if key in kept and kept[key].rules != wanted[key]["rules"]]
+    for key in gone:
+        connection.execute(_DELETE, {"wanted": key, "of_source": source_id})
+    for key in fresh:
+        connection.execute(insert(data_policies), {**wanted[key], "policy_id": key})
+    for key in other:
+        _replace(connection, {**wanted[key], "policy_id": key})
+    return bool(gone or fresh or other)
+
+
+def _replace(connection: Connection, row: dict[str, Any]) -> int:
+    values = {
+        "wanted": row["policy_id"],
+        "of_source": row["source_id"],
+        "new_name": row["name"],
+        "new_rules": row["rules"],
+        "at": row["updated_at"],
+    }
+    return connection.execute(_UPDATE, values).rowcount
+
+
+def _refuse_if_configured(policy_id: str) -> None:
+    if policy_id.startswith(_FROM_CONFIG):
+        raise Conflict("This policy is defined in the configuration file. Change it there.")
+
+
+def _no_source() -> SourceNotFound:
+    return SourceNotFound("There is no such data source to put a policy on.")
+
+
+def _not_found(policy_id: str) -> NotFound:
+    return NotFound(f"The source has no policy {policy_id[:80]!r}. List them to see their ids.")
+
+
+def _policy(row: Row[Any]) -> StoredPolicy:
+    return StoredPolicy(
+        policy_id=row.policy_id,
+        source_id=row.source_id,
+        name=row.name,
+        rules=row.rules,
+        is_from_config=row.policy_id.startswith(_FROM_CONFIG),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )

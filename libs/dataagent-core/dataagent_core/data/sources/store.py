@@ -1,0 +1,311 @@
+"""The data sources that are registered, with their grants.
+
+A source's URL goes in and never comes back, except through `url_of`, which whoever opens the
+engine calls. Sources from the configuration file are changed there alone. `policies` and
+`attributes` stand beside the sources, each a store of its own. Above: the API, the terminal,
+`config_file.py`, `data/service.py`. Below: `rows.py`, `secrets.py`, `storage/`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+from uuid import uuid4
+
+from pydantic import SecretStr
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from dataagent_core.data.sources.access import visible_to
+from dataagent_core.data.sources.attributes import AttributeStore
+from dataagent_core.data.sources.checks import checked_grants, checked_new
+from dataagent_core.data.sources.policies import PolicyStore
+from dataagent_core.data.sources.rows import (
+    changed_settings,
+    is_moved,
+    settings_of,
+    source_from,
+    with_changes,
+)
+from dataagent_core.data.sources.secrets import SecretBox, secret_box
+from dataagent_core.data.sources.types import Grant, NewSource, Source, SourceChanges, now
+from dataagent_core.data.types import Reader
+from dataagent_core.errors import Conflict, SourceNotFound
+from dataagent_core.storage import Database
+from dataagent_core.storage.tables import data_grants, data_sources
+from dataagent_core.storage.text import is_storable
+
+_ID = data_sources.c.source_id == bindparam("wanted")
+_ALL = select(data_sources).order_by(data_sources.c.name)
+_BY_ID = select(data_sources).where(_ID)
+_BY_NAME = select(data_sources).where(data_sources.c.name == bindparam("wanted"))
+_GRANTS = select(data_grants)
+_GRANTS_OF = select(data_grants).where(data_grants.c.source_id == bindparam("wanted"))
+_DELETE = delete(data_sources).where(_ID)
+_DELETE_GRANTS = delete(data_grants).where(data_grants.c.source_id == bindparam("wanted"))
+_UPDATE = (
+    update(data_sources)
+    .where(_ID)
+    .values(
+        name=bindparam("new_name"),
+        kind=bindparam("new_kind"),
+        secret_url=bindparam("new_url"),
+        settings=bindparam("new_settings"),
+        updated_at=bindparam("at"),
+    )
+)
+_SET_SETTINGS = update(data_sources).where(_ID).values(settings=bindparam("new_settings"))
+
+
+class SourceStore:
+    """All data sources of an installation."""
+
+    def __init__(self, database: Database, *, secret_key: SecretStr | None = None) -> None:
+        self._db = database
+        self._secret_key = secret_key
+        self._box: SecretBox | None = None
+        self.policies = PolicyStore(database)
+        self.attributes = AttributeStore(database)
+
+    # -- reading ----------------------------------------------------------------------------
+
+    async def list(self) -> builtins.list[Source]:
+        """All sources by name, whoever may see them."""
+        return await self._db.read(_read_all)
+
+    async def get(self, source_id: str) -> Source | None:
+        """The source of that id, or None."""
+        return await self._find(_BY_ID, source_id)
+
+    async def by_name(self, name: str) -> Source | None:
+        """The source of that name, or None."""
+        return await self._find(_BY_NAME, name)
+
+    async def require(self, source_id: str) -> Source:
+        """The source of that id.
+
+        Raises:
+            SourceNotFound: there is none.
+        """
+        source = await self.get(source_id)
+        if source is None:
+            raise _not_found(source_id)
+        return source
+
+    async def list_for(self, reader: Reader) -> builtins.list[Source]:
+        """The sources the reader may query, by name."""
+        return [source for source in await self.list() if visible_to(source, reader)]
+
+    async def get_for(self, source_id_or_name: str, reader: Reader) -> Source:
+        """One of the reader's sources, by id or name.
+
+        Raises:
+            SourceNotFound: there is none, or it is not theirs to see.
+        """
+        for find in (self.get, self.by_name):
+            source = await find(source_id_or_name)
+            if source is not None and visible_to(source, reader):
+                return source
+        raise _not_found(source_id_or_name)
+
+    async def url_of(self, source_id: str) -> SecretStr | None:
+        """The URL with its password, for opening the source; None if it is made of files.
+
+        Raises:
+            SourceNotFound: there is no such source.
+            Misconfigured: the URL was entered under another key.
+        """
+        row = await self._db.read(lambda c: c.execute(_BY_ID, {"wanted": source_id}).first())
+        if row is None:
+            raise _not_found(source_id)
+        if row.secret_url is None:
+            return None
+        return (await self._secrets()).open(row.secret_url, source_id=source_id)
+
+    # -- writing ----------------------------------------------------------------------------
+
+    async def create(
+        self,
+        new: NewSource,
+        *,
+        owner_id: str | None = None,
+        source_id: str | None = None,
+        is_sample: bool = False,
+        is_from_config: bool = False,
+    ) -> Source:
+        """Register a source. It is not opened: whether it answers is for the caller to try.
+
+        Raises:
+            BadInput: a value does not do; the message says which.
+            Conflict: the name is taken.
+        """
+        new, moment = checked_new(new), now()
+        key = source_id or str(uuid4())
+        row: dict[str, Any] = {
+            "source_id": key,
+            "name": new.name,
+            "kind": _kind(new),
+            "owner_id": owner_id,
+            "secret_url": await self._sealed(new.url, key),
+            "settings": settings_of(
+                new, at=moment, is_sample=is_sample, is_from_config=is_from_config
+            ),
+            "created_at": moment,
+            "updated_at": moment,
+        }
+
+        def unit(connection: Connection) -> None:
+            connection.execute(insert(data_sources), row)
+            _put_grants(connection, key, new.grants)
+
+        await self._unique(unit, new.name)
+        return await self.require(key)
+
+    async def update(
+        self, source_id: str, changes: SourceChanges, *, by_config: bool = False
+    ) -> Source:
+        """Change a source; what `changes` leaves out stays, its credential too.
+
+        Raises:
+            SourceNotFound: there is no such source.
+            BadInput: a value does not do; the message says which.
+            Conflict: the name is taken, or the configuration file defines the source.
+        """
+        moves = is_moved(changes)
+        sealed = await self._sealed(changes.url, source_id)
+
+        def unit(connection: Connection) -> None:
+            row = _locked(connection, source_id)
+            source = source_from(row, _read_grants(connection, source_id))
+            _refuse_if_configured(source, by_config=by_config)
+            new = checked_new(with_changes(source, changes), has_place=moves)
+            moment = now()
+            values = {
+                "wanted": source_id,
+                "new_name": new.name,
+                "new_kind": _kind(new) if moves else row.kind,
+                "new_url": sealed if moves else row.secret_url,
+                "new_settings": changed_settings(row.settings, new, at=moment, is_moved=moves),
+                "at": moment,
+            }
+            connection.execute(_UPDATE, values)
+            if changes.grants is not None:
+                _put_grants(connection, source_id, new.grants)
+
+        await self._unique(unit, changes.name or "")
+        return await self.require(source_id)
+
+    async def set_grants(self, source_id: str, grants: Iterable[Grant]) -> Source:
+        """Say anew who may read a source.
+
+        Raises:
+            SourceNotFound: there is no such source.
+            BadInput: a grant names no one.
+            Conflict: the configuration file defines the source.
+        """
+        return await self.update(source_id, SourceChanges(grants=checked_grants(tuple(grants))))
+
+    async def note_dialect(self, source_id: str, dialect: str) -> None:
+        """Keep which dialect a source speaks, once it has been opened.
+
+        Raises:
+            SourceNotFound: there is no such source.
+        """
+
+        def unit(connection: Connection) -> None:
+            kept = {**_locked(connection, source_id).settings, "dialect": dialect}
+            connection.execute(_SET_SETTINGS, {"wanted": source_id, "new_settings": kept})
+
+        await self._db.write(unit)
+
+    async def delete(self, source_id: str, *, by_config: bool = False) -> None:
+        """Forget a source with its credential, grants, policies and catalogue.
+
+        Raises:
+            SourceNotFound: there is no such source.
+            Conflict: the configuration file defines the source.
+        """
+        _refuse_if_configured(await self.require(source_id), by_config=by_config)
+        await self._db.write(lambda c: c.execute(_DELETE, {"wanted": source_id}).rowcount)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    async def _find(self, statement: Any, wanted: str) -> Source | None:
+        if not wanted or len(wanted) > 100 or not is_storable(wanted):
+            return None
+        return await self._db.read(lambda connection: _read_one(connection, statement, wanted))
+
+    async def _unique(self, unit: Callable[[Connection], None], name: str) -> None:
+        try:
+            await self._db.write(unit)
+        except IntegrityError as error:
+            if await self.by_name(name) is None:
+                raise
+            raise Conflict(f"A data source is named {name!r} already. Choose another.") from error
+
+    async def _sealed(self, url: SecretStr | None, source_id: str) -> str | None:
+        return None if url is None else (await self._secrets()).seal(url, source_id=source_id)
+
+    async def _secrets(self) -> SecretBox:
+        if self._box is None:
+            self._box = await secret_box(self._db, key=self._secret_key)
+        return self._box
+
+
+def _kind(new: NewSource) -> str:
+    return "files" if new.url is None else "database"
+
+
+def _not_found(wanted: str) -> SourceNotFound:
+    return SourceNotFound(f"There is no data source {wanted[:80]!r}. List the sources to see them.")
+
+
+def _refuse_if_configured(source: Source, *, by_config: bool) -> None:
+    if source.is_from_config and not by_config:
+        raise Conflict(
+            f"Data source {source.name!r} is defined in the configuration file. Change it there."
+        )
+
+
+def _locked(connection: Connection, source_id: str) -> Row[Any]:
+    """The row, held until the transaction ends."""
+    row = connection.execute(_BY_ID.with_for_update(), {"wanted": source_id}).first()
+    if row is None:
+        raise _not_found(source_id)
+    return row
+
+
+def _put_grants(connection: Connection, source_id: str, grants: Iterable[Grant]) -> None:
+    connection.execute(_DELETE_GRANTS, {"wanted": source_id})
+    rows = [
+        {
+            "source_id": source_id,
+            "subject_kind": grant.subject_kind,
+            "subject_id": grant.subject_id,
+        }
+        for grant in grants
+    ]
+    if rows:
+        connection.execute(insert(data_grants), rows)
+
+
+def _read_all(connection: Connection) -> builtins.list[Source]:
+    grants: dict[str, builtins.list[Grant]] = defaultdict(builtins.list)
+    for row in connection.execute(_GRANTS):
+        grants[row.source_id].append(Grant(row.subject_kind, row.subject_id))
+    found = [source_from(row, grants[row.source_id]) for row in connection.execute(_ALL)]
+    return sorted(found, key=lambda source: source.name)  # databases collate each in their way
+
+
+def _read_one(connection: Connection, statement: Any, wanted: str) -> Source | None:
+    row = connection.execute(statement, {"wanted": wanted}).first()
+    if row is None:
+        return None
+    return source_from(row, _read_grants(connection, row.source_id))
+
+
+def _read_grants(connection: Connection, source_id: str) -> builtins.list[Grant]:
+    rows = connection.execute(_GRANTS_OF, {"wanted": source_id})
+    return [Grant(row.subject_kind, row.subject_id) for row in rows]

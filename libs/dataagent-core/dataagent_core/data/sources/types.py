@@ -1,0 +1,105 @@
+"""A data source: where data is, who may read it, and how far a read may go.
+
+Plain values. A `Source` carries no credential: its URL is kept encrypted by `store.py` and leaves
+it through one door, `SourceStore.url_of`, as a `SecretStr`. `address` is for display and has no
+password. Above: the API, the terminal, `config_file.py`. Below: `data/types.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pydantic import SecretStr
+
+from dataagent_core.data.types import Limits, SourceKind
+
+SubjectKind = Literal["everyone", "user", "tenant", "agent"]
+DefaultPolicy = Literal["allow", "deny"]
+
+
+def now() -> datetime:
+    """The present moment in UTC, to the millisecond, as every database keeps it."""
+    moment = datetime.now(UTC)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Who may read a source. `subject_id` is empty for everyone."""
+
+    subject_kind: SubjectKind
+    subject_id: str = ""
+
+
+EVERYONE = Grant("everyone")
+
+
+@dataclass(frozen=True, slots=True)
+class NewSource:
+    """A source as someone describes it. Exactly one of `url`, `folder` and `files` is given."""
+
+    name: str
+    url: SecretStr | None = None  # SQLAlchemy's form, with its password
+    folder: str | None = None
+    files: tuple[str, ...] = ()
+    description: str = ""
+    default_policy: DefaultPolicy = "allow"  # for tables that no policy names
+    time_zone: str = "UTC"
+    limits: Limits = field(default_factory=Limits)
+    grants: tuple[Grant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChanges:
+    """What to change in a source; None leaves a thing as it is, so the URL need not be resent."""
+
+    name: str | None = None
+    url: SecretStr | None = None
+    folder: str | None = None
+    files: tuple[str, ...] | None = None
+    description: str | None = None
+    default_policy: DefaultPolicy | None = None
+    time_zone: str | None = None
+    limits: Limits | None = None
+    grants: tuple[Grant, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A registered source."""
+
+    source_id: str
+    name: str
+    kind: SourceKind
+    description: str
+    dialect: str | None  # sqlglot's name; None until the source was first opened
+    owner_id: str | None  # None: the installation's own
+    is_sample: bool
+    is_from_config: bool  # defined in the configuration file, and changed only there
+    default_policy: DefaultPolicy
+    time_zone: str
+    limits: Limits
+    grants: tuple[Grant, ...]
+    has_credentials: bool
+    address: str  # for display, without password
+    folder: str | None
+    files: tuple[str, ...]
+    address_changed_at: datetime  # an engine opened or a catalogue built before is outdated
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPolicy:
+    """A policy as it is kept: what `rules` mean is the policy room's to say."""
+
+    policy_id: str
+    source_id: str
+    name: str
+    rules: Mapping[str, Any]
+    is_from_config: bool
+    created_at: datetime
+    updated_at: datetime

@@ -1,0 +1,51 @@
+"""What migrations are written with.
+
+MySQL commits after each statement of this kind, so a migration cut short there leaves some tables
+behind: each step looks first and the second try goes on from there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects import mysql
+
+
+def id_type(length: int = 64) -> Any:
+    """An id, compared byte by byte on every database."""
+    binary = mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin")
+    return sa.String(length).with_variant(binary, "mysql", "mariadb")
+
+
+def long_text() -> Any:
+    """Text without a bound."""
+    return sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
+
+
+def time_type() -> Any:
+    """A UTC time with milliseconds."""
+    return sa.DateTime().with_variant(mysql.DATETIME(fsp=3), "mysql", "mariadb")
+
+
+def create_table(name: str, *parts: Any) -> None:
+    """Create a table unless it is there."""
+    op.create_table(
+        name, *parts, if_not_exists=True, mysql_engine="InnoDB", mysql_charset="utf8mb4"
+    )
+
+
+def create_index(table: str, *columns: str) -> None:
+    """Create an index, named after its columns, unless it is there."""
+    name = f"ix_{table}_{'_'.join(columns)}"
+    known = {index["name"] for index in sa.inspect(op.get_bind()).get_indexes(table)}
+    if name not in known:
+        op.create_index(name, table, list(columns))
+
+
+def belongs_to(table: str, column: str, parent: str) -> sa.ForeignKeyConstraint:
+    """A foreign key whose rows go with their parent."""
+    return sa.ForeignKeyConstraint(
+        [column], [f"{parent}.{column}"], name=f"fk_{table}_{column}", ondelete="CASCADE"
+    )

@@ -1,0 +1,271 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inline_snapshot import snapshot
+
+from dataagent_core.data.charts import check_spec
+from dataagent_core.data.types import ResultColumn
+from dataagent_core.errors import BadChart
+
+COLUMNS = [
+    ResultColumn("Country", "Country", "string"),
+    ResultColumn("Revenue", "Revenue", "decimal128(10, 2)"),
+    ResultColumn("Orders", "Orders", "int64"),
+    ResultColumn("Day", "Day", "date32[day]"),
+    ResultColumn("订单.总额", "订单.总额", "double"),
+    ResultColumn("a[0]", "a[0]", "int64"),
+]
+BAR: dict[str, Any] = {
+    "mark": "bar",
+    "encoding": {
+        "x": {"field": "Country", "type": "nominal"},
+        "y": {"field": "Revenue", "type": "quantitative"},
+    },
+}
+
+
+def refused(spec: Any) -> dict[str, Any]:
+    with pytest.raises(BadChart) as caught:
+        check_spec(spec, COLUMNS)
+    return {**(caught.value.details or {})}
+
+
+def test_a_good_chart_comes_back_normalised_without_data() -> None:
+    spec = {**BAR, "title": "Revenue", "data": {"name": "table"}, "$schema": "https://x/v5.json"}
+
+    assert check_spec(spec, COLUMNS) == snapshot(
+        {
+            "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+            "title": "Revenue",
+            "encoding": {
+                "x": {"field": "Country", "type": "nominal"},
+                "y": {"field": "Revenue", "type": "quantitative"},
+            },
+            "mark": {"type": "bar"},
+        }
+    )
+
+
+def test_types_left_out_are_filled_in() -> None:
+    encoding = {
+        "x": {"field": "Day"},
+        "y": {"field": "Orders", "aggregate": "sum"},
+        "color": {"field": "Country"},
+        "tooltip": [{"aggregate": "count"}],
+    }
+    checked = check_spec({"mark": "line", "encoding": encoding}, COLUMNS)["encoding"]
+
+    assert [checked[key]["type"] for key in ("x", "y", "color")] == [
+        "temporal",
+        "quantitative",
+        "nominal",
+    ]
+    assert checked["tooltip"][0]["type"] == "quantitative"
+
+
+@pytest.mark.parametrize("name", ["订单.总额", "订单\\.总额", "a[0]", "a\\[0\\]"])
+def test_a_name_with_dots_or_brackets_is_found_raw_or_escaped(name: str) -> None:
+    spec = {"mark": "point", "encoding": {"y": {"field": name, "type": "quantitative"}}}
+    checked = check_spec(spec, COLUMNS)
+
+    assert checked["encoding"]["y"]["field"] in ("订单.总额", "a[0]")
+    assert check_spec(checked, COLUMNS) == checked
+
+
+def test_an_unknown_field_is_refused_with_its_place_and_the_nearest_names() -> None:
+    spec = json.loads(json.dumps(BAR))
+    spec["encoding"]["x"]["field"] = "country"
+    assert refused(spec) == snapshot(
+        {"path": "$.encoding.x.field", "reason": "unknown_field", "nearest": ["Country"]}
+    )
+    spec["encoding"]["x"]["field"] = "Revenu"
+    assert refused(spec)["nearest"] == ["Revenue"]
+    spec["encoding"]["x"]["field"] = "总额"
+    assert refused(spec)["nearest"] == ["订单.总额"]
+
+
+def with_(path: str, value: Any) -> dict[str, Any]:
+    spec: dict[str, Any] = json.loads(json.dumps(BAR))
+    node = spec
+    *parents, last = path.split(".")
+    for key in parents:
+        node = node.setdefault(key, {})
+    node[last] = value
+    return spec
+
+
+EXPR = {"expr": "1"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        (with_("data", {"values": [{"a": 1}]}), "inline_data"),
+        (with_("data", {"url": "http://evil/x.json"}), "url"),
+        (with_("data", {"sequence": {"start": 0, "stop": 1e9}}), "inline_data"),
+        (with_("datasets", {"a": []}), "inline_data"),
+        (with_("mark", "image"), "mark_not_allowed"),
+        (with_("mark", "geoshape"), "mark_not_allowed"),
+        (with_("mark", {"type": "bar", "href": "javascript:alert(1)"}), "url"),
+        (with_("mark", {"type": "bar", "color": EXPR}), "expression"),
+        (with_("mark", {"type": "bar", "color": {"signal": "x"}}), "expression"),
+        (with_("mark", {"type": "bar", "fill": "url(http://evil/a)"}), "url"),
+        (with_("encoding.href", {"field": "Country"}), "url"),
+        (with_("encoding.url", {"field": "Country"}), "url"),
+        (with_("encoding.x.axis", {"labelExpr": "datum.label"}), "expression"),
+        (with_("encoding.x.axis", {"values": EXPR}), "expression"),
+        (with_("encoding.x.axis", {"tickCount": 1e9}), "too_large"),
+        (with_("encoding.x.axis", {"format": '"+alert(1)+"'}), "bad_value"),
+        (with_("encoding.x.scale", {"domain": EXPR}), "expression"),
+        (with_("encoding.x.bin", {"step": 1e-9}), "type_mismatch"),
+        (with_("encoding.y.bin", {"step": 1e-9}), "not_allowed"),
+        (with_("encoding.y.bin", {"maxbins": 1e9}), "too_large"),
+        (with_("encoding.color", {"condition": {"test": "1", "value": "red"}}), "expression"),
+        (with_("encoding.color", {"condition": {"param": "p", "value": "red"}}), "signal"),
+        (with_("encoding.y.aggregate", "argmax"), "not_allowed"),
+        (with_("encoding.x.aggregate", "sum"), "type_mismatch"),
+        (with_("encoding.x.type", "quantitative"), "type_mismatch"),
+        (with_("encoding.y.type", "temporal"), "type_mismatch"),
+        (with_("encoding.y.type", "geojson"), "not_allowed"),
+        (with_("encoding.longitude", {"field": "Orders"}), "not_allowed"),
+        (with_("transform", [{"calculate": "1+1", "as": "b"}]), "expression"),
+        (with_("transform", [{"filter": "datum.a > 1"}]), "expression"),
+        (with_("transform", [{"filter": {"field": "Orders", "gt": EXPR}}]), "expression"),
+        (with_("transform", [{"filter": {"param": "p"}}]), "signal"),
+        (with_("transform", [{"lookup": "a", "from": {}}]), "not_allowed"),
+        (with_("transform", [{"bin": True, "field": "Orders", "as": "a.b"}]), "bad_value"),
+        (with_("params", [{"name": "p", "expr": "1"}]), "signal"),
+        (with_("usermeta", {"embedOptions": {"loader": {}}}), "not_allowed"),
+        (with_("config", {"params": []}), "signal"),
+        (with_("config", {"axis": {"labelExpr": "1"}}), "expression"),
+        (with_("width", 100_000), "too_large"),
+        (with_("title", "x" * 600), "too_large"),
+        (with_("title", {"text": EXPR}), "bad_value"),
+        (with_("padding", "x" * 30_000), "too_large"),
+        ({"layer": [BAR] * 13}, "too_large"),
+        ({"repeat": ["a"], "spec": BAR}, "not_allowed"),
+        ({"mark": "bar", "layer": [BAR]}, "bad_value"),
+        ({}, "bad_value"),
+        ([], "bad_value"),
+        ({"mark": "bar", "width": float("nan")}, "bad_value"),
+    ],
+)
+def test_what_loads_links_or_runs_is_refused_with_a_reason(spec: Any, reason: str) -> None:
+    details = refused(spec)
+
+    assert details["reason"] == reason
+    assert str(details["path"]).startswith("$")
+
+
+def test_views_nested_too_deep_are_refused() -> None:
+    spec: dict[str, Any] = BAR
+    for _ in range(6):
+        spec = {"vconcat": [spec]}
+    assert refused(spec)["reason"] == "too_large"
+
+    deep: Any = "x"
+    for _ in range(5_000):
+        deep = [deep]
+    assert refused({"mark": "bar", "title": deep})["reason"] == "bad_value"
+
+
+def test_compositions_and_transforms_are_allowed() -> None:
+    spec = {
+        "transform": [
+            {
+                "filter": {
+                    "and": [{"field": "Orders", "gt": 5}, {"not": {"field": "Day", "valid": False}}]
+                }
+            },
+            {
+                "aggregate": [{"op": "sum", "field": "Revenue", "as": "total"}],
+                "groupby": ["Country"],
+            },
+        ],
+        "layer": [
+            {"mark": "bar", "encoding": {"x": {"field": "Country"}, "y": {"field": "total"}}},
+            {"mark": {"type": "rule", "color": "red"}, "encoding": {"y": {"datum": 100}}},
+        ],
+        "resolve": {"scale": {"y": "shared"}},
+        "config": {"view": {"stroke": None}},
+    }
+    checked = check_spec(spec, COLUMNS)
+
+    assert checked["layer"][0]["encoding"]["y"] == {"field": "total", "type": "quantitative"}
+    facet = {"facet": {"row": {"field": "Country"}}, "spec": BAR}
+    assert check_spec(facet, COLUMNS)["facet"]["row"]["type"] == "nominal"
+
+
+def test_a_field_that_an_aggregate_dropped_is_out_of_reach() -> None:
+    transform = [{"aggregate": [{"op": "count", "as": "n"}], "groupby": ["Country"]}]
+    spec = {"transform": transform, "mark": "bar", "encoding": {"y": {"field": "Revenue"}}}
+
+    assert refused(spec)["reason"] == "unknown_field"
+
+
+def test_titles_cannot_break_out_of_the_expressions_vega_writes() -> None:
+    spec = with_("encoding.y.title", 'a\\"+alert(1)+"\n\u2028b')
+    title = check_spec(spec, COLUMNS)["encoding"]["y"]["title"]
+
+    assert "\\" not in title
+    assert "\n" not in title
+    assert "\u2028" not in title
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *(
+                        "mark",
+                        "encoding",
+                        "x",
+                        "y",
+                        "field",
+                        "type",
+                        "layer",
+                        "transform",
+                        "filter",
+                    ),
+                    "facet",
+                    "spec",
+                    "title",
+                    "axis",
+                    "sort",
+                    "condition",
+                    "test",
+                    "aggregate",
+                    "bin",
+                ]
+            )
+            | st.text(max_size=5),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(JSON)
+def test_anything_is_checked_or_refused_and_what_passes_passes_again(spec: Any) -> None:
+    details: dict[str, object] | None = None
+    checked: dict[str, Any] | None = None
+    try:
+        checked = check_spec(spec, COLUMNS)
+    except BadChart as refusal:
+        details = refusal.details
+    if checked is not None:
+        assert check_spec(checked, COLUMNS) == checked
+    else:
+        assert details is not None
+        assert details["reason"]

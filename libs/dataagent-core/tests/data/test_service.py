@@ -1,0 +1,275 @@
+"""The one path of a query, on real engines: what it keeps, refuses, hides and stops."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataagent_core.data.engines.base import Statement
+from dataagent_core.data.execution import Execution
+from dataagent_core.data.results import export
+from dataagent_core.data.service import Asked, DataService
+from dataagent_core.data.sources import Source
+from dataagent_core.data.types import Limits, Reader
+from dataagent_core.errors import (
+    ArtifactNotFound,
+    DataAgentError,
+    DataDenied,
+    QueryFailed,
+    QueryRefused,
+    SourceNotFound,
+    UnknownName,
+)
+
+Register = Callable[..., Awaitable[Source]]
+CANARY = "canary7f3a"
+
+SETUP = (
+    "CREATE TABLE orders (id INTEGER PRIMARY KEY, region VARCHAR(20), amount DECIMAL(10,2))",
+    "INSERT INTO orders VALUES (1, 'EU', 10.25), (2, 'EU', 20.50), (3, 'US', 5.25)",
+    "CREATE TABLE salaries (id INTEGER PRIMARY KEY, person VARCHAR(20))",
+    f"INSERT INTO salaries VALUES (1, '{CANARY}')",
+    "CREATE TABLE tall (n INTEGER)",
+    f"INSERT INTO tall VALUES {', '.join(f'({n})' for n in range(300))}",
+)
+LONG = {
+    "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2000000000)"
+    " SELECT COUNT(*) AS c FROM n",
+    "duckdb": "SELECT COUNT(*) AS c FROM range(20000000000) AS a(x) WHERE hash(x) % 7 = 3",
+    "postgres": "SELECT COUNT(*) AS c FROM generate_series(1, 20000000000) AS a(x)",
+    "mysql": "SELECT COUNT(*) AS c FROM tall a, tall b, tall c, tall d WHERE a.n + b.n + c.n > d.n",
+}
+
+
+def fill(place: Any) -> None:
+    for statement in SETUP:
+        place.execute(statement)
+
+
+async def test_result_is_kept_with_its_receipt(
+    source_place: Any, service: DataService, register: Register, asked: Asked
+) -> None:
+    fill(source_place)
+    source = await register(source_place.url)
+    answered = await service.query(
+        source, "SELECT region, SUM(amount) AS total FROM orders GROUP BY region", asked
+    )
+    rows = {row[0]: Decimal(str(row[1])) for row in answered.kept.preview_rows}
+    assert rows == {"EU": Decimal("30.75"), "US": Decimal("5.25")}
+    receipt = answered.receipt
+    assert (receipt.source_name, receipt.row_count, receipt.is_truncated) == ("shop", 2, False)
+    assert "orders" in receipt.sql_executed
+    kept = await service.artifacts.get(answered.artifact.artifact_id, owner="anna")
+    assert kept.receipt == receipt
+    with pytest.raises(ArtifactNotFound):
+        await service.artifacts.get(answered.artifact.artifact_id, owner="bob")
+
+
+async def test_refused_statement_never_reaches_the_engine(
+    source_place: Any, service: DataService, register: Register, asked: Asked
+) -> None:
+    fill(source_place)
+    source = await register(source_place.url)
+    for sql in ("DELETE FROM orders", "SELECT 1; DROP TABLE orders", "UPDATE orders SET id = 9"):
+        with pytest.raises(QueryRefused):
+            await service.query(source, sql, asked)
+    with pytest.raises(UnknownName) as caught:
+        await service.query(source, "SELECT amont FROM orders", asked)
+    assert "amount" in str(caught.value.details)
+    answered = await service.query(source, "SELECT COUNT(*) AS n FROM orders", asked)
+    assert answered.kept.preview_rows == ((3,),)
+    await service.artifacts.delete(answered.artifact.artifact_id, owner="anna")
+    assert await service.artifacts.list("anna") == []
+
+
+async def test_recursion_is_never_cut_short(
+    source_place: Any, service: DataService, register: Register, asked: Asked
+) -> None:
+    fill(source_place)
+    source = await register(source_place.url)
+    sql = (
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 3000) "
+        "SELECT COUNT(*) AS c FROM n"
+    )
+    answered = await service.query(source, sql, asked)
+    assert [int(row[0]) for row in answered.kept.preview_rows] == [3000]
+
+
+async def test_limits_stop_the_reading_and_leave_the_statement_alone(
+    source_place: Any, service: DataService, register: Register, asked: Asked
+) -> None:
+    fill(source_place)
+    source = await register(source_place.url)
+    tight = Asked(asked.reader, limits=Limits(max_rows=2))
+    answered = await service.query(source, "SELECT * FROM orders", tight)
+    assert (answered.kept.row_count, answered.kept.truncated_by) == (2, "rows")
+    assert "LIMIT" not in answered.receipt.sql_executed.upper()
+    total = await service.query(source, "SELECT COUNT(*) AS n FROM orders", tight)
+    assert total.kept.preview_rows == ((3,),)
+
+
+async def test_cancelled_statement_is_gone_from_the_engine_and_the_source_goes_on(
+    source_place: Any,
+    service: DataService,
+    register: Register,
+    asked: Asked,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fill(source_place)
+    source = await register(source_place.url, limits=Limits(timeout_seconds=600))
+    begun, begin = asyncio.Event(), Execution._begin  # pyright: ignore[reportPrivateUsage] the moment the engine gets it
+    loop = asyncio.get_running_loop()
+
+    def noted(self: Execution, statement: Statement) -> None:
+        begin(self, statement)
+        loop.call_soon_threadsafe(begun.set)
+
+    monkeypatch.setattr(Execution, "_begin", noted)
+    task = asyncio.create_task(service.query(source, LONG[source_place.kind], asked))
+    await asyncio.wait({task, asyncio.create_task(begun.wait())}, return_when="FIRST_COMPLETED")
+    await asyncio.sleep(0.1)  # well into it
+    assert not task.done(), task.exception()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        async with asyncio.timeout(5):
+            await task
+    assert not await asyncio.to_thread(is_running, source_place)
+    answered = await service.query(source, "SELECT COUNT(*) AS n FROM orders", asked)
+    assert answered.kept.preview_rows == ((3,),)
+
+
+def is_running(place: Any) -> bool:
+    """Whether a database server still works on the statement; the others run in our threads."""
+    match place.kind:
+        case "postgres":
+            sql = (
+                "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' "
+                "AND query LIKE '%generate_series%' AND pid <> pg_backend_pid()"
+            )
+        case "mysql":
+            sql = (
+                "SELECT count(*) FROM information_schema.processlist WHERE command = 'Query' "
+                "AND info LIKE '%tall%' AND id <> connection_id()"
+            )
+        case _:
+            return False
+    return place.execute(sql)[0][0] > 0
+
+
+POLICY: dict[str, Any] = {
+    "name": "regions",
+    "subjects": "everyone",
+    "tables": {
+        "orders": {"row_filter": "region = :user.region"},
+        "salaries": {"grant": False},
+    },
+}
+
+
+async def test_forbidden_table_does_not_exist_for_the_reader(
+    source_place: Any,
+    service: DataService,
+    register: Register,
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    fill(source_place)
+    source = await register(source_place.url)
+    await service.sources.policies.put(source.source_id, "regions", POLICY)
+    await service.sources.attributes.set("anna", {"region": "EU"})
+    reader = await service.reader("anna")
+    asked = Asked(reader)
+    catalogue = await service.catalogue(source, reader)
+    assert [table.name for table in catalogue.tables] == ["orders", "tall"]
+    said: list[str] = [repr(catalogue)]
+    for sql in (
+        "SELECT * FROM salaries",
+        "SELECT o.id FROM orders o JOIN salaries s ON s.id = o.id",
+        "SELECT id FROM orders WHERE id IN (SELECT id FROM salaries)",
+        "SELECT person FROM orders",
+    ):
+        with pytest.raises(DataDenied) as caught:
+            await service.query(source, sql, asked)
+        said.append(f"{caught.value} {caught.value.details}")
+    answered = await service.query(source, "SELECT COUNT(*) AS n FROM orders", asked)
+    assert answered.kept.preview_rows == ((2,),)
+    assert answered.receipt.policy
+    other = await service.query(source, "SELECT COUNT(*) AS n FROM orders", Asked(Reader("bob")))
+    assert other.kept.preview_rows == ((0,),)  # no attribute, no rows
+    assert CANARY not in "".join(said) + caplog.text
+    assert not [p for p in tmp_path.rglob("*.parquet") if CANARY.encode() in p.read_bytes()]
+
+
+async def test_source_that_is_not_granted_is_not_there(
+    tmp_path: Path, service: DataService, register: Register
+) -> None:
+    import sqlite3
+
+    path = tmp_path / "private.db"
+    sqlite3.connect(path).close()
+    await register(f"sqlite:///{path}", "private")
+    source = (await service.sources.list())[0]
+    await service.sources.set_grants(source.source_id, ())
+    with pytest.raises(SourceNotFound) as caught:
+        await service.source(Reader("anna"), "private")
+    assert "none" in caught.value.message
+    assert (await service.source(Reader("root", role="admin"), "private")).name == "private"
+
+
+async def test_earlier_results_are_queried_again_without_the_source(
+    source_place: Any, service: DataService, register: Register, asked: Asked
+) -> None:
+    fill(source_place)
+    source = await register(source_place.url)
+    first = await service.query(source, "SELECT * FROM orders", asked)
+    ids = [first.artifact.artifact_id]
+    again = await service.query_results("SELECT MAX(id) AS m FROM r1", ids, asked)
+    assert again.kept.preview_rows == ((3,),)
+    with pytest.raises(DataAgentError):
+        await service.query_results("SELECT * FROM '/etc/passwd'", ids, asked)
+    with pytest.raises(ArtifactNotFound):
+        await service.query_results("SELECT 1 AS x FROM r1", ids, Asked(Reader("bob")))
+
+
+async def test_engine_error_is_told_and_leaves_nothing(
+    source_place: Any, service: DataService, register: Register, asked: Asked
+) -> None:
+    source_place.execute("CREATE TABLE words (w VARCHAR(20))")
+    source_place.execute("INSERT INTO words VALUES ('one')")
+    source = await register(source_place.url)
+    sql = {
+        "sqlite": "SELECT json_extract(w, '$.a') AS x FROM words",
+        "duckdb": "SELECT CAST(w AS INTEGER) AS x FROM words",
+        "postgres": "SELECT CAST(w AS INTEGER) AS x FROM words",
+        "mysql": "SELECT POW(LENGTH(w), 9999) AS x FROM words",
+    }[source_place.kind]
+    with pytest.raises(QueryFailed):
+        await service.query(source, sql, asked)
+    assert await service.artifacts.list("anna") == []
+    assert (await service.query(source, "SELECT w FROM words", asked)).kept.row_count == 1
+
+
+async def test_folder_of_files_is_a_source_and_follows_its_files(
+    tmp_path: Path, service: DataService, asked: Asked
+) -> None:
+    from dataagent_core.data.sources import EVERYONE, NewSource
+
+    folder = tmp_path / "drop"
+    folder.mkdir()
+    (folder / "销售.csv").write_text("地区,金额\n华东,100\n华南,250\n", encoding="gbk")
+    source = await service.sources.create(
+        NewSource("files", folder=str(folder), grants=(EVERYONE,))
+    )
+    answered = await service.query(source, 'SELECT SUM("金额") AS total FROM "销售"', asked)
+    assert [int(row[0]) for row in answered.kept.preview_rows] == [350]
+    csv = b"".join(
+        export(service.artifacts.path_of(answered.artifact), answered.artifact.columns, "csv")
+    )
+    assert csv.splitlines() == [b"total", b"350"]
