@@ -6,7 +6,9 @@ Every name has the prefix `DATAAGENT_`; the few names other tools use without it
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
@@ -29,6 +31,11 @@ CommaList = Annotated[list[str], NoDecode]
 def _alias(name: str, *others: str) -> Any:
     """`DATAAGENT_NAME` first, then the names other tools know."""
     return AliasChoices(f"DATAAGENT_{name}", *others)
+
+
+def environment() -> Mapping[str, str]:
+    """The process's environment, for files that name variables of it."""
+    return dict(os.environ)
 
 
 class Settings(BaseSettings):
@@ -82,6 +89,12 @@ class Settings(BaseSettings):
     # skills: folders of SKILL.md folders, later ones win
     skills_dirs: CommaList = []
 
+    # data
+    sources_config: Path | None = None
+    sample_data: bool = True
+    catalogue_interval: float = Field(default=900.0, gt=0)
+    secret_key: SecretStr | None = None
+
     # outbound requests of tools
     allow_private_hosts: CommaList = []
 
@@ -126,6 +139,14 @@ class Settings(BaseSettings):
     def workspaces_dir(self) -> Path:
         """Where the users' workspaces are."""
         return (self.workspace_root or self.home / "workspaces").expanduser()
+
+    @property
+    def sources_path(self) -> Path | None:
+        """The file of data sources: as set, else `sources.yaml` in the data directory, if there."""
+        if self.sources_config is not None:
+            return self.sources_config.expanduser()
+        usual = self.home_dir / "sources.yaml"
+        return usual if usual.exists() else None
 
     def ensure_home(self) -> Path:
         """Create the data directory, for its owner only, and return it."""

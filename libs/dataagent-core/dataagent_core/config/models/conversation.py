@@ -21,6 +21,14 @@ _MOST_SHOWN: Final = 4000
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """An earlier question and what tools answered to it."""
+
+    question: str
+    results: Sequence[ToolMessage]
+
+
+@dataclass(frozen=True, slots=True)
 class Conversation:
     """The last question, what tools answered since, and which tools there are."""
 
@@ -28,6 +36,8 @@ class Conversation:
     results: Sequence[ToolMessage]
     tools: Mapping[str, Sequence[str]]
     """Names of the bound tools, each with the names of its parameters."""
+    earlier: Sequence[Exchange] = ()
+    """The questions before the last one, oldest first."""
 
     @property
     def is_chinese(self) -> bool:
@@ -46,19 +56,13 @@ def conversation_of(
     messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]
 ) -> Conversation:
     """The conversation in these messages, with tools as OpenAI's format describes them."""
-    results: list[ToolMessage] = []
-    question = ""
-    for message in reversed(messages):
-        if isinstance(message, HumanMessage):
-            question = str(message.text)
-            break
-        if isinstance(message, ToolMessage):
-            results.insert(0, message)
+    exchanges = _exchanges(messages)
     functions = [tool["function"] for tool in tools if "function" in tool]
     return Conversation(
-        question=question.strip(),
-        results=results,
+        question=exchanges[-1].question,
+        results=exchanges[-1].results,
         tools={each["name"]: list(_parameters(each)) for each in functions},
+        earlier=exchanges[:-1],
     )
 
 
@@ -96,6 +100,20 @@ def report(conversation: Conversation) -> str:
         "（离线模型：我只按您的原话执行，没有添加任何内容。）",
     )
     return "\n\n".join([*parts, note])
+
+
+def _exchanges(messages: Sequence[BaseMessage]) -> list[Exchange]:
+    """Questions with their tool results, in order; at least one, if only an empty one."""
+    found: list[Exchange] = []
+    question, results = "", list[ToolMessage]()
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            if question or results:
+                found.append(Exchange(question, results))
+            question, results = str(message.text).strip(), []
+        elif isinstance(message, ToolMessage):
+            results.append(message)
+    return [*found, Exchange(question, results)]
 
 
 def _reported(conversation: Conversation, result: ToolMessage) -> str:

@@ -3,9 +3,10 @@
 Each chunk costs LangChain's callbacks, LangGraph's stream and our ledger far more than it costs the
 model. So whatever arrives within a short window becomes one chunk, before any callback sees it.
 The first chunk is never held back, no text waits longer than a window, and the sum of the chunks is
-the same (`join.py`). It changes nothing about what the model says, and nothing about which model it
-is: the result is an instance of the provider's own class, because deepagents asks for that.
-Errors of a provider's SDK become ours here (`failures.py`). Above: `config/llm.py`.
+the same (`join.py`). A run that listens (`hearing.py`) gets each chunk at once, and the libraries
+get one. It changes nothing about what the model says, and nothing about which model it is: the
+result is an instance of the provider's own class, because deepagents asks for that. Errors of a
+provider's SDK become ours here (`failures.py`). Above: `config/llm.py`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from types import new_class
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 
 from dataagent_core.config.models.failures import our_errors
+from dataagent_core.config.models.hearing import called_by, ear
 from dataagent_core.config.models.join import Joiner
 
 Chunks = AsyncIterator[ChatGenerationChunk]
@@ -105,11 +107,25 @@ class _Merging:
     ) -> Chunks:
         source = cast(Any, super())._astream(messages, stop=stop, run_manager=None, **kwargs)
         window: Window = vars(self)[_WINDOW]
-        stream = merge_stream(source, window) if window() > 0 else source
+        if (hear := ear()) is not None:
+            stream = _heard(source, hear)
+        else:
+            stream = merge_stream(source, window) if window() > 0 else source
         with our_errors(), _counted(window):
             async with aclosing(stream):
                 async for chunk in stream:
                     yield chunk
+
+    async def _agenerate_with_cache(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,  # as LangChain hands it on
+        **kwargs: Any,
+    ) -> ChatResult:
+        inner = cast(Any, super())._agenerate_with_cache  # LangChain's
+        with called_by(run_manager):
+            return await inner(messages, stop=stop, run_manager=run_manager, **kwargs)
 
     async def _agenerate(
         self,
@@ -128,6 +144,20 @@ def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
     """The provider's class with `_Merging` before it, under the same name."""
     names = {attribute: getattr(base, attribute) for attribute in _IDENTITY}
     return new_class(base.__name__, (_Merging, base), exec_body=lambda body: body.update(names))
+
+
+async def _heard(
+    source: AsyncGenerator[ChatGenerationChunk], hear: Callable[[AIMessageChunk], None]
+) -> AsyncGenerator[ChatGenerationChunk]:
+    """Let the ear hear each chunk as it comes; hand all of them on at the end, joined."""
+    chunks: list[ChatGenerationChunk] = []
+    async with aclosing(source):
+        async for chunk in source:
+            if isinstance(chunk.message, AIMessageChunk):
+                hear(chunk.message)
+            chunks.append(chunk)
+    for chunk in Joiner().join(chunks) if chunks else ():
+        yield chunk
 
 
 async def merge_stream(

@@ -16,6 +16,11 @@ _GREETING: Final = re.compile(
     re.IGNORECASE,
 )
 _ABILITIES: Final = (
+    (
+        "sql_db_schema",
+        "answer plain questions about data (“how many customers are there?”, “sales by month”)",
+        "回答关于数据的简单问题（“一共有多少客户？”、“按月统计销售额”）",
+    ),
     ("sql_db_query", "run a fenced ```sql block that you send", "执行您发送的 ```sql 代码块"),
     ("python", "run a fenced ```python block that you send", "执行您发送的 ```python 代码块"),
     ("ls", "list files (“list files”)", "列出文件（“列出文件”）"),

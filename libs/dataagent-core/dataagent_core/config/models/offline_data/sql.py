@@ -1,0 +1,278 @@
+"""A plan as SQL of the source's dialect.
+
+Where joins repeat rows, they are counted by key, or added up over the distinct rows of each group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from dataagent_core.config.models.offline_data.dialects import (
+    TEXT_STEPS,
+    literal,
+    nulls_last,
+    quoted,
+    text_step,
+    time_step,
+)
+from dataagent_core.config.models.offline_data.joins import repeats
+from dataagent_core.config.models.offline_data.labels import label_columns
+from dataagent_core.config.models.offline_data.plan import Condition, Group, Plan, Ref
+from dataagent_core.config.models.offline_data.schema import Schema
+from dataagent_core.config.models.offline_data.terms import Period
+from dataagent_core.config.models.offline_data.words import keys
+
+_OPERATORS: Final = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "="}
+_GENERIC: Final = frozenset({keys("name"), keys("title"), keys("label")})
+
+
+class Writer:
+    """Writes statements for one schema. `is_plain` does without the engine's date functions."""
+
+    def __init__(self, schema: Schema, *, is_plain: bool = False) -> None:
+        self._schema = schema
+        self._dialect = schema.dialect
+        self._is_plain = is_plain
+
+    def write(self, plan: Plan) -> str:
+        """The statement that answers the plan."""
+        if plan.is_single and plan.direction:
+            return self._first(plan)
+        if plan.aggregate is None:
+            return self._list(plan)
+        if _must_be_wrapped(plan, self._schema):
+            return self._wrapped(plan)
+        return self._grouped(plan)
+
+    def _grouped(self, plan: Plan) -> str:
+        shown = self._shown(plan.groups)
+        columns = [f"{expression} AS {name}" for expression, name in shown]
+        columns.append(f"{self._measure(plan)} AS {self.name(plan.name)}")
+        grouped = [*(expression for expression, _ in shown), *self._keys(plan.groups)]
+        return _statement(
+            f"SELECT {', '.join(columns)}",
+            *self._from(plan),
+            f"GROUP BY {', '.join(grouped)}" if grouped else "",
+            self._having(plan, self._measure(plan)),
+            *self._order(plan, [name for _, name in shown], self._measure(plan)),
+        )
+
+    def name(self, text: str) -> str:
+        """A name, quoted where it must be."""
+        return quoted(text, self._dialect)
+
+    def ref(self, ref: Ref) -> str:
+        """A column with its table."""
+        return f"{self.table(ref.table)}.{self.name(ref.column)}"
+
+    def table(self, key: str) -> str:
+        """A table, with its schema if it is outside the default one."""
+        return ".".join(self.name(part) for part in key.split("."))
+
+    # -- the parts --------------------------------------------------------------------------------
+
+    def _list(self, plan: Plan) -> str:
+        refs = [*plan.shown, *plan.factors]
+        columns = [f"{self.ref(ref)} AS {self.name(ref.column)}" for ref in refs]
+        names = [self.name(ref.column) for ref in plan.shown]
+        wanted = plan.factors or plan.shown[:1]
+        order = [*names]
+        if plan.factors:
+            order.insert(
+                0,
+                nulls_last(
+                    self.name(plan.factors[0].column), plan.direction or "desc", self._dialect
+                ),
+            )
+        elif plan.direction and names:
+            order[0] = f"{names[0]} {plan.direction.upper()}"
+        missing = [
+            f"{self.ref(ref)} IS NOT NULL" for ref in wanted if plan.is_distinct or plan.factors
+        ]
+        return _statement(
+            f"SELECT {'DISTINCT ' if plan.is_distinct else ''}{', '.join(columns)}",
+            *self._from(plan, *missing),
+            f"ORDER BY {', '.join(order)}",
+            f"LIMIT {plan.limit}" if plan.limit else "",
+        )
+
+    def _first(self, plan: Plan) -> str:
+        """The first, and whatever shares its place: a limit would hide a tie."""
+        every = replace(plan, is_single=False, limit=None)
+        body = self.write(every).partition("\nORDER BY ")[0]
+        if plan.aggregate is None:
+            names = [self.name(ref.column) for ref in (*plan.shown, *plan.factors)]
+        else:
+            names = [*(name for _, name in self._shown(plan.groups)), self.name(plan.name)]
+        order = nulls_last(names[-1], plan.direction or "desc", self._dialect)
+        listed = ", ".join(names)
+        return _statement(
+            f"SELECT {listed}",
+            f"FROM (SELECT {listed}, RANK() OVER (ORDER BY {order}) AS place",
+            f"FROM ({body}) AS every_one) AS ranked",
+            f"WHERE place = 1\nORDER BY {', '.join(names[:-1])}",
+        )
+
+    def _wrapped(self, plan: Plan) -> str:
+        """Each row once per group: the inner statement drops what the joins repeat."""
+        shown = self._shown(plan.groups)
+        inner = [f"{expression} AS {name}" for expression, name in shown]
+        key_names: list[str] = []
+        for number, expression in enumerate(self._keys(plan.groups)):
+            key_names.append(f"group_key_{number}")
+            inner.append(f"{expression} AS group_key_{number}")
+        table = self._schema.tables[plan.base]
+        for number, column in enumerate(table.primary_key):
+            inner.append(f"{self.ref(Ref(plan.base, column))} AS row_key_{number}")
+        if plan.factors:
+            inner.append(f"{self._product(plan)} AS measured")
+        body = _statement(f"SELECT DISTINCT {', '.join(inner)}", *self._from(plan))
+        measure = "COUNT(*)" if plan.aggregate == "count" else f"{plan.aggregate}(measured)".upper()
+        measure = measure.replace("MEASURED", "measured")
+        names = [name for _, name in shown]
+        grouped = [*names, *key_names]
+        return _statement(
+            f"SELECT {', '.join([*names, f'{measure} AS {self.name(plan.name)}'])}",
+            f"FROM ({body}) AS each_once",
+            f"GROUP BY {', '.join(grouped)}" if grouped else "",
+            self._having(plan, measure),
+            *self._order(plan, names, measure),
+        )
+
+    def _shown(self, groups: Iterable[Group]) -> list[tuple[str, str]]:
+        """Expression and name of each column a grouping shows; no name twice."""
+        found: list[tuple[str, str]] = []
+        for group in groups:
+            for ref in group.shown:
+                name = self._shown_name(group, ref)
+                taken = {each for _, each in found}
+                if self.name(name) in taken:
+                    name = f"{ref.table.rpartition('.')[2]}_{ref.column}"
+                found.append((self._expression(group, ref), self.name(name)))
+        return found
+
+    def _shown_name(self, group: Group, ref: Ref) -> str:
+        if group.bucket:
+            return group.bucket
+        is_label = group.shown == tuple(
+            Ref(ref.table, name) for name in label_columns(self._schema.tables[ref.table])
+        )
+        if keys(ref.column) in _GENERIC and len(group.shown) == 1 and is_label:
+            return ref.table.rpartition(".")[2]
+        return ref.column
+
+    def _expression(self, group: Group, ref: Ref) -> str:
+        if group.bucket is None:
+            return self.ref(ref)
+        if self._is_plain and group.bucket in TEXT_STEPS:
+            return text_step(self.ref(ref), group.bucket, self._dialect)
+        is_text = self._schema.column(ref.table, ref.column).is_text_date
+        return time_step(self.ref(ref), group.bucket, self._dialect, is_text=is_text)
+
+    def _keys(self, groups: Iterable[Group]) -> list[str]:
+        return [self.ref(ref) for group in groups for ref in group.keys]
+
+    def _product(self, plan: Plan) -> str:
+        return " * ".join(self.ref(ref) for ref in plan.factors)
+
+    def _measure(self, plan: Plan) -> str:
+        match plan.aggregate:
+            case "count" if repeats(plan.hops):
+                key = Ref(plan.base, self._schema.tables[plan.base].primary_key[0])
+                return f"COUNT(DISTINCT {self.ref(key)})"
+            case "count":
+                return "COUNT(*)"
+            case "count_distinct":
+                return f"COUNT(DISTINCT {self._product(plan)})"
+            case _:
+                return f"{(plan.aggregate or '').upper()}({self._product(plan)})"
+
+    def _from(self, plan: Plan, *more: str) -> list[str]:
+        lines = [f"FROM {self.table(plan.base)}"]
+        for hop in plan.hops:
+            pairs = zip(hop.columns, hop.target_columns, strict=True)
+            on = " AND ".join(
+                f"{self.ref(Ref(hop.source, left))} = {self.ref(Ref(hop.target, right))}"
+                for left, right in pairs
+            )
+            lines.append(f"JOIN {self.table(hop.target)} ON {on}")
+        where = [*(self._condition(each) for each in plan.conditions), *self._times(plan), *more]
+        if where:
+            lines.append(f"WHERE {' AND '.join(where)}")
+        return lines
+
+    def _condition(self, condition: Condition) -> str:
+        column = self.ref(condition.ref)
+        if condition.operator in _OPERATORS:
+            number = condition.values[0]
+            return f"{column} {_OPERATORS[condition.operator]} {_number(number)}"
+        values = [literal(str(value), self._dialect) for value in condition.values]
+        is_not = condition.operator == "not_in"
+        if len(values) == 1:
+            return f"{column} {'<>' if is_not else '='} {values[0]}"
+        return f"{column} {'NOT IN' if is_not else 'IN'} ({', '.join(values)})"
+
+    def _times(self, plan: Plan) -> list[str]:
+        if plan.date is None or not plan.periods:
+            return []
+        column = self.ref(plan.date)
+        spans = [_span(column, period) for period in plan.periods]
+        return spans if len(spans) == 1 else [f"({' OR '.join(f'({each})' for each in spans)})"]
+
+    def _having(self, plan: Plan, measure: str) -> str:
+        if plan.having is None:
+            return ""
+        operator, number = plan.having
+        return f"HAVING {measure} {_OPERATORS[operator]} {_number(number)}"
+
+    def _order(self, plan: Plan, names: Sequence[str], expression: str) -> list[str]:
+        if not plan.groups:
+            return []
+        steps = [
+            name
+            for name, group in zip(names, _each_column(plan.groups), strict=True)
+            if group.bucket
+        ]
+        measure = self._by_measure(plan, expression)
+        rest = [name for name in names if name not in steps]
+        order = [measure, *names] if plan.direction or not steps else [*steps, measure, *rest]
+        if not rest and not plan.direction and steps:
+            order = steps
+        lines = [f"ORDER BY {', '.join(order)}"]
+        return [*lines, f"LIMIT {plan.limit}"] if plan.limit else lines
+
+    def _by_measure(self, plan: Plan, expression: str) -> str:
+        name, direction = self.name(plan.name), plan.direction or "desc"
+        if plan.aggregate in {"count", "count_distinct"}:  # a count is never missing
+            return f"{name} {direction.upper()}"
+        return nulls_last(name, direction, self._dialect, expression=expression)
+
+
+def _must_be_wrapped(plan: Plan, schema: Schema) -> bool:
+    if not repeats(plan.hops) or plan.aggregate in {"count_distinct", "min", "max"}:
+        return False
+    return plan.aggregate != "count" or len(schema.tables[plan.base].primary_key) > 1
+
+
+def _each_column(groups: Iterable[Group]) -> list[Group]:
+    return [group for group in groups for _ in group.shown]
+
+
+def _span(column: str, period: Period) -> str:
+    parts: list[str] = []
+    if period.start:
+        parts.append(f"{column} >= '{period.start.isoformat()}'")
+    if period.end:
+        parts.append(f"{column} < '{period.end.isoformat()}'")
+    return " AND ".join(parts)
+
+
+def _number(number: str | float) -> str:
+    value = float(number)
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _statement(*lines: str) -> str:
+    return "\n".join(line for line in lines if line)

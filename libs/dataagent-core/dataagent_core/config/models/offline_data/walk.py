@@ -1,0 +1,232 @@
+"""The walk from a question to its answer, with the data tools as the only eyes.
+
+Written as generators: they yield a tool call and are sent the tool's answer. They keep nothing;
+`skill` walks again over the answers that are already in the conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from langchain_core.messages import ToolMessage
+
+from dataagent_core.config.models.conversation import Conversation
+from dataagent_core.config.models.offline_data import charts
+from dataagent_core.config.models.offline_data.about import about
+from dataagent_core.config.models.offline_data.answer import answer_text, described
+from dataagent_core.config.models.offline_data.catalogue import last_source, load, other_sources
+from dataagent_core.config.models.offline_data.excuse import excuse, failed
+from dataagent_core.config.models.offline_data.intent import Intent, merged
+from dataagent_core.config.models.offline_data.lexicon import Lexicon, lexicon_of
+from dataagent_core.config.models.offline_data.link import link
+from dataagent_core.config.models.offline_data.parse import parse, refuse
+from dataagent_core.config.models.offline_data.plan import Plan
+from dataagent_core.config.models.offline_data.probe import (
+    found_values,
+    key_check,
+    question_for,
+    wanted,
+)
+from dataagent_core.config.models.offline_data.reading import LONGEST_QUESTION, Reading, read
+from dataagent_core.config.models.offline_data.results import Failure, Result, result_of
+from dataagent_core.config.models.offline_data.schema import Schema
+from dataagent_core.config.models.offline_data.sql import Writer
+from dataagent_core.config.models.offline_data.terms import Trouble
+from dataagent_core.config.models.steps import Call
+
+_MOST_REPAIRS: Final = 3
+_FINAL_CODES: Final = ("denied", "timeout", "cancel", "quota", "limit")
+_ELSEWHERE: Final = frozenset({"unknown", "unlinked", "no_sales", "no_subject"})
+"""Troubles that another source may not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question that was answered: what a follow-up builds on."""
+
+    text: str
+    intent: Intent
+    plan: Plan
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Anything else that was said: what there is, or why there is no answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Understood:
+    schema: Schema
+    intent: Intent
+    plan: Plan
+    before: Answered | None
+
+
+Outcome: TypeAlias = Answered | Told
+Before: TypeAlias = Callable[[], "Answered | None"]
+Walk: TypeAlias = Generator[Call, ToolMessage, Outcome]
+
+
+def walk(conversation: Conversation, before: Before) -> Walk:
+    """Answer the question, or say why not. `before` gives the last earlier answer, if needed."""
+    if len(conversation.question) > LONGEST_QUESTION:
+        return Told(excuse(conversation, Trouble("long"), None))
+    tried: set[str] = set()
+    failure = Failure("", "")
+    is_plain = False
+    for _ in range(_MOST_REPAIRS + 1):
+        found = yield from _understand(conversation, before)
+        if isinstance(found, Told):
+            return found
+        try:
+            sql = Writer(found.schema, is_plain=is_plain).write(found.plan)
+        except Trouble as trouble:
+            return Told(excuse(conversation, trouble, found.schema))
+        if sql in tried:
+            break
+        tried.add(sql)
+        result = yield from _result(conversation, found, sql)
+        if isinstance(result, Result):
+            return (yield from _told(conversation, found, result))
+        failure = result
+        if any(code in failure.code for code in _FINAL_CODES):
+            break
+        is_plain = is_plain or failure.code != "unknown_name"
+    return Told(failed(conversation, failure.message))
+
+
+def _understand(
+    conversation: Conversation, before: Before
+) -> Generator[Call, ToolMessage, _Understood | Told]:
+    """The question with its plan, in the source at hand or in the only other one it fits."""
+    schema = yield from load(conversation, last_source(conversation))
+    if isinstance(schema, Failure):
+        return Told(failed(conversation, schema.message))
+    try:
+        return (yield from _in_source(conversation, schema, before))
+    except Trouble as trouble:
+        excuse_here = Told(excuse(conversation, trouble, schema))
+        if trouble.kind not in _ELSEWHERE:
+            return excuse_here
+    return (yield from _elsewhere(conversation, schema, before)) or excuse_here
+
+
+def _elsewhere(
+    conversation: Conversation, schema: Schema, before: Before
+) -> Generator[Call, ToolMessage, _Understood | Told | None]:
+    sources = yield from other_sources(conversation, schema.source)
+    fitting: list[_Understood | Told] = []
+    for source in sources:
+        other = yield from load(conversation, source)
+        if isinstance(other, Schema):
+            try:
+                fitting.append((yield from _in_source(conversation, other, before)))
+            except Trouble:
+                continue
+    if len(fitting) > 1:
+        return Told(excuse(conversation, Trouble("sources", *sources), schema))
+    return fitting[0] if fitting else None
+
+
+def _in_source(
+    conversation: Conversation, schema: Schema, before: Before
+) -> Generator[Call, ToolMessage, _Understood | Told]:
+    lexicon = lexicon_of(schema)
+    reading = read(conversation.question, lexicon)
+    if text := about(conversation, reading, schema):
+        return Told(text)
+    refuse(reading, schema)
+    lexicon = yield from _with_values(reading, schema, lexicon)
+    reading = read(conversation.question, lexicon)
+    if reading.unknown:
+        raise Trouble("unknown", *_texts(reading))
+    asked = parse(reading, schema, lexicon)
+    earlier = before() if asked.is_follow_up else None
+    if earlier is None and not asked.intent.has_subject:
+        raise _without_subject(asked.intent)
+    intent = merged(earlier.intent, asked.intent) if earlier else asked.intent
+    plan = link(intent, schema)
+    yield from _check_keys(plan, schema)
+    return _Understood(schema, intent, plan, earlier)
+
+
+def _check_keys(plan: Plan, schema: Schema) -> Generator[Call, ToolMessage, None]:
+    """See in the data that what is taken for a key is one; else joins would repeat rows."""
+    sql = key_check(plan, schema)
+    if sql is None:
+        return
+    message = yield Call("sql_db_query", {"sql": sql, "source": schema.source, "title": None})
+    result = result_of(message)
+    if isinstance(result, Failure) or any(row[1] != row[2] for row in result.rows):
+        raise Trouble("double_count", *(hop.target for hop in plan.hops if hop.is_inferred))
+
+
+def _without_subject(intent: Intent) -> Trouble:
+    """`top 5 customers`: by what? `and in 2023?`: what was the question?"""
+    if intent.direction and intent.dimensions:
+        return Trouble("by_what", intent.dimensions[0].text)
+    return Trouble("no_subject" if intent.aggregate == "count" else "no_context")
+
+
+def _with_values(
+    reading: Reading, schema: Schema, lexicon: Lexicon
+) -> Generator[Call, ToolMessage, Lexicon]:
+    """The schema's words, with values of the question that only the data knows."""
+    spellings = wanted(reading, schema)
+    sql = question_for(list(spellings), schema)
+    if sql is None:
+        return lexicon
+    message = yield Call("sql_db_query", {"sql": sql, "source": schema.source, "title": None})
+    result = result_of(message)
+    if isinstance(result, Failure):
+        return lexicon
+    return lexicon.with_values(found_values(result.rows, spellings, schema))
+
+
+def _texts(reading: Reading) -> Sequence[str]:
+    return [
+        reading.text[run[0].start : run[-1].end].strip("“”\"'`「」《》") for run in reading.unknown
+    ]
+
+
+def _result(
+    conversation: Conversation, found: _Understood, sql: str
+) -> Generator[Call, ToolMessage, Result | Failure]:
+    """The rows; a follow-up that only changes how they are shown has them already."""
+    if found.before and found.before.plan == found.plan and found.before.result.artifact_id:
+        return found.before.result
+    title = described(conversation, found.plan)[:120]
+    args = {"sql": sql, "source": found.schema.source, "title": title}
+    return result_of((yield Call("sql_db_query", args)), sql)
+
+
+def _told(
+    conversation: Conversation, found: _Understood, result: Result
+) -> Generator[Call, ToolMessage, Answered]:
+    chart = yield from _chart(conversation, found, result)
+    text = answer_text(conversation, found.plan, result, found.schema, chart=chart)
+    return Answered(text, found.intent, found.plan, result)
+
+
+def _chart(
+    conversation: Conversation, found: _Understood, result: Result
+) -> Generator[Call, ToolMessage, str]:
+    mark = found.intent.chart
+    if mark in {None, "none"}:
+        return ""
+    if "make_chart" not in conversation.tools:
+        return charts.no_tool(conversation)
+    if not charts.can_be_drawn(found.plan, result):
+        return charts.nothing_to_draw(conversation)
+    title = described(conversation, found.plan)[:120]
+    for spec in (charts.spec_of(found.plan, result, mark or "auto"), None):
+        args = {"artifact_id": result.artifact_id, "spec": spec, "title": title}
+        message = yield Call("make_chart", args)
+        if message.status != "error":
+            return charts.sentence(conversation, charts.mark_of(str(message.text)))
+    return charts.sentence(conversation, None)
