@@ -11,15 +11,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessageChunk, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, Interrupt
 
+from dataagent_core.config.models.hearing import listen
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.approvals import allowed_decisions, request_of, resume_value
 from dataagent_core.engine.failures import error_event
@@ -31,6 +32,7 @@ from dataagent_core.hitl import Decision, HITLHandler
 from dataagent_core.identity import RunContext
 
 logger = logging.getLogger(__name__)
+Say = Callable[[AnyEvent], None]
 REJECTED = "The user rejected this call; it was not executed."
 
 
@@ -47,6 +49,7 @@ class _Turn:
     context: RunContext
     asked: HumanMessage | None
     deadline: float | None
+    say: Say | None = None
     translator: Translator = field(default_factory=Translator)
     is_over: bool = False
 
@@ -59,6 +62,12 @@ class _Turn:
             partial_id=self.translator.partial_id,
             **({"note": note} if note else {}),
         )
+
+    def hear(self, chunk: AIMessageChunk, message_id: str) -> None:
+        """Pass on what the model says as it says it."""
+        if self.say is not None:
+            for event in self.translator.hear(chunk, message_id):
+                self.say(event)
 
     def done(self, **how: Any) -> DoneEvent:
         self.is_over = True
@@ -87,20 +96,29 @@ class AgentExecutor:
         self._hitl_timeout_seconds = hitl_timeout_seconds
 
     async def execute(
-        self, user_input: str, session_id: str, context: RunContext | None = None
+        self,
+        user_input: str,
+        session_id: str,
+        context: RunContext | None = None,
+        *,
+        say: Say | None = None,
     ) -> AsyncGenerator[AnyEvent]:
-        """Answer a message; the events end with a `DoneEvent`."""
+        """Answer a message; the events end with a `DoneEvent`.
+
+        With `say`, running text is not among them: it is said at once, from inside the model's
+        call, always after the events yielded before it. Use a task of its own then.
+        """
         asked = HumanMessage(user_input, id=str(uuid.uuid4()))
-        turn = self._turn(session_id, context, asked)
+        turn = self._turn(session_id, context, asked, say)
         async with aclosing(self._guarded(turn, {"messages": [asked]})) as events:
             async for event in events:
                 yield event
 
     async def resume(
-        self, session_id: str, context: RunContext | None = None
+        self, session_id: str, context: RunContext | None = None, *, say: Say | None = None
     ) -> AsyncGenerator[AnyEvent]:
         """Go on with a thread that waits for approvals, after its process was restarted."""
-        turn = self._turn(session_id, context, None)
+        turn = self._turn(session_id, context, None, say)
         state = await lg.snapshot(turn.graph, turn.config)
         turn.translator.interrupts.update({item.id: item for item in state.interrupts})
         async with aclosing(self._guarded(turn, None)) as events:
@@ -110,7 +128,7 @@ class AgentExecutor:
     async def adopt(self, user_input: str, partial_text: str, session_id: str) -> None:
         """Put a turn that died with its process into the thread, as far as it was seen."""
         turn = self._turn(session_id, None, HumanMessage(user_input, id=str(uuid.uuid4())))
-        if (await lg.snapshot(turn.graph, turn.config)).next_nodes:
+        if (await lg.snapshot(turn.graph, turn.config)).interrupts:
             turn.asked = None  # it died after an approval: the thread has the question
         if partial_text:
             turn.translator.partial_id = str(uuid.uuid4())
@@ -118,7 +136,11 @@ class AgentExecutor:
         await turn.repair()
 
     def _turn(
-        self, session_id: str, context: RunContext | None, asked: HumanMessage | None
+        self,
+        session_id: str,
+        context: RunContext | None,
+        asked: HumanMessage | None,
+        say: Say | None = None,
     ) -> _Turn:
         loop_time = asyncio.get_running_loop().time
         return _Turn(
@@ -127,9 +149,12 @@ class AgentExecutor:
             context=context or _anonymous(session_id),
             asked=asked,
             deadline=loop_time() + self._timeout_seconds if self._timeout_seconds else None,
+            say=say,
         )
 
     async def _guarded(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
+        if turn.say is not None:
+            listen(turn.hear)
         try:
             async with aclosing(self._rounds(turn, given)) as events:
                 async for event in events:

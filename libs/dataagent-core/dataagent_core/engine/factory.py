@@ -26,6 +26,7 @@ from dataagent_core.config import Settings
 from dataagent_core.config.llm import close_model
 from dataagent_core.engine.config import AgentConfig, SubAgentConfig
 from dataagent_core.engine.graph import Graph
+from dataagent_core.engine.thread import quicken
 from dataagent_core.engine.tuning import untraced_hooks
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
@@ -107,7 +108,7 @@ class AgentFactory:
                 context_schema=RunContext,
                 name=MAIN_AGENT,
             )
-        return graph, backend
+        return quicken(graph), backend
 
     def _model(self, model: str | BaseChatModel | None) -> BaseChatModel:
         if isinstance(model, BaseChatModel):

@@ -10,12 +10,12 @@ the package can be checked strictly. What comes out is a `Part` (one piece of th
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
@@ -37,13 +37,19 @@ class Snapshot:
     """A thread as its last checkpoint has it."""
 
     messages: list[BaseMessage]
-    next_nodes: tuple[str, ...]
+    results: list[ToolMessage]  # of tools that finished before their siblings; not yet messages
+    has_finished: bool  # tasks of a step that others left open
     interrupts: tuple[Interrupt, ...]
 
 
 def bind(graph: Graph, saver: BaseCheckpointSaver[Any]) -> Graph:
     """The same graph with a saver of its own (a saver locks; sharing one would queue all users)."""
     return graph.copy({"checkpointer": saver})
+
+
+def message_channel(graph: Graph) -> Any:  # LangGraph's channel of the thread's messages
+    """Where the graph keeps its thread's messages."""
+    return graph.channels["messages"]
 
 
 def thread(session_id: str, recursion_limit: int) -> Config:
@@ -70,9 +76,23 @@ async def stream(
 
 
 async def snapshot(graph: Graph, config: Config) -> Snapshot:
-    """The thread's messages, what would run next, and what it waits for."""
+    """The thread's messages, what its last step had reached, and what it waits for."""
     state = await graph.aget_state(config)
-    return Snapshot(list(state.values.get("messages", ())), state.next, state.interrupts)
+    results = [found for task in state.tasks for found in _tool_messages(task.result)]
+    messages = list(state.values.get("messages", ()))
+    has_finished = any(task.result is not None for task in state.tasks)
+    return Snapshot(messages, results, has_finished, state.interrupts)
+
+
+def _tool_messages(result: Any) -> Iterator[ToolMessage]:
+    """The tool results in what a task wrote, whatever its shape."""
+    if isinstance(result, ToolMessage):
+        yield result
+    elif isinstance(result, dict):
+        yield from _tool_messages(result.get("messages"))
+    elif isinstance(result, list | tuple):
+        for item in result:
+            yield from _tool_messages(item)
 
 
 async def commit_finished(graph: Graph, config: Config) -> None:
@@ -81,7 +101,7 @@ async def commit_finished(graph: Graph, config: Config) -> None:
 
 
 async def add_messages(graph: Graph, config: Config, messages: list[BaseMessage]) -> None:
-    """Append messages to the thread as if the agent's turn had just ended with them."""
+    """Append messages to the thread as if its turn had just ended with them."""
     await graph.aupdate_state(config, {"messages": messages}, as_node=last_node(graph))
 
 

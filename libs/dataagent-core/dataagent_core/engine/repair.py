@@ -32,22 +32,15 @@ async def repair(
     `asked` is put in if the turn ended before its message reached the thread.
     """
     try:
-        messages = await _settled(graph, config)
-        missing = missing_messages(messages, asked, partial_text, partial_id, note)
+        state = await lg.snapshot(graph, config)
+        known = [*state.messages, *state.results]
+        missing = missing_messages(known, asked, partial_text, partial_id, note)
+        if state.has_finished:
+            await lg.commit_finished(graph, config)
         if missing:
             await lg.add_messages(graph, config, missing)
-            await _settled(graph, config)  # results alone would call for the model
     except Exception:
         logger.exception("could not repair thread %s", config.get("configurable"))
-
-
-async def _settled(graph: Graph, config: Config) -> list[BaseMessage]:
-    """The thread's messages, with the results of tools that had finished."""
-    state = await lg.snapshot(graph, config)
-    if not state.next_nodes:
-        return state.messages
-    await lg.commit_finished(graph, config)
-    return (await lg.snapshot(graph, config)).messages
 
 
 def missing_messages(

@@ -26,6 +26,7 @@ from dataagent_core.events import (
     ToolStatus,
 )
 
+_MODEL = "model"
 THINKING_TOOLS = {"think_tool": "reflection", "route": "task_description"}
 _STATUSES: dict[str, ToolStatus] = {
     "success": "success",
@@ -45,6 +46,7 @@ class Translator:
         self.partial_text = ""
         self._hidden_calls: set[str] = set()
         self._open_text: set[tuple[str, ...]] = set()
+        self._heard: str | None = None  # the message whose chunks were heard at the model's edge
 
     def feed(self, part: Part) -> Iterator[AnyEvent]:
         """The events one part gives: none, one or several."""
@@ -59,6 +61,11 @@ class Translator:
             case _:
                 return
 
+    def hear(self, chunk: AIMessageChunk, message_id: str) -> Iterator[AnyEvent]:
+        """The events of a chunk that comes from the main agent's model itself, not in a part."""
+        self._heard = message_id
+        yield from self._chunk((), chunk, None, message_id)
+
     def take_interrupts(self) -> list[Interrupt]:
         """The interrupts since the last call."""
         taken = list(self.interrupts.values())
@@ -71,7 +78,8 @@ class Translator:
         if meta.get("lc_source") == "summarization":
             return
         if isinstance(message, AIMessageChunk):
-            yield from self._chunk(ns, message, _speaker(ns, meta))
+            if ns or message.id != self._heard:
+                yield from self._chunk(ns, message, _speaker(ns, meta), message.id)
         elif isinstance(message, ToolMessage) and message.tool_call_id not in self._hidden_calls:
             yield ToolResultEvent(
                 tool_call_id=message.tool_call_id,
@@ -81,7 +89,11 @@ class Translator:
             )
 
     def _chunk(
-        self, ns: tuple[str, ...], chunk: AIMessageChunk, agent: str | None
+        self,
+        ns: tuple[str, ...],
+        chunk: AIMessageChunk,
+        agent: str | None,
+        message_id: str | None,
     ) -> Iterator[AnyEvent]:
         thinking = _reasoning(chunk)
         if thinking:
@@ -91,8 +103,8 @@ class Translator:
             return
         self._open_text.add(ns)
         if not ns:
-            if chunk.id != self.partial_id:
-                self.partial_id, self.partial_text = chunk.id, ""
+            if message_id != self.partial_id:
+                self.partial_id, self.partial_text = message_id, ""
             self.partial_text += text
         yield TextEvent(content=text, agent=agent)
 
@@ -104,22 +116,26 @@ class Translator:
             if node == "__interrupt__":
                 self.interrupts.update({item.id: item for item in update})
             elif isinstance(update, dict):
-                yield from self._update(ns, update)  # pyright: ignore[reportUnknownArgumentType] state of any shape
+                yield from self._update(ns, node, update)  # pyright: ignore[reportUnknownArgumentType] state of any shape
 
-    def _update(self, ns: tuple[str, ...], update: dict[str, Any]) -> Iterator[AnyEvent]:
+    def _update(self, ns: tuple[str, ...], node: str, update: dict[str, Any]) -> Iterator[AnyEvent]:
         messages = update.get("messages")
         for message in messages if isinstance(messages, list) else ():  # pyright: ignore[reportUnknownVariableType] state of any shape
             if isinstance(message, AIMessage):
-                yield from self._finished(ns, message)
+                yield from self._finished(ns, message, is_new=node == _MODEL)
         if isinstance(update.get("todos"), list):
             yield TodoUpdateEvent(todos=[dict(todo) for todo in update["todos"]])
 
-    def _finished(self, ns: tuple[str, ...], message: AIMessage) -> Iterator[AnyEvent]:
+    def _finished(
+        self, ns: tuple[str, ...], message: AIMessage, *, is_new: bool
+    ) -> Iterator[AnyEvent]:
         """A model's message is complete: mark its text as final, announce its calls."""
         agent = message.name if ns else None
         if ns in self._open_text:
             self._open_text.discard(ns)
             yield TextEvent(content="", is_final=True, agent=agent)
+        elif is_new and message.text:  # a model that does not stream
+            yield TextEvent(content=message.text, is_final=True, agent=agent)
         if not ns:
             self.partial_id, self.partial_text = None, ""
         self._count(message)

@@ -8,6 +8,7 @@ LangChain again and again. Neither is ours to fix upstream.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextvars
 import gc
 import importlib
@@ -31,6 +32,7 @@ def tune_process() -> None:
     langsmith.set_runtime_overrides(aio_to_thread=_inline)
     gc.collect()
     gc.freeze()
+    atexit.register(gc.unfreeze)  # else native libraries report what is frozen as leaked
     gc.set_threshold(50_000, 20, 100)
     sys.setswitchinterval(_SWITCH_SECONDS)
 

@@ -163,12 +163,16 @@ class ErrorEvent(ExecutionEvent):
 
 @dataclass(frozen=True, kw_only=True)
 class DoneEvent(ExecutionEvent):
-    """The run has ended. Exactly one ends every run."""
+    """The run has ended. Exactly one ends every run.
+
+    `metadata["figures"]` says which figures of a data answer its results back, and which not.
+    """
 
     event_type = "done"
     token_usage: dict[str, int] | None = None
     cancelled: bool = False
     reason: DoneReason = "completed"
+    metadata: JsonDict | None = None
 
 
 AnyEvent = (

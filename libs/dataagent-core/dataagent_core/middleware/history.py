@@ -15,6 +15,7 @@ from deepagents.backends.protocol import BackendProtocol
 from deepagents.middleware import UnsupportedContentMiddleware
 from deepagents.middleware.summarization import create_summarization_middleware
 from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import ModelRequest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     AIMessage,
@@ -45,6 +46,11 @@ class PlainContent(UnsupportedContentMiddleware[Any, Any]):
     def name(self) -> str:
         """The middleware it stands in for."""
         return "UnsupportedContentMiddleware"
+
+    def _filter_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        if all(type(message.content) is str for message in request.messages):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] text or blocks
+            return request
+        return super()._filter_request(request)
 
     def _filter_message(self, message: AnyMessage, *, model: BaseChatModel) -> AnyMessage:
         content: Any = message.content  # pyright: ignore[reportUnknownMemberType] text or blocks

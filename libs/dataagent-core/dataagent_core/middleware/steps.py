@@ -8,13 +8,13 @@ their places.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware as DeepPatch
 from langchain.agents.middleware import AgentMiddleware, TodoListMiddleware
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
 ToolOutcome = ToolMessage | Command[Any]
@@ -51,6 +51,8 @@ class PatchToolCalls(DeepPatch):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """Patch the request, not the thread."""
+        if _is_whole(request.messages):
+            return await handler(request)
         state: Any = {"messages": request.messages}
         runtime: Any = request.runtime
         patch = DeepPatch.before_agent(self, state, runtime)
@@ -80,6 +82,19 @@ class TodoList(TodoListMiddleware[Any, Any]):
                 _ONE_LIST, tool_call_id=call["id"] or "", name=call["name"], status="error"
             )
         return await handler(request)
+
+
+def _is_whole(messages: Sequence[BaseMessage]) -> bool:
+    """Whether every call has its result. One look at each message, in the order they are read."""
+    open_calls: set[str | None] = set()
+    for message in messages:
+        if isinstance(message, AIMessage):
+            if message.invalid_tool_calls:
+                return False
+            open_calls.update(call["id"] for call in message.tool_calls)
+        elif isinstance(message, ToolMessage):
+            open_calls.discard(message.tool_call_id)
+    return not open_calls
 
 
 def _is_repeated(request: ToolCallRequest) -> bool:

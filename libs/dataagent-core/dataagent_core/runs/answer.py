@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent
+from dataagent_core.events import AnyEvent, ArtifactEvent, DoneEvent, ErrorEvent, TextEvent
 from dataagent_core.runs.types import Ending
 from dataagent_core.session import now
 
@@ -16,11 +16,14 @@ class Answer:
         self._parts: list[str] = []
         self._is_between = False
         self._error: ErrorEvent | None = None
+        self.table_ids: list[str] = []  # results the run has read
 
     def add(self, event: AnyEvent) -> None:
         """Take note of an event."""
         if isinstance(event, ErrorEvent):
             self._error = event
+        elif isinstance(event, ArtifactEvent) and event.kind == "table":
+            self.table_ids.append(event.artifact_id)
         elif isinstance(event, TextEvent) and event.agent is None:
             if event.content:
                 if self._is_between:

@@ -16,6 +16,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from dataagent_core.agents import builtin_agent
 from dataagent_core.config import Settings
 from dataagent_core.engine import (
     AgentConfig,
@@ -27,6 +28,7 @@ from dataagent_core.engine import (
     tune_process,
 )
 from dataagent_core.errors import Misconfigured
+from dataagent_core.runs.data import Data, open_data
 from dataagent_core.runs.ledger import Ledger
 from dataagent_core.runs.service import RunService
 from dataagent_core.runs.store import RunStore
@@ -40,7 +42,7 @@ from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
 from dataagent_core.storage.redis import open_redis
 from dataagent_core.tools import OutboundClient, builtin_tools
-from dataagent_core.workspace import SqlQuotaLedger, UserWorkspaceManager
+from dataagent_core.workspace import QuotaLedger, SqlQuotaLedger, UserWorkspaceManager
 
 GRACE_SECONDS = 10.0
 
@@ -57,6 +59,7 @@ class Core:
     workspaces: UserWorkspaceManager
     factory: AgentFactory
     checkpoints: Checkpoints
+    data: Data
 
 
 @asynccontextmanager
@@ -75,16 +78,11 @@ async def open_core(
         database = await _database(settings, stack)
         checkpoints = await _checkpoints(settings, database, stack)
         stores, run_store = await _stores(settings, database, stack)
-        workspaces = _workspaces(settings, database, stack)
-        factory = _factory(settings, workspaces, stack)
-        sessions = SessionManager(
-            stores.sessions,
-            stores.messages,
-            factory=factory,
-            checkpoints=checkpoints,
-            timeout_seconds=settings.session_timeout,
-            hitl_timeout_seconds=settings.hitl_timeout,
-        )
+        quota = SqlQuotaLedger(database)
+        workspaces = _workspaces(settings, quota, stack)
+        data = await open_data(settings, database, workspaces, quota, stack)
+        factory = _factory(settings, workspaces, data, stack)
+        sessions = _sessions(settings, stores, factory, checkpoints)
         ledger = Ledger(run_store)
         ledger.start()
         stack.push_async_callback(ledger.aclose)
@@ -95,19 +93,37 @@ async def open_core(
             ledger,
             lambda run: agent_config(settings, run),
             lease_seconds=settings.lease_seconds,
+            figures=data.checks,
         )
         is_alone = stack.enter_context(_hold(settings))
         stack.push_async_callback(worker.aclose, grace_seconds)
         tune_process()
         await worker.start(is_alone=is_alone)
         runs = RunService(run_store, sessions, ledger, worker)
-        yield Core(settings, database, sessions, runs, worker, workspaces, factory, checkpoints)
+        yield Core(
+            settings, database, sessions, runs, worker, workspaces, factory, checkpoints, data
+        )
+
+
+def _sessions(
+    settings: Settings, stores: SessionStores, factory: AgentFactory, checkpoints: Checkpoints
+) -> SessionManager:
+    return SessionManager(
+        stores.sessions,
+        stores.messages,
+        factory=factory,
+        checkpoints=checkpoints,
+        timeout_seconds=settings.session_timeout,
+        hitl_timeout_seconds=settings.hitl_timeout,
+    )
 
 
 def agent_config(settings: Settings, run: Run) -> AgentConfig:
     """The agent that answers a run."""
+    known = builtin_agent(run.assistant_id)
     return AgentConfig(
         assistant_id=run.assistant_id,
+        system_prompt=known.system_prompt if known else None,
         user_id=run.user_id,
         enable_shell=settings.enable_shell,
         auto_approve=settings.auto_approve,
@@ -133,12 +149,12 @@ async def _database(settings: Settings, stack: AsyncExitStack) -> Database:
 
 
 def _workspaces(
-    settings: Settings, database: Database, stack: AsyncExitStack
+    settings: Settings, quota: QuotaLedger, stack: AsyncExitStack
 ) -> UserWorkspaceManager:
     workspaces = UserWorkspaceManager(
         settings.workspaces_dir,
         settings.workspace_quota,
-        SqlQuotaLedger(database),
+        quota,
         memories_root=settings.home_dir / "memories",
     )
     stack.callback(workspaces.close)
@@ -146,11 +162,12 @@ def _workspaces(
 
 
 def _factory(
-    settings: Settings, workspaces: UserWorkspaceManager, stack: AsyncExitStack
+    settings: Settings, workspaces: UserWorkspaceManager, data: Data, stack: AsyncExitStack
 ) -> AgentFactory:
     outbound = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
     stack.push_async_callback(outbound.aclose)
-    factory = AgentFactory(settings, workspaces, tools=builtin_tools(settings, outbound))
+    tools = [*builtin_tools(settings, outbound), *data.tools]
+    factory = AgentFactory(settings, workspaces, tools=tools)
     stack.push_async_callback(factory.aclose)
     return factory
 

@@ -23,22 +23,23 @@ from dataagent_core.runs.types import Batch, Ending, Entry, Run, entries_of
 
 logger = logging.getLogger(__name__)
 _FULL = 1000
-_RUNS_PER_PACE = 10
-_MOST_PACES = 2
+_RUNS_PER_PACE = 20
+_MOST_PACES = 3
 _RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 class Ledger:
     """The ledgers of all sessions this process writes or reads."""
 
-    def __init__(self, store: RunStore, *, pace_seconds: float = 0.01) -> None:
+    def __init__(self, store: RunStore, *, pace_seconds: float = 0.02) -> None:
         """`pace_seconds` is the least time between two commits of running text."""
         self._store = store
         self._pace_seconds = pace_seconds
         self._channels: WeakValueDictionary[str, Channel] = WeakValueDictionary()
         self._dirty: dict[str, RunWriter] = {}
+        self._urgent: dict[str, RunWriter] = {}
         self._wake = asyncio.Event()
-        self._urgent = asyncio.Event()
+        self._hurry = asyncio.Event()
         self._loop_task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -80,34 +81,52 @@ class Ledger:
 
     def mark(self, writer: RunWriter, *, is_urgent: bool) -> None:
         """A writer has something to commit; running text may wait a moment."""
-        self._dirty[writer.run.run_id] = writer
         self._wake.set()
         if is_urgent:
-            self._urgent.set()
+            self._urgent[writer.run.run_id] = writer
+            self._hurry.set()
+        else:
+            self._dirty[writer.run.run_id] = writer
 
     async def _commit_loop(self) -> None:
         """Commit whatever is there, then whatever came meanwhile, for ever."""
         while True:
             await self._wake.wait()
             self._wake.clear()
-            self._urgent.clear()
             started = time.monotonic()
-            writers, self._dirty = list(self._dirty.values()), {}
-            batches = [batch for writer in writers if (batch := writer.take()) is not None]
-            if batches:
-                await self._commit(
-                    {b.run_id: b for b in batches}, {w.run.run_id: w for w in writers}
-                )
-            await self._rest(started, len(batches))
+            runs = await self._commit_of(self._take_dirty())
+            while await self._is_hurried(started, runs):
+                await self._commit_of(self._take_urgent())
 
-    async def _rest(self, started: float, runs: int) -> None:
-        """Keep commits of running text apart, the more runs the further; urgent ends the rest."""
+    def _take_dirty(self) -> dict[str, RunWriter]:
+        writers = {**self._dirty, **self._take_urgent()}
+        self._dirty = {}
+        return writers
+
+    def _take_urgent(self) -> dict[str, RunWriter]:
+        self._hurry.clear()
+        writers, self._urgent = self._urgent, {}
+        return writers
+
+    async def _is_hurried(self, started: float, runs: int) -> bool:
+        """Keep commits of running text apart, the more runs the further; true if one cannot wait.
+
+        What is urgent is committed alone: the others' text has its time.
+        """
         pace = self._pace_seconds * min(_MOST_PACES, max(1.0, runs / _RUNS_PER_PACE))
         remaining = started + pace - time.monotonic()
-        if remaining > 0 and not self._urgent.is_set():
+        if remaining > 0 and not self._hurry.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(remaining):
-                    await self._urgent.wait()
+                    await self._hurry.wait()
+        return self._hurry.is_set() and time.monotonic() < started + pace
+
+    async def _commit_of(self, writers: dict[str, RunWriter]) -> int:
+        """Commit what these writers have; of how many runs."""
+        taken = [batch for writer in writers.values() if (batch := writer.take()) is not None]
+        if taken:
+            await self._commit({batch.run_id: batch for batch in taken}, writers)
+        return len(taken)
 
     async def _commit(self, batches: dict[str, Batch], writers: dict[str, RunWriter]) -> None:
         refused = await self._append_until_kept(batches)
@@ -225,7 +244,8 @@ class RunWriter:
         else:
             self._channel.publish(entries_of(batch.wires, batch.first_seq, batch.run_id))
         if self._pending:
-            self._ledger.mark(self, is_urgent=True)
+            is_text = all(isinstance(event, TextEvent) for event in self._pending)
+            self._ledger.mark(self, is_urgent=not is_text)
         self._settled.set()
 
     async def close(self, done: DoneEvent, ending: Ending) -> bool:

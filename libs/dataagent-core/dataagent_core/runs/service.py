@@ -71,7 +71,7 @@ class RunService:
         assistant_id: str | None = None,
         options: RunOptions | None = None,
     ) -> Started:
-        """Commit the message with its run, then begin to answer it.
+        """Commit the message with its run, begin to answer it, and return once it is on the disk.
 
         The same `client_message_id` twice is one run.
 
@@ -99,6 +99,7 @@ class RunService:
         )
         if opened.is_new:
             self._worker.begin(opened.run, opened.last_seq)
+        await self._store.settle()
         return Started(opened.run, opened.last_seq if opened.is_new else 0, opened.is_new)
 
     async def get(self, run_id: str, *, owner: str) -> RunView:
@@ -141,7 +142,8 @@ class RunService:
         run = await self._store.active_run(session_id)
         if run is None:
             raise NothingToCancel(f"Session {session_id} has no active run.")
-        return await self.cancel(run.run_id, owner=owner)
+        await self._stop(run)
+        return await self._owned(run.run_id, owner)
 
     async def decide(
         self, run_id: str, request_id: str, decision: Decision, *, owner: str
@@ -203,11 +205,12 @@ class RunService:
         await self._sessions.delete(session_id, owner=owner)
 
     async def _stop(self, run: Run) -> None:
-        await self._store.request_cancel(run.run_id)
         ended = self._worker.cancel(run.run_id)
-        if ended is not None:
-            async with asyncio.timeout(_CANCEL_WAIT_SECONDS):
-                await ended
+        if ended is None:
+            await self._store.request_cancel(run.run_id)
+            return
+        async with asyncio.timeout(_CANCEL_WAIT_SECONDS):
+            await ended
 
     async def _owned(self, run_id: str, owner: str) -> Run:
         run = await self._store.get(run_id)

@@ -24,6 +24,8 @@ class RunStore(ABC):
     ) -> Opened:
         """Commit the user's message, the run and its empty answer together.
 
+        They are acknowledged after `settle`; the run may begin before.
+
         With a `worker` the run starts as `running`, attempt 1, leased to it; without, as `queued`,
         attempt 0. A `client_message_id` seen before in this session returns the earlier run.
 
@@ -31,6 +33,9 @@ class RunStore(ABC):
             SessionNotFound: the session is gone.
             SessionBusy: another run of the session is active.
         """
+
+    async def settle(self) -> None:  # noqa: B027 nothing to wait for in most
+        """Wait until what `open` has committed outlives the machine. Most stores' commits do."""
 
     @abstractmethod
     async def claim(

@@ -14,9 +14,10 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from dataagent_core.data.checking import FigureChecks
 from dataagent_core.engine import AgentConfig, AgentExecutor, Suspended
 from dataagent_core.engine.failures import error_event
 from dataagent_core.errors import DataAgentError, StaleAttempt, Unavailable
@@ -59,6 +60,11 @@ class _Owned:
     stop_reason: DoneReason = "user_cancelled"
     has_begun: bool = False
 
+    def say(self, event: AnyEvent) -> None:
+        """Take an event of the run into its answer and its ledger."""
+        self.answer.add(event)
+        self.writer.write(event)
+
 
 class Worker:
     """The runs of one process."""
@@ -72,8 +78,9 @@ class Worker:
         config_for: ConfigFor,
         *,
         lease_seconds: float = 10.0,
+        figures: FigureChecks | None = None,
     ) -> None:
-        """`name` is unique among living and dead processes."""
+        """`name` is unique among living and dead processes; `figures` checks data answers."""
         self.name = name
         self.approvals = StoredApprovals(store)
         self._store = store
@@ -81,6 +88,7 @@ class Worker:
         self._ledger = ledger
         self._config_for = config_for
         self._lease_seconds = lease_seconds
+        self._figures = figures
         self._owned: dict[str, _Owned] = {}
         self._keeper: asyncio.Task[None] | None = None
 
@@ -156,7 +164,7 @@ class Worker:
                 owned.shown.add(event.request_id)
                 unkept = Answer()
         if run.status == "waiting":
-            events = self._executor(run).resume(run.session_id, self._context(run))
+            events = self._executor(run).resume(run.session_id, self._context(run), say=owned.say)
         else:
             events = self._mourn(run, unkept.text)
         self._launch(owned, events)
@@ -179,7 +187,10 @@ class Worker:
             self._launch(owned, _refusal(error))
             return
         self._launch(
-            owned, executor.execute(run.input["message"], run.session_id, self._context(run))
+            owned,
+            executor.execute(
+                run.input["message"], run.session_id, self._context(run), say=owned.say
+            ),
         )
 
     def cancel(
@@ -212,7 +223,7 @@ class Worker:
         return None
 
     async def _written(self, owned: _Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent:
-        writer, answer = owned.writer, owned.answer
+        writer = owned.writer
         async with aclosing(events) as stream:
             async for event in stream:
                 if isinstance(event, DoneEvent):
@@ -222,8 +233,7 @@ class Worker:
                     await self.approvals.keep(owned.run, event)
                     if event.request_id in owned.shown:
                         continue
-                answer.add(event)
-                writer.write(event)
+                owned.say(event)
                 if not isinstance(event, TextEvent):
                     await writer.drain()
         return DoneEvent(reason="failed")
@@ -247,11 +257,26 @@ class Worker:
             with suppress(DataAgentError):  # an agent that cannot be built has no thread
                 await self._executor(run).adopt(run.input["message"], "", run.session_id)
         if done.reason in ("failed", "shutdown") and not owned.answer.has_error:
-            owned.writer.write(_failure(done))
-            owned.answer.add(_failure(done))
+            owned.say(_failure(done))
+        done = await self._checked(owned, done)
         is_kept = await owned.writer.close(done, ending_of(owned.answer, done))
         if not is_kept:
             logger.warning("run %s was taken over; its end is written there", owned.run.run_id)
+
+    async def _checked(self, owned: _Owned, done: DoneEvent) -> DoneEvent:
+        """The end, with what is known of the answer's figures if it rests on data."""
+        run, answer = owned.run, owned.answer
+        if self._figures is None or not answer.table_ids or not answer.text:
+            return done
+        try:
+            found = await self._figures.report(
+                answer.text, run.input["message"], answer.table_ids, owner=run.user_id
+            )
+        except Exception:
+            logger.exception("the figures of run %s could not be checked", run.run_id)
+            return done
+        metadata = {**(done.metadata or {}), "figures": found} if found else done.metadata
+        return replace(done, metadata=metadata)
 
     def _executor(self, run: Run) -> AgentExecutor:
         return self._sessions.executor(run.session_id, self._config_for(run), self.approvals)

@@ -59,8 +59,9 @@ def ends(events: list[AnyEvent]) -> list[DoneEvent]:
 async def test_execute_takes_input_session_and_context_and_iterates_events(
     executor_of: ExecutorOf,
 ) -> None:
-    parameters = list(inspect.signature(AgentExecutor.execute).parameters)
-    assert parameters == ["self", "user_input", "session_id", "context"]
+    parameters = inspect.signature(AgentExecutor.execute).parameters.values()
+    positional = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    assert positional == ["self", "user_input", "session_id", "context"]
     events = executor_of().execute("hello", "s")
     assert isinstance(events, AsyncIterator)
     assert {type(event) async for event in events} <= set(get_args(AnyEvent))

@@ -25,7 +25,7 @@ ExecutorOf = Callable[..., AgentExecutor]
 async def thread_of(executor: AgentExecutor) -> list[BaseMessage]:
     turn = executor._turn("s", None, None)
     state = await lg.snapshot(turn.graph, turn.config)
-    assert (state.next_nodes, state.interrupts) == ((), ())
+    assert (state.results, state.interrupts) == ([], ())
     return state.messages
 
 

@@ -77,7 +77,7 @@ async def test_repair_closes_an_empty_thread_with_the_question(factory: AgentFac
     await repair(graph, config, asked=ASKED, partial_text="Fo", partial_id="a1")
     state = await lg.snapshot(graph, config)
     assert [(m.type, m.text) for m in state.messages] == [("human", "count them"), ("ai", "Fo")]
-    assert (state.next_nodes, state.interrupts) == ((), ())
+    assert (state.results, state.interrupts) == ([], ())
 
 
 async def test_repair_that_fails_is_logged_and_not_raised(

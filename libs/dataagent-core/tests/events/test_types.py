@@ -20,7 +20,7 @@ SHAPES = {
     "file_operation": ("operation", "file_path", "metrics", "diff", "status"),
     "artifact": ("artifact_id", "kind", "title", "url", "preview"),
     "error": ("error", "error_code", "recoverable"),
-    "done": ("token_usage", "cancelled", "reason"),
+    "done": ("token_usage", "cancelled", "reason", "metadata"),
 }
 
 

@@ -82,7 +82,7 @@ class Chat:
         config = agent_config(self.core.settings, await self._any_run())
         graph = lg.bind(self.core.factory.create_agent(config)[0], self.core.checkpoints.saver())
         state = await lg.snapshot(graph, lg.thread(self.session_id, 10))
-        assert (state.next_nodes, state.interrupts) == ((), ())
+        assert (state.results, state.interrupts) == ([], ())
         return [(message.type, message.text) for message in state.messages]
 
     async def _any_run(self) -> Run:
@@ -105,7 +105,7 @@ def make_settings(home: Path) -> Callable[..., Settings]:
     """Settings of a core with the scripted model in this test's home directory."""
 
     def make(**values: Any) -> Settings:
-        given: dict[str, Any] = {"home": home, "model": "scripted", **values}
+        given: dict[str, Any] = {"home": home, "model": "scripted", "sample_data": False, **values}
         return Settings(**given)
 
     return make

@@ -19,7 +19,7 @@ from dataagent_core.runs.assembly import open_core
 
 
 async def main(home: str, message: str, last: str, decision: str = "", times: str = "1") -> None:
-    settings = Settings(home=Path(home), model="scripted", enable_shell=True)
+    settings = Settings(home=Path(home), model="scripted", enable_shell=True, sample_data=False)
     async with open_core(settings) as core:
         session = await core.sessions.get_or_create_session("anna", "agent")
         started = await core.runs.start(session.session_id, message, owner="anna")

@@ -51,7 +51,7 @@ async def test_cancel_stops_the_text_and_ends_the_run(chat: Any) -> None:
     run = await chat.start("!slow 100000 10")
     await chat.seen(run, "text", times=2)
     ended = await chat.core.runs.cancel(run.run_id, owner="anna")
-    assert (ended.status, ended.cancel_requested) == ("cancelled", True)
+    assert ended.status == "cancelled"
     events = await chat.events(run)
     assert events[-1] == CANCELLED
     said = "".join(e.content for e in events if isinstance(e, TextEvent))

@@ -108,7 +108,7 @@ class Place:
 
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncGenerator[Place]:
-    settings = Settings(home=tmp_path, model="scripted")
+    settings = Settings(home=tmp_path, model="scripted", sample_data=False)
     workspaces = UserWorkspaceManager(tmp_path / "workspaces", 10_000)
     yield Place(AgentFactory(settings, workspaces))
     workspaces.close()

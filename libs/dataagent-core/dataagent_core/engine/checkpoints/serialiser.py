@@ -1,4 +1,4 @@
-"""The strict serialiser, which remembers what it has read.
+"""The strict serialiser, which remembers what it has read or written.
 
 A thread's history is read anew at every turn, and reading a message means building a model: at a
 few hundred messages that costs more than the turn. What was written never changes, so a value is
@@ -26,6 +26,12 @@ class RememberingSerialiser(JsonPlusSerializer):
         self._bytes = 0
         self._kept_bytes = kept_bytes
         self._lock = threading.Lock()
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        """The value's bytes. It will be read back at the next turn, so it is kept now."""
+        data = super().dumps_typed(obj)
+        self._keep(data, _own(obj))
+        return data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """The value, with containers of its own."""

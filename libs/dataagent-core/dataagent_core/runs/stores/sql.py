@@ -59,7 +59,8 @@ class SqlRunStore(RunStore):
         unit = _opening(new, run)
         for attempt in range(1, _OPEN_ATTEMPTS + 1):
             try:
-                return Opened(run, await self._db.write(unit), is_new=True)
+                last_seq = await self._db.write(unit, is_durable=not self._db.can_settle)
+                return Opened(run, last_seq, is_new=True)
             except IntegrityError:
                 earlier = await self._db.read(lambda c: _refusal(c, new))
                 if earlier is not None:
@@ -67,6 +68,10 @@ class SqlRunStore(RunStore):
                 if attempt == _OPEN_ATTEMPTS:  # not a run that ended meanwhile: an id is not fresh
                     raise
         raise AssertionError  # the loop returns or raises
+
+    async def settle(self) -> None:
+        """As `RunStore.settle`."""
+        await self._db.settle()
 
     async def claim(
         self, run_id: str, *, worker: str, lease_until: datetime, at: datetime | None = None

@@ -1,0 +1,313 @@
+"""The SQL agent's tools, under the names every SQL agent knows, over our guarded path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from langchain_core.tools.base import ArgsSchema
+from pydantic import Field
+
+from dataagent_core.data.catalogue import find_table, search
+from dataagent_core.data.results import Draft, preview
+from dataagent_core.data.service import Answered, Asked
+from dataagent_core.data.types import Receipt, Table
+from dataagent_core.errors import QueryFailed, ToolFailed, UnknownName
+from dataagent_core.tools.data import (
+    MOST_BYTES,
+    ChartingTool,
+    DataArguments,
+    DataTool,
+    Repairs,
+    announce,
+    text_of,
+)
+
+_MOST_SCHEMA_BYTES = 24_000
+_SAMPLES = 5
+_MOST_SQL = 600
+
+
+class ListTables(DataTool):
+    """`sql_db_list_tables`."""
+
+    name: str = "sql_db_list_tables"
+    description: str = "List the tables of a data source, with their meaning and row counts."
+    args_schema: ArgsSchema | None = DataArguments
+
+    async def work(self, asked: Asked, source: str | None = None) -> dict[str, Any]:  # type: ignore[override] its own arguments
+        """The tables, as many as fit."""
+        chosen = await self.source_of(asked.reader, source)
+        catalogue = await self.service.catalogue(chosen, asked.reader)
+        others = [one.name for one in await self.service.sources.list_for(asked.reader)]
+        found: dict[str, Any] = {
+            "source": chosen.name,
+            "dialect": catalogue.dialect,
+            "tables": [],
+            "other_sources": [name for name in others if name != chosen.name],
+        }
+        return _fitted(found, [_short(table) for table in catalogue.tables], _MOST_SCHEMA_BYTES)
+
+
+class SchemaArguments(DataArguments):
+    """Which tables."""
+
+    tables: list[str] = Field(default=[], description="Table names; empty for all that fit.")
+
+
+class Schema(DataTool):
+    """`sql_db_schema`."""
+
+    name: str = "sql_db_schema"
+    description: str = "Columns, types, keys, comments and sample values of tables."
+    args_schema: ArgsSchema | None = SchemaArguments
+
+    async def work(  # type: ignore[override] its own arguments
+        self, asked: Asked, tables: list[str] | None = None, source: str | None = None
+    ) -> dict[str, Any]:
+        """The tables asked for, or as many as fit."""
+        chosen = await self.source_of(asked.reader, source)
+        catalogue = await self.service.catalogue(chosen, asked.reader)
+        wanted = [find_table(catalogue, name) for name in tables or ()] or catalogue.tables
+        found: dict[str, Any] = {
+            "source": chosen.name,
+            "dialect": catalogue.dialect,
+            "time_zone": chosen.time_zone,
+            "tables": [],
+        }
+        return _fitted(found, [_described(table) for table in wanted], _MOST_SCHEMA_BYTES)
+
+
+class SearchArguments(DataArguments):
+    """What to look for."""
+
+    query: str = Field(description="Words of the question: names, meanings or values.")
+
+
+class SearchCatalogue(DataTool):
+    """`search_catalogue`."""
+
+    name: str = "search_catalogue"
+    description: str = "Find tables and columns by name, meaning or value. Chinese works."
+    args_schema: ArgsSchema | None = SearchArguments
+
+    async def work(  # type: ignore[override] its own arguments
+        self, asked: Asked, query: str, source: str | None = None
+    ) -> dict[str, Any]:
+        """The tables that fit best."""
+        chosen = await self.source_of(asked.reader, source)
+        catalogue = await self.service.catalogue(chosen, asked.reader)
+        hits = [
+            {"table": hit.table_key, "columns": list(hit.columns), "why": hit.why}
+            for hit in search(catalogue, query)
+        ]
+        return _fitted({"source": chosen.name, "hits": []}, hits, MOST_BYTES, key="hits")
+
+
+class QueryArguments(DataArguments):
+    """A statement."""
+
+    sql: str = Field(description="One SELECT statement in the source's dialect.")
+    title: str | None = Field(default=None, description="What the result shows, in a few words.")
+
+
+class Query(DataTool):
+    """`sql_db_query`."""
+
+    name: str = "sql_db_query"
+    description: str = (
+        "Run one read-only SELECT. Returns the exact row count, column statistics and the first "
+        "rows; the whole result is kept under its artifact_id. Never repeat a statement that ran."
+    )
+    args_schema: ArgsSchema | None = QueryArguments
+    repairs: Repairs = Field(default_factory=Repairs, exclude=True)
+
+    async def work(  # type: ignore[override] its own arguments
+        self, asked: Asked, sql: str, title: str | None = None, source: str | None = None
+    ) -> dict[str, Any]:
+        """Run it; a run may repair a failing statement three times."""
+        if self.repairs.are_used_up(asked.run_id):
+            raise ToolFailed(
+                "Statements of this run failed four times in a row; no further one is tried. "
+                "Tell the user what failed and what you would need to know."
+            )
+        chosen = await self.source_of(asked.reader, source)
+        try:
+            answered = await self.service.query(chosen, sql, replace(asked, title=title))
+        except (QueryFailed, UnknownName):
+            self.repairs.failed(asked.run_id)
+            raise
+        self.repairs.worked(asked.run_id)
+        return told(answered)
+
+
+class CheckQuery(DataTool):
+    """`sql_db_query_checker`."""
+
+    name: str = "sql_db_query_checker"
+    description: str = "Check a SELECT without running it: names, permissions, what would run."
+    args_schema: ArgsSchema | None = QueryArguments
+
+    async def work(  # type: ignore[override] its own arguments
+        self, asked: Asked, sql: str, title: str | None = None, source: str | None = None
+    ) -> dict[str, Any]:
+        """What would run."""
+        chosen = await self.source_of(asked.reader, source)
+        plan = await self.service.check(chosen, sql, asked.reader)
+        return {
+            "ok": True,
+            "source": plan.source_name,
+            "sql_executed": plan.sql_executed[:_MOST_SQL],
+            "policy": list(plan.policy),
+        }
+
+
+class ResultsArguments(DataArguments):
+    """A statement over earlier results."""
+
+    sql: str = Field(description="One SELECT in DuckDB's dialect over tables r1, r2, …")
+    artifact_ids: list[str] = Field(description="Earlier results: the first is r1, and so on.")
+    title: str | None = Field(default=None, description="What the result shows, in a few words.")
+
+
+class QueryArtifact(DataTool):
+    """`query_artifact`."""
+
+    name: str = "query_artifact"
+    description: str = "Run one SELECT over earlier results, without asking the source again."
+    args_schema: ArgsSchema | None = ResultsArguments
+
+    async def work(  # type: ignore[override] its own arguments
+        self,
+        asked: Asked,
+        sql: str,
+        artifact_ids: list[str],
+        title: str | None = None,
+        source: str | None = None,
+    ) -> dict[str, Any]:
+        """Run it over what was kept."""
+        asked = replace(asked, title=title)
+        return told(await self.service.query_results(sql, artifact_ids, asked))
+
+
+class ChartArguments(DataArguments):
+    """A chart of a result."""
+
+    artifact_id: str = Field(description="The result to draw.")
+    spec: dict[str, Any] | None = Field(
+        default=None,
+        description="Vega-Lite without data, fields from the result's columns; leave out for a "
+        "default chart.",
+    )
+    title: str | None = Field(default=None, description="The chart's title.")
+
+
+class MakeChart(ChartingTool):
+    """`make_chart`."""
+
+    name: str = "make_chart"
+    description: str = "Draw a chart of an earlier result."
+    args_schema: ArgsSchema | None = ChartArguments
+
+    async def work(  # type: ignore[override] its own arguments
+        self,
+        asked: Asked,
+        artifact_id: str,
+        spec: dict[str, Any] | None = None,
+        title: str | None = None,
+        source: str | None = None,
+    ) -> dict[str, Any]:
+        """Make it and show it."""
+        draft = Draft(asked.reader.user_id, title or "", asked.session_id, asked.run_id)
+        chart = await self.charts.make(artifact_id, draft, spec=spec)
+        mark: Any = (chart.spec or {}).get("mark")
+        kind = mark.get("type") if isinstance(mark, dict) else mark  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] Vega-Lite has both forms
+        announce(chart, {"parent_id": artifact_id, "spec": chart.spec, "mark": kind})
+        return {
+            "artifact_id": chart.artifact_id,
+            "parent_id": artifact_id,
+            "kind": "chart",
+            "mark": kind,
+        }
+
+
+def told(answered: Answered) -> dict[str, Any]:
+    """What the model and the run's readers are told of a result; under 4 kB as text."""
+    receipt = receipt_of(answered.receipt)
+    about: dict[str, Any] = {
+        "artifact_id": answered.artifact.artifact_id,
+        "source": receipt["source"],
+        "sql_executed": receipt["sql_executed"][:_MOST_SQL],
+        "duration_ms": receipt["duration_ms"],
+        "policy": [sentence[:120] for sentence in receipt["policy"][:5]],
+        "time_zone": receipt["time_zone"],
+    }
+    room = MOST_BYTES - len(text_of(about).encode()) - 10
+    shown = preview(answered.kept, max_bytes=max(1_000, room))
+    announce(answered.artifact, {**shown, "receipt": receipt})
+    return {**about, **shown}
+
+
+def receipt_of(receipt: Receipt) -> dict[str, Any]:
+    """The receipt as JSON."""
+    return {
+        "source": receipt.source_name,
+        "sql": receipt.sql,
+        "sql_executed": receipt.sql_executed,
+        "row_count": receipt.row_count,
+        "truncated": receipt.is_truncated,
+        "truncated_by": receipt.truncated_by,
+        "duration_ms": receipt.duration_ms,
+        "policy": list(receipt.policy),
+        "time_zone": receipt.time_zone,
+        "executed_at": receipt.executed_at.isoformat(timespec="milliseconds"),
+    }
+
+
+def _short(table: Table) -> dict[str, Any]:
+    return {"name": table.key, "comment": table.comment, "row_count": table.row_count}
+
+
+def _described(table: Table) -> dict[str, Any]:
+    return {
+        **_short(table),
+        "primary_key": list(table.primary_key),
+        "foreign_keys": [
+            {
+                "columns": list(key.columns),
+                "table": key.target_table,
+                "target_columns": list(key.target_columns),
+            }
+            for key in table.foreign_keys
+        ],
+        "columns": [
+            {
+                "name": column.name,
+                "type": column.type,
+                **({"comment": column.comment} if column.comment else {}),
+                **_samples(column.samples, column.are_samples_truncated),
+            }
+            for column in table.columns
+        ],
+    }
+
+
+def _samples(samples: tuple[str, ...], is_truncated: bool) -> dict[str, Any]:
+    if not samples:
+        return {}
+    return {
+        "samples": list(samples[:_SAMPLES]),
+        "samples_truncated": is_truncated or len(samples) > _SAMPLES,
+    }
+
+
+def _fitted(
+    found: dict[str, Any], items: list[dict[str, Any]], room: int, *, key: str = "tables"
+) -> dict[str, Any]:
+    """As many items as fit; `omitted` says how many do not, and search finds those."""
+    used = len(text_of(found).encode()) + 40
+    for number, item in enumerate(items):
+        used += len(text_of(item).encode()) + 1
+        if used > room and number:
+            return {**found, key: items[:number], "omitted": len(items) - number}
+    return {**found, key: items}

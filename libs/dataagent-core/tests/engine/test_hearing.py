@@ -1,0 +1,148 @@
+"""What the main agent's model says is heard at once; everything else comes in its order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import ANY
+
+import pytest
+from langchain_core.language_models import FakeListChatModel
+
+from dataagent_core.config.models.merge import TextWindow, merged
+from dataagent_core.config.models.scripted import ScriptedChatModel
+from dataagent_core.config.models.steps import Call, Fail, Say, Think, Turn
+from dataagent_core.engine import AgentExecutor, SubAgentConfig
+from dataagent_core.errors import ModelRefused
+from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolCallEvent, ToolResultEvent
+from tests.requirements import requirement
+
+ExecutorOf = Callable[..., AgentExecutor]
+LS = Call("ls", {"path": "/"})
+
+
+def scripted(*turns: Turn) -> Any:
+    return merged(ScriptedChatModel(turns), TextWindow(0.02))
+
+
+async def told(executor: AgentExecutor) -> list[AnyEvent]:
+    """All events, said or yielded, in the order they came."""
+    events: list[AnyEvent] = []
+
+    async def run() -> None:
+        async for event in executor.execute("go", "s1", say=events.append):
+            events.append(event)
+
+    await asyncio.create_task(run())
+    return events
+
+
+def shape(events: list[AnyEvent]) -> list[str]:
+    """The events in short: their words or their kind, texts of one message joined."""
+    short: list[str] = []
+    is_open = False
+    for event in events:
+        if isinstance(event, TextEvent):
+            if is_open:
+                short[-1] += event.content
+            elif event.content:
+                short.append(event.content)
+            is_open = bool(event.content) and not event.is_final
+        else:
+            is_open = False
+            short.append(event.event_type)
+    return short
+
+
+@requirement("R5.1")
+async def test_events_are_the_same_and_in_the_same_order_as_without_listening(
+    executor_of: ExecutorOf,
+) -> None:
+    turns = ([Think("hm "), Say("one two "), LS], [Say("three "), LS, LS], [Say("four five")])
+    heard = await told(executor_of(model=scripted(*turns)))
+    plain = [e async for e in executor_of(model=scripted(*turns)).execute("go", "s2")]
+    assert shape(heard) == shape(plain)
+    assert shape(heard)[:4] == ["thinking", "one two ", "tool_call", "tool_result"]
+    assert heard[-1].data() == plain[-1].data()
+
+
+async def test_chunks_are_said_while_the_model_still_speaks(executor_of: ExecutorOf) -> None:
+    gate, heard = asyncio.Event(), asyncio.Event()
+
+    class Held(ScriptedChatModel):
+        async def _astream(  # pyright: ignore[reportIncompatibleMethodOverride] a generator here
+            self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+        ) -> Any:
+            async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
+                yield chunk
+                if "first" in chunk.text:
+                    await asyncio.wait_for(gate.wait(), 5)
+
+    said: list[AnyEvent] = []
+
+    def say(event: AnyEvent) -> None:
+        said.append(event)
+        heard.set()
+
+    held: Any = Held
+    model = merged(held([[Say(["first ", "second "])]]), TextWindow(3600.0))
+    executor = executor_of(model=model)
+
+    async def run() -> list[AnyEvent]:
+        return [event async for event in executor.execute("go", "s1", say=say)]
+
+    task = asyncio.create_task(run())
+    await asyncio.wait_for(heard.wait(), 5)
+    assert [e.content for e in said if isinstance(e, TextEvent)] == ["first "]
+    gate.set()
+    await task
+    assert "".join(e.content for e in said if isinstance(e, TextEvent)) == "first second "
+
+
+async def test_sub_agent_is_heard_in_the_stream_under_its_name(executor_of: ExecutorOf) -> None:
+    sub = SubAgentConfig(
+        name="helper",
+        description="d",
+        system_prompt="p",
+        model=scripted([Say("mine "), LS], [Say("result")]),
+    )
+    main = scripted(
+        [Say("ask "), Call("task", {"description": "x", "subagent_type": "helper"})],
+        [Say("end")],
+    )
+    events = await told(executor_of(model=main, subagents=[sub]))
+    by_speaker = [
+        (e.agent, e.content) for e in events if isinstance(e, TextEvent) and e.content.strip()
+    ]
+    assert by_speaker == [(None, "ask "), ("helper", "mine "), ("helper", "result"), (None, "end")]
+    calls = [e.tool_name for e in events if isinstance(e, ToolCallEvent)]
+    assert calls == ["task", "ls"]
+    assert len([e for e in events if isinstance(e, ToolResultEvent)]) == 2
+
+
+async def test_model_that_breaks_has_said_what_it_said(executor_of: ExecutorOf) -> None:
+    model = scripted([Say("so far "), Fail(ModelRefused("no"))], [Say("again")])
+    executor = executor_of(model=model)
+    events = await told(executor)
+    assert shape(events) == ["so far ", "error", "done"]
+    again = [event async for event in executor.execute("more", "s1")]
+    assert again[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
+
+
+@pytest.mark.parametrize("is_heard", [True, False])
+async def test_model_that_cannot_stream_is_shown_whole(
+    executor_of: ExecutorOf, is_heard: bool
+) -> None:
+    class Whole(FakeListChatModel):
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            return self
+
+    executor = executor_of(model=Whole(responses=["all at once"], disable_streaming=True))
+    if is_heard:
+        events = await told(executor)
+    else:
+        events = [event async for event in executor.execute("go", "s1")]
+    assert [(e.content, e.is_final) for e in events if isinstance(e, TextEvent)] == [
+        ("all at once", True)
+    ]
