@@ -15,7 +15,16 @@ from starlette.middleware.cors import CORSMiddleware
 from dataagent_server import __version__
 from dataagent_server.api.errors import ERROR_RESPONSES, install_error_handlers
 from dataagent_server.api.middleware import BodyLimit, RequestContext
-from dataagent_server.api.v1 import chat, health, runs, sessions
+from dataagent_server.api.v1 import (
+    artifacts,
+    chat,
+    data_policies,
+    data_sources,
+    health,
+    queries,
+    runs,
+    sessions,
+)
 from dataagent_server.api.web import login, page
 from dataagent_server.config import ServerSettings, load_settings
 from dataagent_server.deps.container import open_container
@@ -55,7 +64,7 @@ def _lifespan(settings: ServerSettings) -> Callable[[FastAPI], AbstractAsyncCont
 
 def _add_routes(app: FastAPI) -> None:
     v1 = APIRouter(prefix="/api/v1", responses=ERROR_RESPONSES)
-    for part in (health, chat, sessions, runs):
+    for part in (health, chat, sessions, runs, data_sources, data_policies, queries, artifacts):
         v1.include_router(part.router)
     app.include_router(v1)
     app.include_router(login.router)

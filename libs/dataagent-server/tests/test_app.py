@@ -29,29 +29,51 @@ def test_the_app_runs_on_any_asgi_server(settings_for: Callable[..., ServerSetti
         assert types[0] == "accepted"
 
 
+ENDPOINTS = (
+    ("post", "/api/v1/chat"),
+    ("post", "/api/v1/chat/{session_id}/cancel"),
+    ("get", "/api/v1/sessions"),
+    ("post", "/api/v1/sessions"),
+    ("get", "/api/v1/sessions/{session_id}"),
+    ("delete", "/api/v1/sessions/{session_id}"),
+    ("get", "/api/v1/sessions/{session_id}/messages"),
+    ("get", "/api/v1/sessions/{session_id}/events"),
+    ("get", "/api/v1/runs/{run_id}"),
+    ("get", "/api/v1/runs/{run_id}/events"),
+    ("post", "/api/v1/runs/{run_id}/cancel"),
+    ("post", "/api/v1/runs/{run_id}/decisions/{request_id}"),
+    ("get", "/api/v1/data-sources"),
+    ("post", "/api/v1/data-sources"),
+    ("get", "/api/v1/data-sources/{source_id}"),
+    ("put", "/api/v1/data-sources/{source_id}"),
+    ("delete", "/api/v1/data-sources/{source_id}"),
+    ("put", "/api/v1/data-sources/{source_id}/grants"),
+    ("get", "/api/v1/data-sources/{source_id}/policies"),
+    ("post", "/api/v1/data-sources/{source_id}/policies"),
+    ("put", "/api/v1/data-sources/{source_id}/policies/{policy_id}"),
+    ("delete", "/api/v1/data-sources/{source_id}/policies/{policy_id}"),
+    ("get", "/api/v1/data-sources/{source_id}/catalogue"),
+    ("post", "/api/v1/data-sources/{source_id}/refresh"),
+    ("post", "/api/v1/data-sources/{source_id}/check"),
+    ("post", "/api/v1/data-sources/{source_id}/query"),
+    ("get", "/api/v1/users/{user_id}/attributes"),
+    ("put", "/api/v1/users/{user_id}/attributes"),
+    ("get", "/api/v1/artifacts"),
+    ("get", "/api/v1/artifacts/{artifact_id}"),
+    ("delete", "/api/v1/artifacts/{artifact_id}"),
+    ("get", "/api/v1/health"),
+    ("get", "/api/v1/health/live"),
+    ("get", "/api/v1/health/ready"),
+)
+
+
 @requirement("R16.1", "R16.2", "P23")
 async def test_every_required_endpoint_is_there(
     settings_for: Callable[..., ServerSettings],
 ) -> None:
     app = create_app(settings_for())
     paths = app.openapi()["paths"]
-    for method, path in (
-        ("post", "/api/v1/chat"),
-        ("post", "/api/v1/chat/{session_id}/cancel"),
-        ("get", "/api/v1/sessions"),
-        ("post", "/api/v1/sessions"),
-        ("get", "/api/v1/sessions/{session_id}"),
-        ("delete", "/api/v1/sessions/{session_id}"),
-        ("get", "/api/v1/sessions/{session_id}/messages"),
-        ("get", "/api/v1/sessions/{session_id}/events"),
-        ("get", "/api/v1/runs/{run_id}"),
-        ("get", "/api/v1/runs/{run_id}/events"),
-        ("post", "/api/v1/runs/{run_id}/cancel"),
-        ("post", "/api/v1/runs/{run_id}/decisions/{request_id}"),
-        ("get", "/api/v1/health"),
-        ("get", "/api/v1/health/live"),
-        ("get", "/api/v1/health/ready"),
-    ):
+    for method, path in ENDPOINTS:
         assert method in paths[path], path
     async with app.router.lifespan_context(app):
         transport = httpx.ASGITransport(app)

@@ -33,6 +33,8 @@ STATUS: Mapping[type[errors.DataAgentError], int] = {
     errors.LimitReached: 429,
     errors.TooManyConnections: 503,
     errors.Unavailable: 503,
+    errors.QueryFailed: 422,
+    errors.QueryTimedOut: 504,
     errors.ModelRefused: 502,
     errors.ToolFailed: 502,
     errors.Misconfigured: 500,

@@ -20,6 +20,7 @@ from starlette.types import Receive, Scope, Send
 from dataagent_core.errors import BadInput, DataAgentError, TooManyConnections
 from dataagent_core.runs.types import Entry
 from dataagent_server.api.errors import error_response
+from dataagent_server.api.presence import until_gone
 from dataagent_server.deps.container import Container
 from dataagent_server.deps.progress import Progress
 
@@ -102,7 +103,7 @@ class EventStream(Response):
     async def _stream(self, receive: Receive, send: Send) -> None:
         pump = asyncio.create_task(self._pump(send))
         others = [
-            asyncio.create_task(_until_gone(receive)),
+            asyncio.create_task(until_gone(receive)),
             asyncio.create_task(self._until_served()),
             asyncio.create_task(self._beat(send)),
         ]
@@ -160,8 +161,3 @@ def _bodies(burst: Sequence[Entry]) -> list[bytes]:
             bodies.append(b"".join(parts))
             parts, size = [], 0
     return [*bodies, b"".join(parts)] if parts else bodies
-
-
-async def _until_gone(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        continue

@@ -7,11 +7,17 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
+from dataagent_core.data.results import ArtifactStore
+from dataagent_core.data.service import DataService
+from dataagent_core.data.sources import Source
+from dataagent_core.data.types import Reader
+from dataagent_core.errors import Denied
 from dataagent_core.identity import Principal
 from dataagent_core.runs.service import RunService
 from dataagent_core.session.manager import SessionManager
 from dataagent_server.auth import read_credentials
 from dataagent_server.deps.container import Container
+from dataagent_server.models.fields import PathId
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -49,7 +55,44 @@ def _runs(request: Request) -> RunService:
     return container_of(request).core.runs
 
 
+def _data(request: Request) -> DataService:
+    return container_of(request).core.data.service
+
+
+def _artifacts(request: Request) -> ArtifactStore:
+    return container_of(request).core.data.service.artifacts
+
+
 CurrentUser = Annotated[Principal, Depends(authenticate)]
 ContainerDep = Annotated[Container, Depends(_container)]
 SessionsDep = Annotated[SessionManager, Depends(_sessions)]
 RunsDep = Annotated[RunService, Depends(_runs)]
+DataDep = Annotated[DataService, Depends(_data)]
+ArtifactsDep = Annotated[ArtifactStore, Depends(_artifacts)]
+
+
+def administrator(user: CurrentUser) -> Principal:
+    """The caller, who may administer.
+
+    Raises:
+        Denied: they may not.
+    """
+    if not user.is_admin:
+        raise Denied("Only an administrator may do this.")
+    return user
+
+
+async def _reader(user: CurrentUser, data: DataDep) -> Reader:
+    return await data.reader(user.user_id, role=user.role, tenant_id=user.tenant_id)
+
+
+AdminUser = Annotated[Principal, Depends(administrator)]
+ReaderDep = Annotated[Reader, Depends(_reader)]
+
+
+async def _source(source_id: PathId, reader: ReaderDep, data: DataDep) -> Source:
+    """The data source an address names, by id or name, if the caller may see it."""
+    return await data.sources.get_for(source_id, reader)
+
+
+SourceDep = Annotated[Source, Depends(_source)]

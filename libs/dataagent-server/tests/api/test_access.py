@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
@@ -35,8 +36,52 @@ WRONG_KEYS = {
 }
 
 
+FOR_ADMINS = {
+    ("POST", "/api/v1/data-sources"),
+    ("PUT", "/api/v1/data-sources/{source_id}"),
+    ("DELETE", "/api/v1/data-sources/{source_id}"),
+    ("PUT", "/api/v1/data-sources/{source_id}/grants"),
+    ("POST", "/api/v1/data-sources/{source_id}/refresh"),
+    ("GET", "/api/v1/data-sources/{source_id}/policies"),
+    ("POST", "/api/v1/data-sources/{source_id}/policies"),
+    ("PUT", "/api/v1/data-sources/{source_id}/policies/{policy_id}"),
+    ("DELETE", "/api/v1/data-sources/{source_id}/policies/{policy_id}"),
+    ("GET", "/api/v1/users/{user_id}/attributes"),
+    ("PUT", "/api/v1/users/{user_id}/attributes"),
+}
+NOTHING = {
+    "session_id": "s",
+    "run_id": "r",
+    "request_id": "q",
+    "source_id": "d",
+    "policy_id": "p",
+    "artifact_id": "a",
+    "user_id": "u",
+}
+
+
+async def own_source(live: LiveServer) -> dict[str, str]:
+    """A source that alice alone may read, with a policy, and a result of hers."""
+    path = live.container.settings.home_dir / "sample" / "chinook.sqlite"
+    policy = {"name": "p", "rules": {"subjects": "everyone", "tables": {"*": {"grant": True}}}}
+    body = {
+        "name": f"hers-{uuid4().hex[:8]}",
+        "url": f"sqlite:///{path}",
+        "grants": [{"subject_kind": "user", "subject_id": "alice"}],
+    }
+    async with live.http("root") as client:
+        source_id = (await client.post("/api/v1/data-sources", json=body)).json()["source_id"]
+        url = f"/api/v1/data-sources/{source_id}"
+        policy_id = (await client.post(f"{url}/policies", json=policy)).json()["policy_id"]
+    async with live.http() as client:
+        found = (await client.post(f"{url}/query", json={"sql": "SELECT 's3cr3t' AS s"})).json()
+    artifact_id = found["artifact"]["artifact_id"]
+    return {"source_id": source_id, "policy_id": policy_id, "artifact_id": artifact_id}
+
+
 async def own_things(live: LiveServer) -> dict[str, str]:
-    """A session of alice's with a run that waits for her."""
+    """A session of alice's with a run that waits for her, and data of hers."""
+    data = await own_source(live)
     async with live.http() as client:
         answer = await client.post(
             "/api/v1/chat",
@@ -44,7 +89,13 @@ async def own_things(live: LiveServer) -> dict[str, str]:
         )
     body = answer.json()
     request_id = body["events"][-1]["data"]["request_id"]
-    return {"session_id": body["session_id"], "run_id": body["run_id"], "request_id": request_id}
+    return {
+        **data,
+        "user_id": "alice",
+        "session_id": body["session_id"],
+        "run_id": body["run_id"],
+        "request_id": request_id,
+    }
 
 
 def private_routes(live: LiveServer) -> list[tuple[str, str]]:
@@ -63,6 +114,8 @@ def body_for(path: str, things: dict[str, str]) -> dict[str, Any] | None:
         return {"type": "approve"}
     if path == "/api/v1/chat":
         return {"message": "!echo mine now", "session_id": things["session_id"]}
+    if path.endswith(("/check", "/query")):
+        return {"sql": "SELECT * FROM Customer"}
     return {} if path == "/api/v1/sessions" else None
 
 
@@ -71,9 +124,10 @@ def body_for(path: str, things: dict[str, str]) -> dict[str, Any] | None:
 async def test_without_a_valid_key_every_route_is_401(live: LiveServer, name: str) -> None:
     key = WRONG_KEYS[name]
     headers = {} if key is None else {"X-API-Key": key}
-    things = {"session_id": "s", "run_id": "r", "request_id": "q"}
+    things = NOTHING
     routes = private_routes(live)
-    assert len(routes) >= 12
+    assert len(routes) >= 31
+    assert set(routes) >= FOR_ADMINS
     async with live.http(None, headers=headers) as client:
         for method, path in routes:
             answer = await client.request(
@@ -107,9 +161,13 @@ async def test_every_listed_key_is_taken(live: LiveServer) -> None:
 async def test_another_users_things_are_not_found_by_any_route(live: LiveServer) -> None:
     things = await own_things(live)
     paths = [(m, p) for m, p in private_routes(live) if "{" in p or p == "/api/v1/chat"]
+    theirs = [each for each in paths if each not in FOR_ADMINS]
+    of_admins = {each for each in theirs if "{source_id}" in each[1]}  # they see every source
     for user in ("bob", "service", "root"):
         async with live.http(user) as client:
-            for method, path in paths:
+            for method, path in theirs:
+                if user == "root" and (method, path) in of_admins:
+                    continue
                 answer = await client.request(
                     method, path.format(**things), json=body_for(path, things)
                 )
@@ -117,11 +175,23 @@ async def test_another_users_things_are_not_found_by_any_route(live: LiveServer)
                 assert "s3cr3t" not in answer.text
             listed = (await client.get("/api/v1/sessions?limit=1000")).text
             assert things["session_id"] not in listed
+            assert things["artifact_id"] not in (await client.get("/api/v1/artifacts")).text
     async with live.http() as client:  # and nothing of hers has changed
         run = (await client.get(f"/api/v1/runs/{things['run_id']}")).json()
         assert run["status"] == "waiting"
         assert [each["request_id"] for each in run["pending"]] == [things["request_id"]]
         await client.post(f"/api/v1/runs/{things['run_id']}/cancel")
+        kept = (await client.get(f"/api/v1/artifacts/{things['artifact_id']}?limit=1")).json()
+        assert kept["page"]["rows"] == [["s3cr3t"]]
+
+
+async def test_what_is_for_administrators_is_denied_to_everyone_else(live: LiveServer) -> None:
+    things = await own_things(live)
+    for user in ("alice", "bob", "service"):
+        async with live.http(user) as client:
+            for method, path in sorted(FOR_ADMINS):
+                answer = await client.request(method, path.format(**things), json={})
+                assert (answer.status_code, answer.json()["error_code"]) == (403, "denied"), path
 
 
 async def test_a_service_key_keeps_its_users_apart(live: LiveServer) -> None:
@@ -151,6 +221,6 @@ async def test_the_openapi_document_names_operations_and_errors_and_no_secret(
     operations = [op for methods in document["paths"].values() for op in methods.values()]
     ids = [op["operationId"] for op in operations]
     assert len(ids) == len(set(ids))
-    assert {"chat", "list_sessions", "get_run", "decide", "session_events"} <= set(ids)
+    assert {"chat", "list_sessions", "get_run", "decide", "run_query", "get_artifact"} <= set(ids)
     assert all({"401", "404", "422"} <= op["responses"].keys() for op in operations)
     assert ALICE not in str(document)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -99,16 +99,55 @@ async def test_an_odd_id_in_any_path_is_a_4xx(live: LiveServer, odd: str) -> Non
         ("GET", f"/api/v1/runs/{odd}/events"),
         ("POST", f"/api/v1/runs/{odd}/cancel"),
         ("POST", f"/api/v1/runs/{odd}/decisions/{odd}"),
+        ("GET", f"/api/v1/data-sources/{odd}"),
+        ("GET", f"/api/v1/data-sources/{odd}/catalogue"),
+        ("POST", f"/api/v1/data-sources/{odd}/check"),
+        ("POST", f"/api/v1/data-sources/{odd}/query"),
+        ("GET", f"/api/v1/artifacts/{odd}"),
+        ("GET", f"/api/v1/artifacts/{odd}?format=csv"),
+        ("DELETE", f"/api/v1/artifacts/{odd}"),
     ]
     async with live.http() as client:
         for method, path in paths:
-            body = {"type": "approve"} if "decisions" in path else None
+            body = _body(path)
             answer = await client.request(method, path, json=body)
             assert answer.status_code in (400, 404, 405, 422), (path[:60], answer.status_code)
             assert answer.json()["error_code"] in (
                 "not_found",
                 "session_not_found",
                 "run_not_found",
+                "source_not_found",
+                "artifact_not_found",
                 "bad_input",
                 "method_not_allowed",
             )
+
+
+@requirement("P25")
+@pytest.mark.parametrize("odd", ODD_IDS, ids=range(len(ODD_IDS)))
+async def test_an_odd_id_from_an_administrator_is_a_4xx_too(live: LiveServer, odd: str) -> None:
+    policy = {"name": "p", "rules": {"subjects": "everyone", "tables": {"*": {"grant": True}}}}
+    requests: list[tuple[str, str, dict[str, Any] | None]] = [
+        ("PUT", f"/api/v1/data-sources/{odd}", {"description": "x"}),
+        ("DELETE", f"/api/v1/data-sources/{odd}", None),
+        ("PUT", f"/api/v1/data-sources/{odd}/grants", {"grants": []}),
+        ("POST", f"/api/v1/data-sources/{odd}/refresh", None),
+        ("PUT", f"/api/v1/data-sources/chinook/policies/{odd}", policy),
+        ("DELETE", f"/api/v1/data-sources/chinook/policies/{odd}", None),
+    ]
+    async with live.http("root") as client:
+        for method, path, body in requests:
+            answer = await client.request(method, path, json=body)
+            assert answer.status_code in (400, 404, 405, 422), (path[:60], answer.status_code)
+            assert answer.json()["error_code"] in (
+                "not_found",
+                "source_not_found",
+                "bad_input",
+                "method_not_allowed",
+            )
+
+
+def _body(path: str) -> dict[str, str] | None:
+    if "decisions" in path:
+        return {"type": "approve"}
+    return {"sql": "SELECT 1"} if path.endswith(("/check", "/query")) else None

@@ -77,7 +77,16 @@ def test_every_error_class_has_a_status_and_the_envelope(
 def test_the_statuses_are_these() -> None:
     expected = {
         "BadInput": 422,
+        "QueryRefused": 422,
+        "UnknownName": 422,
+        "BadChart": 422,
+        "QueryFailed": 422,
+        "QueryTimedOut": 504,
         "SessionNotFound": 404,
+        "SourceNotFound": 404,
+        "ArtifactNotFound": 404,
+        "DataDenied": 403,
+        "SourceUnavailable": 503,
         "NotAuthenticated": 401,
         "NotYours": 403,
         "SessionBusy": 409,

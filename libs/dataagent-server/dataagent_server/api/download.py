@@ -1,0 +1,108 @@
+"""A file sent to a person: its name made safe (pure), its bytes sent as they are made.
+
+Pieces are made in a worker thread, one at a time and only when the last one has been taken, so that
+a slow reader costs a connection and nothing else. A reader who leaves ends the making.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from dataagent_core.workspace.workers import to_the_end
+from dataagent_server.api.presence import CallerLeft, while_connected
+from dataagent_server.deps.capacity import Capacity
+
+_PIECE = 64 * 1024  # what a slow reader must take before the transport gives it up
+_MAX_NAME = 80
+_UNSAFE = re.compile(r'[\\/:*?"<>|%;]')
+_PLAIN = re.compile(r"[A-Za-z0-9]")
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9 ._()-]+")
+_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+_PRIVATE = {"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"}
+_INERT = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+
+def file_name(title: str, extension: str) -> str:
+    """A name for the file that every system takes, as near to the title as can be."""
+    visible = "".join(
+        " " if character.isspace() else character
+        for character in unicodedata.normalize("NFC", title)
+        if character.isspace() or unicodedata.category(character)[0] != "C"
+    )
+    name = " ".join(_UNSAFE.sub("_", visible).split())[:_MAX_NAME].strip(" .")
+    if not name or _DEVICE.match(name):
+        name = f"result {name}".strip()
+    return f"{name}.{extension}"
+
+
+def content_disposition(title: str, extension: str) -> str:
+    """The header that names the file, in ASCII for old readers and in full for the others."""
+    name = file_name(title, extension)
+    letters = unicodedata.normalize("NFKD", name.removesuffix(f".{extension}"))
+    bare = "".join(each for each in letters if not unicodedata.combining(each))
+    plain = _NOT_PLAIN.sub("_", bare) if _PLAIN.search(bare) else "result"
+    return f"attachment; filename=\"{plain}.{extension}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def file_headers(title: str, extension: str) -> dict[str, str]:
+    """The headers of a file that is saved and never shown as a page of ours."""
+    return {
+        "Content-Disposition": content_disposition(title, extension),
+        "Content-Security-Policy": _INERT,
+        **_PRIVATE,
+    }
+
+
+class Download(Response):
+    """A file that is made while it is sent, holding one of the server's slots."""
+
+    def __init__(
+        self,
+        make: Callable[[], Generator[bytes]],
+        *,
+        capacity: Capacity,
+        headers: dict[str, str],
+        media_type: str,
+    ) -> None:
+        super().__init__(headers=headers, media_type=media_type)
+        del self.headers["content-length"]  # not known before it is made
+        self._make = make
+        self._capacity = capacity
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Make and send it. What fails before the first byte is answered as any error.
+
+        Raises:
+            TooManyConnections: all slots are taken.
+            Others: as making it does; after the first byte, the connection is cut.
+        """
+        with self._capacity.slot(), suppress(CallerLeft):
+            await while_connected(receive, self._send_all(send))
+
+    async def _send_all(self, send: Send) -> None:
+        pieces = self._make()
+        try:
+            piece = await _next(pieces)
+            start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+            await send(start)
+            while piece is not None:
+                for at in range(0, len(piece), _PIECE):
+                    body = piece[at : at + _PIECE]
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+                piece = await _next(pieces)
+        finally:
+            await to_the_end(run_in_threadpool(pieces.close))
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _next(pieces: Iterator[bytes]) -> bytes | None:
+    """The next piece, made in a thread that is never left behind; None at the end."""
+    return await to_the_end(run_in_threadpool(next, pieces, None))

@@ -1,0 +1,95 @@
+"""`/api/v1/artifacts`: results that were kept, and charts made from them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, assert_never
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from dataagent_core.data.results import MEDIA_TYPES
+from dataagent_core.data.types import Artifact
+from dataagent_core.errors import BadInput
+from dataagent_server.api.download import Download, file_headers
+from dataagent_server.api.route import PrivateRoute
+from dataagent_server.deps.artifacts import chart_format, export_of, page_of, table_format
+from dataagent_server.deps.container import Container
+from dataagent_server.deps.providers import ArtifactsDep, ContainerDep, CurrentUser
+from dataagent_server.models.artifacts import (
+    ArtifactDetail,
+    ArtifactFormat,
+    ArtifactInfo,
+    ArtifactQuery,
+)
+from dataagent_server.models.fields import Id, Limit, Offset, Page, PathId
+
+router = APIRouter(prefix="/artifacts", tags=["artifacts"], route_class=PrivateRoute)
+_FILES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The artefact, or a file of it",
+        "content": {media: {} for media in (*MEDIA_TYPES.values(), "image/png", "image/svg+xml")},
+    }
+}
+
+
+@router.get("", operation_id="list_artifacts")
+async def list_artifacts(
+    user: CurrentUser,
+    artifacts: ArtifactsDep,
+    session_id: Annotated[Id | None, Query()] = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> Page[ArtifactInfo]:
+    """The caller's artefacts, the newest first."""
+    owner = user.user_id
+    found = await artifacts.list(owner, session_id=session_id, limit=limit, offset=offset)
+    total = await artifacts.count(owner, session_id=session_id)
+    return Page[ArtifactInfo](items=[ArtifactInfo.of(each) for each in found], total=total)
+
+
+@router.get(
+    "/{artifact_id}",
+    operation_id="get_artifact",
+    response_model=ArtifactDetail,
+    responses=_FILES,
+)
+async def get_artifact(
+    artifact_id: PathId,
+    query: Annotated[ArtifactQuery, Query()],
+    user: CurrentUser,
+    container: ContainerDep,
+) -> ArtifactDetail | Response:
+    """One of the caller's artefacts: what it is, with a page of rows, or as a file."""
+    data = container.core.data
+    artifact = await data.service.artifacts.get(artifact_id, owner=user.user_id)
+    if query.format is not None:
+        return await _file(artifact, query.format, container, has_bom=query.bom)
+    page = await page_of(artifact, data.service.artifacts, query) if query.is_for_rows else None
+    spec = await data.charts.shown(artifact) if artifact.kind == "chart" else None
+    return ArtifactDetail.showing(artifact, page=page, spec=spec)
+
+
+@router.delete("/{artifact_id}", operation_id="delete_artifact", status_code=204)
+async def delete_artifact(artifact_id: PathId, user: CurrentUser, artifacts: ArtifactsDep) -> None:
+    """Delete one of the caller's artefacts, with the charts made from it."""
+    await artifacts.delete(artifact_id, owner=user.user_id)
+
+
+async def _file(
+    artifact: Artifact, fmt: ArtifactFormat, container: Container, *, has_bom: bool
+) -> Response:
+    """A table is made while it is sent; a chart is drawn first."""
+    headers, data = file_headers(artifact.title, fmt), container.core.data
+    match artifact.kind:
+        case "table":
+            chosen = table_format(fmt)
+            make = export_of(artifact, data.service.artifacts, chosen, has_bom=has_bom)
+            media_type, capacity = MEDIA_TYPES[chosen], container.capacity
+            return Download(make, capacity=capacity, headers=headers, media_type=media_type)
+        case "chart":
+            picture = await data.charts.picture(artifact, chart_format(artifact, fmt))
+            return Response(picture.content, headers=headers, media_type=picture.media_type)
+        case "file":
+            raise BadInput("The artefact is a file already; it has no other format.")
+        case _:
+            assert_never(artifact.kind)

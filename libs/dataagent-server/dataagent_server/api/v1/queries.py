@@ -1,0 +1,99 @@
+"""`/api/v1/data-sources/{source_id}/…`: what a source holds, and statements over it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+
+from dataagent_core.data.catalogue import Hit, find_table, search
+from dataagent_core.data.service import Asked
+from dataagent_core.data.types import Catalogue, Table
+from dataagent_server.api.presence import while_connected
+from dataagent_server.api.route import PrivateRoute
+from dataagent_server.deps.providers import (
+    AdminUser,
+    ContainerDep,
+    DataDep,
+    ReaderDep,
+    SourceDep,
+)
+from dataagent_server.models.fields import ErrorResponse, SafeText
+from dataagent_server.models.queries import (
+    CatalogueInfo,
+    CatalogueSummary,
+    CheckRequest,
+    CheckResponse,
+    QueryRequest,
+    QueryResponse,
+)
+
+router = APIRouter(prefix="/data-sources/{source_id}", tags=["queries"], route_class=PrivateRoute)
+Wanted = Annotated[SafeText | None, Query(min_length=1, max_length=500)]
+_TIMED_OUT: dict[int | str, dict[str, Any]] = {
+    504: {"model": ErrorResponse, "description": "The statement took longer than the source allows"}
+}
+
+
+@router.get("/catalogue", operation_id="get_catalogue")
+async def get_catalogue(
+    source: SourceDep,
+    reader: ReaderDep,
+    data: DataDep,
+    table: Wanted = None,
+    search: Wanted = None,
+) -> CatalogueInfo:
+    """What the caller may see of a source: all tables, one, or those that fit some words."""
+    state = await data.catalogue_state(source, reader)
+    tables, hits = await _chosen(state.catalogue, table, search)
+    return CatalogueInfo.showing(state, tables, hits)
+
+
+@router.post("/refresh", operation_id="refresh_catalogue")
+async def refresh_catalogue(
+    _: AdminUser, source: SourceDep, reader: ReaderDep, data: DataDep
+) -> CatalogueSummary:
+    """Look at a source now. If it is down, `problem` says so. For administrators."""
+    return CatalogueSummary.of(await data.catalogue_state(source, reader, is_fresh=True))
+
+
+@router.post("/check", operation_id="check_query")
+async def check_query(
+    source: SourceDep, body: CheckRequest, reader: ReaderDep, data: DataDep
+) -> CheckResponse:
+    """What would run, without running it; an error if the statement may not run."""
+    return CheckResponse.of(await data.check(source, body.sql, reader))
+
+
+@router.post("/query", operation_id="run_query", responses=_TIMED_OUT)
+async def run_query(
+    *,
+    source: SourceDep,
+    body: QueryRequest,
+    reader: ReaderDep,
+    data: DataDep,
+    container: ContainerDep,
+    request: Request,
+) -> QueryResponse:
+    """Run a statement and keep its result. A caller that leaves stops it."""
+    limits = None if body.limit is None else replace(source.limits, max_rows=body.limit)
+    asked = Asked(reader, title=body.title, limits=limits)
+    with container.capacity.slot():
+        work = data.query(source, body.sql, asked)
+        return QueryResponse.of(await while_connected(request.receive, work))
+
+
+async def _chosen(
+    catalogue: Catalogue, table: str | None, words: str | None
+) -> tuple[Sequence[Table], Sequence[Hit] | None]:
+    """The tables that are asked for, and why where words were searched for."""
+    if table is not None:
+        catalogue = replace(catalogue, tables=(find_table(catalogue, table),))
+    if words is None:
+        return catalogue.tables, None
+    hits = await asyncio.to_thread(search, catalogue, words)
+    by_key = {each.key: each for each in catalogue.tables}
+    return [by_key[hit.table_key] for hit in hits], hits

@@ -1,0 +1,218 @@
+"""What a source holds, and statements over it with what came of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints
+
+from dataagent_core.data.catalogue import CatalogueState, Hit
+from dataagent_core.data.planning import Plan
+from dataagent_core.data.results import ColumnStatistics
+from dataagent_core.data.service import Answered
+from dataagent_core.data.types import Table, TruncatedBy
+from dataagent_server.models.artifacts import ArtifactInfo, ResultColumnInfo
+from dataagent_server.models.fields import RequestModel, ResponseModel, SafeText, UtcTime
+
+Figure = bool | int | float | str | None
+Sql = Annotated[SafeText, StringConstraints(min_length=1)]
+_MAX_SAFE_INTEGER = 2**53 - 1
+
+
+class ColumnInfo(ResponseModel):
+    """A column as the source describes it."""
+
+    name: str
+    type: str
+    is_nullable: bool
+    comment: str | None
+    samples: list[str]
+    are_samples_truncated: bool
+
+
+class ForeignKeyInfo(ResponseModel):
+    """`columns` of this table point at `target_columns` of `target_table`."""
+
+    columns: list[str]
+    target_table: str
+    target_columns: list[str]
+
+
+class TableInfo(ResponseModel):
+    """A table or view. A query names it by its `key`."""
+
+    key: str
+    name: str
+    schema_name: str | None = Field(alias="schema")
+    is_view: bool
+    comment: str | None
+    row_count: int | None
+    primary_key: list[str]
+    foreign_keys: list[ForeignKeyInfo]
+    columns: list[ColumnInfo]
+
+
+class HitInfo(ResponseModel):
+    """A table that fits what was searched for, its columns best first, and why."""
+
+    table_key: str
+    columns: list[str]
+    score: float
+    why: str
+
+
+class CatalogueSummary(ResponseModel):
+    """How fresh a catalogue is, what changed in it last, and what keeps it from being fresh."""
+
+    source_id: str
+    dialect: str
+    hash: str
+    refreshed_at: UtcTime
+    table_count: int
+    drift: list[str]
+    drifted_at: UtcTime | None
+    problem: str | None
+
+    @classmethod
+    def of(cls, state: CatalogueState) -> CatalogueSummary:
+        """The public form of a catalogue's state."""
+        catalogue = state.catalogue
+        return CatalogueSummary(
+            source_id=catalogue.source_id,
+            dialect=catalogue.dialect,
+            hash=catalogue.hash,
+            refreshed_at=catalogue.refreshed_at,
+            table_count=len(catalogue.tables),
+            drift=list(state.drift),
+            drifted_at=state.drifted_at,
+            problem=state.problem,
+        )
+
+
+class CatalogueInfo(CatalogueSummary):
+    """What the caller may see of a source: `table_count` tables, of which those asked for."""
+
+    tables: list[TableInfo]
+    hits: list[HitInfo] | None = None
+
+    @classmethod
+    def showing(
+        cls, state: CatalogueState, tables: Sequence[Table], hits: Sequence[Hit] | None
+    ) -> Self:
+        """Some tables of a catalogue."""
+        return cls(
+            **dict(CatalogueSummary.of(state)),
+            tables=[TableInfo.model_validate(each, from_attributes=True) for each in tables],
+            hits=None
+            if hits is None
+            else [HitInfo.model_validate(each, from_attributes=True) for each in hits],
+        )
+
+
+class CheckRequest(RequestModel):
+    """A statement to look at."""
+
+    sql: Sql
+
+
+class QueryRequest(CheckRequest):
+    """A statement to run. `limit` stops the reading; it does not change the statement."""
+
+    limit: Annotated[int, Field(ge=1, le=2**53)] | None = None
+    title: Annotated[SafeText, StringConstraints(min_length=1, max_length=200)] | None = None
+
+
+class CheckResponse(ResponseModel):
+    """A statement that may run, as it would, and the rules that hold for it."""
+
+    ok: Literal[True] = True
+    sql_executed: str
+    policy: list[str]
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """The verdict on a statement that passed every check."""
+        return cls(sql_executed=plan.sql_executed, policy=list(plan.policy))
+
+
+class StatisticsInfo(ResponseModel):
+    """A column's figures over all its rows. Null: it makes no sense here, or there is no value.
+
+    Decimals, and integers beyond 2^53, are text.
+    """
+
+    name: str
+    nulls: int
+    min: Figure
+    max: Figure
+    distinct: int | Literal["many"] | None
+    sum: Figure
+    mean: float | str | None
+
+    @classmethod
+    def of(cls, name: str, known: ColumnStatistics) -> Self:
+        """The public form of a column's statistics."""
+        return cls(
+            name=name,
+            nulls=known.nulls,
+            min=_figure(known.minimum),
+            max=_figure(known.maximum),
+            distinct=known.distinct,
+            sum=_figure(known.total),
+            mean=_figure(None if known.mean is None else float(known.mean)),
+        )
+
+
+class QueryResponse(ResponseModel):
+    """What came of a statement: where it is kept, its shape, its first rows, what it rests on."""
+
+    artifact: ArtifactInfo
+    columns: list[ResultColumnInfo]
+    row_count: int
+    truncated: bool
+    truncated_by: TruncatedBy | None
+    preview: list[list[Any]]
+    statistics: list[StatisticsInfo]
+    sql_executed: str
+    policy: list[str]
+    duration_ms: float
+    time_zone: str
+
+    @classmethod
+    def of(cls, answered: Answered) -> Self:
+        """The public form of an answered statement."""
+        kept, receipt = answered.kept, answered.receipt
+        known = zip(kept.columns, kept.statistics, strict=True)
+        return cls(
+            artifact=ArtifactInfo.of(answered.artifact),
+            columns=[ResultColumnInfo.of(column) for column in kept.columns],
+            row_count=kept.row_count,
+            truncated=kept.is_truncated,
+            truncated_by=kept.truncated_by,
+            preview=[[_figure(cell) for cell in row] for row in kept.preview_rows],
+            statistics=[StatisticsInfo.of(column.name, figures) for column, figures in known],
+            sql_executed=receipt.sql_executed,
+            policy=list(receipt.policy),
+            duration_ms=receipt.duration_ms,
+            time_zone=receipt.time_zone,
+        )
+
+
+def _figure(value: Any) -> Any:
+    """A value whose digits a browser's numbers cannot hold, as text; any other as it is."""
+    match value:
+        case bool():
+            return value
+        case int():
+            return value if abs(value) <= _MAX_SAFE_INTEGER else str(value)
+        case Decimal():
+            return f"{value:f}"
+        case float() if not math.isfinite(value):
+            return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
+        case str():
+            return str(value)
+        case _:
+            return value
