@@ -1,7 +1,7 @@
 """The command line: what can be asked for, as one parsed object.
 
 Only argparse is imported, so that `--help` answers at once. What the options lead to is built in
-`main.py`.
+`main.py`; the commands over data are described in `data/arguments.py`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import argparse
 import sys
 
 from dataagent_cli import exits
+from dataagent_cli.data import DataOptions, add_data_commands
 
 TYPE_CHECKING = False  # typing's, without the time it takes to load typing
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 DEFAULT_AGENT = "agent"
+_PROGRAM = "dataagent"
 _EXAMPLES = """\
 examples:
   dataagent                                       a conversation in the terminal
@@ -24,12 +26,30 @@ examples:
   cat notes.md | dataagent -p "Sum this up"       the input is added to the question
   dataagent -p "And by country?" --continue       the same conversation goes on
   dataagent -p "Plot it" --json | jq .event_type  one event a line
+  dataagent schema                                which tables there are
+  dataagent sql "SELECT * FROM Genre"             one statement, its rows on standard output
 
 exit status: 0 answered, 1 failed, 2 wrong usage, 3 cancelled or rejected, 130 interrupted
 """
 
 
-class Options(argparse.Namespace):
+class WrongUsage(Exception):
+    """A command line that makes no sense. Its text is what is wrong."""
+
+    def __init__(self, message: str, parser: argparse.ArgumentParser) -> None:
+        super().__init__(message)
+        self.parser = parser
+
+    @property
+    def text(self) -> str:
+        """What is wrong and what to try."""
+        ask = ""
+        if "invalid choice" in str(self) and self.parser.prog == _PROGRAM:
+            ask = 'hint: to ask a question: dataagent -p "QUESTION"\n'
+        return f"error: {self}\n{ask}hint: {self.parser.prog} --help shows every option.\n"
+
+
+class Options(DataOptions):
     """The parsed command line. `question` is "" for a `-p` whose question comes from the input."""
 
     question: str | None
@@ -43,12 +63,11 @@ class Options(argparse.Namespace):
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse, with a way out after each complaint."""
+    """argparse, which raises its complaints."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and what to try; exit status 2."""
-        self.print_usage(sys.stderr)
-        self.exit(exits.USAGE, f"error: {message}\nhint: dataagent --help shows every option.\n")
+        """Raise what is wrong."""
+        raise WrongUsage(message, self)
 
 
 class _Version(argparse.Action):
@@ -65,7 +84,7 @@ class _Version(argparse.Action):
 def build_parser() -> argparse.ArgumentParser:
     """The parser of `dataagent`."""
     parser = _Parser(
-        prog="dataagent",
+        prog=_PROGRAM,
         description="An assistant that works with your data, in the terminal.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -90,6 +109,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     ask.add_argument("--json", dest="is_json", action="store_true", help="print one event a line")
     _add_conversation(parser)
+    add_data_commands(parser)
     return parser
 
 
@@ -115,8 +135,23 @@ def _add_conversation(parser: argparse.ArgumentParser) -> None:
 
 def parse(argv: Sequence[str] | None = None) -> Options:
     """Parse a command line; leaves the program for `--help`, `--version` and wrong usage."""
+    try:
+        return parse_words(argv)
+    except WrongUsage as wrong:
+        wrong.parser.print_usage(sys.stderr)
+        wrong.parser.exit(exits.USAGE, wrong.text)
+
+
+def parse_words(words: Sequence[str] | None) -> Options:
+    """Parse words without leaving the program, except for `--help` and `--version`.
+
+    Raises:
+        WrongUsage: they make no sense.
+    """
     parser = build_parser()
-    options = parser.parse_args(argv, namespace=Options())
+    options = parser.parse_args(words, namespace=Options())
+    if options.command is not None and (options.question is not None or options.is_json):
+        parser.error(f"-p and --json ask the agent; they do not go with {options.command!r}")
     if options.is_json and options.question is None:
         parser.error("--json needs a question: dataagent -p QUESTION --json")
     return options

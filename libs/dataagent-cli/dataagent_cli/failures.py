@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from dataagent_cli import exits
+from dataagent_cli.data.files import CannotWrite
 from dataagent_cli.input.piped import NotText
 from dataagent_cli.ui.clean import printable
 from dataagent_cli.ui.hints import hint_for
-from dataagent_core.errors import DataAgentError, Invalid
+from dataagent_core.errors import BadInput, DataAgentError
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +38,31 @@ def explain(error: Exception) -> Failure:
     """Put an exception into words. Unknown ones are named by their class only."""
     match error:
         case DataAgentError():
-            code = exits.USAGE if isinstance(error, Invalid) else exits.FAILED
-            hint = hint_for(error.code, is_recoverable=error.recoverable)
-            return Failure(error.message, hint, code)
+            return _refused(error)
         case ValidationError():
             return _bad_setting(error)
         case NotText():
             hint = "convert it first, for example with iconv -t UTF-8."
             return Failure(str(error), hint, exits.USAGE)
+        case CannotWrite():
+            hint = "choose another place with --output FILE."
+            return Failure(str(error), hint, exits.FAILED)
         case OSError(filename=str(name), strerror=str(reason)):
             hint = "choose a data directory you can write to with --home DIR."
             return Failure(f"Cannot use {name}: {reason}.", hint, exits.FAILED)
         case _:
             hint = "the details are in dataagent.log in the data directory."
             return Failure(f"Unexpected {type(error).__name__}.", hint, exits.FAILED)
+
+
+def _refused(error: DataAgentError) -> Failure:
+    """The sentence, and the way out on a line of its own if the error brings one."""
+    code = exits.USAGE if isinstance(error, BadInput) else exits.FAILED
+    own = (error.details or {}).get("hint")
+    if isinstance(own, str) and own:
+        return Failure(error.message.removesuffix(own).rstrip(), own, code)
+    hint = hint_for(error.code, is_recoverable=error.recoverable)
+    return Failure(error.message, hint, code)
 
 
 def _bad_setting(error: ValidationError) -> Failure:

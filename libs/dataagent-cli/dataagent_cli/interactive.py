@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dataagent_cli import exits
 from dataagent_cli.commands import CommandContext, Commands, Outcome
 from dataagent_cli.commands.registry import is_command
+from dataagent_cli.data.files import CannotWrite
 from dataagent_cli.failures import explain
 from dataagent_core.errors import DataAgentError
 
@@ -69,9 +70,12 @@ class Interactive:
             self._view.note(f"unknown command {line.split(maxsplit=1)[0]}\nhint: {hint}")
             return Outcome()
         command, rest = found
-        return await command.run(
-            CommandContext(self._conversation, self._view, self._commands), rest
-        )
+        context = CommandContext(self._conversation, self._view, self._commands)
+        try:
+            return await command.run(context, rest)
+        except (DataAgentError, CannotWrite) as error:
+            self._view.note(explain(error).text)
+            return Outcome()
 
     async def _ask(self, message: str) -> None:
         try:

@@ -1,13 +1,17 @@
-"""Ctrl-C while an answer is being written: once stops the run, twice leaves the turn.
+"""Ctrl-C while something is under way: once stops it, twice leaves without waiting.
 
-Only turns signals into an event; what stopping means is decided in `turn.py`.
+`Interrupts` only turns signals into an event; what stopping a run means is decided in `turn.py`.
+`stoppable` is for work that is stopped by cancelling it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Awaitable
 from types import TracebackType
+
+from dataagent_cli import exits
 
 
 class Interrupts:
@@ -50,3 +54,20 @@ class Interrupts:
     ) -> None:
         if self._is_installed:
             asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+
+
+async def stoppable(work: Awaitable[int]) -> int:
+    """The exit status of some work. Ctrl-C cancels it, waits for its end, and is the status."""
+    with Interrupts() as interrupts:
+        task = asyncio.ensure_future(work)
+        waiting = asyncio.create_task(interrupts.wait())
+        try:
+            await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            if interrupts.is_interrupted and not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+                return exits.INTERRUPTED
+            return await task
+        finally:
+            waiting.cancel()
+            task.cancel()

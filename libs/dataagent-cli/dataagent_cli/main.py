@@ -1,7 +1,7 @@
-"""`dataagent`: from the command line to a conversation. Objects are put together here.
+"""`dataagent`: from the command line to what it asks for. Objects are put together here.
 
 Nothing is imported before the command line is understood, so that `--help` answers at once and a
-typing error costs nothing. The work is done by `headless.py` and `interactive.py`.
+typing error costs nothing. The work is done by `headless.py`, `interactive.py` and `data/`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dataagent_cli.conversation import Conversation
+    from dataagent_cli.data.desk import Desk
     from dataagent_cli.streams import Streams
     from dataagent_cli.ui import View
     from dataagent_core.config import SessionState, Settings
@@ -31,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status."""
     options = parse(argv)
     has_person = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
-    if options.question is None and not has_person:
+    if options.command is None and options.question is None and not has_person:
         sys.stderr.write(_NOT_A_TERMINAL)
         return exits.USAGE
     return run(options)
@@ -68,13 +69,27 @@ async def _start(options: Options, streams: Streams) -> int:
         from dataagent_core.runs.assembly import open_core
 
         async with open_core(settings) as core:
+            if options.command is not None:
+                return await _obey(core, options, streams)
             state = _state(settings)
             view = streams.view(is_json=options.is_json)
             conversation = _conversation(core, options, streams, view, state)
             await _resume(conversation, options, view)
             if question is not None:
                 return await answer_one(conversation, question)
-            return await _interact(conversation, settings, view)
+            return await _interact(conversation, _desk(core, streams), settings, view)
+
+
+async def _obey(core: Core, options: Options, streams: Streams) -> int:
+    from dataagent_cli.data.obey import obey
+
+    return await obey(_desk(core, streams), options)
+
+
+def _desk(core: Core, streams: Streams) -> Desk:
+    from dataagent_cli.data.desk import Desk
+
+    return Desk(core.data, _user_id(), streams)
 
 
 def _settings(options: Options) -> Settings:
@@ -133,12 +148,12 @@ async def _resume(conversation: Conversation, options: Options, view: View) -> N
         view.note("there is no earlier conversation: this is a new one")
 
 
-async def _interact(conversation: Conversation, settings: Settings, view: View) -> int:
-    from dataagent_cli.commands import builtin_commands
+async def _interact(conversation: Conversation, desk: Desk, settings: Settings, view: View) -> int:
+    from dataagent_cli.commands import builtin_commands, data_commands
     from dataagent_cli.input import CommandCompleter, Keyboard, open_history
     from dataagent_cli.interactive import Interactive
 
-    commands = builtin_commands()
+    commands = builtin_commands(*data_commands(desk))
     history = open_history(settings.home_dir / "history")
     keyboard = Keyboard(history, CommandCompleter(commands))
     view.note(f"DataAgent · {settings.default_model} · /help shows the commands")

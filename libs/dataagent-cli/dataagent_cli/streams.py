@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from dataagent_cli.ui.clean import printable
+
 if TYPE_CHECKING:
     from dataagent_cli.ui import View
 
@@ -58,6 +60,29 @@ class Streams:
         """A line to standard error."""
         self.err.write(f"{text}\n")
         self.err.flush()
+
+    @property
+    def width(self) -> int | None:
+        """How many columns the screen has; None when output goes to a file or pipe."""
+        try:
+            return os.get_terminal_size(self.out.fileno()).columns or None
+        except (OSError, ValueError):
+            return None
+
+    def print(self, text: str) -> None:
+        """Text and a line end to standard output, safe to show."""
+        self.out.write(f"{printable(text)}\n")
+        self.out.flush()
+
+    def write(self, piece: bytes) -> None:
+        """Data to standard output: as it is into a file or pipe, as safe text on a terminal."""
+        if self.out.isatty():
+            self.out.write(printable(piece.decode(errors="replace")))
+            self.out.flush()
+            return
+        self.out.flush()
+        self.out.buffer.write(piece)
+        self.out.buffer.flush()
 
     def abandon_out(self) -> None:
         """Standard output's reader has left: drop what is still to be written to it."""

@@ -14,12 +14,12 @@ from tests.requirements import requirement
 HEAVY = "langchain langchain_core langgraph pydantic pydantic_settings rich prompt_toolkit orjson"
 
 
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_help_and_version_load_nothing_heavy(option: str) -> None:
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["sql", "--help"]])
+def test_help_and_version_load_nothing_heavy(words: list[str]) -> None:
     code = (
         "import sys\n"
         "from dataagent_cli.main import main\n"
-        f"try: main([{option!r}])\n"
+        f"try: main({words!r})\n"
         "except SystemExit as leaving: assert leaving.code == 0\n"
         f"print([m for m in {HEAVY.split()!r} if m in sys.modules], file=sys.stderr)\n"
         "print([m for m in sys.modules if m.startswith('dataagent_core')], file=sys.stderr)\n"
@@ -37,7 +37,15 @@ def test_help_says_what_the_exit_status_means(capsys: pytest.CaptureFixture[str]
 
 @requirement("R11.4")
 @pytest.mark.parametrize(
-    "argv", [["--nope"], ["-p", "a", "b"], ["--session", "x", "--continue"], ["--json"]]
+    "argv",
+    [
+        ["--nope"],
+        ["-p", "a", "b"],
+        ["--session", "x", "--continue"],
+        ["--json"],
+        ["-p", "a", "sources"],
+        ["--json", "schema"],
+    ],
 )
 def test_wrong_usage_is_status_2_with_a_hint(
     argv: list[str], capsys: pytest.CaptureFixture[str]
@@ -49,6 +57,41 @@ def test_wrong_usage_is_status_2_with_a_hint(
     assert said.out == ""
     assert "error: " in said.err
     assert "hint: dataagent --help" in said.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["sql"], "the following arguments are required: SQL"),
+        (["sql", "SELECT 1", "--limit", "0"], "'0' is no number of rows above zero"),
+        (["sql", "SELECT 1", "--format", "pdf"], "invalid choice: 'pdf'"),
+        (["sources", "add", "shop"], "the following arguments are required: URL|FOLDER"),
+        (["sources", "drop", "shop"], "invalid choice: 'drop'"),
+        (["export"], "the following arguments are required: ARTEFACT"),
+    ],
+)
+def test_wrong_usage_of_a_data_command_is_status_2_with_its_own_hint(
+    argv: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(argv)
+    assert leaving.value.code == 2
+    complaint = capsys.readouterr().err
+    assert said in complaint
+    assert f"hint: dataagent {argv[0]}" in complaint
+
+
+def test_a_question_without_p_is_told_how_to_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["How many users?"])
+    assert 'hint: to ask a question: dataagent -p "QUESTION"' in capsys.readouterr().err
+
+
+def test_the_data_directory_may_be_named_before_or_after_a_command() -> None:
+    assert parse(["--home", "h", "sources"]).home == "h"
+    assert parse(["sources", "--home", "h"]).home == "h"
+    assert parse(["sources", "refresh", "shop", "--home", "h"]).home == "h"
+    assert parse(["sources"]).home is None
 
 
 def test_a_conversation_without_a_terminal_is_wrong_usage() -> None:
@@ -69,6 +112,7 @@ def test_the_options_are_parsed() -> None:
         ["-p", "q", "--json", "--model", "m", "--agent", "sql", "--session", "s", "--home", "h"]
     )
     assert vars(options) == {
+        "command": None,
         "question": "q",
         "is_json": True,
         "model": "m",

@@ -10,11 +10,13 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from dataagent_cli.commands import builtin_commands
+from dataagent_cli.commands import builtin_commands, data_commands
 from dataagent_cli.conversation import Conversation
+from dataagent_cli.data.desk import Desk
 from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_cli.input import CommandCompleter, Keyboard
 from dataagent_cli.interactive import Interactive
+from dataagent_cli.streams import Streams
 from dataagent_cli.turn import Turns
 from dataagent_cli.ui import PlainRenderer
 from dataagent_core.config import SessionState, Settings
@@ -46,11 +48,12 @@ async def sit(lines: Sequence[str], end: str = CTRL_D) -> Sitting:
     """Type the lines, one after another, and then the keys that end it."""
     made = Sitting()
     view = PlainRenderer(made.out, made.err)
-    commands = builtin_commands()
     with create_pipe_input() as keys:
         keys.send_text("".join(f"{line}\r" for line in lines) + end)
         handler = TerminalHITLHandler(made.state, is_interactive=False)
         async with asyncio.timeout(30), open_core(Settings()) as core:
+            desk = Desk(core.data, "ann", Streams(made.out, made.err, None))
+            commands = builtin_commands(*data_commands(desk))
             turns = Turns(core.runs, owner="ann", view=view, handler=handler, state=made.state)
             conversation = Conversation(
                 core.sessions, turns, user_id="ann", assistant_id=None, state=made.state
@@ -126,3 +129,43 @@ async def test_ctrl_c_twice_leaves() -> None:
     sitting = await sit(["!echo one"], end=CTRL_C + CTRL_C)
     assert sitting.code == 0
     assert "hint: Ctrl-C again, Ctrl-D or /quit leaves." in sitting.said
+
+
+async def test_data_is_looked_at_without_leaving_the_conversation() -> None:
+    sitting = await sit(
+        [
+            "/sources",
+            "/schema chinook Genre",
+            "/sql --limit 1 SELECT Name AS \"a name\" FROM Genre WHERE Name <> 'Rock'",
+            "/sql SELECT 'it''s' AS quoted",
+            "/help",
+        ]
+    )
+    assert "chinook" in sitting.answers
+    assert "table Genre, 25 rows" in sitting.answers
+    assert "a name" in sitting.answers
+    assert "it's" in sitting.answers
+    assert "stopped at the row limit" in sitting.said
+    for name in ("/sources ", "/schema ", "/sql ", "/export "):
+        assert name in sitting.said
+    assert sitting.sessions == 0
+
+
+async def test_a_data_command_that_fails_is_told_and_the_conversation_goes_on() -> None:
+    sitting = await sit(
+        [
+            "/sql DELETE FROM Genre",
+            "/sql",
+            "/sources drop it",
+            "/schema 'open",
+            "/export last --output no/such/file.csv",
+            "!echo still here",
+        ]
+    )
+    assert "error: A statement that starts with DELETE" in sitting.said
+    assert "usage: /sql " in sitting.said
+    assert "invalid choice: 'drop'" in sitting.said
+    assert "hint: close the quotation mark." in sitting.said
+    assert "error: No result has been kept yet." in sitting.said
+    assert sitting.answers == "still here\n"
+    assert sitting.code == 0

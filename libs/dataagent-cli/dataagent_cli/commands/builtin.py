@@ -6,10 +6,10 @@ from dataagent_cli.commands.auto import AUTO
 from dataagent_cli.commands.help import HELP
 from dataagent_cli.commands.new import NEW
 from dataagent_cli.commands.quit import QUIT
-from dataagent_cli.commands.registry import Commands
+from dataagent_cli.commands.registry import Command, Commands
 from dataagent_cli.commands.retry import RETRY
 
 
-def builtin_commands() -> Commands:
-    """Every command the terminal has."""
-    return Commands((HELP, NEW, RETRY, AUTO, QUIT))
+def builtin_commands(*more: Command) -> Commands:
+    """The commands of a conversation, and more that need something at hand, such as data."""
+    return Commands((HELP, NEW, RETRY, AUTO, *more, QUIT))

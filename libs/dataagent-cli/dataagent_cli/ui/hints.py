@@ -9,6 +9,11 @@ _HINTS = {
     "session_not_found": "leave out --session to start a new conversation.",
     "agent_not_found": "leave out --agent to ask the default agent.",
     "storage_unavailable": "check DATAAGENT_DATABASE_URL, or choose a data directory with --home.",
+    "source_not_found": "dataagent sources lists them.",
+    "source_unavailable": "check the source's address and that it answers.",
+    "unknown_name": "dataagent schema shows the tables and columns.",
+    "query_timed_out": "ask for less, or raise the source's time limit.",
+    "artifact_not_found": "dataagent export last takes the newest result.",
     "quota_exceeded": "delete files of the workspace, or raise DATAAGENT_WORKSPACE_QUOTA.",
 }
 

@@ -1,0 +1,34 @@
+"""What a command over data works with: the open data room, who reads, and where it is shown.
+
+The person at this machine's terminal owns the data directory, so they administer its sources.
+Policies bind them all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dataagent_cli.streams import Streams
+    from dataagent_core.data.service import DataService
+    from dataagent_core.data.types import Reader
+    from dataagent_core.runs.data import Data
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One person's place at the data."""
+
+    data: Data
+    user_id: str
+    streams: Streams
+
+    @property
+    def service(self) -> DataService:
+        """Everything a reader can do with data."""
+        return self.data.service
+
+    async def reader(self) -> Reader:
+        """The person, as the data service knows them."""
+        return await self.service.reader(self.user_id, role="admin")

@@ -1,0 +1,43 @@
+"""From parsed words to the command that does them. Ctrl-C stops it, wherever it is.
+
+Above: `main.py` and the slash commands. Below: one file a command.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dataagent_cli import exits
+from dataagent_cli.data.export import export_artifact
+from dataagent_cli.data.schema import show_schema
+from dataagent_cli.data.sources import manage_sources
+from dataagent_cli.data.sql import run_sql
+from dataagent_cli.interrupts import stoppable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from dataagent_cli.data.arguments import DataOptions
+    from dataagent_cli.data.desk import Desk
+
+    Work = Callable[[Desk, DataOptions], Awaitable[int]]
+
+_WORKS: Mapping[str, Work] = {
+    "sources": manage_sources,
+    "schema": show_schema,
+    "sql": run_sql,
+    "export": export_artifact,
+}
+
+
+async def obey(desk: Desk, options: DataOptions) -> int:
+    """Do what was asked for; the exit status.
+
+    Raises:
+        DataAgentError: it was refused, or failed.
+        CannotWrite: the file that was named cannot be written.
+    """
+    code = await stoppable(_WORKS[options.command or ""](desk, options))
+    if code == exits.INTERRUPTED:
+        desk.streams.say("cancelled")
+    return code

@@ -1,0 +1,57 @@
+"""What a result rests on, in a few lines for standard error. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dataagent_cli.ui.clean import one_line
+
+if TYPE_CHECKING:
+    from dataagent_core.data.types import Artifact, Receipt
+
+_LIMITS = {"rows": "row", "bytes": "size", "time": "time"}
+
+
+def receipt_lines(receipt: Receipt, *, shown: int) -> list[str]:
+    """How many rows of which source in what time; whether they are all; which rules applied."""
+    parts = [
+        rows_text(shown, receipt.row_count),
+        f"{one_line(receipt.source_name)} ({receipt.dialect})",
+        _duration(receipt.duration_ms),
+        *([] if receipt.policy else ["no policy applied"]),
+    ]
+    lines = [" · ".join(parts)]
+    if receipt.truncated_by is not None:
+        limit = _LIMITS[receipt.truncated_by]
+        lines.append(f"stopped at the {limit} limit: the source has more rows than these")
+    return [*lines, *(f"policy: {one_line(sentence)}" for sentence in receipt.policy)]
+
+
+def kept_line(artifact: Artifact) -> str:
+    """Under which id the result is kept, and until when."""
+    until = "" if artifact.expires_at is None else f", kept until {artifact.expires_at:%Y-%m-%d}"
+    return f"artefact {artifact.artifact_id}{until}"
+
+
+def rows_text(shown: int, total: int) -> str:
+    """`20 of 1,234 rows`, `1 row`."""
+    noun = "row" if total == 1 else "rows"
+    return f"{total:,} {noun}" if shown == total else f"{shown:,} of {total:,} {noun}"
+
+
+def size_text(size: int) -> str:
+    """`812 bytes`, `1.4 MB`."""
+    if size < 1000:
+        return f"{size} bytes"
+    amount = float(size)
+    for unit in ("kB", "MB"):
+        amount /= 1000
+        if amount < 1000:
+            return f"{amount:.1f} {unit}"
+    return f"{amount / 1000:.1f} GB"
+
+
+def _duration(milliseconds: float) -> str:
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    return f"{milliseconds / 1000:.1f} s"

@@ -1,0 +1,187 @@
+"""`dataagent sources`: which there are; register one, look at it again, forget it.
+
+Above: `obey.py`. Below: core's `DataService`, which keeps addresses encrypted and opens a source
+once before it is registered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from dataagent_cli import exits
+from dataagent_cli.data.address import Ask, Left, place_of
+from dataagent_cli.ui.clean import one_line
+from dataagent_cli.ui.table import Heading, draw
+from dataagent_core.config.settings import environment
+from dataagent_core.data.sources import EVERYONE, Grant, NewSource, Source
+from dataagent_core.errors import BadInput, DataAgentError, SourceUnavailable
+
+if TYPE_CHECKING:
+    from dataagent_cli.data.arguments import DataOptions
+    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.streams import Streams
+    from dataagent_core.data.types import Catalogue, Reader
+
+_PATIENCE_SECONDS = 5.0
+_UNKNOWN = "?"
+_SOURCES = (
+    Heading("Name", is_whole=True),
+    Heading("Kind"),
+    Heading("Dialect"),
+    Heading("Tables", is_number=True),
+    Heading("Rows", is_number=True),
+    Heading("About"),
+)
+
+
+async def manage_sources(desk: Desk, options: DataOptions) -> int:
+    """Do what the action says; without one, list.
+
+    Raises:
+        DataAgentError: it cannot be done; the message says why.
+    """
+    match options.action:
+        case "add":
+            return await _add(desk, options)
+        case "remove":
+            return await _remove(desk, options.name)
+        case "refresh":
+            return await _refresh(desk, options.name)
+        case _:
+            return await _list(desk)
+
+
+# -- listing --------------------------------------------------------------------------------
+
+
+async def _list(desk: Desk) -> int:
+    reader = await desk.reader()
+    found = await desk.service.sources.list_for(reader)
+    if not found:
+        desk.streams.say("there is no data source yet")
+    else:
+        rows = await asyncio.gather(*(_row(desk, source, reader) for source in found))
+        desk.streams.print(draw(_SOURCES, rows, width=desk.streams.width))
+    if all(source.is_sample for source in found):
+        desk.streams.say("hint: register your own: dataagent sources add NAME URL|FOLDER")
+    return exits.OK
+
+
+async def _row(desk: Desk, source: Source, reader: Reader) -> tuple[str, ...]:
+    """What is known of a source; one that does not answer is still listed."""
+    tables = rows = _UNKNOWN
+    dialect = source.dialect
+    try:
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            catalogue = await desk.service.catalogue(source, reader)
+        tables, rows, dialect = f"{len(catalogue.tables):,}", _rows(catalogue), catalogue.dialect
+    except TimeoutError:
+        desk.streams.say(f"{source.name}: no answer in {_PATIENCE_SECONDS:.0f} s")
+    except DataAgentError as error:
+        desk.streams.say(f"{source.name}: {one_line(error.message)}")
+    about = source.description or source.address
+    return source.name, source.kind, dialect or _UNKNOWN, tables, rows, about
+
+
+def _rows(catalogue: Catalogue) -> str:
+    """Rows of all tables; a plus where some tables' are not known."""
+    counts = [table.row_count for table in catalogue.tables]
+    known = [count for count in counts if count is not None]
+    if not known:
+        return "0" if not counts else _UNKNOWN
+    return f"{sum(known):,}{'' if len(known) == len(counts) else '+'}"
+
+
+# -- one source -----------------------------------------------------------------------------
+
+
+async def _add(desk: Desk, options: DataOptions) -> int:
+    streams = desk.streams
+    grants = tuple(_grant(text) for text in options.grants)
+    try:
+        place = await place_of(
+            options.place,
+            environment=environment(),
+            ask=_asker(streams) if streams.is_interactive else None,
+            asks_password=options.asks_password,
+        )
+    except Left:
+        return exits.INTERRUPTED
+    new = NewSource(
+        options.name,
+        url=place.url,
+        folder=place.folder,
+        files=place.files,
+        description=options.description,
+        time_zone=options.time_zone,
+        grants=grants,
+    )
+    source = await desk.service.register(new, owner_id=desk.user_id)
+    catalogue = await desk.service.catalogue(source, await desk.reader())
+    streams.say(f"added {source.name}: {_content(catalogue)}, at {source.address}")
+    if place.is_password_typed:
+        streams.say(
+            "hint: the password may be in your shell's history; ${NAME} in the URL or "
+            "--ask-password keeps it out."
+        )
+    streams.say(f"hint: see its tables: dataagent schema {source.name}")
+    return exits.OK
+
+
+async def _remove(desk: Desk, name: str) -> int:
+    source = await desk.service.source(await desk.reader(), name)
+    await desk.service.forget(source.source_id)
+    desk.streams.say(f"removed {source.name}; its data is untouched")
+    if source.is_sample:
+        desk.streams.say("hint: the sample comes back unless DATAAGENT_SAMPLE_DATA is false.")
+    return exits.OK
+
+
+async def _refresh(desk: Desk, name: str) -> int:
+    reader = await desk.reader()
+    source = await desk.service.source(reader, name)
+    state = await desk.service.catalogue_state(source, reader, is_fresh=True)
+    if state.problem:
+        raise SourceUnavailable(f"{source.name}: {state.problem}")
+    desk.streams.say(f"{source.name}: {_content(state.catalogue)}")
+    for change in state.drift:
+        desk.streams.say(f"  {one_line(change)}")
+    return exits.OK
+
+
+def _content(catalogue: Catalogue) -> str:
+    count = len(catalogue.tables)
+    tables = f"{count:,} table{'' if count == 1 else 's'}"
+    return f"{tables}, {_rows(catalogue)} rows ({catalogue.dialect})"
+
+
+def _grant(text: str) -> Grant:
+    kind, _, name = text.partition(":")
+    match kind:
+        case "everyone" if not name:
+            return EVERYONE
+        case "user" | "tenant" | "agent" if name:
+            return Grant(kind, name)
+        case _:
+            raise BadInput(
+                f"{text!r} names nobody who could read the source.",
+                details={"hint": "write everyone, user:NAME, tenant:NAME or agent:NAME."},
+            )
+
+
+def _asker(streams: Streams) -> Ask:
+    """Asks on the terminal, without showing what is typed."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.output import create_output
+
+    async def ask(name: str) -> str | None:
+        session: PromptSession[str] = PromptSession(output=create_output(stdout=streams.err))
+        try:
+            return await session.prompt_async(
+                f"{name}: ", is_password=True, handle_sigint=False, reserve_space_for_menu=0
+            )
+        except (KeyboardInterrupt, EOFError):
+            return None
+
+    return ask

@@ -1,0 +1,145 @@
+"""`dataagent sources`: listing, registering, looking again, forgetting; and what is never shown."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.services import fresh_database
+
+from .shell import dataagent
+
+
+def make_database(path: Path, *statements: str) -> None:
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def listed() -> list[str]:
+    """The names of the sources there are."""
+    return [line.split()[0] for line in dataagent("sources").lines[2:]]
+
+
+def test_the_sample_is_listed_with_what_it_holds() -> None:
+    done = dataagent("sources")
+    assert done.code == 0
+    assert done.lines[0].split() == ["Name", "Kind", "Dialect", "Tables", "Rows", "About"]
+    assert done.lines[2].split()[:4] == ["chinook", "database", "sqlite", "11"]
+    assert "hint: register your own: dataagent sources add NAME URL|FOLDER" in done.err
+    assert dataagent("sources", "list").out == done.out
+
+
+def test_a_folder_of_files_becomes_a_source(fresh_home: Path, tmp_path: Path) -> None:
+    (tmp_path / "reports").mkdir()
+    (tmp_path / "reports" / "sales.csv").write_text("城市,金额\n上海,10\n北京,20\n", encoding="gbk")
+    added = dataagent(
+        *("sources", "add", "reports", "reports"),
+        *("--description", "每月报表", "--grant", "everyone", "--time-zone", "Asia/Shanghai"),
+    )
+    assert added.code == 0
+    assert added.err.startswith("added reports: 1 table, 2 rows (duckdb), at ")
+    assert "每月报表" in dataagent("sources").out
+    rows = dataagent("sql", 'SELECT "城市", "金额" FROM sales', "--format", "csv")
+    assert rows.out.splitlines() == ["城市,金额", "上海,10", "北京,20"]
+    assert "reports (duckdb)" in rows.err
+
+
+@pytest.mark.parametrize("place", ["shop.db", "sqlite:///shop.db"])
+def test_a_file_is_found_from_another_folder_too(
+    fresh_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    make_database(tmp_path / "shop.db", "CREATE TABLE t AS SELECT 1 AS n")
+    assert dataagent("sources", "add", "shop", place).code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert dataagent("sql", "SELECT n FROM t", "--format", "csv").out == "n\r\n1\r\n"
+
+
+def test_refresh_says_what_changed_and_remove_forgets(fresh_home: Path, tmp_path: Path) -> None:
+    make_database(tmp_path / "shop.db", "CREATE TABLE orders (id INTEGER)")
+    dataagent("sources", "add", "shop", "shop.db")
+    make_database(tmp_path / "shop.db", "CREATE TABLE customers (id INTEGER)")
+    refreshed = dataagent("sources", "refresh", "shop")
+    assert refreshed.code == 0
+    assert refreshed.err.startswith("shop: 2 tables")
+    assert "customers" in refreshed.err
+    assert dataagent("sources", "remove", "shop").err == "removed shop; its data is untouched\n"
+    assert listed() == ["chinook"]
+    gone = dataagent("sources", "refresh", "shop")
+    assert (gone.code, gone.err.splitlines()[1]) == (1, "hint: dataagent sources lists them.")
+
+
+def test_removing_the_sample_says_that_it_comes_back(fresh_home: Path) -> None:
+    assert "DATAAGENT_SAMPLE_DATA" in dataagent("sources", "remove", "chinook").err
+
+
+def test_a_source_that_is_gone_is_listed_and_refreshing_it_fails(
+    fresh_home: Path, tmp_path: Path
+) -> None:
+    make_database(tmp_path / "shop.db", "CREATE TABLE orders (id INTEGER)")
+    dataagent("sources", "add", "shop", "shop.db")
+    (tmp_path / "shop.db").unlink()
+    assert listed() == ["chinook", "shop"]
+    refreshed = dataagent("sources", "refresh", "shop")
+    assert refreshed.code == 1
+    assert refreshed.err.startswith("error: shop: ")
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "said"),
+    [
+        (["shop", "no-such-folder"], 2, "There is no file or folder 'no-such-folder'."),
+        (["shop", "."], 2, "There are no files to load."),
+        (["a b", "sqlite:///x.db"], 2, "A data source's name has"),
+        (["shop", "sqlite:///missing.db"], 1, "hint: check the source's address"),
+        (["shop", "sqlite:///x.db", "--grant", "nobody"], 2, "hint: write everyone, user:NAME"),
+        (["shop", "sqlite:///x.db", "--time-zone", "Mars"], 2, "There is no time zone 'Mars'"),
+        (["chinook", "sqlite:///x.db"], 1, "A data source is named 'chinook' already."),
+        (["shop", "postgresql://u:${NO_SUCH}@h/d"], 2, "'NO_SUCH' is needed"),
+        (["shop", "postgresql://u@h/d", "--ask-password"], 2, "'password' is needed"),
+    ],
+)
+def test_a_source_that_does_not_do_is_not_registered(argv: list[str], code: int, said: str) -> None:
+    done = dataagent("sources", "add", *argv)
+    assert said in done.err
+    assert done.code == code
+    assert listed() == ["chinook"]
+
+
+@pytest.mark.parametrize("place", ["postgresql://u:{}@127.0.0.1:1/d", "postgresql://u:{}@[/d"])
+def test_a_password_is_never_shown(place: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "s3cr3t@/word")
+    for written in ("${SHOP_PASSWORD}", "s3cr3t"):
+        done = dataagent("sources", "add", "secretive", place.format(written))
+        assert done.code in (1, 2)
+        assert "s3cr3t" not in done.err + done.out
+    assert "s3cr3t" not in (home / "dataagent.log").read_text()
+
+
+@pytest.mark.services
+def test_a_password_of_the_environment_opens_a_server(
+    fresh_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", "p@ss/word")
+    with fresh_database("postgres", tmp_path) as url:
+        place = url.replace("@", ":${SHOP_PASSWORD}@", 1)
+        added = dataagent("sources", "add", "shop", place)
+        assert added.code == 0, added.err
+        assert "••••@" in added.err
+        assert "p@ss" not in added.err
+        rows = dataagent("sql", "SELECT 1 AS one", "--source", "shop", "--format", "csv")
+        assert rows.out == "one\r\n1\r\n"
+
+
+@pytest.mark.services
+def test_a_password_in_clear_is_taken_with_a_hint(fresh_home: Path, tmp_path: Path) -> None:
+    with fresh_database("postgres", tmp_path) as url:
+        added = dataagent("sources", "add", "shop", url.replace("@", ":visible@", 1))
+        assert added.code == 0, added.err
+        assert "hint: the password may be in your shell's history" in added.err
+        assert "visible" not in added.err
