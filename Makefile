@@ -27,11 +27,14 @@ run: export DATAAGENT_PORT ?= 8000
 run: $(SETUP) $(WEB) ## start DataAgent on 127.0.0.1:8000 (DATAAGENT_PORT= to change)
 	@exec $(BIN)/dataagent-server serve $(ARGS)
 
-test: $(SETUP) services ## run every test, against real databases
-	@$(BIN)/python -m pytest $(ARGS)
+# A fixed hash seed: both workers must find the same tests in the same order.
+test: export PYTHONHASHSEED := 0
+test: $(SETUP) services ## run every test, against real databases, on all cores
+	@$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
+test-fast: export PYTHONHASHSEED := 0
 test-fast: $(SETUP) ## run the tests that need no server process (ARGS= goes to pytest)
-	@$(BIN)/python -m pytest -m "not slow and not services" $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not services" $(ARGS)
 
 coverage: $(SETUP) services ## run every test and report coverage; engine, events, hitl must reach 80 %
 	@$(BIN)/python -m pytest --cov=libs --cov-report= $(ARGS)

@@ -67,6 +67,7 @@ class Server:
             "DATAAGENT_PORT": str(self.port),
             "DATAAGENT_HOST": "127.0.0.1",
             "DATAAGENT_MODEL": "scripted",
+            "DATAAGENT_SAMPLE_DATA": "false",
             "DATAAGENT_API_KEYS": f"{USER}:{KEY},bob:bobs-key",
             "DATAAGENT_LOG_LEVEL": "WARNING",
             **settings,
