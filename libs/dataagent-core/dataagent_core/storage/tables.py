@@ -57,7 +57,7 @@ class UtcTime(TypeDecorator[datetime]):
         return None if value is None else value.replace(tzinfo=UTC)
 
 
-def _id(length: int = 64) -> Any:
+def id_type(length: int = 64) -> Any:
     """An id: compared byte by byte on every database (MySQL's default ignores case)."""
     return String(length).with_variant(
         mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_bin"), "mysql", "mariadb"
@@ -66,7 +66,7 @@ def _id(length: int = 64) -> Any:
 
 LONG_TEXT = Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb")
 
-_MYSQL: dict[str, Any] = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4"}
+MYSQL: dict[str, Any] = {"mysql_engine": "InnoDB", "mysql_charset": "utf8mb4"}
 
 
 def _session_fk() -> Any:
@@ -76,17 +76,18 @@ def _session_fk() -> Any:
 sessions = Table(
     "sessions",
     metadata,
-    Column("session_id", _id(), primary_key=True),
-    Column("thread_id", _id(16), nullable=False, unique=True),
-    Column("user_id", _id(), nullable=False),
-    Column("assistant_id", _id(), nullable=False, index=True),
+    Column("session_id", id_type(), primary_key=True),
+    Column("thread_id", id_type(16), nullable=False, unique=True),
+    Column("user_id", id_type(), nullable=False),
+    Column("assistant_id", id_type(), nullable=False, index=True),
     Column("title", String(200), nullable=False),
     Column("created_at", UtcTime(), nullable=False),
     Column("last_active", UtcTime(), nullable=False, index=True),
     Column("state", JSON, nullable=False),
     Column("metadata", JSON, nullable=False),
+    Column("deleted_at", UtcTime(), nullable=True, index=True),  # set: gone for every reader
     Index("ix_sessions_user_id_last_active", "user_id", "last_active"),
-    **_MYSQL,
+    **MYSQL,
 )
 
 messages = Table(
@@ -94,36 +95,36 @@ messages = Table(
     metadata,
     # insertion order; created_at alone would tie within a millisecond
     Column("position", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
-    Column("message_id", _id(), nullable=False, unique=True),
-    Column("session_id", _id(), _session_fk(), nullable=False),
-    Column("run_id", _id(), nullable=True),
+    Column("message_id", id_type(), nullable=False, unique=True),
+    Column("session_id", id_type(), _session_fk(), nullable=False),
+    Column("run_id", id_type(), nullable=True),
     Column("role", String(16), nullable=False),
     Column("content", LONG_TEXT, nullable=False),
     Column("status", String(16), nullable=False),
     Column("created_at", UtcTime(), nullable=False),
     Column("metadata", JSON, nullable=False),
     Index("ix_messages_session_id_position", "session_id", "position"),
-    **_MYSQL,
+    **MYSQL,
 )
 
 runs = Table(
     "runs",
     metadata,
-    Column("run_id", _id(), primary_key=True),
-    Column("session_id", _id(), _session_fk(), nullable=False),
+    Column("run_id", id_type(), primary_key=True),
+    Column("session_id", id_type(), _session_fk(), nullable=False),
     # the session's id while the run is active, NULL after: its uniqueness is "one run at a time"
-    Column("active_session", _id(), nullable=True, unique=True),
-    Column("user_id", _id(), nullable=False),
-    Column("assistant_id", _id(), nullable=False),
+    Column("active_session", id_type(), nullable=True, unique=True),
+    Column("user_id", id_type(), nullable=False),
+    Column("assistant_id", id_type(), nullable=False),
     Column("status", String(16), nullable=False),
     Column("attempt", Integer, nullable=False),
-    Column("message_id", _id(), nullable=False),
-    Column("answer_id", _id(), nullable=False),
-    Column("client_message_id", _id(128), nullable=True),
+    Column("message_id", id_type(), nullable=False),
+    Column("answer_id", id_type(), nullable=False),
+    Column("client_message_id", id_type(128), nullable=True),
     Column("created_at", UtcTime(), nullable=False),
     Column("started_at", UtcTime(), nullable=True),
     Column("ended_at", UtcTime(), nullable=True),
-    Column("lease_owner", _id(), nullable=True),
+    Column("lease_owner", id_type(), nullable=True),
     Column("lease_until", UtcTime(), nullable=True),
     Column("cancel_requested", Boolean, nullable=False),
     Column("token_usage", JSON, nullable=True),
@@ -131,100 +132,100 @@ runs = Table(
     Column("input", JSON, nullable=False),
     UniqueConstraint("session_id", "client_message_id"),
     Index("ix_runs_lease_owner", "lease_owner"),
-    **_MYSQL,
+    **MYSQL,
 )
 
 event_batches = Table(
     "event_batches",
     metadata,
-    Column("session_id", _id(), _session_fk(), primary_key=True),
+    Column("session_id", id_type(), _session_fk(), primary_key=True),
     Column("last_seq", Integer, primary_key=True, autoincrement=False),
     Column("first_seq", Integer, nullable=False),
-    Column("run_id", _id(), nullable=False),
+    Column("run_id", id_type(), nullable=False),
     Column("attempt", Integer, nullable=False),
     Column("events", LONG_TEXT, nullable=False),  # wire forms, one a line
-    **_MYSQL,
+    **MYSQL,
 )
 
 approvals = Table(
     "approvals",
     metadata,
-    Column("run_id", _id(), ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
-    Column("request_id", _id(), primary_key=True),
-    Column("session_id", _id(), nullable=False),
+    Column("run_id", id_type(), ForeignKey("runs.run_id", ondelete="CASCADE"), primary_key=True),
+    Column("request_id", id_type(), primary_key=True),
+    Column("session_id", id_type(), nullable=False),
     Column("action", JSON, nullable=False),
     Column("allowed", JSON, nullable=False),
     Column("created_at", UtcTime(), nullable=False),
     Column("expires_at", UtcTime(), nullable=False),
     Column("decision", JSON, nullable=True),
     Column("decided_at", UtcTime(), nullable=True),
-    **_MYSQL,
+    **MYSQL,
 )
 
 users = Table(
     "users",
     metadata,
-    Column("user_id", _id(), primary_key=True),
-    Column("username", _id(64), nullable=False, unique=True),
+    Column("user_id", id_type(), primary_key=True),
+    Column("username", id_type(64), nullable=False, unique=True),
     Column("role", String(16), nullable=False),
     Column("status", String(16), nullable=False),
     Column("password_hash", String(128), nullable=True),
     Column("created_at", UtcTime(), nullable=False),
-    **_MYSQL,
+    **MYSQL,
 )
 
 api_keys = Table(
     "api_keys",
     metadata,
-    Column("key_id", _id(), primary_key=True),
-    Column("user_id", _id(), ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    Column("key_id", id_type(), primary_key=True),
+    Column("user_id", id_type(), ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
     Column("name", String(100), nullable=False),
-    Column("prefix", _id(16), nullable=False, index=True),
+    Column("prefix", id_type(16), nullable=False, index=True),
     Column("key_hash", String(64), nullable=False),
     Column("created_at", UtcTime(), nullable=False),
     Column("last_used", UtcTime(), nullable=True),
-    **_MYSQL,
+    **MYSQL,
 )
 
 login_links = Table(
     "login_links",
     metadata,
     Column("token_hash", String(64), primary_key=True),
-    Column("user_id", _id(), ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    Column("user_id", id_type(), ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
     Column("expires_at", UtcTime(), nullable=False),
-    **_MYSQL,
+    **MYSQL,
 )
 
 secrets = Table(
     "secrets",
     metadata,
-    Column("name", _id(), primary_key=True),
+    Column("name", id_type(), primary_key=True),
     Column("value", LONG_TEXT, nullable=False),  # generated once, shared by all processes
     Column("created_at", UtcTime(), nullable=False),
-    **_MYSQL,
+    **MYSQL,
 )
 
 workspace_usage = Table(
     "workspace_usage",
     metadata,
-    Column("user_id", _id(), primary_key=True),
+    Column("user_id", id_type(), primary_key=True),
     Column("bytes_used", BigInteger, nullable=False),
     Column("updated_at", UtcTime(), nullable=False),
-    **_MYSQL,
+    **MYSQL,
 )
 
 data_sources = Table(
     "data_sources",
     metadata,
-    Column("source_id", _id(), primary_key=True),
-    Column("name", _id(100), nullable=False, unique=True),
+    Column("source_id", id_type(), primary_key=True),
+    Column("name", id_type(100), nullable=False, unique=True),
     Column("kind", String(16), nullable=False),  # database, files
-    Column("owner_id", _id(), nullable=True),  # None: the installation's own
+    Column("owner_id", id_type(), nullable=True),  # None: the installation's own
     Column("secret_url", LONG_TEXT, nullable=True),  # encrypted; never read back to anyone
     Column("settings", JSON, nullable=False),
     Column("created_at", UtcTime(), nullable=False),
     Column("updated_at", UtcTime(), nullable=False),
-    **_MYSQL,
+    **MYSQL,
 )
 
 
@@ -235,41 +236,41 @@ def _source_fk() -> Any:
 data_grants = Table(
     "data_grants",
     metadata,
-    Column("source_id", _id(), _source_fk(), primary_key=True),
+    Column("source_id", id_type(), _source_fk(), primary_key=True),
     Column("subject_kind", String(16), primary_key=True),  # everyone, user, tenant, agent
-    Column("subject_id", _id(), primary_key=True),  # "" for everyone
-    **_MYSQL,
+    Column("subject_id", id_type(), primary_key=True),  # "" for everyone
+    **MYSQL,
 )
 
 data_policies = Table(
     "data_policies",
     metadata,
-    Column("policy_id", _id(), primary_key=True),
-    Column("source_id", _id(), _source_fk(), nullable=False, index=True),
+    Column("policy_id", id_type(), primary_key=True),
+    Column("source_id", id_type(), _source_fk(), nullable=False, index=True),
     Column("name", String(200), nullable=False),
     Column("rules", JSON, nullable=False),
     Column("created_at", UtcTime(), nullable=False),
     Column("updated_at", UtcTime(), nullable=False),
-    **_MYSQL,
+    **MYSQL,
 )
 
 catalogues = Table(
     "catalogues",
     metadata,
-    Column("source_id", _id(), _source_fk(), primary_key=True),
+    Column("source_id", id_type(), _source_fk(), primary_key=True),
     Column("hash", String(64), nullable=False),
     Column("refreshed_at", UtcTime(), nullable=False),
     Column("content", LONG_TEXT, nullable=False),  # the tables, as JSON
-    **_MYSQL,
+    **MYSQL,
 )
 
 artifacts = Table(
     "artifacts",
     metadata,
-    Column("artifact_id", _id(), primary_key=True),
-    Column("user_id", _id(), nullable=False),
-    Column("session_id", _id(), nullable=True, index=True),
-    Column("run_id", _id(), nullable=True),
+    Column("artifact_id", id_type(), primary_key=True),
+    Column("user_id", id_type(), nullable=False),
+    Column("session_id", id_type(), nullable=True, index=True),
+    Column("run_id", id_type(), nullable=True),
     Column("kind", String(16), nullable=False),  # table, chart, file
     Column("title", String(200), nullable=False),
     Column("byte_size", BigInteger, nullable=False),
@@ -277,18 +278,18 @@ artifacts = Table(
     Column("columns", JSON, nullable=False),
     Column("receipt", JSON, nullable=True),
     Column("spec", JSON, nullable=True),
-    Column("parent_id", _id(), nullable=True),
+    Column("parent_id", id_type(), nullable=True),
     Column("created_at", UtcTime(), nullable=False),
     Column("expires_at", UtcTime(), nullable=True, index=True),
     Index("ix_artifacts_user_id_created_at", "user_id", "created_at"),
-    **_MYSQL,
+    **MYSQL,
 )
 
 user_attributes = Table(
     "user_attributes",
     metadata,
-    Column("user_id", _id(), primary_key=True),
-    Column("name", _id(64), primary_key=True),
+    Column("user_id", id_type(), primary_key=True),
+    Column("name", id_type(64), primary_key=True),
     Column("value", JSON, nullable=False),  # what `:user.NAME` stands for in a row filter
-    **_MYSQL,
+    **MYSQL,
 )

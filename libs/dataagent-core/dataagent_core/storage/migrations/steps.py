@@ -49,3 +49,9 @@ def belongs_to(table: str, column: str, parent: str) -> sa.ForeignKeyConstraint:
     return sa.ForeignKeyConstraint(
         [column], [f"{parent}.{column}"], name=f"fk_{table}_{column}", ondelete="CASCADE"
     )
+
+
+def add_column(table: str, column: sa.Column[Any]) -> None:
+    """Add a column unless it is there."""
+    if column.name not in {known["name"] for known in sa.inspect(op.get_bind()).get_columns(table)}:
+        op.add_column(table, column)
