@@ -15,6 +15,8 @@ import tempfile
 
 import pytest
 
+from tests.open_connections import OpenConnections
+
 _SETTINGS = re.compile(r"(DATAAGENT_(?!TEST_)|LANGSMITH_|LANGCHAIN_|OPENAI_|ANTHROPIC_|TAVILY_)")
 _ALSO = {"DATABASE_URL", "ADMIN_USERNAME", "ADMIN_PASSWORD", "GOOGLE_API_KEY"}
 _CONNECTING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
@@ -33,6 +35,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(home.cleanup)
     os.environ["HOME"] = home.name
     sys.addaudithook(refuse_other_machines)
+    connections = OpenConnections()
+    connections.watch()
+    config.pluginmanager.register(connections)
 
 
 def refuse_other_machines(event: str, arguments: tuple[object, ...]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeAlias, cast
 
+import httpx
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
@@ -51,9 +52,17 @@ STREAMS: dict[str, Stream] = {
 
 @pytest.mark.parametrize("name", STREAMS)
 async def test_the_lean_model_says_what_langchain_openai_says(name: str, lean: Lean) -> None:
-    async with openai_server(STREAMS[name]) as server, lean(server) as ours:
+    async with (
+        openai_server(STREAMS[name]) as server,
+        lean(server) as ours,
+        httpx.AsyncClient() as client,
+    ):
         theirs = ChatOpenAI(
-            model="any", base_url=server.base_url, api_key=SecretStr(KEY), stream_usage=True
+            model="any",
+            base_url=server.base_url,
+            api_key=SecretStr(KEY),
+            stream_usage=True,
+            http_async_client=client,
         )
         answers = [await _added_up(ours), await _added_up(theirs)]
         sent = [asked.body for asked in server.requests]
