@@ -15,6 +15,7 @@ from deepagents._messages_reducer import (  # pyright: ignore[reportMissingTypeS
 )
 from langchain_core.messages import BaseMessage, RemoveMessage
 
+from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine.graph import Graph, message_channel
 
 
@@ -26,21 +27,21 @@ def quicken(graph: Graph) -> Graph:
     return graph
 
 
-def reduce_messages(
-    state: list[BaseMessage] | None, writes: Sequence[Any]
-) -> list[Any]:  # messages, or what the original makes of them
+def reduce_messages(state: list[Any] | None, writes: Sequence[Any]) -> Thread:
     """The thread after some writes: the same as the original, sooner."""
+    thread = state if isinstance(state, Thread) else Thread(state or ())
     new: list[Any] = []
     for write in writes:
         new += write if isinstance(write, list) else [write]  # pyright: ignore[reportUnknownArgumentType] anything a node writes
-    known = {message.id for message in state or ()}
-    for message in new:
-        if (
-            not isinstance(message, BaseMessage)
-            or isinstance(message, RemoveMessage)
-            or message.id is None
-            or message.id in known
-        ):
-            return list(_messages_delta_reducer(state, list(writes)))  # pyright: ignore[reportArgumentType] its own types are narrower than its code
-        known.add(message.id)
-    return [*(state or ()), *new]
+    fresh = {message.id for message in new if _is_appended(message)}
+    if len(fresh) < len(new) or any(thread.has(message_id) for message_id in fresh):
+        return Thread(_messages_delta_reducer(list(thread), list(writes)))  # pyright: ignore[reportArgumentType] its own types are narrower than its code
+    return thread.extended(new)
+
+
+def _is_appended(message: Any) -> bool:
+    return (
+        isinstance(message, BaseMessage)
+        and not isinstance(message, RemoveMessage)
+        and message.id is not None
+    )

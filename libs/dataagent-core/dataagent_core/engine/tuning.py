@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextvars
+import functools
 import gc
 import importlib
 import sys
@@ -17,6 +18,8 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from dataagent_core.config.models.thread import Thread
 
 T = TypeVar("T")
 _DEFAULT_THREADS = 64
@@ -30,6 +33,7 @@ def tune_process() -> None:
     import langsmith
 
     langsmith.set_runtime_overrides(aio_to_thread=_inline)
+    spare_threads_looks()
     gc.collect()
     gc.freeze()
     atexit.register(gc.unfreeze)  # else native libraries report what is frozen as leaked
@@ -40,6 +44,57 @@ def tune_process() -> None:
 def tune_loop(loop: asyncio.AbstractEventLoop) -> None:
     """Give the loop a wide default executor: libraries share it, and six threads starve."""
     loop.set_default_executor(ThreadPoolExecutor(_DEFAULT_THREADS, thread_name_prefix="default"))
+
+
+def spare_threads_looks() -> None:
+    """Let the libraries' functions that look at every message ask the `Thread` instead.
+
+    Each is replaced by itself with a look at the thread's own answer first; a list is looked at as
+    before. A test notices if one of the names goes.
+    """
+    models: Any = importlib.import_module("langchain_core.language_models.chat_models")
+    agents: Any = importlib.import_module("langchain.agents.factory")
+    streams: Any = importlib.import_module("langgraph.pregel._messages")
+    for module, name in (
+        (models, "_format_for_tracing"),
+        (models, "_normalize_messages"),
+        (agents, "_patch_invalid_tool_calls"),
+    ):
+        _ask_first(module, name)
+    seen = streams.StreamMessagesHandler.on_chain_start
+    if not hasattr(seen, "__wrapped__"):
+        streams.StreamMessagesHandler.on_chain_start = _seen_at_once(seen)
+
+
+def _ask_first(module: Any, name: str) -> None:
+    original = getattr(module, name)
+    if hasattr(original, "__wrapped__"):
+        return
+
+    @functools.wraps(original)
+    def plain_as_it_is(messages: Any) -> Any:
+        if isinstance(messages, Thread) and messages.is_plain:
+            head = messages.head
+            if head is None or original([head])[0] is head:
+                return messages
+        return original(messages)
+
+    setattr(module, name, plain_as_it_is)
+
+
+def _seen_at_once(original: Any) -> Any:
+    """LangGraph's note of the messages a step begins with, so that none is streamed twice."""
+
+    @functools.wraps(original)
+    def on_chain_start(handler: Any, serialized: Any, inputs: Any, **about: Any) -> Any:
+        thread = inputs.get("messages") if isinstance(inputs, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] a node's state
+        if not isinstance(thread, Thread):
+            return original(handler, serialized, inputs, **about)
+        handler.seen.update(thread.ids())
+        rest = {name: value for name, value in inputs.items() if name != "messages"}  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] a node's state
+        return original(handler, serialized, rest, **about)
+
+    return on_chain_start
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import importlib
+import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FunctionType
@@ -12,11 +14,13 @@ from typing import Any
 import langsmith
 import pytest
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType] its saver is open
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from dataagent_core.config.models.scripted import ScriptedChatModel
+from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine import AgentConfig, AgentFactory, tune_loop, tune_process
 from dataagent_core.engine.graph import last_node
-from dataagent_core.engine.tuning import untraced_hooks
+from dataagent_core.engine.tuning import spare_threads_looks, untraced_hooks
 from dataagent_core.middleware import TodoList
 
 
@@ -127,3 +131,39 @@ async def test_tuned_loop_runs_many_blocking_calls_at_once() -> None:
 
     together = threading.Barrier(40, timeout=5)
     await asyncio.gather(*(asyncio.to_thread(together.wait) for _ in range(40)))
+
+
+def test_libraries_look_at_a_plain_thread_no_more() -> None:
+    models: Any = importlib.import_module("langchain_core.language_models.chat_models")
+    agents: Any = importlib.import_module("langchain.agents.factory")
+    spare_threads_looks()
+    spare_threads_looks()  # once more changes nothing
+    plain = Thread([HumanMessage("hi", id="a"), AIMessage("ho", id="b")])
+    image: Any = [{"type": "image", "source_type": "base64", "data": "QQ==", "mime_type": "x/y"}]
+    other = plain.extended([HumanMessage(image, id="c")])
+    system = SystemMessage([{"type": "text", "text": "be kind"}])
+    for look in (
+        models._format_for_tracing,
+        models._normalize_messages,
+        agents._patch_invalid_tool_calls,
+    ):
+        assert look(plain) is plain
+        assert look(plain) == look(list(plain)) == look.__wrapped__(plain)
+        assert look(plain.headed(system)) == look.__wrapped__([system, *plain])
+        assert look(other) == look.__wrapped__(list(other))
+        assert not hasattr(look.__wrapped__, "__wrapped__")
+
+
+def test_messages_a_step_begins_with_are_not_streamed_again() -> None:
+    streams: Any = importlib.import_module("langgraph.pregel._messages")
+    spare_threads_looks()
+    about: Any = {"run_id": uuid.uuid4(), "name": "n"}
+    about["metadata"] = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1"}
+    seen: list[set[str]] = []
+    messages = [HumanMessage("hi", id="a"), AIMessage("ho", id="b")]
+    for thread in (messages, Thread(messages)):
+        handler = streams.StreamMessagesHandler(print, True)
+        state = {"messages": thread, "more": HumanMessage("x", id="c")}
+        handler.on_chain_start({}, state, **about)
+        seen.append(set(handler.seen))
+    assert seen == [{"a", "b", "c"}] * 2

@@ -20,12 +20,14 @@ from types import new_class
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessageChunk, BaseMessage, get_buffer_string
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.prompt_values import PromptValue
 
 from dataagent_core.config.models.failures import our_errors
 from dataagent_core.config.models.hearing import called_by, ear
 from dataagent_core.config.models.join import Joiner
+from dataagent_core.config.models.thread import Thread
 
 Chunks = AsyncIterator[ChatGenerationChunk]
 Window = Callable[[], float]
@@ -93,10 +95,29 @@ def _can_stream(kind: type[BaseChatModel]) -> bool:
     )
 
 
+class _Given(PromptValue):
+    """A thread as a model's input, passed on as it is."""
+
+    thread: Any  # a Thread; Pydantic would make a list of it
+
+    def to_string(self) -> str:
+        """The messages as one text, as LangChain writes them."""
+        return get_buffer_string(self.thread)
+
+    def to_messages(self) -> list[BaseMessage]:
+        """The thread itself."""
+        return self.thread
+
+
 class _Merging:
     """What a merging model does differently. Stands before the provider's class."""
 
     __slots__ = ()
+
+    def _convert_input(self, model_input: Any) -> PromptValue:
+        if isinstance(model_input, Thread):
+            return _Given(thread=model_input)
+        return cast(Any, super())._convert_input(model_input)
 
     async def _astream(
         self,

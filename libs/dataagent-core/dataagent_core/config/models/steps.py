@@ -19,6 +19,7 @@ from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk
 
 from dataagent_core.config.models.chunks import CallPart, full_chunk, new_message_id, text_chunk
+from dataagent_core.config.models.thread import Thread
 
 _WORD: Final = re.compile(r"\S*\s+|\S+")
 _YIELD_EVERY: Final = 32
@@ -134,11 +135,8 @@ def _call_part(index: int, call: Call, message_id: str) -> CallPart:
 
 def _usage(messages: Sequence[BaseMessage], output_tokens: int) -> UsageMetadata:
     """Four characters are a token on the way in, a chunk or a call is one on the way out."""
-    characters = sum(
-        len(message.content) if isinstance(message.content, str) else len(message.text)
-        for message in messages
-    )
-    input_tokens = characters // 4
+    thread = messages if isinstance(messages, Thread) else Thread(messages)
+    input_tokens = thread.characters // 4
     return UsageMetadata(
         input_tokens=input_tokens,
         output_tokens=output_tokens,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 import asyncmy
@@ -26,6 +27,7 @@ from sqlalchemy.engine import URL
 
 from dataagent_core.engine.checkpoints.base import Checkpoints
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
+from dataagent_core.errors import StorageUnavailable
 
 _CHAIN = """
 WITH RECURSIVE chain (checkpoint_id, parent_id, versions, depth) AS (
@@ -137,7 +139,11 @@ class MysqlCheckpoints(Checkpoints):
         self._serialiser = RememberingSerialiser()
 
     async def setup(self) -> None:
-        """Open the pool and create LangGraph's tables."""
+        """Open the pool and create LangGraph's tables, one process at a time.
+
+        Raises:
+            StorageUnavailable: another process does so for two minutes.
+        """
         self._pool = await asyncmy.create_pool(
             minsize=1,
             maxsize=self._pool_size,
@@ -149,12 +155,21 @@ class MysqlCheckpoints(Checkpoints):
             db=self._url.database,
             autocommit=True,
         )
-        pool: Any = self._pool  # the saver takes pools; its type knows only connections
-        await AsyncMySaver(pool).setup()
+        async with self._pool.acquire() as connection, connection.cursor() as cursor:
+            name = (
+                f"dataagent.threads.{sha256((self._url.database or '').encode()).hexdigest()[:16]}"
+            )
+            await cursor.execute("SELECT GET_LOCK(%s, 120)", (name,))
+            if await cursor.fetchone() != (1,):
+                raise StorageUnavailable("Another process is still making the tables of threads.")
+            try:
+                await AsyncMySaver(connection).setup()
+            finally:
+                await cursor.execute("SELECT RELEASE_LOCK(%s)", (name,))
 
     def saver(self) -> BaseCheckpointSaver[Any]:
         """A saver with a lock of its own over the shared pool."""
-        pool: Any = self._pool  # as above
+        pool: Any = self._pool  # the saver takes pools; its type knows only connections
         return DeltaMySaver(pool, serde=self._serialiser)
 
     async def close(self) -> None:

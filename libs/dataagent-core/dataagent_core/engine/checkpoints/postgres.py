@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -13,8 +14,26 @@ from sqlalchemy.engine import URL
 
 from dataagent_core.engine.checkpoints.base import Checkpoints
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
+from dataagent_core.errors import StorageUnavailable
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
+_LOCK = 0x0DA7A_C8EC4
+_LOCK_SECONDS = 120
+_PAUSE_SECONDS = 0.1
+
+
+async def _lock(connection: AsyncConnection[DictRow]) -> None:
+    """Take the lock by asking again and again.
+
+    A statement that waits for it would keep the holder's CREATE INDEX CONCURRENTLY from ending.
+    """
+    for _ in range(int(_LOCK_SECONDS / _PAUSE_SECONDS)):
+        answer = await connection.execute("SELECT pg_try_advisory_lock(%s) AS is_ours", (_LOCK,))
+        row = await answer.fetchone()
+        if row is not None and row["is_ours"]:
+            return
+        await asyncio.sleep(_PAUSE_SECONDS)
+    raise StorageUnavailable("Another process is still making the tables of threads.")
 
 
 class PostgresCheckpoints(Checkpoints):
@@ -33,9 +52,18 @@ class PostgresCheckpoints(Checkpoints):
         self._serialiser = RememberingSerialiser()
 
     async def setup(self) -> None:
-        """Open the pool and create LangGraph's tables."""
+        """Open the pool and create LangGraph's tables, one process at a time.
+
+        Raises:
+            StorageUnavailable: another process does so for two minutes.
+        """
         await self._pool.open()
-        await AsyncPostgresSaver(self._pool).setup()
+        async with self._pool.connection() as connection:
+            await _lock(connection)
+            try:
+                await AsyncPostgresSaver(connection).setup()
+            finally:
+                await connection.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
 
     def saver(self) -> BaseCheckpointSaver[Any]:
         """A saver with a lock of its own over the shared pool."""

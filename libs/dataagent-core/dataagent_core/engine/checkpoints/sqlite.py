@@ -23,13 +23,25 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
     get_checkpoint_id,
+    writes_sort_key,
 )
+from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage] the value a snapshot is stored as
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Overwrite
 from sqlalchemy import Connection
 
+from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine.checkpoints.base import Checkpoints
+from dataagent_core.engine.checkpoints.folded import FoldedThreads
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
+from dataagent_core.engine.thread import reduce_messages
 from dataagent_core.storage import Database
+
+MESSAGES = "messages"
+_WRITES = """
+SELECT task_path, task_id, idx, type, value FROM writes
+WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND channel = ?
+"""
 
 
 class _UnitSaver(SqliteSaver):
@@ -47,14 +59,24 @@ class _UnitSaver(SqliteSaver):
         finally:
             cursor.close()
 
+    def writes_on(self, config: RunnableConfig) -> list[Any]:
+        """What was written to the messages on a checkpoint, in the order it counts."""
+        place = (*_thread_of(config), _checkpoint_id(config), MESSAGES)
+        with self.cursor() as cursor:
+            rows = cursor.execute(_WRITES, place).fetchall()
+        rows.sort(key=lambda row: writes_sort_key(row[0], row[1], row[2]))
+        return [self.serde.loads_typed((row[3], row[4])) for row in rows]
+
 
 class SharedSqliteSaver(BaseCheckpointSaver[str]):
     """The asynchronous face of `_UnitSaver`."""
 
-    def __init__(self, database: Database, serialiser: RememberingSerialiser) -> None:
+    def __init__(
+        self, database: Database, serialiser: RememberingSerialiser, folded: FoldedThreads
+    ) -> None:
         super().__init__(serde=serialiser)
         self._database = database
-        self._channels: tuple[str, ...] = ()
+        self._folded = folded
         self._ahead: tuple[str, Mapping[str, DeltaChannelHistory]] | None = None
 
     def _on(self, connection: Connection) -> _UnitSaver:
@@ -66,11 +88,11 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
         def unit(connection: Connection) -> CheckpointTuple | None:
             saver = self._on(connection)
             found = saver.get_tuple(config)
-            if found is not None and self._channels:
-                history = saver.get_delta_channel_history(
-                    config=found.config, channels=self._channels
-                )
-                self._ahead = (_checkpoint_id(found.config), history)
+            if found is not None and MESSAGES in found.checkpoint["channel_versions"]:
+                history = self._history(saver, found)
+                if _snapshot_in(found) and "seed" in history:
+                    found.checkpoint["channel_values"][MESSAGES] = history["seed"]
+                self._ahead = (_checkpoint_id(found.config), {MESSAGES: history})
             return found
 
         self._ahead = None
@@ -125,14 +147,43 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """The writes a thread's messages are made of."""
-        wanted, ahead = tuple(channels), self._ahead
-        self._ahead = None
-        if ahead is not None and wanted == self._channels and ahead[0] == _checkpoint_id(config):
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and [*channels] == [MESSAGES] and ahead[0] == _checkpoint_id(config):
             return ahead[1]
-        self._channels = wanted
         return await self._database.read(
             lambda c: self._on(c).get_delta_channel_history(config=config, channels=channels)
         )
+
+    def _history(self, saver: _UnitSaver, found: CheckpointTuple) -> DeltaChannelHistory:
+        """The thread's messages as of a checkpoint, put together."""
+        thread = self._read_on(saver, found)
+        if thread is None:
+            history = (
+                _snapshot_in(found)
+                or saver.get_delta_channel_history(config=found.config, channels=[MESSAGES])[
+                    MESSAGES
+                ]
+            )
+            writes = [value for _, _, value in history["writes"]]
+            seed = history.get("seed", _DeltaSnapshot(()))
+            if not isinstance(seed, _DeltaSnapshot) or _has_overwrite(writes):
+                return history
+            thread = reduce_messages(Thread(seed.value), writes)
+        self._folded.keep(*_thread_of(found.config), _checkpoint_id(found.config), thread)
+        return {"seed": _DeltaSnapshot(thread), "writes": []}
+
+    def _read_on(self, saver: _UnitSaver, found: CheckpointTuple) -> Thread | None:
+        """The thread, if it is known as of this checkpoint or of the one before it."""
+        known = self._folded.get(*_thread_of(found.config))
+        if known is None or _snapshot_in(found):
+            return None
+        checkpoint_id, thread = known
+        if checkpoint_id == _checkpoint_id(found.config):
+            return thread
+        if found.parent_config is None or checkpoint_id != _checkpoint_id(found.parent_config):
+            return None
+        writes = saver.writes_on(found.parent_config)
+        return None if _has_overwrite(writes) else reduce_messages(thread, writes)
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """As LangGraph's SQLite saver counts."""
@@ -145,6 +196,7 @@ class SqliteCheckpoints(Checkpoints):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._serialiser = RememberingSerialiser()
+        self._folded = FoldedThreads()
 
     async def setup(self) -> None:
         """Create LangGraph's two tables as its own saver would."""
@@ -152,10 +204,26 @@ class SqliteCheckpoints(Checkpoints):
 
     def saver(self) -> BaseCheckpointSaver[Any]:
         """A saver that shares the database's threads."""
-        return SharedSqliteSaver(self._database, self._serialiser)
+        return SharedSqliteSaver(self._database, self._serialiser, self._folded)
 
     async def close(self) -> None:
         """The database is closed by its owner."""
+
+
+def _snapshot_in(found: CheckpointTuple) -> DeltaChannelHistory | None:
+    """The whole thread, where a checkpoint holds it."""
+    stored = found.checkpoint["channel_values"].get(MESSAGES)
+    return None if stored is None else {"seed": stored, "writes": []}
+
+
+def _thread_of(config: RunnableConfig) -> tuple[str, str]:
+    place = config["configurable"]  # pyright: ignore[reportTypedDictNotRequiredAccess] a stored one has it
+    return str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
+
+
+def _has_overwrite(writes: Sequence[Any]) -> bool:
+    """Whether a write replaces the thread (in any of LangGraph's forms) instead of adding to it."""
+    return any(isinstance(write, Overwrite | dict) for write in writes)
 
 
 def _checkpoint_id(config: RunnableConfig) -> str:
