@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dataagent_cli.streams import Streams
     from dataagent_cli.ui import View
     from dataagent_core.config import SessionState, Settings
+    from dataagent_core.data.room import Data
     from dataagent_core.runs.assembly import Core
 
 _NOT_A_TERMINAL = """\
@@ -66,30 +67,33 @@ async def _start(options: Options, streams: Streams) -> int:
     question = None if options.question is None else full_question(options.question, streams)
     settings = _settings(options)
     with log_to_file(settings):
+        if options.command is not None:
+            return await _obey(settings, options, streams)
         from dataagent_core.runs.assembly import open_core
 
         async with open_core(settings) as core:
-            if options.command is not None:
-                return await _obey(core, options, streams)
             state = _state(settings)
             view = streams.view(is_json=options.is_json)
             conversation = _conversation(core, options, streams, view, state)
             await _resume(conversation, options, view)
             if question is not None:
                 return await answer_one(conversation, question)
-            return await _interact(conversation, _desk(core, streams), settings, view)
+            return await _interact(conversation, _desk(core.data, streams), settings, view)
 
 
-async def _obey(core: Core, options: Options, streams: Streams) -> int:
+async def _obey(settings: Settings, options: Options, streams: Streams) -> int:
+    """Do a command over data: no agent is needed for it, so none is loaded."""
     from dataagent_cli.data.obey import obey
+    from dataagent_core.data.room import open_room
 
-    return await obey(_desk(core, streams), options)
+    async with open_room(settings) as data:
+        return await obey(_desk(data, streams), options)
 
 
-def _desk(core: Core, streams: Streams) -> Desk:
+def _desk(data: Data, streams: Streams) -> Desk:
     from dataagent_cli.data.desk import Desk
 
-    return Desk(core.data, _user_id(), streams)
+    return Desk(data, _user_id(), streams)
 
 
 def _settings(options: Options) -> Settings:

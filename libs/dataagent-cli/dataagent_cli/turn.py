@@ -43,7 +43,7 @@ class TurnEnd:
                 return exits.OK
             case "user_cancelled" | "rejected":
                 return exits.CANCELLED
-            case "failed" | "timeout" | "shutdown":
+            case "failed" | "timeout" | "shutdown" | "budget":
                 return exits.FAILED
             case _:
                 assert_never(self.done.reason)

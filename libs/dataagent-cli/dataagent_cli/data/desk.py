@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dataagent_cli.streams import Streams
+    from dataagent_core.data.room import Data
     from dataagent_core.data.service import DataService
     from dataagent_core.data.types import Reader
-    from dataagent_core.runs.data import Data
 
 
 @dataclass(frozen=True, slots=True)

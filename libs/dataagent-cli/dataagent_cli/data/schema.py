@@ -80,6 +80,7 @@ def _heading(source: Source, state: CatalogueState) -> list[str]:
     lines = [f"{source.name} ({state.catalogue.dialect}) · {counted} · {seen}"]
     if state.problem:
         lines.append(f"it cannot be looked at now: {one_line(state.problem)}")
+    lines += [f"left out: {one_line(problem)}" for problem in state.left_out]
     return lines
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dataagent_cli.data.arguments import DataOptions
     from dataagent_cli.data.desk import Desk
     from dataagent_cli.streams import Streams
+    from dataagent_core.data.catalogue import CatalogueState
     from dataagent_core.data.types import Catalogue, Reader
 
 _PATIENCE_SECONDS = 5.0
@@ -118,8 +119,9 @@ async def _add(desk: Desk, options: DataOptions) -> int:
         grants=grants,
     )
     source = await desk.service.register(new, owner_id=desk.user_id)
-    catalogue = await desk.service.catalogue(source, await desk.reader())
-    streams.say(f"added {source.name}: {_content(catalogue)}, at {source.address}")
+    state = await desk.service.catalogue_state(source, await desk.reader())
+    streams.say(f"added {source.name}: {_content(state.catalogue)}, at {source.address}")
+    _say_left_out(desk, state)
     if place.is_password_typed:
         streams.say(
             "hint: the password may be in your shell's history; ${NAME} in the URL or "
@@ -134,7 +136,7 @@ async def _remove(desk: Desk, name: str) -> int:
     await desk.service.forget(source.source_id)
     desk.streams.say(f"removed {source.name}; its data is untouched")
     if source.is_sample:
-        desk.streams.say("hint: the sample comes back unless DATAAGENT_SAMPLE_DATA is false.")
+        desk.streams.say("hint: it stays away; DATAAGENT_SAMPLE_DATA=true brings it back.")
     return exits.OK
 
 
@@ -147,7 +149,13 @@ async def _refresh(desk: Desk, name: str) -> int:
     desk.streams.say(f"{source.name}: {_content(state.catalogue)}")
     for change in state.drift:
         desk.streams.say(f"  {one_line(change)}")
+    _say_left_out(desk, state)
     return exits.OK
+
+
+def _say_left_out(desk: Desk, state: CatalogueState) -> None:
+    for problem in state.left_out:
+        desk.streams.say(f"left out: {one_line(problem)}")
 
 
 def _content(catalogue: Catalogue) -> str:

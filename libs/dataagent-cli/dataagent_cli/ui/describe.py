@@ -141,4 +141,5 @@ _ENDINGS = {
     "timeout": "stopped: it took too long",
     "failed": "failed",
     "shutdown": "stopped: the program was shut down",
+    "budget": "stopped: the budget is used up",
 }

@@ -74,8 +74,18 @@ def test_refresh_says_what_changed_and_remove_forgets(fresh_home: Path, tmp_path
     assert (gone.code, gone.err.splitlines()[1]) == (1, "hint: dataagent sources lists them.")
 
 
-def test_removing_the_sample_says_that_it_comes_back(fresh_home: Path) -> None:
-    assert "DATAAGENT_SAMPLE_DATA" in dataagent("sources", "remove", "chinook").err
+def test_the_sample_stays_removed_until_it_is_asked_for(
+    fresh_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    removed = dataagent("sources", "remove", "chinook")
+    assert "DATAAGENT_SAMPLE_DATA=true brings it back" in removed.err
+    assert listed() == []
+    monkeypatch.setenv("DATAAGENT_SAMPLE_DATA", "true")
+    assert listed() == ["chinook"]
+    monkeypatch.delenv("DATAAGENT_SAMPLE_DATA")
+    assert listed() == ["chinook"]
+    dataagent("sources", "remove", "chinook")
+    assert listed() == []
 
 
 def test_a_source_that_is_gone_is_listed_and_refreshing_it_fails(

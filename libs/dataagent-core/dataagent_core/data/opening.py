@@ -8,7 +8,9 @@ catalogue. Below: `engines/`, `files/`, `sources/`.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,12 +18,20 @@ from time import monotonic
 
 from dataagent_core.data.engines.base import Engine, EngineOptions
 from dataagent_core.data.engines.open import open_engine
-from dataagent_core.data.files import FileLimits, find_files, load_files, signature
+from dataagent_core.data.files import (
+    FileLimits,
+    Loaded,
+    find_files,
+    load_files,
+    load_folder,
+    signature,
+)
 from dataagent_core.data.sources.store import SourceStore
 from dataagent_core.data.sources.types import Source
 from dataagent_core.errors import SourceUnavailable
 
 logger = logging.getLogger(__name__)
+_LEFT_OUT = ".left-out.json"
 _LOOK_SECONDS = 2.0
 _RETIREMENT_SECONDS = 600.0
 
@@ -73,10 +83,29 @@ class OpenSources:
             self._open[source.source_id] = held
             return held.engine
 
-    def forget(self, source_id: str) -> None:
-        """Close the engine of a source that was removed."""
-        if source_id in self._open:
-            self._retire(source_id)
+    async def forget(self, source_id: str) -> None:
+        """Close the engine of a source that was removed, and remove what was loaded for it."""
+        async with self._locks.setdefault(source_id, asyncio.Lock()):
+            if source_id in self._open:
+                self._retire(source_id)
+            await asyncio.to_thread(self._unload, source_id)
+        self._locks.pop(source_id, None)
+
+    def _unload(self, source_id: str) -> None:
+        for loaded in self._folder.glob(f"{source_id}-*"):
+            loaded.unlink(missing_ok=True)  # statements that run keep what they have open
+
+    async def left_out(self, source: Source) -> tuple[str, ...]:
+        """A sentence for each file of the source's folder that could not be read."""
+        if source.folder is None:
+            return ()
+        return await asyncio.to_thread(self._left_out, source.source_id)
+
+    def _left_out(self, source_id: str) -> tuple[str, ...]:
+        for path in self._folder.glob(f"{source_id}-*{_LEFT_OUT}"):
+            with suppress(OSError, ValueError):  # replaced at this moment
+                return tuple(json.loads(path.read_text(encoding="utf-8")))
+        return ()
 
     async def aclose(self) -> None:
         """Close all engines."""
@@ -122,12 +151,19 @@ class OpenSources:
 
     def _load(self, source: Source, paths: list[Path], database: Path) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder = None if source.folder is None else Path(source.folder)
-        tables = load_files(paths, database, limits=self._file_limits, folder=folder)
-        for outdated in self._folder.glob(f"{source.source_id}-*.duckdb"):
-            if outdated != database:
+        limits, notes = self._file_limits, database.with_suffix(_LEFT_OUT)
+        if source.folder is None:
+            loaded = Loaded(tuple(load_files(paths, database, limits=limits)))
+        else:
+            loaded = load_folder(paths, database, limits=limits, folder=Path(source.folder))
+        if loaded.left_out:
+            notes.write_text(json.dumps(loaded.left_out), encoding="utf-8")
+        for outdated in self._folder.glob(f"{source.source_id}-*"):
+            if outdated not in (database, notes):
                 outdated.unlink(missing_ok=True)  # open engines keep what they have open
-        logger.info("data source %s: %d tables loaded", source.name, len(tables))
+        logger.info("data source %s: %d tables loaded", source.name, len(loaded.tables))
+        for problem in loaded.left_out:
+            logger.warning("data source %s: left out: %s", source.name, problem)
 
     def _retire(self, source_id: str) -> None:
         engine = self._open.pop(source_id).engine

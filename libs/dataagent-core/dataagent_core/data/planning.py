@@ -21,12 +21,14 @@ from dataagent_core.errors import DataDenied, UnknownName
 
 _KEPT_VIEWS = 256
 _KEPT_RESULTS = "earlier results"
-_OPEN = PolicySet()
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A source through one reader's eyes: all of it, what is seen of it, and why."""
+    """A source through one reader's eyes: all of it, what is seen of it, and why.
+
+    Neither has values that a policy keeps from anyone: those are not even searched.
+    """
 
     full: Catalogue
     seen: Catalogue
@@ -50,21 +52,21 @@ class Planner:
 
     def __init__(self, policies: PolicyStore) -> None:
         self._policies = policies
-        self._views: OrderedDict[Any, View] = OrderedDict()  # Any: a key of several parts
+        self._views: OrderedDict[Any, tuple[Catalogue, View]] = OrderedDict()  # Any: several parts
 
     async def view(self, source: Source, catalogue: Catalogue, reader: Reader) -> View:
         """What the reader sees of a source with this catalogue."""
         stored = await self._policies.list(source.source_id)
         if not stored and source.default_policy == "allow":
-            return View(catalogue, catalogue, _OPEN)
+            return View(catalogue, catalogue, policy.OPEN)
         key = (id(catalogue), source.default_policy, _versions(stored), _identity(reader))
         found = self._views.get(key)
-        if found is None or found.full is not catalogue:
-            found = self._views[key] = _looked(source, catalogue, stored, reader)
+        if found is None or found[0] is not catalogue:
+            found = self._views[key] = catalogue, _looked(source, catalogue, stored, reader)
             while len(self._views) > _KEPT_VIEWS:
                 self._views.popitem(last=False)
         self._views.move_to_end(key)
-        return found
+        return found[1]
 
     async def plan(self, source: Source, catalogue: Catalogue, sql: str, reader: Reader) -> Plan:
         """What would run.
@@ -109,7 +111,8 @@ def _looked(
     policies = PolicySet(
         tuple(policy.policy_from_dict(dict(one.rules)) for one in stored), source.default_policy
     )
-    return View(catalogue, policy.visible(catalogue, policies, reader), policies)
+    full = policy.with_open_values(catalogue, policies)
+    return View(full, policy.visible(full, policies, reader), policies)
 
 
 def _told(error: UnknownName, view: View) -> UnknownName | DataDenied:

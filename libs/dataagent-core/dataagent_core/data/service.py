@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,6 +39,7 @@ from dataagent_core.data.sources import (
     StoredPolicy,
 )
 from dataagent_core.data.types import Artifact, Catalogue, Limits, Reader, Receipt
+from dataagent_core.data.watching import QueryWatch, Watched
 from dataagent_core.errors import BadInput, Misconfigured, SourceNotFound
 from dataagent_core.workspace.workers import to_the_end
 
@@ -73,12 +75,14 @@ class DataService:
         engines: OpenSources,
         catalogues: CatalogueKeeper,
         artifacts: ArtifactStore,
+        watch: QueryWatch | None = None,
     ) -> None:
         self.sources = sources
         self.artifacts = artifacts
         self.catalogues = catalogues
         self._engines = engines
         self._planner = Planner(sources.policies)
+        self._watch = watch or QueryWatch()
         self._pool = ThreadPoolExecutor(_QUERY_THREADS, thread_name_prefix="query")
 
     async def aclose(self) -> None:
@@ -136,10 +140,11 @@ class DataService:
         """
         keeper = self.catalogues
         state = await (keeper.refresh(source) if is_fresh else keeper.state(source))
-        seen = (await self._planner.view(source, state.catalogue, reader)).seen
-        if seen is state.catalogue:
-            return state
-        return replace(state, catalogue=seen, drift=())  # a change could name what is hidden
+        view = await self._planner.view(source, state.catalogue, reader)
+        if view.seen is view.full:
+            left_out = await self._engines.left_out(source)
+            return replace(state, catalogue=view.full, left_out=left_out)
+        return replace(state, catalogue=view.seen, drift=())  # a change could name what is hidden
 
     # -- administering ------------------------------------------------------------------------
 
@@ -215,7 +220,7 @@ class DataService:
             Conflict: the configuration file defines it.
         """
         await self.sources.delete(source_id)
-        self._engines.forget(source_id)
+        await self._engines.forget(source_id)
         self.catalogues.forget(source_id)
 
     # -- queries ------------------------------------------------------------------------------
@@ -240,10 +245,18 @@ class DataService:
             QuotaExceeded: the result does not fit the reader's quota.
             SourceUnavailable: the source cannot be reached.
         """
-        plan = await self.check(source, sql, asked.reader)
-        engine = await self._engines.engine_of(source)
-        limits = _tightest(source.limits, asked.limits)
-        return await self._run(engine, plan, asked, limits, source.time_zone)
+        with self._watched(source.name, sql, asked) as watched:
+            plan = await self.check(source, sql, asked.reader)
+            watched.statement = plan.sql_executed
+            engine = await self._engines.engine_of(source)
+            limits = _tightest(source.limits, asked.limits)
+            answered = await self._run(engine, plan, asked, limits, source.time_zone)
+            watched.row_count = answered.receipt.row_count
+            return answered
+
+    def _watched(self, name: str, sql: str, asked: Asked) -> AbstractContextManager[Watched]:
+        ids = {"session_id": asked.session_id, "run_id": asked.run_id}
+        return self._watch.query(name, sql, asked.reader, **ids)
 
     async def query_results(
         self, sql: str, artifact_ids: Sequence[str], asked: Asked, *, time_zone: str = "UTC"
@@ -261,12 +274,16 @@ class DataService:
             f"r{number}": _table(await self.artifacts.get(artifact_id, owner=owner))
             for number, artifact_id in enumerate(artifact_ids, 1)
         }
-        plan = await asyncio.to_thread(plan_over_results, sql, tables)
-        paths: dict[str, Path] = {
-            name: self.artifacts.path_of(artifact) for name, artifact in tables.items()
-        }
-        engine = await asyncio.to_thread(open_artifacts, paths)
-        return await self._run(engine, plan, asked, asked.limits or Limits(), time_zone)
+        with self._watched("results", sql, asked) as watched:
+            plan = await asyncio.to_thread(plan_over_results, sql, tables)
+            watched.statement = plan.sql_executed
+            paths: dict[str, Path] = {
+                name: self.artifacts.path_of(artifact) for name, artifact in tables.items()
+            }
+            engine = await asyncio.to_thread(open_artifacts, paths)
+            answered = await self._run(engine, plan, asked, asked.limits or Limits(), time_zone)
+            watched.row_count = answered.receipt.row_count
+            return answered
 
     async def _run(
         self, engine: Engine, plan: Plan, asked: Asked, limits: Limits, time_zone: str

@@ -33,6 +33,7 @@ class Database(ABC):
     """An open database. Close it when done."""
 
     url: URL
+    on_commit: Callable[[float], None] | None = None  # told each transaction's seconds, anywhere
     can_settle: bool = False  # whether `settle` makes durable what was committed without it
 
     @abstractmethod
@@ -60,6 +61,9 @@ class Database(ABC):
         Raises:
             StorageUnavailable: the disk does not take it.
         """
+
+    async def scrub(self) -> None:  # noqa: B027 a server's files are its operator's
+        """Leave no copy in files of ours of what was deleted or overwritten, if there are such."""
 
     @abstractmethod
     async def close(self) -> None:

@@ -18,7 +18,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from dataagent_core.errors import StorageUnavailable
+from dataagent_core.errors import BadInput, StorageUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -40,6 +40,24 @@ async def migrate(db: Database) -> None:
     await db.write(_upgrade)
 
 
+async def migrate_to(db: Database, revision: str) -> None:
+    """Bring the tables to a version, up or down. Down drops what later versions added.
+
+    Raises:
+        BadInput: there is no such version; the message lists those there are.
+        StorageUnavailable: as `migrate`.
+    """
+    known = _revisions()
+    if revision not in known:
+        raise BadInput(f"There is no version {revision!r} of the tables. There are: {known}.")
+    await db.write(lambda connection: _move(connection, revision))
+
+
+async def revision_of(db: Database) -> str | None:
+    """The version the tables have; None if there are none."""
+    return await db.read(lambda c: MigrationContext.configure(c).get_current_revision())
+
+
 async def pending(db: Database) -> bool:
     """Whether the database lacks a migration of this version: then it is not ready."""
     return await db.read(_is_behind)
@@ -49,6 +67,20 @@ def _upgrade(connection: Connection) -> None:
     with _alone(connection):
         if _is_behind(connection):
             command.upgrade(_config(connection), "head")
+
+
+def _move(connection: Connection, revision: str) -> None:
+    with _alone(connection):
+        current = MigrationContext.configure(connection).get_current_revision()
+        known = _revisions()
+        is_down = current in known and known.index(revision) < known.index(current)
+        (command.downgrade if is_down else command.upgrade)(_config(connection), revision)
+
+
+def _revisions() -> list[str]:
+    """All versions, the oldest first."""
+    steps = ScriptDirectory(str(_SCRIPTS)).walk_revisions()
+    return [step.revision for step in steps][::-1]
 
 
 def _is_behind(connection: Connection) -> bool:

@@ -10,7 +10,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Date,
-    Float,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -19,6 +19,20 @@ from sqlalchemy import (
 )
 
 from dataagent_core.storage.tables import LONG_TEXT, MYSQL, UtcTime, id_type, metadata
+
+__all__ = [
+    "audit_head",
+    "audit_log",
+    "ended_logins",
+    "files",
+    "login_failures",
+    "metadata",
+    "tenant_users",
+    "tenants",
+    "usage_days",
+]
+
+_SECONDS: Double[float] = Double()
 
 tenants = Table(
     "tenants",
@@ -62,6 +76,14 @@ login_failures = Table(
     **MYSQL,
 )
 
+ended_logins = Table(
+    "ended_logins",
+    metadata,
+    Column("login_id", id_type(), primary_key=True),  # of a token that was logged out
+    Column("expires_at", UtcTime(), nullable=False),  # when the token would have ended by itself
+    **MYSQL,
+)
+
 files = Table(
     "files",
     metadata,
@@ -89,8 +111,8 @@ usage_days = Table(
     Column("input_tokens", BigInteger, nullable=False),
     Column("output_tokens", BigInteger, nullable=False),
     Column("tool_calls", Integer, nullable=False),
-    Column("sql_seconds", Float, nullable=False),
-    Column("wall_seconds", Float, nullable=False),
+    Column("sql_seconds", _SECONDS, nullable=False),
+    Column("wall_seconds", _SECONDS, nullable=False),
     **MYSQL,
 )
 
@@ -110,6 +132,17 @@ audit_log = Table(
     Column("run_id", id_type(), nullable=True),
     Column("details", LONG_TEXT, nullable=False),  # canonical JSON, scrubbed
     Column("previous_hash", String(64), nullable=False),
+    Column("hash", String(64), nullable=False),
+    **MYSQL,
+)
+
+audit_head = Table(
+    "audit_head",
+    metadata,
+    # one row, "main": where the audit log ends, so that a log cut at its end is noticed, and whose
+    # lock lets one writer at a time append
+    Column("chain", id_type(16), primary_key=True),
+    Column("position", BigInteger, nullable=False),
     Column("hash", String(64), nullable=False),
     **MYSQL,
 )

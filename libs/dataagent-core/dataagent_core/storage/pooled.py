@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -43,10 +44,14 @@ class PooledDatabase(Database):
         may_lag = not is_durable and self.dialect == "postgresql"
 
         async def once() -> T:
+            started = time.perf_counter()
             async with self._engine.begin() as connection:
                 if may_lag:
                     await connection.exec_driver_sql("SET LOCAL synchronous_commit TO OFF")
-                return await connection.run_sync(unit)
+                value = await connection.run_sync(unit)
+            if self.on_commit is not None:
+                self.on_commit(time.perf_counter() - started)
+            return value
 
         return await _with_retries(once)
 

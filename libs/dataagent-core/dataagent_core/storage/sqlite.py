@@ -10,12 +10,14 @@ the event loop between them, which is what makes SQLite cheap here (docs/decisio
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import queue
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,10 +30,12 @@ from sqlalchemy.pool import StaticPool
 from dataagent_core.errors import StorageUnavailable
 from dataagent_core.storage.database import Database, Unit
 
+logger = logging.getLogger(__name__)
 T = TypeVar("T")
 _MAX_SHARED = 256
 _GATHER_SECONDS = 0.002
 _MOST_GATHER_SECONDS = 0.01
+_EMPTYING_SECONDS = 5.0
 
 
 @dataclass(slots=True)
@@ -119,8 +123,10 @@ class _Worker:
         *,
         is_writer: bool,
         syncer: _Syncer | None = None,
+        on_commit: Callable[[float], None] | None = None,
     ) -> None:
         self._syncer = syncer
+        self._on_commit = on_commit
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connect = connect
         self._is_writer = is_writer
@@ -202,6 +208,8 @@ class _Worker:
                 if job.error is not None:
                     raw.execute("ROLLBACK TO unit")
                 raw.execute("RELEASE unit")
+        if self._on_commit is not None:
+            self._on_commit(time.monotonic() - self._last_start)
 
 
 def _attempt(connection: Connection, job: _Job) -> None:
@@ -256,7 +264,11 @@ class SqliteDatabase(Database):
         self._engine = self._make_engine()
         self._syncer = None if self._is_memory else _Syncer(Path(f"{self._path}-wal"))
         self._writer = _Worker(
-            "sqlite-writer", self._engine.connect, is_writer=True, syncer=self._syncer
+            "sqlite-writer",
+            self._engine.connect,
+            is_writer=True,
+            syncer=self._syncer,
+            on_commit=self._tell,
         )
         self._reader = (
             self._writer
@@ -268,6 +280,10 @@ class SqliteDatabase(Database):
         """As `Database.write`; the commit may be shared with other units."""
         return await self._writer.run(unit, is_durable=is_durable)
 
+    def _tell(self, seconds: float) -> None:
+        if self.on_commit is not None:
+            self.on_commit(seconds)
+
     async def settle(self) -> None:
         """As `Database.settle`: one `fsync`, shared with whoever else waits for one."""
         if self._syncer is not None:
@@ -276,6 +292,18 @@ class SqliteDatabase(Database):
     async def read(self, unit: Unit[T]) -> T:
         """As `Database.read`."""
         return await self._reader.run(unit)
+
+    async def scrub(self) -> None:
+        """As `Database.scrub`: the file has zeros there (`secure_delete`), now the log goes too."""
+        if not self._is_memory:
+            await asyncio.to_thread(self._empty_log)
+
+    def _empty_log(self) -> None:
+        """Move the log into the file and cut it off; it waits for readers, but not for ever."""
+        with closing(sqlite3.connect(self._path, timeout=_EMPTYING_SECONDS)) as connection:
+            is_busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if is_busy:
+            logger.warning("the database's log is in use; it is emptied at a later moment")
 
     async def close(self) -> None:
         """As `Database.close`."""
@@ -303,6 +331,7 @@ def _configure(connection: sqlite3.Connection, _record: object) -> None:
         "journal_mode=WAL",
         "synchronous=NORMAL",
         "foreign_keys=ON",
+        "secure_delete=ON",
         "busy_timeout=30000",
         "temp_store=MEMORY",
         "journal_size_limit=67108864",

@@ -229,6 +229,15 @@ data_sources = Table(
 )
 
 
+removed_sources = Table(
+    "removed_sources",
+    metadata,
+    Column("source_id", id_type(), primary_key=True),  # one of ours that someone deleted
+    Column("removed_at", UtcTime(), nullable=False),
+    **MYSQL,
+)
+
+
 def _source_fk() -> Any:
     return ForeignKey("data_sources.source_id", ondelete="CASCADE")
 

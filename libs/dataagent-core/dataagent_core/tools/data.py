@@ -8,8 +8,12 @@ Above: an agent. Below: `data/service.py`.
 from __future__ import annotations
 
 import logging
+import time
 from abc import abstractmethod
 from collections import OrderedDict
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Any
 
 import orjson
@@ -20,8 +24,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dataagent_core.data.pictures import Charts
 from dataagent_core.data.service import Asked, DataService
-from dataagent_core.data.types import Artifact, Reader
-from dataagent_core.errors import DataAgentError, Denied, Misconfigured, QueryTimedOut
+from dataagent_core.data.types import Artifact, Limits, Reader
+from dataagent_core.errors import (
+    BudgetExhausted,
+    DataAgentError,
+    Denied,
+    Misconfigured,
+    QueryTimedOut,
+)
 from dataagent_core.identity import RunContext
 from dataagent_core.workspace import run_context
 
@@ -72,6 +82,28 @@ class DataTool(BaseTool):
     async def source_of(self, reader: Reader, name: str | None) -> Any:
         """The source that is meant."""
         return await self.service.source(reader, name)
+
+
+@contextmanager
+def timed(limits: Limits) -> Generator[Limits]:
+    """Count a statement's time on the run's budget; the limits keep it within what is left.
+
+    Raises:
+        BudgetExhausted: nothing is left.
+    """
+    budget = run_context().budget
+    if budget is None:
+        yield limits
+        return
+    if not budget.may_query():
+        raise BudgetExhausted("The budget is used up; the statement was not run.")
+    left = budget.left("sql_seconds")
+    most = limits.timeout_seconds if left is None else min(left, limits.timeout_seconds)
+    started = time.perf_counter()
+    try:
+        yield replace(limits, timeout_seconds=most)
+    finally:
+        budget.add_sql(time.perf_counter() - started)
 
 
 class ChartingTool(DataTool):

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from langchain_core.tools import BaseTool
 from langchain_core.tools.base import ArgsSchema
 from pydantic import Field
 
 from dataagent_core.data.catalogue import find_table, search
+from dataagent_core.data.pictures import Charts
 from dataagent_core.data.results import Draft, preview
-from dataagent_core.data.service import Answered, Asked
-from dataagent_core.data.types import Receipt, Table
+from dataagent_core.data.service import Answered, Asked, DataService
+from dataagent_core.data.types import Limits, Receipt, Table
 from dataagent_core.errors import QueryFailed, ToolFailed, UnknownName
 from dataagent_core.tools.data import (
     MOST_BYTES,
@@ -21,11 +23,25 @@ from dataagent_core.tools.data import (
     Repairs,
     announce,
     text_of,
+    timed,
 )
 
 _MOST_SCHEMA_BYTES = 24_000
 _SAMPLES = 5
 _MOST_SQL = 600
+
+
+def data_tools(service: DataService, charts: Charts) -> list[BaseTool]:
+    """What an agent can do with data."""
+    return [
+        ListTables(service=service),
+        Schema(service=service),
+        SearchCatalogue(service=service),
+        Query(service=service),
+        CheckQuery(service=service),
+        QueryArtifact(service=service),
+        MakeChart(service=service, charts=charts),
+    ]
 
 
 class ListTables(DataTool):
@@ -133,7 +149,9 @@ class Query(DataTool):
             )
         chosen = await self.source_of(asked.reader, source)
         try:
-            answered = await self.service.query(chosen, sql, replace(asked, title=title))
+            with timed(chosen.limits) as limits:
+                asked = replace(asked, title=title, limits=limits)
+                answered = await self.service.query(chosen, sql, asked)
         except (QueryFailed, UnknownName):
             self.repairs.failed(asked.run_id)
             raise
@@ -186,8 +204,10 @@ class QueryArtifact(DataTool):
         source: str | None = None,
     ) -> dict[str, Any]:
         """Run it over what was kept."""
-        asked = replace(asked, title=title)
-        return told(await self.service.query_results(sql, artifact_ids, asked))
+        with timed(Limits()) as limits:
+            asked = replace(asked, title=title, limits=limits)
+            answered = await self.service.query_results(sql, artifact_ids, asked)
+        return told(answered)
 
 
 class ChartArguments(DataArguments):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,10 @@ from pydantic import SecretStr
 from sqlalchemy import make_url
 
 from dataagent_core.config import Settings
+from dataagent_core.data.room import Data, open_room
 from dataagent_core.data.service import Asked, DataService
 from dataagent_core.data.sources import EVERYONE, NewSource, Source
 from dataagent_core.data.types import Reader
-from dataagent_core.runs.data import Data, open_data
-from dataagent_core.storage import open_database
-from dataagent_core.storage.migrate import migrate
-from dataagent_core.workspace import SqlQuotaLedger, UserWorkspaceManager
 from tests.services import fresh_database
 
 ENGINES = ("sqlite", "duckdb", "postgres", "mysql")
@@ -90,16 +87,8 @@ def _connected(kind: str, url: str) -> Any:
 
 @pytest.fixture
 async def data(tmp_path: Path) -> AsyncGenerator[Data]:
-    settings = Settings(home=tmp_path / "home", sample_data=False)
-    settings.ensure_home()
-    async with AsyncExitStack() as stack:
-        database = open_database(settings.sql_url())
-        stack.push_async_callback(database.close)
-        await migrate(database)
-        quota = SqlQuotaLedger(database)
-        workspaces = UserWorkspaceManager(settings.workspaces_dir, 10**9, quota)
-        stack.callback(workspaces.close)
-        yield await open_data(settings, database, workspaces, quota, stack)
+    async with open_room(Settings(home=tmp_path / "home", sample_data=False)) as room:
+        yield room
 
 
 @pytest.fixture

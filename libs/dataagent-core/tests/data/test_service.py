@@ -273,3 +273,26 @@ async def test_folder_of_files_is_a_source_and_follows_its_files(
         export(service.artifacts.path_of(answered.artifact), answered.artifact.columns, "csv")
     )
     assert csv.splitlines() == [b"total", b"350"]
+
+
+async def test_bad_file_of_a_folder_is_named_and_the_rest_is_there(
+    tmp_path: Path, service: DataService, asked: Asked
+) -> None:
+    from dataagent_core.data.sources import EVERYONE, NewSource
+
+    folder = tmp_path / "drop"
+    folder.mkdir()
+    (folder / "good.csv").write_text("a,b\n1,2\n")
+    (folder / "torn.parquet").write_bytes(b"PAR1 but no more")
+    source = await service.register(NewSource("files", folder=str(folder), grants=(EVERYONE,)))
+    answered = await service.query(source, "SELECT a FROM good", asked)
+    assert answered.kept.preview_rows == ((1,),)
+    state = await service.catalogue_state(source, asked.reader)
+    assert (len(state.left_out), state.problem) == (1, None)
+    assert "'torn.parquet'" in state.left_out[0]
+    await service.put_policy(
+        source, "p", {"subjects": "everyone", "tables": {"good": {"deny_columns": ["b"]}}}
+    )
+    assert (await service.catalogue_state(source, asked.reader)).left_out == ()
+    await service.forget(source.source_id)
+    assert list((tmp_path / "home" / "sources").iterdir()) == []

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.data.room import keep_swept
 from dataagent_core.data.service import Asked, DataService
 from dataagent_core.data.sources import Source
 from dataagent_core.errors import ArtifactNotFound
-from dataagent_core.runs.data import keep_swept
 
 Register = Callable[..., Awaitable[Source]]
 

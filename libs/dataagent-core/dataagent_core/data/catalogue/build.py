@@ -1,8 +1,9 @@
 """Makes a source's catalogue: what the engine reports, comments we know, a few values, a hash.
 
 Blocking; runs in a worker thread. A table whose values cannot be sampled stays in the catalogue
-without them. Columns that look like credentials or hold bytes are never sampled. Above:
-`refresh.py`. Below: an `Engine`, its `introspect` and `sample`.
+without them. Columns that look like credentials or hold bytes are never sampled, nor are those that
+a policy keeps from anyone. Above: `refresh.py`. Below: an `Engine`, its `introspect` and `sample`,
+and `policy/values.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dataagent_core.data.engines.base import Engine
+from dataagent_core.data.policy import OPEN, OpenValues, PolicySet
 from dataagent_core.data.sources.types import Source, now
 from dataagent_core.data.types import Catalogue, Column, Table
 from dataagent_core.errors import QueryFailed
@@ -43,11 +45,13 @@ def build(
     source: Source,
     *,
     comments: Comments | None = None,
+    policies: PolicySet = OPEN,
     sample_limit: int = SAMPLE_LIMIT,
 ) -> Catalogue:
     """The catalogue of a source, now.
 
-    `comments` join what the source says of itself; names may differ in case.
+    `comments` join what the source says of itself; names may differ in case. `policies` are the
+    source's: what they protect is not sampled.
 
     Raises:
         SourceUnavailable: the engine cannot be reached.
@@ -55,18 +59,20 @@ def build(
     started = now()
     known = {name.casefold(): said for name, said in (comments or {}).items()}
     tables = sorted(engine.introspect(), key=lambda table: table.key)
-    described = [_with_comments(table, known) for table in tables]
-    sampled = [
-        _with_samples(engine, table, sample_limit) if number < _MAX_SAMPLED_TABLES else table
-        for number, table in enumerate(described)
-    ]
-    return Catalogue(
+    described = Catalogue(
         source_id=source.source_id,
         dialect=engine.dialect,
-        tables=tuple(sampled),
-        hash=structure_hash(sampled),
+        tables=tuple(_with_comments(table, known) for table in tables),
+        hash=structure_hash(tables),
         refreshed_at=started,
     )
+    return _sampled(engine, described, OpenValues(policies, described), sample_limit)
+
+
+def _sampled(engine: Engine, described: Catalogue, values: OpenValues, limit: int) -> Catalogue:
+    first, rest = described.tables[:_MAX_SAMPLED_TABLES], described.tables[_MAX_SAMPLED_TABLES:]
+    sampled = [_with_samples(engine, table, values.columns(table), limit) for table in first]
+    return replace(described, tables=(*sampled, *rest))
 
 
 def structure_hash(tables: Sequence[Table]) -> str:
@@ -101,8 +107,8 @@ def _joined(own: str | None, known: str | None) -> str | None:
     return f"{own} · {known}"
 
 
-def _with_samples(engine: Engine, table: Table, limit: int) -> Table:
-    wanted = [column.name for column in table.columns if may_be_sampled(column)]
+def _with_samples(engine: Engine, table: Table, columns: Sequence[Column], limit: int) -> Table:
+    wanted = [column.name for column in columns if may_be_sampled(column)]
     if not wanted or limit < 1:
         return table
     try:
@@ -110,8 +116,8 @@ def _with_samples(engine: Engine, table: Table, limit: int) -> Table:
     except QueryFailed as error:
         logger.warning("no samples of table %s: %s", table.key, error.code)
         return table
-    columns = tuple(_filled(column, values.get(column.name), limit) for column in table.columns)
-    return replace(table, columns=columns)
+    filled = tuple(_filled(column, values.get(column.name), limit) for column in table.columns)
+    return replace(table, columns=filled)
 
 
 def may_be_sampled(column: Column) -> bool:

@@ -37,12 +37,16 @@ _GRACE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class CatalogueState:
-    """A catalogue with its news. `problem` is why the last attempt to refresh it failed."""
+    """A catalogue with its news. `problem` is why the last attempt to refresh it failed.
+
+    `left_out` has a sentence for each file of the source's folder that could not be read.
+    """
 
     catalogue: Catalogue
     drift: tuple[str, ...] = ()
     drifted_at: datetime | None = None
     problem: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 _Work = Callable[[Source], Awaitable[CatalogueState]]
@@ -219,13 +223,14 @@ class CatalogueKeeper:
     async def _ask(self, source: Source) -> Catalogue:
         engine = await self._engine_of(source)
         comments = self._comments_of(source) if self._comments_of else None
-        work = partial(build, engine, source, comments=comments)
+        policies = await self._store.policies_of(source.source_id)
+        work = partial(build, engine, source, comments=comments, policies=policies)
         return await asyncio.get_running_loop().run_in_executor(self._workers, work)
 
     async def _keep(self, source: Source, built: Catalogue) -> CatalogueState:
         before = self._states.get(source.source_id)
+        built = await self._store.put(built)
         state = CatalogueState(built) if before is None else _next_state(before, built)
-        await self._store.put(built)
         self._states[source.source_id] = state
         if before is not None and state.drifted_at == built.refreshed_at:
             logger.info("data source %s changed: %s", source.name, " ".join(state.drift))

@@ -21,6 +21,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from dataagent_core.data.column_names import unique_names
 from dataagent_core.data.engines.base import SchemaChanged
 
 _MAX_RESTARTS = 2
@@ -95,17 +96,3 @@ class Columns:
 
 def _empty(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
-
-
-def unique_names(labels: Sequence[str]) -> tuple[str, ...]:
-    """A name for each label: the label itself, or `label_2`, `label_3` where it is taken."""
-    taken = {label.casefold() for label in labels}
-    seen: set[str] = set()
-    names: list[str] = []
-    for label in labels:
-        name, number = label, 2
-        while name.casefold() in seen or (name != label and name.casefold() in taken):
-            name, number = f"{label}_{number}", number + 1
-        seen.add(name.casefold())
-        names.append(name)
-    return tuple(names)

@@ -46,6 +46,7 @@ from dataagent_core.errors import DataAgentError, QueryFailed, SourceUnavailable
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
+_JIT_SINCE = 110_000
 _ROLES_SINCE = 140000  # pg_read_all_data
 _STOP_SECONDS = 5.0
 _ATTEMPTS_BEFORE_HANGING_UP = 30
@@ -179,6 +180,8 @@ class PostgresStatement(Reading[Connection]):
             "bytea_output": "hex",
             "extra_float_digits": "1",
         }
+        if connection.info.server_version >= _JIT_SINCE:
+            settings["jit"] = "off"  # while it compiles, for a second or so, nothing can cancel it
         if _is_superuser(connection):
             settings |= {"role": "pg_read_all_data", "row_security": "off"}
         parts = ["BEGIN TRANSACTION READ ONLY"]

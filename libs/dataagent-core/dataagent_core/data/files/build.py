@@ -41,8 +41,11 @@ def build(
     limits: FileLimits,
     *,
     on_file: Callable[[int], None] = lambda _: None,
+    on_bad: Callable[[DataAgentError], None] | None = None,
 ) -> list[LoadedTable]:
     """Fill `database`, which must not exist; `scratch` is an empty folder for passing files.
+
+    With `on_bad`, a file that cannot be a table is told there and left out.
 
     Raises:
         BadInput: a file cannot be a table; the message names it.
@@ -53,7 +56,12 @@ def build(
         builder = _Builder(connection, scratch, limits)
         for number, file in enumerate(files):
             on_file(number)
-            builder.add(file)
+            try:
+                builder.add(file)
+            except DataAgentError as error:
+                if on_bad is None:
+                    raise
+                on_bad(error)
         connection.execute("CHECKPOINT")
     return builder.tables
 
@@ -83,11 +91,21 @@ class _Builder:
         self.tables: list[LoadedTable] = []
 
     def add(self, file: OpenFile) -> None:
-        """Read one file; every error names it.
+        """Read one file, whole or not at all; every error names it.
 
         Raises:
             BadInput, LimitReached: as `build`.
         """
+        made = len(self.tables)
+        try:
+            self._add_whole(file)
+        except DataAgentError:
+            for table in self.tables[made:]:
+                self._connection.execute(f"DROP TABLE {quoted(table.name)}")
+            del self.tables[made:]
+            raise
+
+    def _add_whole(self, file: OpenFile) -> None:
         try:
             self._add(file)
         except DataAgentError:

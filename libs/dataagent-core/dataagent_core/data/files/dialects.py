@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _DELIMITERS = (",", "\t", ";", "|", "\x01", "\x1f", "^", "~")
+_ALSO_IN_TEXT = ("^", "~")  # rarely delimiters: only where every row has as many of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +69,33 @@ def _score(dialect: Dialect, sample: str) -> tuple[float, int]:
         rows = [row for row in dialect.reader(io.StringIO(sample, newline="")) if row]
     except csv.Error:
         return (0.0, 0)
+    is_well_quoted = _is_well_quoted(dialect, rows, sample)
     rows = rows[:-1] if len(rows) > 2 else rows  # the sample may end inside the last row
     widths = Counter(len(row) for row in rows)
     if not widths:
         return (0.0, 0)
     width, count = max(widths.items(), key=lambda item: (item[1], item[0] > 2, item[0] == 1))
-    if width < 2:
+    if width < 2 or (dialect.delimiter in _ALSO_IN_TEXT and count < len(rows)):
         return (0.0, 0)
-    stray = sum(1 for row in rows for cell in row if _has_stray_quote(cell, dialect.quote))
+    stray = 0 if is_well_quoted else sum(_stray_quotes(each, dialect) for each in rows)
     return (round(count / len(rows), 2) - min(stray / len(rows), 0.5), width)
 
 
-def _has_stray_quote(cell: str, quote: str) -> bool:
-    """A cell that begins or ends with half a quotation was cut at the wrong place."""
-    stripped = cell.strip()
-    return len(stripped) > 1 and (stripped[0] == quote) != (stripped[-1] == quote)
+def _is_well_quoted(dialect: Dialect, rows: list[list[str]], sample: str) -> bool:
+    """Whether every quote inside a cell was written as a quote inside quotes.
+
+    Then the rows, written anew, need no more quotes than there were; one may be cut off at the end.
+    """
+    if dialect.quote not in sample:
+        return True
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=dialect.delimiter, quotechar=dialect.quote)
+    writer.writerows(rows)
+    return out.getvalue().count(dialect.quote) <= sample.count(dialect.quote) + 1
+
+
+def _stray_quotes(row: list[str], dialect: Dialect) -> int:
+    """How many cells begin or end with half a quotation, cut at the wrong place."""
+    cells = [cell.strip() for cell in row]
+    quote = dialect.quote
+    return sum(1 for cell in cells if len(cell) > 1 and (cell[0] == quote) != (cell[-1] == quote))

@@ -1,4 +1,4 @@
-"""The door: files in, a DuckDB database out, whole or not at all.
+"""The doors: files in, a DuckDB database out, whole or not at all; of a folder, what can be read.
 
 Opens the files without following links out of their folder, hands them to a process with limits of
 its own, and moves the database it made into place. Blocking; call it in a thread. It knows nothing
@@ -22,11 +22,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from dataagent_core.data.files.tables import FileLimits, LoadedTable, OpenFile
+from dataagent_core.data.files.tables import FileLimits, Loaded, LoadedTable, OpenFile
 from dataagent_core.data.types import Column
 from dataagent_core.errors import BadInput, DataAgentError, LimitReached, Unavailable
 
 _logger = logging.getLogger(__name__)
+_MADE = "tables.duckdb"
+_MOST_DEATHS = 3
+"""So many files may end the process that reads them before the folder is given up."""
 
 
 def load_files(
@@ -42,17 +45,64 @@ def load_files(
         LimitReached: a file, or reading it, is over a limit.
         OutsideWorkspace: a path leads out of `folder`.
     """
+    _check_number(paths, limits)
+    with ExitStack() as stack:
+        files = [stack.enter_context(_opened(path, folder, limits)) for path in paths]
+        scratch = stack.enter_context(_scratch(database))
+        loaded = _run(files, scratch, limits, is_lenient=False)
+        os.replace(scratch / _MADE, database)
+    return list(loaded.tables)
+
+
+def load_folder(
+    paths: Sequence[Path], database: Path, *, limits: FileLimits, folder: Path
+) -> Loaded:
+    """As `load_files`, but a file that cannot be read is left out and named, and the rest loaded.
+
+    Raises:
+        BadInput, LimitReached: none of them can be read, or reading all takes too long.
+    """
+    _check_number(paths, limits)
+    left_out: list[str] = []
+    with ExitStack() as stack:
+        files: list[OpenFile] = []
+        for path in paths:
+            try:
+                files.append(stack.enter_context(_opened(path, folder, limits)))
+            except DataAgentError as error:
+                left_out.append(error.message)
+        loaded = _run_while_it_dies(files, database, limits) if files else Loaded(())
+        left_out += loaded.left_out
+        if not loaded.tables:
+            raise BadInput(left_out[0], details={"problems": left_out})
+    return Loaded(loaded.tables, tuple(left_out))
+
+
+def _run_while_it_dies(files: list[OpenFile], database: Path, limits: FileLimits) -> Loaded:
+    """Read the files; one that ends the process that reads it is left out, if there are few."""
+    left_out: list[str] = []
+    while files:
+        with _scratch(database) as scratch:
+            try:
+                loaded = _run(files, scratch, limits, is_lenient=True)
+            except (BadInput, LimitReached) as error:
+                killer = (error.details or {}).get("file")
+                if killer is None or len(left_out) >= _MOST_DEATHS:
+                    raise
+                left_out.append(error.message)
+                files = [one for one in files if one.name != killer]
+                continue
+            if loaded.tables:
+                os.replace(scratch / _MADE, database)
+            return Loaded(loaded.tables, (*left_out, *loaded.left_out))
+    return Loaded((), tuple(left_out))
+
+
+def _check_number(paths: Sequence[Path], limits: FileLimits) -> None:
     if not paths:
         raise BadInput("There are no files to load. Put CSV, Excel, Parquet or JSON files there.")
     if len(paths) > limits.max_files:
         raise LimitReached(f"{len(paths)} files; {limits.max_files} may be loaded together.")
-    with ExitStack() as stack:
-        files = [stack.enter_context(_opened(path, folder, limits)) for path in paths]
-        scratch = stack.enter_context(_scratch(database))
-        made = scratch / "tables.duckdb"
-        tables = _run(files, made, scratch, limits)
-        os.replace(made, database)
-    return tables
 
 
 @contextmanager
@@ -97,14 +147,15 @@ def _opened(path: Path, folder: Path | None, limits: FileLimits) -> Generator[Op
 
 
 def _run(
-    files: Sequence[OpenFile], made: Path, scratch: Path, limits: FileLimits
-) -> list[LoadedTable]:
+    files: Sequence[OpenFile], scratch: Path, limits: FileLimits, *, is_lenient: bool
+) -> Loaded:
     """Read the files in a process of their own."""
     job = {
         "files": [dataclasses.asdict(one) for one in files],
-        "database": str(made),
+        "database": str(scratch / _MADE),
         "scratch": str(scratch),
         "limits": dataclasses.asdict(limits),
+        "is_lenient": is_lenient,
     }
     command = [sys.executable, "-P", "-m", "dataagent_core.data.files.worker"]
     with subprocess.Popen(
@@ -129,13 +180,11 @@ def _run(
     return _outcome(files, output, errors, process.returncode)
 
 
-def _outcome(
-    files: Sequence[OpenFile], output: bytes, errors: bytes, returncode: int
-) -> list[LoadedTable]:
+def _outcome(files: Sequence[OpenFile], output: bytes, errors: bytes, returncode: int) -> Loaded:
     lines: list[dict[str, Any]] = [json.loads(line) for line in output.splitlines()]
     last = lines[-1] if lines else {}
     if "tables" in last:
-        return [_table(one) for one in last["tables"]]
+        return Loaded(tuple(_table(one) for one in last["tables"]), tuple(last["left_out"]))
     if "error" in last:
         raise _error(last["error"])
     _logger.error(
@@ -143,14 +192,22 @@ def _outcome(
     )
     if "reading" not in last:
         raise Unavailable("The process that reads files did not start. The log says why.")
-    name = files[int(last["reading"])].name
+    raise _death(files[int(last["reading"])].name, returncode)
+
+
+def _death(name: str, returncode: int) -> DataAgentError:
+    """Why the process that read the file ended without a word."""
+    details: dict[str, object] = {"file": name}
     if returncode > 0:
-        raise BadInput(f"'{name}' cannot be read. Save it again as CSV or Parquet.")
+        message = f"'{name}' cannot be read. Save it again as CSV or Parquet."
+        return BadInput(message, details=details)
     if returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        raise LimitReached(f"'{name}' takes too long to read. Split it, or save it as Parquet.")
-    raise LimitReached(
+        message = f"'{name}' takes too long to read. Split it, or save it as Parquet."
+        return LimitReached(message, details=details)
+    return LimitReached(
         f"'{name}' cannot be read within the limits of a load: it is broken, or needs too much "
-        "memory. Save it again as CSV or Parquet."
+        "memory. Save it again as CSV or Parquet.",
+        details=details,
     )
 
 

@@ -51,6 +51,14 @@ class LoadedTable:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What came of a folder: its tables, and a sentence for each file that is none."""
+
+    tables: tuple[LoadedTable, ...]
+    left_out: tuple[str, ...] = ()
+
+
 Guess = Literal["any", "dates", "none"]
 """Which types a text column may turn out to be: JSON says itself what is a number."""
 

@@ -1,8 +1,8 @@
 """The process that reads files: `python -m dataagent_core.data.files.worker`.
 
 It lowers its own limits, takes one job from standard input and writes JSON lines to standard
-output: `{"reading": 3}` before each file, then `{"tables": […]}` or `{"error": …}`. What ends it
-otherwise ends only it. Above: `load.py`. Below: `build.py`.
+output: `{"reading": 3}` before each file, then `{"tables": […], "left_out": […]}` or
+`{"error": …}`. What ends it otherwise ends only it. Above: `load.py`. Below: `build.py`.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def main() -> None:
     limits = FileLimits(**job["limits"])
     _lower_limits(limits)
     files = [OpenFile(**one) for one in job["files"]]
+    left_out: list[str] = []
     try:
         tables = build(
             files,
@@ -52,11 +53,13 @@ def main() -> None:
             Path(job["scratch"]),
             limits,
             on_file=lambda number: _say({"reading": number}),
+            on_bad=(lambda error: left_out.append(error.message)) if job["is_lenient"] else None,
         )
     except DataAgentError as error:
         _say({"error": {"code": error.code, "message": error.message}})
     else:
-        _say({"tables": [dataclasses.asdict(table) for table in tables]})
+        shown = [dataclasses.asdict(table) for table in tables]
+        _say({"tables": shown, "left_out": left_out})
 
 
 if __name__ == "__main__":

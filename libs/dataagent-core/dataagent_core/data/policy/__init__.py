@@ -10,11 +10,15 @@ from dataagent_core.data.policy.parsing import (
     policy_to_dict,
 )
 from dataagent_core.data.policy.rules import Mask, Policy, PolicySet, Subjects, TableRule
+from dataagent_core.data.policy.values import CLOSED, OPEN, OpenValues, with_open_values
 from dataagent_core.data.policy.visible import visible
 
 __all__ = [
+    "CLOSED",
+    "OPEN",
     "Compiled",
     "Mask",
+    "OpenValues",
     "Policy",
     "PolicySet",
     "Subjects",
@@ -27,4 +31,5 @@ __all__ = [
     "policy_from_dict",
     "policy_to_dict",
     "visible",
+    "with_open_values",
 ]

@@ -24,8 +24,9 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dataagent_core.data.column_names import unique_names
 from dataagent_core.data.results.kept import PREVIEW_ROWS, Kept, first_rows, footer
-from dataagent_core.data.results.shapes import stored, stored_type, unique_names
+from dataagent_core.data.results.shapes import stored, stored_type
 from dataagent_core.data.results.statistics import ColumnMeter
 from dataagent_core.data.types import Limits, ResultColumn, TruncatedBy
 from dataagent_core.errors import QueryFailed, QueryTimedOut

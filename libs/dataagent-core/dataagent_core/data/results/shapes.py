@@ -1,8 +1,8 @@
-"""How a result's columns are named and typed in the file that keeps it.
+"""How a result's columns are typed in the file that keeps it.
 
-Names are unique whatever the engine called the columns; types are those that Parquet holds and that
-every reader of ours knows. What Parquet has no type for (an interval, a union) becomes text here,
-once, so that nobody after this meets it. Above: `keep.py`. Below: Arrow.
+Types are those that Parquet holds and that every reader of ours knows. What Parquet has no type for
+(an interval, a union) becomes text here, once, so that nobody after this meets it. Above:
+`keep.py`. Below: Arrow.
 """
 
 # pyarrow has no type stubs and makes its compute functions at run time: a border to it.
@@ -12,40 +12,12 @@ once, so that nobody after this meets it. Above: `keep.py`. Below: Arrow.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dataagent_core.data.results.cells import json_text, json_values
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MAX_DECIMAL128 = 38
-
-
-def unique_names(labels: Sequence[str]) -> tuple[str, ...]:
-    """A name for each label: the label itself, or `label_2`, `label_3` where it is taken.
-
-    Names that differ in case alone count as the same, because SQL over them would.
-    """
-    wanted = [_CONTROL.sub("_", label) or f"column_{i}" for i, label in enumerate(labels, 1)]
-    taken = {name.casefold() for name in wanted}
-    seen: set[str] = set()
-    names: list[str] = []
-    for name in wanted:
-        free = name if name.casefold() not in seen else _numbered(name, taken)
-        seen.add(name.casefold())
-        taken.add(free.casefold())
-        names.append(free)
-    return tuple(names)
-
-
-def _numbered(name: str, taken: set[str]) -> str:
-    number = 2
-    while f"{name}_{number}".casefold() in taken:
-        number += 1
-    return f"{name}_{number}"
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:

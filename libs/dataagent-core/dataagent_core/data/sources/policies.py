@@ -1,27 +1,30 @@
 """The policies of each source, as they are kept.
 
-What the rules mean is for the policy room; here they are JSON. Policies that the configuration
+What the rules mean is for the policy room; here they are JSON. With every change the source's kept
+catalogue loses what may no longer be kept, in the same transaction. Policies that the configuration
 file defines have ids of their own kind and are changed only there. Above: the admin API,
-`config_file.py`, `data/service.py`. Below: `storage/`.
+`config_file.py`, `data/service.py`. Below: `data/keeping.py`, `storage/`.
 """
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from dataagent_core.data.keeping import clean_catalogue, hold_source
 from dataagent_core.data.sources.checks import checked_json
 from dataagent_core.data.sources.types import StoredPolicy, now
 from dataagent_core.errors import BadInput, Conflict, NotFound, SourceNotFound
-from dataagent_core.storage import Database
+from dataagent_core.storage import Database, Unit
 from dataagent_core.storage.tables import data_policies
 from dataagent_core.storage.text import is_storable
 
+T = TypeVar("T")
 _FROM_CONFIG = "config-"
 
 _OF_SOURCE = select(data_policies).where(data_policies.c.source_id == bindparam("of_source"))
@@ -71,7 +74,7 @@ class PolicyStore:
         else:
             _refuse_if_configured(policy_id)
             row["policy_id"] = policy_id
-            if not await self._db.write(lambda connection: _replace(connection, row)):
+            if not await self._change(source_id, lambda c: _replace(c, row)):
                 raise _not_found(policy_id)
         return await self._require(source_id, row["policy_id"])
 
@@ -84,9 +87,7 @@ class PolicyStore:
         """
         _refuse_if_configured(policy_id)
         values = {"wanted": policy_id, "of_source": source_id}
-        if not await self._db.write(
-            lambda connection: connection.execute(_DELETE, values).rowcount
-        ):
+        if not await self._change(source_id, lambda c: c.execute(_DELETE, values).rowcount):
             raise _not_found(policy_id)
 
     async def put_configured(
@@ -107,19 +108,34 @@ class PolicyStore:
             return _replace_configured(connection, source_id, wanted)
 
         try:
-            return await self._db.write(unit)
+            return await self._change(source_id, unit)
         except IntegrityError:  # another process put the same ones at this moment
             pass
         try:
-            return await self._db.write(unit)
+            return await self._change(source_id, unit)
         except IntegrityError as error:
             raise _no_source() from error
 
     async def _insert(self, row: dict[str, Any]) -> None:
         try:
-            await self._db.write(lambda c: c.execute(insert(data_policies), row).rowcount)
+            await self._change(
+                row["source_id"], lambda c: c.execute(insert(data_policies), row).rowcount
+            )
         except IntegrityError as error:
             raise _no_source() from error
+
+    async def _change(self, source_id: str, unit: Unit[T]) -> T:
+        """Change policies; in the same step the kept catalogue becomes what it may be now."""
+
+        def change(connection: Connection) -> tuple[T, bool]:
+            hold_source(connection, source_id)
+            changed = unit(connection)
+            return changed, bool(changed) and clean_catalogue(connection, source_id)
+
+        changed, was_cleaned = await self._db.write(change)
+        if was_cleaned:
+            await self._db.scrub()
+        return changed
 
     async def _require(self, source_id: str, policy_id: str) -> StoredPolicy:
         values = {"wanted": policy_id, "of_source": source_id}

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import builtins
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from pydantic import SecretStr
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from dataagent_core.data.keeping import clean_catalogue
 from dataagent_core.data.sources.access import visible_to
 from dataagent_core.data.sources.attributes import AttributeStore
 from dataagent_core.data.sources.checks import checked_grants, checked_new
@@ -33,10 +34,11 @@ from dataagent_core.data.sources.secrets import SecretBox, secret_box
 from dataagent_core.data.sources.types import Grant, NewSource, Source, SourceChanges, now
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import Conflict, SourceNotFound
-from dataagent_core.storage import Database
-from dataagent_core.storage.tables import data_grants, data_sources
+from dataagent_core.storage import Database, Unit
+from dataagent_core.storage.tables import data_grants, data_sources, removed_sources
 from dataagent_core.storage.text import is_storable
 
+T = TypeVar("T")
 _ID = data_sources.c.source_id == bindparam("wanted")
 _ALL = select(data_sources).order_by(data_sources.c.name)
 _BY_ID = select(data_sources).where(_ID)
@@ -44,6 +46,7 @@ _BY_NAME = select(data_sources).where(data_sources.c.name == bindparam("wanted")
 _GRANTS = select(data_grants)
 _GRANTS_OF = select(data_grants).where(data_grants.c.source_id == bindparam("wanted"))
 _DELETE = delete(data_sources).where(_ID)
+_REMOVED = select(removed_sources).where(removed_sources.c.source_id == bindparam("wanted"))
 _DELETE_GRANTS = delete(data_grants).where(data_grants.c.source_id == bindparam("wanted"))
 _UPDATE = (
     update(data_sources)
@@ -176,7 +179,7 @@ class SourceStore:
         moves = is_moved(changes)
         sealed = await self._sealed(changes.url, source_id)
 
-        def unit(connection: Connection) -> None:
+        def unit(connection: Connection) -> bool:
             row = _locked(connection, source_id)
             source = source_from(row, _read_grants(connection, source_id))
             _refuse_if_configured(source, by_config=by_config)
@@ -193,8 +196,10 @@ class SourceStore:
             connection.execute(_UPDATE, values)
             if changes.grants is not None:
                 _put_grants(connection, source_id, new.grants)
+            return new.default_policy == "deny" and clean_catalogue(connection, source_id)
 
-        await self._unique(unit, changes.name or "")
+        if await self._unique(unit, changes.name or ""):
+            await self._db.scrub()
         return await self.require(source_id)
 
     async def set_grants(self, source_id: str, grants: Iterable[Grant]) -> Source:
@@ -223,12 +228,20 @@ class SourceStore:
     async def delete(self, source_id: str, *, by_config: bool = False) -> None:
         """Forget a source with its credential, grants, policies and catalogue.
 
+        That the sample was deleted is remembered: it does not come back by itself.
+
         Raises:
             SourceNotFound: there is no such source.
             Conflict: the configuration file defines the source.
         """
-        _refuse_if_configured(await self.require(source_id), by_config=by_config)
-        await self._db.write(lambda c: c.execute(_DELETE, {"wanted": source_id}).rowcount)
+        source = await self.require(source_id)
+        _refuse_if_configured(source, by_config=by_config)
+        await self._db.write(lambda connection: _delete(connection, source))
+
+    async def was_removed(self, source_id: str) -> bool:
+        """Whether the sample of that id was there and someone deleted it."""
+        found = await self._db.read(lambda c: c.execute(_REMOVED, {"wanted": source_id}).first())
+        return found is not None
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -237,9 +250,9 @@ class SourceStore:
             return None
         return await self._db.read(lambda connection: _read_one(connection, statement, wanted))
 
-    async def _unique(self, unit: Callable[[Connection], None], name: str) -> None:
+    async def _unique(self, unit: Unit[T], name: str) -> T:
         try:
-            await self._db.write(unit)
+            return await self._db.write(unit)
         except IntegrityError as error:
             if await self.by_name(name) is None:
                 raise
@@ -275,6 +288,14 @@ def _locked(connection: Connection, source_id: str) -> Row[Any]:
     if row is None:
         raise _not_found(source_id)
     return row
+
+
+def _delete(connection: Connection, source: Source) -> None:
+    connection.execute(_DELETE, {"wanted": source.source_id})
+    if not source.is_sample or connection.execute(_REMOVED, {"wanted": source.source_id}).first():
+        return
+    row = {"source_id": source.source_id, "removed_at": now()}
+    connection.execute(insert(removed_sources), row)
 
 
 def _put_grants(connection: Connection, source_id: str, grants: Iterable[Grant]) -> None:

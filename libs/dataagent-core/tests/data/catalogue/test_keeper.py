@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import update
+from sqlalchemy import func, select, update
 
 from dataagent_core.data.catalogue import CatalogueKeeper, CatalogueState, CatalogueStore
 from dataagent_core.data.sources import NewSource, Source, SourceChanges, SourceStore
@@ -88,6 +88,63 @@ async def test_a_catalogue_goes_with_its_source(
     assert await store.get(source.source_id) is None
     with pytest.raises(SourceNotFound):
         await store.put(made)
+
+
+RULES = {"name": "p", "subjects": {"users": ["ana"]}, "tables": {"customer": {"grant": False}}}
+
+
+async def test_a_policy_takes_values_out_of_what_is_kept(
+    keeper: CatalogueKeeper,
+    store: CatalogueStore,
+    sources: SourceStore,
+    source: Source,
+    engine: FakeEngine,
+) -> None:
+    engine.values = {"Country": (("Norway",), False)}
+    before = await keeper.get(source)
+    assert "Norway" in repr(await store.get(source.source_id))
+    kept = await sources.policies.put(source.source_id, "p", RULES)
+    after = await store.get(source.source_id)
+    assert "Norway" not in repr(after)
+    assert after is not None
+    assert (after.hash, after.refreshed_at) == (before.hash, before.refreshed_at)
+    engine.sampled.clear()
+    await keeper.refresh(source)
+    assert engine.sampled == {"Invoice": ("InvoiceId", "CustomerId", "Total")}
+    await sources.policies.delete(source.source_id, kept.policy_id)
+    assert "Norway" in repr((await keeper.refresh(source)).catalogue)
+    assert "Norway" in repr(await store.get(source.source_id))
+    await sources.policies.put(source.source_id, "not a policy", {"x": 1})
+    assert "Norway" not in repr(await store.get(source.source_id))
+
+
+async def test_a_policy_that_comes_during_a_build_holds_for_what_is_kept_of_it(
+    keeper: CatalogueKeeper,
+    store: CatalogueStore,
+    sources: SourceStore,
+    source: Source,
+    engine: FakeEngine,
+) -> None:
+    engine.values = {"Country": (("Norway",), False)}
+    engine.is_free.clear()
+    building = asyncio.create_task(keeper.get(source))
+    await begun(engine)
+    await sources.policies.put(source.source_id, "p", RULES)
+    engine.is_free.set()
+    assert "Norway" not in repr(await building)
+    assert engine.sampled["Customer"] == ("CustomerId", "Country")  # it was asked for before
+    assert "Norway" not in repr(await store.get(source.source_id))
+
+
+async def test_a_kept_catalogue_that_cannot_be_read_goes_when_a_policy_comes(
+    keeper: CatalogueKeeper, database: Database, sources: SourceStore, source: Source
+) -> None:
+    await keeper.get(source)
+    spoil = update(tables.catalogues).values(content='{"form":99,"tables":["Norway"]}')
+    await database.write(lambda connection: connection.execute(spoil).rowcount)
+    await sources.policies.put(source.source_id, "p", RULES)
+    count = select(func.count()).select_from(tables.catalogues)
+    assert await database.read(lambda connection: connection.execute(count).scalar()) == 0
 
 
 @pytest.mark.parametrize(

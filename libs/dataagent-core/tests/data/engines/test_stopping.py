@@ -109,6 +109,13 @@ def test_an_interrupt_ends_the_statement_in_the_engine_and_keeps_the_connection(
 
 
 @requirement("G6")
+def test_postgres_compiles_nothing_that_could_not_be_interrupted(
+    make_database: Callable[[str], Any],
+) -> None:
+    assert make_database("postgres").read("SELECT current_setting('jit')") == [("off",)]
+
+
+@requirement("G6")
 def test_an_interrupt_between_two_batches_ends_the_reading(database: Any) -> None:
     engine = database.limit(max_connections=1)
     with engine.statement(FLOWING[database.kind], timeout_seconds=600) as statement:

@@ -23,7 +23,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.data.engines import EngineOptions, SchemaChanged, open_engine
-from dataagent_core.data.engines.columns import unique_names
 from dataagent_core.data.engines.texts import NumericColumn
 from dataagent_core.data.engines.values import ValueColumn
 
@@ -227,12 +226,3 @@ def test_moments_with_and_without_a_zone_are_not_mixed_up() -> None:
         column = ValueColumn()
         column.widen(values)
         assert column.type == kind
-
-
-@given(st.lists(st.sampled_from(["a", "A", "a_2", "b", ""]) | TEXT, max_size=12))
-def test_names_are_unique_and_the_first_of_a_kind_keeps_its_own(labels: list[str]) -> None:
-    names = unique_names(labels)
-    assert len({name.casefold() for name in names}) == len(labels) == len(names)
-    for place, label in enumerate(labels):
-        if label.casefold() not in {earlier.casefold() for earlier in labels[:place]}:
-            assert names[place] == label

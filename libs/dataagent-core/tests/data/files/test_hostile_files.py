@@ -8,12 +8,20 @@ import os
 import resource
 import struct
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import duckdb
 import pytest
 
-from dataagent_core.data.files import FileLimits, find_files, load_files, signature
+from dataagent_core.data.files import (
+    FileLimits,
+    find_files,
+    load_files,
+    load_folder,
+    signature,
+)
 from dataagent_core.errors import BadInput, DataAgentError, LimitReached, OutsideWorkspace
 from tests.requirements import requirement
 
@@ -243,6 +251,42 @@ def test_only_regular_files_below_the_folder_are_found_and_read(tmp_path: Path) 
     for path in (folder / "link.csv", folder / "pipe.csv", folder, folder / "none.csv"):
         with pytest.raises(BadInput):
             load_files([path], tmp_path / "x.duckdb", limits=LIMITS)
+
+
+def test_bad_files_of_a_folder_are_left_out_and_named(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "good.csv").write_text("a,b\n1,2\n")
+    (folder / "later.json").write_text('[{"n": 3}]')
+    (folder / "empty.csv").write_text("")
+    (folder / "torn.parquet").write_bytes(b"PAR1 but no more")
+    (folder / "large.csv").write_text("a,b\n" + "1,2\n" * 500)
+    (folder / "half.json").write_text('{"left": [{"x": 1}], "right": [{"y": ')
+    paths = [folder / name for name in (*sorted(os.listdir(folder)), "gone.csv")]
+    limits = replace(LIMITS, max_file_bytes=1000)
+    loaded = load_folder(paths, tmp_path / "x.duckdb", limits=limits, folder=folder)
+    assert [table.name for table in loaded.tables] == ["good", "later"]
+    named = sorted(problem.split("'")[1] for problem in loaded.left_out)
+    assert named == ["empty.csv", "gone.csv", "half.json", "large.csv", "torn.parquet"]
+    with duckdb.connect(str(tmp_path / "x.duckdb"), read_only=True) as connection:
+        assert connection.sql("SHOW TABLES").fetchall() == [("good",), ("later",)]
+    with pytest.raises(BadInput, match="empty"):
+        load_folder(paths[:1], tmp_path / "y.duckdb", limits=limits, folder=folder)
+    assert not (tmp_path / "y.duckdb").exists()
+
+
+@pytest.mark.slow
+@requirement("G13")
+def test_a_file_that_ends_the_process_that_reads_it_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "slow.csv").write_text("a,b\n" + "x,y,z\nx\n" * 5_000_000)
+    paths = [tmp_path / "good.csv", tmp_path / "slow.csv"]
+    limits = replace(LIMITS, cpu_seconds=5)
+    loaded = load_folder(paths, tmp_path / "x.duckdb", limits=limits, folder=tmp_path)
+    assert [table.name for table in loaded.tables] == ["good"]
+    assert [problem.split(". ")[0] for problem in loaded.left_out] == [
+        "'slow.csv' takes too long to read"
+    ]
 
 
 def test_too_many_files_and_no_files_are_refused(tmp_path: Path) -> None:

@@ -19,7 +19,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.data.results import ColumnStatistics, Kept, keep, reopen
-from dataagent_core.data.results.shapes import unique_names
 from dataagent_core.data.types import Limits
 from dataagent_core.errors import QueryFailed, QueryTimedOut, QuotaExceeded
 
@@ -272,29 +271,6 @@ def test_times_beyond_python_s_calendar_are_kept_and_shown(kept: KeepTable) -> N
         ("10000-01-01", "10000-01-01T00:00:00Z", "2001-09-09T01:46:40.000000001"),
     )
     assert result.statistics[0].minimum == "-0001-12-31"
-
-
-@pytest.mark.parametrize(
-    ("labels", "names"),
-    [
-        (["id", "id", "id"], ("id", "id_2", "id_3")),
-        (["a", "A", "a_2"], ("a", "A_3", "a_2")),
-        (["", "", "x\x00y"], ("column_1", "column_2", "x_y")),
-        (["金额", "金额"], ("金额", "金额_2")),
-    ],
-)
-def test_columns_of_one_label_get_names_of_their_own(
-    labels: list[str], names: tuple[str, ...]
-) -> None:
-    assert unique_names(labels) == names
-
-
-@given(st.lists(st.text(alphabet="aA_2\x00é", max_size=4), max_size=12))
-@settings(max_examples=200)
-def test_names_are_always_unique_without_regard_to_case(labels: list[str]) -> None:
-    names = unique_names(labels)
-    assert len({name.casefold() for name in names}) == len(labels)
-    assert all(names)
 
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)

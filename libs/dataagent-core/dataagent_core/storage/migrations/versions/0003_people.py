@@ -1,4 +1,4 @@
-"""Tenants, login failures, files, usage by day, the audit log; sessions can be put away."""
+"""Tenants, logins, files, usage by day, the audit log, removed sources; sessions put away."""
 
 from __future__ import annotations
 
@@ -20,7 +20,17 @@ down_revision = "0002"
 branch_labels = None
 depends_on = None
 
-_TABLES = ("audit_log", "usage_days", "files", "login_failures", "tenant_users", "tenants")
+_TABLES = (
+    "removed_sources",
+    "audit_head",
+    "audit_log",
+    "usage_days",
+    "files",
+    "ended_logins",
+    "login_failures",
+    "tenant_users",
+    "tenants",
+)
 
 
 def upgrade() -> None:
@@ -28,9 +38,11 @@ def upgrade() -> None:
     add_column("sessions", sa.Column("deleted_at", time_type(), nullable=True))
     create_index("sessions", "deleted_at")
     _create_tenants()
+    _create_logins()
     _create_files()
     _create_usage()
     _create_audit()
+    _create_removed_sources()
 
 
 def downgrade() -> None:
@@ -64,12 +76,20 @@ def _create_tenants() -> None:
         belongs_to("tenant_users", "tenant_id", "tenants"),
     )
     create_index("tenant_users", "tenant_id")
+
+
+def _create_logins() -> None:
     create_table(
         "login_failures",
         sa.Column("subject", id_type(128), primary_key=True),
         sa.Column("failures", sa.Integer(), nullable=False),
         sa.Column("first_at", time_type(), nullable=False),
         sa.Column("last_at", time_type(), nullable=False),
+    )
+    create_table(
+        "ended_logins",
+        sa.Column("login_id", id_type(), primary_key=True),
+        sa.Column("expires_at", time_type(), nullable=False),
     )
 
 
@@ -93,6 +113,7 @@ def _create_files() -> None:
 
 
 def _create_usage() -> None:
+    seconds: sa.Double[float] = sa.Double()
     create_table(
         "usage_days",
         sa.Column("user_id", id_type(), primary_key=True),
@@ -101,8 +122,8 @@ def _create_usage() -> None:
         sa.Column("input_tokens", sa.BigInteger(), nullable=False),
         sa.Column("output_tokens", sa.BigInteger(), nullable=False),
         sa.Column("tool_calls", sa.Integer(), nullable=False),
-        sa.Column("sql_seconds", sa.Float(), nullable=False),
-        sa.Column("wall_seconds", sa.Float(), nullable=False),
+        sa.Column("sql_seconds", seconds, nullable=False),
+        sa.Column("wall_seconds", seconds, nullable=False),
     )
 
 
@@ -127,3 +148,17 @@ def _create_audit() -> None:
     create_index("audit_log", "at")
     create_index("audit_log", "user_id")
     create_index("audit_log", "action")
+    create_table(
+        "audit_head",
+        sa.Column("chain", id_type(16), primary_key=True),
+        sa.Column("position", sa.BigInteger(), nullable=False),
+        sa.Column("hash", sa.String(64), nullable=False),
+    )
+
+
+def _create_removed_sources() -> None:
+    create_table(
+        "removed_sources",
+        sa.Column("source_id", id_type(), primary_key=True),
+        sa.Column("removed_at", time_type(), nullable=False),
+    )

@@ -1,0 +1,35 @@
+"""Names for the columns of a result, unique whatever the engine called them. Pure.
+
+Above: `engines/columns.py`, whose batches need them, and `results/keep.py`, whose files do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def unique_names(labels: Sequence[str]) -> tuple[str, ...]:
+    """A name for each label: the label itself, or `label_2`, `label_3` where it is taken.
+
+    Names that differ in case alone count as the same, because SQL over them would.
+    """
+    wanted = [_CONTROL.sub("_", label) or f"column_{i}" for i, label in enumerate(labels, 1)]
+    taken = {name.casefold() for name in wanted}
+    seen: set[str] = set()
+    names: list[str] = []
+    for name in wanted:
+        free = name if name.casefold() not in seen else _numbered(name, taken)
+        seen.add(name.casefold())
+        taken.add(free.casefold())
+        names.append(free)
+    return tuple(names)
+
+
+def _numbered(name: str, taken: set[str]) -> str:
+    number = 2
+    while f"{name}_{number}".casefold() in taken:
+        number += 1
+    return f"{name}_{number}"

@@ -1,0 +1,107 @@
+"""What is known of statements after they ran: an audit note each, and how long they took.
+
+Above: `service.py` wraps each query in it. Below: `audit/`, `telemetry/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dataagent_core.audit import AuditLog, AuditOutcome
+from dataagent_core.data.types import Outcome, Reader
+from dataagent_core.errors import DataAgentError, Denied, Invalid, QueryTimedOut
+from dataagent_core.telemetry import Metrics
+
+
+@dataclass(slots=True)
+class Watched:
+    """A statement under way; whoever runs it says what becomes of it."""
+
+    source_name: str
+    asked_sql: str
+    reader: Reader
+    session_id: str | None
+    run_id: str | None
+    statement: str | None = None  # as the driver gets it; None until it is allowed to run
+    row_count: int | None = None
+
+
+class QueryWatch:
+    """Notes and counts statements. Without an audit log and metrics it does nothing."""
+
+    def __init__(self, audit: AuditLog | None = None, metrics: Metrics | None = None) -> None:
+        self._audit = audit
+        self._metrics = metrics
+
+    @contextmanager
+    def query(
+        self,
+        source_name: str,
+        sql: str,
+        reader: Reader,
+        *,
+        session_id: str | None = None,
+        run_id: str | None = None,
+    ) -> Generator[Watched]:
+        """Watch a statement from its plan to its rows; what goes wrong passes through."""
+        watched = Watched(source_name, sql, reader, session_id, run_id)
+        started = time.perf_counter()
+        problem: BaseException | None = None
+        try:
+            yield watched
+        except BaseException as error:
+            problem = error
+            raise
+        finally:
+            self._ended(watched, problem, time.perf_counter() - started)
+
+    def _ended(self, watched: Watched, problem: BaseException | None, seconds: float) -> None:
+        outcome = _outcome(problem)
+        if self._metrics is not None:
+            self._metrics.queried(outcome, seconds)
+        if self._audit is None:
+            return
+        details: dict[str, object] = {
+            "statement": watched.statement or watched.asked_sql,
+            "ran": watched.statement is not None,
+            "rows": watched.row_count,
+            "milliseconds": round(seconds * 1000, 1),
+        }
+        if problem is not None:
+            details["reason"] = _reason(problem)
+        self._audit.note(
+            "sql.query",
+            _AUDITED.get(outcome, "failed"),
+            target=watched.source_name,
+            user_id=watched.reader.user_id,
+            session_id=watched.session_id,
+            run_id=watched.run_id,
+            details=details,
+        )
+
+
+_AUDITED: dict[Outcome, AuditOutcome] = {"success": "success", "denied": "denied"}
+
+
+def _outcome(problem: BaseException | None) -> Outcome:
+    match problem:
+        case None:
+            return "success"
+        case asyncio.CancelledError():
+            return "cancelled"
+        case Denied() | Invalid():
+            return "denied"
+        case QueryTimedOut():
+            return "timeout"
+        case _:
+            return "error"
+
+
+def _reason(problem: BaseException) -> str:
+    if isinstance(problem, DataAgentError):
+        return f"{problem.code}: {problem.message}"
+    return type(problem).__name__
