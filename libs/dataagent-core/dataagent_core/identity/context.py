@@ -6,7 +6,9 @@ One compiled graph serves all users. It learns whose workspace, memory and rules
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from dataagent_core.identity.budgets import RunBudget
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +21,4 @@ class RunContext:
     assistant_id: str
     tenant_id: str | None = None
     auto_approve: bool = False
+    budget: RunBudget | None = field(default=None, compare=False, repr=False)

@@ -2,7 +2,7 @@
 
 A key is `dak_` + 8 characters that find its row + 43 that prove it. Keys have 256 random bits, so a
 plain SHA-256 is enough. Not here: the deployment's own keys, which are settings of the server.
-Above: `users.py` carries a store of these. Below: `storage/`.
+Above: `users.py` carries a store of these and is told when one ends. Below: `storage/`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.errors import BadInput, NotFound
+from dataagent_core.errors import BadInput, Conflict, LimitReached, NotFound
 from dataagent_core.storage import Database
 from dataagent_core.storage.tables import api_keys
 from dataagent_core.storage.text import is_storable
@@ -25,6 +28,7 @@ KEY_START = "dak_"
 _PREFIX_LENGTH = len(KEY_START) + 8
 _KEY_LENGTH = _PREFIX_LENGTH + 43
 _USE_IS_NEWS_AFTER = timedelta(minutes=1)
+MAX_KEYS = 100
 
 _FIND = select(api_keys).where(api_keys.c.prefix == bindparam("at_prefix"))
 _OF_USER = (
@@ -32,6 +36,7 @@ _OF_USER = (
     .where(api_keys.c.user_id == bindparam("owner"))
     .order_by(api_keys.c.created_at, api_keys.c.key_id)
 )
+_COUNT = select(func.count()).select_from(api_keys).where(api_keys.c.user_id == bindparam("owner"))
 _DELETE = delete(api_keys).where(
     api_keys.c.key_id == bindparam("key"), api_keys.c.user_id == bindparam("owner")
 )
@@ -55,14 +60,17 @@ class ApiKey:
 class ApiKeyStore:
     """The users' keys."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, tell: Callable[[str], Awaitable[None]]) -> None:
         self._db = database
+        self._tell = tell
 
     async def create(self, user_id: str, name: str) -> tuple[ApiKey, str]:
         """Make a key; the second value is the key itself, which nobody can read again.
 
         Raises:
             BadInput: the name is empty, too long or not storable.
+            Conflict: the user is none of the accounts, so nothing could end the key.
+            LimitReached: they have as many keys as one may have.
         """
         if not name.strip() or len(name) > 100 or not is_storable(name):
             raise BadInput("A key's name has 1 to 100 characters.")
@@ -77,7 +85,12 @@ class ApiKeyStore:
             "key_hash": _hash(secret),
             "created_at": key.created_at,
         }
-        await self._db.write(lambda connection: connection.execute(insert(api_keys), row).rowcount)
+        try:
+            await self._db.write(lambda connection: _add(connection, row))
+        except IntegrityError as error:
+            raise Conflict(
+                "Only an account can have keys. Log in, or ask an administrator for an account."
+            ) from error
         return key, secret
 
     async def list(self, user_id: str) -> list[ApiKey]:
@@ -96,9 +109,10 @@ class ApiKeyStore:
         )
         if not deleted:
             raise NotFound(f"There is no key {key_id!r}. List your keys to see their ids.")
+        await self._tell(owner)
 
-    async def resolve(self, secret: str) -> str | None:
-        """The id of the user whose key this is, or None."""
+    async def resolve(self, secret: str) -> ApiKey | None:
+        """The key this is, or None."""
         if len(secret) != _KEY_LENGTH or not secret.isascii() or not secret.startswith(KEY_START):
             return None
         rows = await self._db.read(lambda connection: _find(connection, secret[:_PREFIX_LENGTH]))
@@ -106,7 +120,7 @@ class ApiKeyStore:
         for row in rows:
             if hmac.compare_digest(presented, row.key_hash):
                 await self._note_use(row.key_id, row.last_used)
-                return row.user_id
+                return _key(row)
         return None
 
     async def _note_use(self, key_id: str, last_used: datetime | None) -> None:
@@ -117,15 +131,22 @@ class ApiKeyStore:
             await self._db.write(lambda connection: connection.execute(_TOUCH, values).rowcount)
 
 
-def _find(connection: Connection, prefix: str) -> list[Row[tuple[object, ...]]]:
+def _add(connection: Connection, row: dict[str, Any]) -> None:
+    if (connection.execute(_COUNT, {"owner": row["user_id"]}).scalar() or 0) >= MAX_KEYS:
+        raise LimitReached(f"You have {MAX_KEYS} keys, as many as one may have. Revoke one first.")
+    connection.execute(insert(api_keys), row)
+
+
+def _find(connection: Connection, prefix: str) -> list[Row[Any]]:
     return list(connection.execute(_FIND, {"at_prefix": prefix}))
 
 
 def _of_user(connection: Connection, user_id: str) -> list[ApiKey]:
-    return [
-        ApiKey(row.key_id, row.user_id, row.name, row.prefix, row.created_at, row.last_used)
-        for row in connection.execute(_OF_USER, {"owner": user_id})
-    ]
+    return [_key(row) for row in connection.execute(_OF_USER, {"owner": user_id})]
+
+
+def _key(row: Row[Any]) -> ApiKey:
+    return ApiKey(row.key_id, row.user_id, row.name, row.prefix, row.created_at, row.last_used)
 
 
 def _hash(secret: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Literal
 
 UserRole = Literal["admin", "user"]
@@ -10,13 +11,28 @@ Via = Literal["api_key", "service_key", "cookie", "bearer", "auth_disabled", "te
 
 
 @dataclass(frozen=True, slots=True)
+class Grounds:
+    """What a caller was let in on, as far as the database can take it back.
+
+    A login rests on its token (`login_id`, until `expires_at`) and the password it was made with
+    (`stamp`); a user's API key on the key. `standing.py` looks whether they still hold.
+    """
+
+    stamp: str | None = None
+    login_id: str | None = None
+    expires_at: datetime | None = None
+    key_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Principal:
-    """An authenticated caller."""
+    """An authenticated caller. Without `grounds` nothing but a restart can take the way in back."""
 
     user_id: str
     role: UserRole
     via: Via
     tenant_id: str | None = None
+    grounds: Grounds | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_admin(self) -> bool:

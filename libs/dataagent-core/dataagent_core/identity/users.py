@@ -1,48 +1,74 @@
 """Users: who they are, their passwords, their keys and login links.
 
-A user here is an account of the product. A caller named by a deployment key needs none. Who may do
-what to whom is decided by the doors with the `Principal` they get. Above: the server's `auth/` and
-its commands. Below: `passwords.py`, `keys.py`, `links.py`, `storage/`.
+A user here is an account of the product. A caller named by a deployment key needs none. That an
+installation keeps an administrator, and that nobody locks themselves out, is decided here, in the
+transaction that makes the change. Who listens hears of every change that may put a user out. Above:
+`logins.py`, the server's `auth/` and its commands. Below: `passwords.py`, `keys.py`, `links.py`,
+`storage/`.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import uuid4
 
-from sqlalchemy import Connection, Executable, Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Executable,
+    Row,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.errors import BadInput, Conflict, NotFound
+from dataagent_core.errors import BadInput, Conflict, Denied, LastAdmin, NotFound, OwnAccount
 from dataagent_core.identity.keys import ApiKeyStore
 from dataagent_core.identity.links import LoginLinkStore
 from dataagent_core.identity.passwords import ROUNDS, PasswordHasher, stamp
-from dataagent_core.identity.principal import UserRole
+from dataagent_core.identity.principal import Principal, UserRole
+from dataagent_core.identity.standing import those_out
 from dataagent_core.storage import Database
-from dataagent_core.storage.tables import users
+from dataagent_core.storage.people import ended_logins, tenant_users
+from dataagent_core.storage.tables import api_keys, login_links, users
 
 UserStatus = Literal["active", "disabled"]
+Listener = Callable[[str], Awaitable[None]]
+"""Is told the id of a user who may be out now. It does not raise."""
+
 _USERNAME = re.compile(r"[A-Za-z0-9_]{3,20}")
 _ID_LENGTH = 64
+_NO_SUCH_USER = "There is no such user."
 
 _BY_ID = select(users).where(users.c.user_id == bindparam("wanted"))
 _BY_NAME = select(users).where(users.c.username == bindparam("wanted"))
 _ALL = select(users).order_by(users.c.created_at, users.c.user_id)
 _ADMINS = _ALL.where(users.c.role == "admin", users.c.status == "active")
 _COUNT = select(func.count()).select_from(users)
-_SET_PASSWORD = (
-    update(users)
-    .where(users.c.user_id == bindparam("wanted"))
-    .values(password_hash=bindparam("to"))
+_OF_LOGIN = _BY_ID.where(~exists().where(ended_logins.c.login_id == bindparam("login")))
+# Whoever takes an administrator away holds these rows first, in this order: of two at once the
+# second sees what the first left. SQLite has one writer and needs no such lock.
+_LOCK_ADMINS = (
+    select(users.c.user_id)
+    .where(users.c.role == "admin", users.c.status == "active")
+    .order_by(users.c.user_id)
+    .with_for_update()
 )
-_SET_STATUS = (
-    update(users).where(users.c.user_id == bindparam("wanted")).values(status=bindparam("to"))
-)
+_LOCK = _BY_ID.with_for_update()
+_UPDATE = update(users).where(users.c.user_id == bindparam("wanted"))
 _DELETE = delete(users).where(users.c.user_id == bindparam("wanted"))
+_LEAVE_TENANT = delete(tenant_users).where(tenant_users.c.user_id == bindparam("wanted"))
+_DROP_LINKS = delete(login_links).where(login_links.c.user_id == bindparam("wanted"))
+_DROP_KEYS = delete(api_keys).where(api_keys.c.user_id == bindparam("wanted"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +94,18 @@ class UserStore:
     def __init__(self, database: Database, *, password_rounds: int = ROUNDS) -> None:
         self._db = database
         self._passwords = PasswordHasher(rounds=password_rounds)
-        self.keys = ApiKeyStore(database)
+        self._listeners: list[Listener] = []
+        self.keys = ApiKeyStore(database, tell=self.tell)
         self.links = LoginLinkStore(database)
+
+    def listen(self, listener: Listener) -> None:
+        """Tell the listener of every user who may be out from now on, once that is committed."""
+        self._listeners.append(listener)
+
+    async def tell(self, user_id: str) -> None:
+        """Say that what the user was let in on may hold no more."""
+        for listener in self._listeners:
+            await listener(user_id)
 
     async def create(
         self, username: str, password: str | None = None, *, role: UserRole = "user"
@@ -111,7 +147,7 @@ class UserStore:
         """
         user = await self.get(user_id)
         if user is None:
-            raise NotFound("There is no such user.")
+            raise NotFound(_NO_SUCH_USER)
         return user
 
     async def by_username(self, username: str) -> User | None:
@@ -120,10 +156,35 @@ class UserStore:
             return None
         return _user(await self._first(_BY_NAME, username))
 
+    async def of_login(self, user_id: str, login_id: str) -> User | None:
+        """The account, unless it is gone or that login of it was ended; in one query."""
+        if not all(each.isascii() and len(each) <= _ID_LENGTH for each in (user_id, login_id)):
+            return None
+        return _user(await self._first(_OF_LOGIN, user_id, login=login_id))
+
+    async def those_out(self, principals: Sequence[Principal]) -> list[Principal]:
+        """Those of the callers who would not be let in any more; see `standing.py`.
+
+        Raises:
+            StorageUnavailable: the database does not answer, so nobody can tell.
+        """
+        return await those_out(self._db, principals)
+
     async def list(self) -> list[User]:
         """All accounts, oldest first."""
         rows = await self._db.read(lambda connection: list(connection.execute(_ALL)))
         return [user for row in rows if (user := _user(row)) is not None]
+
+    async def page(self, *, limit: int, offset: int) -> tuple[list[User], int]:
+        """A page of the accounts, oldest first, and how many there are."""
+        statement = _ALL.limit(limit).offset(offset)
+
+        def unit(connection: Connection) -> tuple[list[Row[Any]], int]:
+            total = connection.execute(_COUNT).scalar() or 0
+            return [*connection.execute(statement)], total
+
+        rows, total = await self._db.read(unit)
+        return [user for row in rows if (user := _user(row)) is not None], total
 
     async def verify_password(self, username: str, password: str) -> User | None:
         """The active account these belong to, or None; unknown names take as long as known ones."""
@@ -133,30 +194,83 @@ class UserStore:
         user = _user(row)
         return user if is_right and user is not None and user.is_active else None
 
-    async def set_password(self, user_id: str, password: str) -> None:
-        """Give an account another password; its login tokens end.
+    async def set_password(
+        self,
+        user_id: str,
+        password: str,
+        *,
+        by: Principal | None = None,
+        keep_keys: bool = False,
+    ) -> User:
+        """Give an account another password. Its logins, login links and keys end.
 
         Raises:
             BadInput: the password does not do.
             NotFound: there is no such account.
+            OwnAccount: it is the account of the one who does it, who has to know the old one.
         """
-        await self._change(_SET_PASSWORD, user_id, await self._passwords.hash(password))
+        if by is not None and by.user_id == user_id:
+            raise OwnAccount("To change your own password, give the old one with the new one.")
+        hashed = await self._passwords.hash(password)
 
-    async def set_status(self, user_id: str, status: UserStatus) -> None:
+        def unit(connection: Connection) -> Row[Any]:
+            values = {"wanted": user_id}
+            changed = _updated(connection, user_id, password_hash=hashed)
+            connection.execute(_DROP_LINKS, values)
+            if not keep_keys:
+                connection.execute(_DROP_KEYS, values)
+            return changed
+
+        return await self._changed(user_id, unit)
+
+    async def set_status(
+        self, user_id: str, status: UserStatus, *, by: Principal | None = None
+    ) -> User:
         """Let an account in or keep it out.
 
         Raises:
             NotFound: there is no such account.
+            OwnAccount: it is the account of the one who does it.
+            LastAdmin: nobody could administer any more.
+            Denied: the one who does it is no longer an administrator.
         """
-        await self._change(_SET_STATUS, user_id, status)
 
-    async def delete(self, user_id: str) -> None:
+        def unit(connection: Connection) -> Row[Any]:
+            if status != "active":
+                _refuse_lockout(connection, user_id, by)
+            return _updated(connection, user_id, status=status)
+
+        return await self._changed(user_id, unit)
+
+    async def set_role(self, user_id: str, role: UserRole, *, by: Principal | None = None) -> User:
+        """Make an account an administrator's or a user's.
+
+        Raises:
+            NotFound, OwnAccount, LastAdmin, Denied: as `set_status`.
+        """
+
+        def unit(connection: Connection) -> Row[Any]:
+            if role != "admin":
+                _refuse_lockout(connection, user_id, by)
+            return _updated(connection, user_id, role=role)
+
+        return await self._changed(user_id, unit)
+
+    async def delete(self, user_id: str, *, by: Principal | None = None) -> None:
         """Remove an account with its keys and login links. What it owns stays where it is kept.
 
         Raises:
-            NotFound: there is no such account.
+            NotFound, OwnAccount, LastAdmin, Denied: as `set_status`.
         """
-        await self._change(_DELETE, user_id)
+
+        def unit(connection: Connection) -> Row[Any]:
+            _refuse_lockout(connection, user_id, by)
+            found = _locked(connection, user_id)
+            connection.execute(_LEAVE_TENANT, {"wanted": user_id})
+            connection.execute(_DELETE, {"wanted": user_id})
+            return found
+
+        await self._changed(user_id, unit)
 
     async def first_admin(self) -> User | None:
         """The oldest active administrator."""
@@ -183,23 +297,49 @@ class UserStore:
         """Release the threads that hash passwords."""
         self._passwords.close()
 
-    async def _first(self, statement: Executable, wanted: str) -> Row[Any] | None:
-        values = {"wanted": wanted}
+    async def _first(self, statement: Executable, wanted: str, **more: str) -> Row[Any] | None:
+        values = {"wanted": wanted, **more}
         return await self._db.read(lambda connection: connection.execute(statement, values).first())
 
-    async def _change(self, statement: Executable, user_id: str, to: str | None = None) -> None:
-        values = {"wanted": user_id, **({} if to is None else {"to": to})}
+    async def _changed(self, user_id: str, unit: Callable[[Connection], Row[Any]]) -> User:
+        """Commit a change, then say so."""
+        if not user_id.isascii() or len(user_id) > _ID_LENGTH:
+            raise NotFound(_NO_SUCH_USER)
+        row = await self._db.write(unit)
+        await self.tell(user_id)
+        return _made(row)
 
-        def unit(connection: Connection) -> int:
-            return connection.execute(statement, values).rowcount  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType] an UPDATE's or DELETE's result has it
 
-        if not await self._db.write(unit):
-            raise NotFound("There is no such user.")
+def _refuse_lockout(connection: Connection, user_id: str, by: Principal | None) -> None:
+    """Hold the administrators in place, and look whether one fewer will do."""
+    if by is not None and by.user_id == user_id:
+        raise OwnAccount("You cannot do this to your own account. Ask another administrator.")
+    admins = set(connection.execute(_LOCK_ADMINS).scalars())
+    if by is not None and by.grounds is not None and by.user_id not in admins:
+        raise Denied("You are no longer an administrator.")
+    if admins == {user_id}:
+        raise LastAdmin("This is the last active administrator. Make another one first.")
+
+
+def _locked(connection: Connection, user_id: str) -> Row[Any]:
+    found = connection.execute(_LOCK, {"wanted": user_id}).first()
+    if found is None:
+        raise NotFound(_NO_SUCH_USER)
+    return found
+
+
+def _updated(connection: Connection, user_id: str, **values: str) -> Row[Any]:
+    """The account's row as it is after the change."""
+    _locked(connection, user_id)
+    connection.execute(_UPDATE.values(**values), {"wanted": user_id})
+    return _locked(connection, user_id)
 
 
 def _user(row: Row[Any] | None) -> User | None:
-    if row is None:
-        return None
+    return None if row is None else _made(row)
+
+
+def _made(row: Row[Any]) -> User:
     return User(
         user_id=row.user_id,
         username=row.username,

@@ -1,22 +1,36 @@
-"""Structured logs, request ids and the scrubbing of secrets."""
+"""Structured logs, metrics and traces; on whose behalf work is done; the scrubbing of secrets."""
 
-from dataagent_core.telemetry.logs import JsonFormatter, configure_logging
-from dataagent_core.telemetry.request_id import (
+from dataagent_core.telemetry.context import (
+    Bound,
     accepted_request_id,
     bind_request_id,
+    bind_run,
+    bind_user,
+    bound,
     current_request_id,
     new_request_id,
     unbind_request_id,
 )
+from dataagent_core.telemetry.logs import JsonFormatter, configure_logging, known_secrets
+from dataagent_core.telemetry.metrics import Metrics
 from dataagent_core.telemetry.scrub import Scrubber
+from dataagent_core.telemetry.traces import Traces, open_traces
 
 __all__ = [
+    "Bound",
     "JsonFormatter",
+    "Metrics",
     "Scrubber",
+    "Traces",
     "accepted_request_id",
     "bind_request_id",
+    "bind_run",
+    "bind_user",
+    "bound",
     "configure_logging",
     "current_request_id",
+    "known_secrets",
     "new_request_id",
+    "open_traces",
     "unbind_request_id",
 ]

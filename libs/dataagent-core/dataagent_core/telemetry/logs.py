@@ -1,7 +1,8 @@
 """Log lines as JSON, one object a line, on stderr.
 
-Code logs through the standard `logging` module, with fields in `extra`. This module decides how a
-line looks; it never decides what is worth logging. Below: `scrub.py`, `request_id.py`.
+Code logs through the standard `logging` module, with fields in `extra`, or through structlog; both
+end in the same structlog formatter. This module decides how a line looks; it never decides what is
+worth logging. Nothing here runs for a line whose level is off. Below: `scrub.py`, `context.py`.
 """
 
 from __future__ import annotations
@@ -13,58 +14,98 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 import orjson
+import structlog
 from pydantic import SecretStr
+from structlog.stdlib import ProcessorFormatter
 
 from dataagent_core.config import Settings
-from dataagent_core.telemetry.request_id import current_request_id
+from dataagent_core.telemetry.context import bound
 from dataagent_core.telemetry.scrub import Scrubber
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
+_STRUCTLOG = frozenset({"_record", "_from_structlog", "_logger", "_name", "event", "exc_info"})
+_MOST_TEXT = 16_000
+_MOST_EXCEPTION = 64_000
 _QUIET = ("uvicorn", "uvicorn.error", "httpx", "httpcore", "aiohttp.access", "alembic")
 
 
-class JsonFormatter(logging.Formatter):
-    """A record as one JSON object: timestamp, level, message, logger, request_id and its fields."""
+class JsonFormatter(ProcessorFormatter):
+    """A record as one JSON object: timestamp, level, message, logger, ids and its fields."""
 
     def __init__(self, scrubber: Scrubber | None = None) -> None:
-        super().__init__()
-        self._scrubber = scrubber or Scrubber()
+        super().__init__(processors=[_Line(scrubber or Scrubber()), _rendered])
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line; text no JSON can carry is replaced."""
+        """One line; text no JSON can carry is replaced, arguments that do not fit are shown."""
+        try:
+            record.getMessage()
+        except (TypeError, ValueError, ArithmeticError, LookupError):
+            record = logging.makeLogRecord(vars(record))
+            record.msg, record.args = f"{record.msg} {record.args}", ()
+        return super().format(record)
+
+
+class _Line:
+    """structlog's event dictionary → the fields of a line, in order and without secrets."""
+
+    def __init__(self, scrubber: Scrubber) -> None:
+        self._scrubber = scrubber
+
+    def __call__(self, _logger: Any, _name: str, event: Any) -> dict[str, Any]:
+        record: logging.LogRecord = event["_record"]
+        context = bound()
         line: dict[str, Any] = {
             "timestamp": _moment(record.created),
             "level": record.levelname.lower(),
-            "message": self._scrubber.text(_message(record)),
+            "message": self._scrubber.text(_cut(str(event["event"]), _MOST_TEXT)),
             "logger": record.name,
-            "request_id": getattr(record, "request_id", None) or current_request_id(),
+            "request_id": getattr(record, "request_id", None) or context.request_id,
+            "run_id": getattr(record, "run_id", None) or context.run_id,
+            "user_id": getattr(record, "user_id", None) or context.user_id,
         }
-        for name, value in vars(record).items():
-            if name not in _STANDARD and name not in line:
-                line[name] = self._scrubber.field(name, value)
-        if record.exc_info:
-            line["exception"] = self._scrubber.text(self.formatException(record.exc_info))
-        return _dumps(line)
+        for name, value in _fields(record, event):
+            if name not in line:
+                shown = _cut(value, _MOST_TEXT) if isinstance(value, str) else value
+                line[name] = self._scrubber.field(name, shown)
+        if problem := _exception(event.get("exc_info")):
+            line["exception"] = self._scrubber.text(_cut(problem, _MOST_EXCEPTION))
+        return line
 
 
-def _moment(seconds: float) -> str:
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _cut(text: str, most: int) -> str:
+    """As much of a text as is worth reading: a megabyte from anyone must not stop the others."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
-def _message(record: logging.LogRecord) -> str:
-    try:
-        return record.getMessage()
-    except (TypeError, ValueError, ArithmeticError, LookupError):  # arguments that do not fit
-        return f"{record.msg} {record.args}"
+def _fields(record: logging.LogRecord, event: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    """What was logged beside the message: `extra` of the one kind, keywords of the other."""
+    given = event if event["_from_structlog"] else vars(record)
+    hidden = _STRUCTLOG if event["_from_structlog"] else _STANDARD | _STRUCTLOG
+    return ((name, value) for name, value in given.items() if name not in hidden)
 
 
-def _dumps(line: dict[str, Any]) -> str:
+def _exception(given: Any) -> str | None:
+    """The traceback of what was logged as an exception: one exception, its triple, or True."""
+    if isinstance(given, BaseException):
+        given = (type(given), given, given.__traceback__)
+    elif given is True:
+        given = sys.exc_info()
+    if not isinstance(given, tuple) or given[0] is None:
+        return None
+    return logging.Formatter().formatException(given)  # pyright: ignore[reportUnknownArgumentType] logging's triple
+
+
+def _rendered(_logger: Any, _name: str, line: Any) -> str:
     try:
         return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:
         safe = repr(line).encode("utf-8", "replace").decode("utf-8")
         return orjson.dumps({"level": line["level"], "message": safe}).decode()
+
+
+def _moment(seconds: float) -> str:
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def configure_logging(
@@ -74,19 +115,23 @@ def configure_logging(
 
     Replaces the root logger's handlers, so a program calls it once at its start.
     """
-    known = [*secrets, *_secrets_of(settings)]
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonFormatter(Scrubber(known)))
+    handler.setFormatter(JsonFormatter(Scrubber([*secrets, *known_secrets(settings)])))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(settings.log_level)
     for name in _QUIET:
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
 
 
-def _secrets_of(settings: Settings) -> list[str]:
-    """The values of the settings that are marked as secret."""
-    found: list[str] = []
+def known_secrets(settings: Settings) -> list[str]:
+    """What the deployment is known to hold: the values of settings that are secret."""
+    found = list(settings.deployment_secrets)
     for name in type(settings).model_fields:
         match getattr(settings, name):
             case SecretStr() as secret:

@@ -2,7 +2,8 @@
 
 Two nets: values the deployment is known to hold (keys, passwords, database URLs of the settings)
 are replaced wherever they occur, and shapes that are always secret (bearer tokens, JWTs, provider
-keys, credentials in URLs, `password=…`) whoever they belong to. Pure; `logs.py` stands above.
+keys, credentials in URLs, `password=…`) whoever they belong to. Text may come from anyone, so each
+shape is found in time that grows with the text alone. Pure; `logs.py` and `audit/` stand above.
 """
 
 from __future__ import annotations
@@ -18,15 +19,17 @@ _SECRET_NAME = re.compile(
     r"pass(word|wd|phrase)?$|secret|token$|api[_-]?key|authorization|cookie|credential|dsn$",
     re.IGNORECASE,
 )
+_MAYBE = re.compile(r"[-_=:]|eyJ|(?i:bearer|basic)")
+"""What every text with one of the shapes has; most have none of it."""
 _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), MASK),
+    (re.compile(r"eyJ[A-Za-z0-9_-]{5,2000}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), MASK),
     (re.compile(r"\bdak_[A-Za-z0-9_-]{8,}"), MASK),
     (re.compile(r"\b(?:sk|pk|rk|ghp|gho|xox[abp]|tvly|lsv2)[-_][A-Za-z0-9_-]{12,}"), MASK),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9+/._~=-]{6,}"), rf"\1 {MASK}"),
-    (re.compile(r"([a-z][a-z0-9+.-]*://[^\s:/@]*):[^\s/@]+@"), rf"\1:{MASK}@"),
+    (re.compile(r"((?<![A-Za-z0-9+.-])[A-Za-z0-9+.-]+://[^\s:/@]*):[^\s/@]+@"), rf"\1:{MASK}@"),
     (
         re.compile(
-            r"(?i)([\"']?\b[\w-]*(?:password|passwd|secret|token|api[_-]?key|authorization)[\"']?"
+            r"(?i)([\"']?(?<![\w-])[\w-]*(?:password|passwd|secret|token|api[_-]?key|authorization)[\"']?"
             r"\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&}\])]+)"
         ),
         rf"\1{MASK}",
@@ -51,13 +54,19 @@ class Scrubber:
         """The text without secrets."""
         if self._known is not None:
             text = self._known.sub(MASK, text)
+        if _MAYBE.search(text) is None:
+            return text
         for shape, replacement in _SHAPES:
             text = shape.sub(replacement, text)
         return text
 
+    def hides(self, name: str) -> bool:
+        """Whether a field's name alone says that its value is secret."""
+        return _SECRET_NAME.search(name) is not None
+
     def field(self, name: str, value: Any) -> Any:
         """A log field's value, hidden if its name says so, scrubbed inside otherwise."""
-        if _SECRET_NAME.search(name):
+        if name and self.hides(name):
             return MASK if value else value
         match value:
             case str():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, insert, select
 
-from dataagent_core.errors import BadInput, Conflict, NotFound
+from dataagent_core.errors import BadInput, Conflict, LimitReached, NotFound
+from dataagent_core.identity.keys import MAX_KEYS
 from dataagent_core.identity.passwords import PasswordHasher, checked_password
 from dataagent_core.identity.secret import shared_secret
 from dataagent_core.identity.users import UserStore
@@ -164,7 +165,9 @@ async def test_a_key_finds_its_user_until_it_is_revoked(
     assert (key.name, key.last_used) == ("laptop", None)
     assert secret.startswith(key.prefix)
     assert secret not in await everything_kept(database)
-    assert await users.keys.resolve(secret) == dora.user_id
+    found = await users.keys.resolve(secret)
+    assert found is not None
+    assert (found.key_id, found.user_id) == (key.key_id, dora.user_id)
     assert (await users.keys.list(dora.user_id))[0].last_used is not None
     for wrong in (
         secret[:-1] + ("a" if secret[-1] != "a" else "b"),
@@ -185,6 +188,63 @@ async def test_a_key_finds_its_user_until_it_is_revoked(
     for bad in ("", "  ", "x" * 101, "a\x00"):
         with pytest.raises(BadInput):
             await users.keys.create(dora.user_id, bad)
+
+
+async def test_only_an_account_has_keys_and_not_without_end(
+    users: UserStore, database: Database
+) -> None:
+    with pytest.raises(Conflict, match="Only an account"):
+        await users.keys.create("default", "service")
+    dora = await users.create("dora")
+    await database.write(lambda connection: _add_keys(connection, dora.user_id, MAX_KEYS))
+    with pytest.raises(LimitReached, match="Revoke one first"):
+        await users.keys.create(dora.user_id, "one more")
+
+
+def _add_keys(connection: Connection, user_id: str, count: int) -> None:
+    row = {"user_id": user_id, "name": "k", "key_hash": "", "created_at": datetime.now(UTC)}
+    many = [{**row, "key_id": str(n), "prefix": str(n)} for n in range(count)]
+    connection.execute(insert(tables.api_keys), many)
+
+
+async def test_accounts_come_in_pages(users: UserStore) -> None:
+    made = [await users.create(f"user_{n}") for n in range(3)]
+    found, total = await users.page(limit=2, offset=1)
+    assert (sorted(each.username for each in found), total) == (["user_1", "user_2"], 3)
+    assert {each.user_id for each in found} < {each.user_id for each in made}
+
+
+async def test_a_new_password_ends_links_and_keys_unless_the_keys_are_kept(
+    users: UserStore,
+) -> None:
+    dora = await users.create("dora", "password")
+    _, secret = await users.keys.create(dora.user_id, "laptop")
+    token = await users.links.create(dora.user_id)
+    await users.set_password(dora.user_id, "another", keep_keys=True)
+    assert await users.links.spend(token) is None
+    assert await users.keys.resolve(secret) is not None
+    await users.set_password(dora.user_id, "and another")
+    assert await users.keys.resolve(secret) is None
+
+
+async def test_who_listens_is_told_of_every_change_that_may_put_a_user_out(
+    users: UserStore,
+) -> None:
+    told: list[str] = []
+
+    async def listener(user_id: str) -> None:
+        told.append(user_id)
+
+    users.listen(listener)
+    dora = await users.create("dora", "password")
+    key, _ = await users.keys.create(dora.user_id, "laptop")
+    assert told == []
+    await users.keys.revoke(key.key_id, owner=dora.user_id)
+    await users.set_password(dora.user_id, "another")
+    await users.set_status(dora.user_id, "disabled")
+    await users.set_role(dora.user_id, "admin")
+    await users.delete(dora.user_id)
+    assert told == [dora.user_id] * 5
 
 
 async def test_a_deleted_users_keys_and_links_are_gone(users: UserStore) -> None:

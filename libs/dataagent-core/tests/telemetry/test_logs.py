@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from dataagent_core.telemetry import (
     Scrubber,
     accepted_request_id,
     bind_request_id,
+    bind_run,
+    bind_user,
     configure_logging,
     current_request_id,
     new_request_id,
@@ -52,6 +55,8 @@ def test_a_line_has_time_level_message_request_id_and_its_fields() -> None:
         "message": "hello you",
         "logger": "a.b",
         "request_id": "req-1",
+        "run_id": None,
+        "user_id": None,
         "status": 200,
         "path": "/x",
     }
@@ -91,6 +96,9 @@ SECRETS = [
     "GET /login?token=abcdefgh12345",
     "postgresql://user:abcdefgh12345@host/db",
     "redis://:abcdefgh12345@host",
+    "POSTGRESQL+PSYCOPG://user:abcdefgh12345@host/db",
+    "see1postgresql://user:abcdefgh12345@host/db",
+    "x-my-password: abcdefgh12345",
     "sk-abcdefgh12345abcdefgh",
     "dak_abcdefgh12345abcdefgh12345",
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhYmNkZWZnaDEyMzQ1In0.abcdefgh12345",
@@ -180,3 +188,63 @@ def test_a_request_id_is_always_short_and_harmless(candidate: str) -> None:
 
 def test_fresh_request_ids_differ() -> None:
     assert len({new_request_id() for _ in range(100)}) == 100
+
+
+@requirement("R22.5")
+async def test_lines_of_a_run_name_it_and_its_user_and_others_do_not() -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def work() -> None:
+        bind_run("run-7", "alice")
+        seen.append(line("inside"))
+
+    token = bind_request_id("req-7", address="192.0.2.1")
+    bind_user("bob", via="cookie")
+    await asyncio.create_task(work())
+    seen.append(line("beside"))
+    unbind_request_id(token)
+    seen.append(line("after"))
+    assert [(each["request_id"], each["user_id"], each["run_id"]) for each in seen] == [
+        ("req-7", "alice", "run-7"),
+        ("req-7", "bob", None),
+        (None, None, None),
+    ]
+
+
+@requirement("R22.1")
+@pytest.mark.usefixtures("logging_restored")
+def test_structlog_writes_the_same_lines() -> None:
+    stream = io.StringIO()
+    configure_logging(Settings(), stream=stream)
+    logger = structlog.get_logger("shop.orders")
+    logger.info("sold", price=3, password="hunter22")
+    logger.debug("not at this level")
+    try:
+        raise RuntimeError("token=hunter22")
+    except RuntimeError:
+        logger.exception("failed")
+    sold, failed = [json.loads(each) for each in stream.getvalue().splitlines()]
+    assert (sold["message"], sold["level"], sold["logger"]) == ("sold", "info", "shop.orders")
+    assert (sold["price"], sold["password"], sold["request_id"]) == (3, MASK, None)
+    assert "RuntimeError" in failed["exception"]
+    assert "hunter22" not in stream.getvalue()
+
+
+@pytest.mark.usefixtures("logging_restored")
+def test_a_line_whose_level_is_off_is_not_even_put_together() -> None:
+    class Costly:
+        def __str__(self) -> str:
+            raise AssertionError("nobody reads it")
+
+    configure_logging(Settings(), stream=io.StringIO())
+    logging.getLogger("a").debug("%s", Costly(), extra={"field": Costly()})
+    structlog.get_logger("a").debug("x", field=Costly())
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("piece", ["a", "a-", "eyJ", "eyJa.", "password ", "x://", "bearer ", "_"])
+def test_no_text_takes_longer_than_its_length(piece: str) -> None:
+    """A pattern that looks again from every place would take hours for these."""
+    Scrubber(["very-private-1"]).text(piece * (16_000 // len(piece)))
+    made = line(piece * (1_000_000 // len(piece)), field=piece * 1_000_000)
+    assert len(json.dumps(made)) < 200_000

@@ -1,0 +1,212 @@
+"""The audit log: what everyone reports to, and what administrators read and check.
+
+`record` returns when the row is in the database: logins and what administrators do. `note` returns
+at once and costs its caller no hop: tool calls, statements, decisions of a turn. Notes are written
+together within half a second, and at the end. Neither ever fails its caller: what cannot be written
+now is tried again, and what is lost is logged and counted. Above: every room that reports. Below:
+`shaping.py` (what is kept of it), `store.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypedDict, Unpack
+
+from dataagent_core.audit.chain import moment
+from dataagent_core.audit.shaping import column, details_json
+from dataagent_core.audit.store import AuditStore
+from dataagent_core.audit.types import (
+    AuditFilter,
+    AuditOutcome,
+    AuditRecord,
+    AuditRow,
+    Details,
+    Verdict,
+)
+from dataagent_core.errors import Unavailable
+from dataagent_core.storage import Database
+from dataagent_core.telemetry import Scrubber, bound
+
+logger = logging.getLogger(__name__)
+_MOST_WAITING = 10_000
+_MOST_TOGETHER = 500
+_FLUSH_SECONDS = 0.5
+_LAST_TRIES = 3
+
+
+class Who(TypedDict, total=False):
+    """Who did it, from where, in which run, to what."""
+
+    user_id: str | None
+    via: str | None
+    address: str | None
+    target: str | None
+    request_id: str | None
+    session_id: str | None
+    run_id: str | None
+
+
+class AuditLog:
+    """Reports go in, rows come out."""
+
+    def __init__(
+        self,
+        database: Database,
+        scrubber: Scrubber | None = None,
+        *,
+        on_lost: Callable[[int], None] | None = None,
+        flush_seconds: float = _FLUSH_SECONDS,
+        most_waiting: int = _MOST_WAITING,
+    ) -> None:
+        """`on_lost` is told how many records could not be kept."""
+        self._store = AuditStore(database)
+        self._scrubber = scrubber or Scrubber()
+        self._on_lost = on_lost
+        self._flush_seconds = flush_seconds
+        self._most_waiting = most_waiting
+        self._waiting: deque[AuditRecord] = deque()
+        self._has_waiting = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._writing = asyncio.Lock()
+        self._lost = 0
+        self._flusher: asyncio.Task[None] | None = None
+
+    # -- life -----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to write notes."""
+        self._flusher = asyncio.create_task(self._keep_flushing(), name="audit")
+
+    async def aclose(self) -> None:
+        """Write what waits and stop."""
+        self._closing.set()
+        self._has_waiting.set()
+        if self._flusher is not None:  # not cancelled: what it is writing would be written twice
+            await self._flusher
+        for _ in range(_LAST_TRIES):
+            if await self.flush():
+                return
+            await asyncio.sleep(self._flush_seconds)
+        self._lose(len(self._waiting), "the database does not answer")
+        self._waiting.clear()
+
+    # -- reporting ------------------------------------------------------------------------------
+
+    async def record(
+        self,
+        action: str,
+        outcome: AuditOutcome,
+        *,
+        details: Details | None = None,
+        **who: Unpack[Who],
+    ) -> None:
+        """Keep what happened, and return when it is kept; `who` as in `note`.
+
+        If the database does not answer, it waits with the notes.
+        """
+        made = self._made(action, outcome, details, who)
+        try:
+            await self._store.append([made])
+        except Unavailable:
+            self._enqueue(made)
+        except Exception:
+            logger.exception("an audit record could not be written")
+            self._lose(1, "a write failed")
+
+    def note(
+        self,
+        action: str,
+        outcome: AuditOutcome,
+        *,
+        details: Details | None = None,
+        **who: Unpack[Who],
+    ) -> None:
+        """Keep what happened, soon.
+
+        `who`: `user_id`, `via`, `address`, `request_id`, `run_id`, which are taken from the work
+        under way where they are not given; `session_id` and `target`.
+        """
+        self._enqueue(self._made(action, outcome, details, who))
+
+    def _made(
+        self, action: str, outcome: AuditOutcome, details: Details | None, who: Who
+    ) -> AuditRecord:
+        known = bound()
+        target = who.get("target")
+        return AuditRecord(
+            at=moment(),
+            action=column(action, 64) or "",
+            outcome=outcome,
+            user_id=column(who.get("user_id") or known.user_id, 64),
+            via=column(who.get("via") or known.via, 16),
+            address=column(who.get("address") or known.address, 64),
+            target=None if target is None else column(self._scrubber.text(str(target)), 255),
+            request_id=column(who.get("request_id") or known.request_id, 64),
+            session_id=column(who.get("session_id"), 64),
+            run_id=column(who.get("run_id") or known.run_id, 64),
+            details=details_json(details or {}, self._scrubber),
+        )
+
+    def _enqueue(self, record: AuditRecord) -> None:
+        if len(self._waiting) >= self._most_waiting:
+            self._lose(1, "too many wait for the database")
+            return
+        self._waiting.append(record)
+        self._has_waiting.set()
+
+    def _lose(self, count: int, why: str) -> None:
+        if not count:
+            return
+        if self._on_lost is not None:
+            self._on_lost(count)
+        self._lost += count
+        if self._lost == count or self._lost % 1_000 < count:  # a flood must not flood the log
+            logger.error("audit records were lost: %s", why, extra={"lost": self._lost})
+
+    # -- writing --------------------------------------------------------------------------------
+
+    async def _keep_flushing(self) -> None:
+        while not self._closing.is_set():
+            await self._has_waiting.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._flush_seconds):
+                    await self._closing.wait()
+            self._has_waiting.clear()
+            if not await self.flush():
+                self._has_waiting.set()
+
+    async def flush(self) -> bool:
+        """Write what waits; False if the database does not answer and it goes on waiting."""
+        async with self._writing:
+            return await self._flush()
+
+    async def _flush(self) -> bool:
+        while self._waiting:
+            together = [self._waiting[i] for i in range(min(len(self._waiting), _MOST_TOGETHER))]
+            try:
+                await self._store.append(together, is_durable=False)
+            except Unavailable:
+                logger.warning("the audit log waits for its database")
+                return False
+            except Exception:
+                logger.exception("%d audit records could not be written", len(together))
+                self._lose(len(together), "a write failed")
+            for _ in together:
+                self._waiting.popleft()
+        return True
+
+    # -- reading --------------------------------------------------------------------------------
+
+    async def list(
+        self, wanted: AuditFilter | None = None, *, limit: int = 100, offset: int = 0
+    ) -> tuple[list[AuditRow], int]:
+        """A page of the rows that fit, the newest first, and how many fit."""
+        return await self._store.list(wanted or AuditFilter(), limit=limit, offset=offset)
+
+    async def verify(self) -> Verdict:
+        """Whether every row is as it was written, and if not, the first that is not."""
+        return await self._store.verify()

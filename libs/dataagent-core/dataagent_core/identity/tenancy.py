@@ -1,0 +1,222 @@
+"""Which tenant a user is in, what that allows, and who may see and change tenants.
+
+Administrators of the installation manage all tenants; a tenant's administrator sees their own and
+manages its members; for everyone else there are no tenants. Lookups are remembered for a few
+seconds, so that a turn asks the database once at most; changes made here count at once. With
+tenants switched off nobody is in one. Above: `runs/`, `middleware/limits.py`, the server. Below:
+`tenants.py`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+
+from dataagent_core.errors import AgentDisabled, Conflict, Denied
+from dataagent_core.identity.principal import Principal
+from dataagent_core.identity.tenants import (
+    Membership,
+    Tenant,
+    TenantMember,
+    TenantRole,
+    TenantStore,
+    TenantTerms,
+    no_member,
+    no_tenant,
+)
+from dataagent_core.storage import Database
+from dataagent_core.storage.tables import users
+
+_FRESH_SECONDS = 5.0
+_KEPT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    membership: Membership | None
+    until: float
+
+
+class Tenancy:
+    """The tenants, as far as each caller may see them, and everyone's place in them."""
+
+    def __init__(self, database: Database, *, is_on: bool) -> None:
+        self.is_on = is_on
+        self._db = database
+        self._store = TenantStore(database)
+        self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
+
+    # -- whose tenant -------------------------------------------------------------------------
+
+    async def membership(self, user_id: str) -> Membership | None:
+        """The user's tenant and role, as it was a few seconds ago at the latest."""
+        if not self.is_on:
+            return None
+        known = self._remembered.get(user_id)
+        if known is not None and known.until > time.monotonic():
+            return known.membership
+        found = await self._store.tenant_of(user_id)
+        self._remembered[user_id] = _Remembered(found, time.monotonic() + _FRESH_SECONDS)
+        self._remembered.move_to_end(user_id)
+        while len(self._remembered) > _KEPT:
+            self._remembered.popitem(last=False)
+        return found
+
+    async def tenant_of(self, user_id: str) -> Tenant | None:
+        """The user's tenant, if they are in one."""
+        if not self.is_on:
+            return None
+        membership = await self.membership(user_id)
+        return None if membership is None else membership.tenant
+
+    async def tenant_id_of(self, user_id: str) -> str | None:
+        """The id of the user's tenant, if they are in one."""
+        tenant = await self.tenant_of(user_id)
+        return None if tenant is None else tenant.tenant_id
+
+    def known_quota(self, user_id: str) -> int | None:
+        """The bytes the user's tenant gives them, as last looked up; None if it does not say.
+
+        Whoever writes files was let in or started by a lookup, so there is one.
+        """
+        known = self._remembered.get(user_id)
+        if known is None or known.membership is None:
+            return None
+        return known.membership.tenant.workspace_quota
+
+    async def most_sessions(self, user_id: str) -> int | None:
+        """How many sessions the user may have; None for any number."""
+        tenant = await self.tenant_of(user_id)
+        return None if tenant is None else tenant.max_sessions_per_user
+
+    async def check_agent(self, user_id: str, agent: str) -> Tenant | None:
+        """The user's tenant, which has the agent on.
+
+        Raises:
+            AgentDisabled: it is off.
+        """
+        tenant = await self.tenant_of(user_id)
+        if tenant is not None and not tenant.has(f"agent:{agent}"):
+            raise AgentDisabled(
+                f"The agent {agent!r} is switched off for your organisation. Use another agent."
+            )
+        return tenant
+
+    # -- seeing and changing them -------------------------------------------------------------
+
+    async def list_for(self, caller: Principal) -> list[Tenant]:
+        """The tenants the caller may see, by name."""
+        if caller.is_admin:
+            return await self._store.list()
+        own = await self._administered_by(caller)
+        return [] if own is None else [own]
+
+    async def get_for(self, tenant_id: str, caller: Principal) -> Tenant:
+        """A tenant the caller may see.
+
+        Raises:
+            TenantNotFound: there is none, or it is not the caller's to see.
+        """
+        if caller.is_admin:
+            return await self._store.get(tenant_id)
+        own = await self._administered_by(caller)
+        if own is None or own.tenant_id != tenant_id:
+            raise no_tenant(tenant_id)
+        return own
+
+    async def create(
+        self, terms: TenantTerms, caller: Principal, *, tenant_id: str | None = None
+    ) -> Tenant:
+        """Add a tenant. Raises: as `TenantStore.create`, and `Denied` to who may not."""
+        self._check_admin(caller)
+        return await self._store.create(terms, tenant_id=tenant_id)
+
+    async def update(self, tenant_id: str, terms: TenantTerms, caller: Principal) -> Tenant:
+        """Put other terms in place. Raises: as `TenantStore.update`, and `Denied`."""
+        self._check_admin(caller)
+        updated = await self._store.update(tenant_id, terms)
+        self._remembered.clear()
+        return updated
+
+    async def delete(self, tenant_id: str, caller: Principal) -> None:
+        """Remove a tenant. Raises: as `TenantStore.delete`, and `Denied`."""
+        self._check_admin(caller)
+        await self._store.delete(tenant_id)
+        self._remembered.clear()
+
+    async def members(
+        self, tenant_id: str, caller: Principal, *, limit: int = 100, offset: int = 0
+    ) -> tuple[list[TenantMember], int]:
+        """A page of a tenant's members, and how many there are.
+
+        Raises:
+            TenantNotFound: as `get_for`.
+        """
+        await self.get_for(tenant_id, caller)
+        return await self._store.members(tenant_id, limit=limit, offset=offset)
+
+    async def put_member(
+        self, tenant_id: str, user_id: str, role: TenantRole, caller: Principal
+    ) -> TenantMember:
+        """Take a user in, or give a member another role.
+
+        Raises:
+            TenantNotFound: as `get_for`.
+            NotFound: a tenant's administrator names a user of another tenant or an administrator of
+                the installation.
+            Others: as `TenantStore.put_member`.
+        """
+        await self.get_for(tenant_id, caller)
+        self._check_on()
+        if not caller.is_admin:
+            await self._check_theirs(tenant_id, user_id)
+        try:
+            return await self._store.put_member(tenant_id, user_id, role)
+        except Conflict:
+            if caller.is_admin:
+                raise
+            raise no_member(user_id) from None  # they joined another tenant at this moment
+        finally:
+            self._remembered.pop(user_id, None)
+
+    async def remove_member(self, tenant_id: str, user_id: str, caller: Principal) -> None:
+        """Take a user out of a tenant.
+
+        Raises:
+            TenantNotFound: as `get_for`.
+            NotFound: the tenant has no such member.
+        """
+        await self.get_for(tenant_id, caller)
+        self._check_on()
+        await self._store.remove_member(tenant_id, user_id)
+        self._remembered.pop(user_id, None)
+
+    async def _administered_by(self, caller: Principal) -> Tenant | None:
+        """The tenant the caller administers, read now: rights are not remembered."""
+        found = await self._store.tenant_of(caller.user_id) if self.is_on else None
+        return found.tenant if found is not None and found.role == "admin" else None
+
+    async def _check_theirs(self, tenant_id: str, user_id: str) -> None:
+        """Let a tenant's administrator have only who is theirs, or nobody's."""
+        found = await self._store.tenant_of(user_id)
+        if found is not None and found.tenant.tenant_id != tenant_id:
+            raise no_member(user_id)
+        if found is None and await self._db.read(lambda c: _is_administrator(c, user_id)):
+            raise no_member(user_id)
+
+    def _check_admin(self, caller: Principal) -> None:
+        if not caller.is_admin:
+            raise Denied("Only an administrator may do this.")
+        self._check_on()
+
+    def _check_on(self) -> None:
+        if not self.is_on:
+            raise Conflict("Tenants are switched off. Set DATAAGENT_MULTI_TENANT=true.")
+
+
+def _is_administrator(connection: Connection, user_id: str) -> bool:
+    role = select(users.c.role).where(users.c.user_id == user_id)
+    return connection.execute(role).scalar() == "admin"

@@ -1,0 +1,276 @@
+"""Guessing is slow, whoever guesses where; unknown names answer like known ones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import bcrypt
+import pytest
+from sqlalchemy import Connection, delete, insert, select, update
+
+from dataagent_core.errors import (
+    BadInput,
+    DataAgentError,
+    NotFound,
+    TooManyLogins,
+    Unavailable,
+    WrongLogin,
+    WrongPassword,
+)
+from dataagent_core.identity import Grounds, Principal
+from dataagent_core.identity.logins import LoginLimits, Logins
+from dataagent_core.identity.passwords import MAX_WAITING, PasswordHasher
+from dataagent_core.identity.users import UserStore
+from dataagent_core.storage import Database, open_database
+from dataagent_core.storage.people import ended_logins, login_failures
+from dataagent_core.storage.tables import users as users_table
+
+HOME = "192.0.2.7"
+LIMITS = LoginLimits(per_name=3, per_address=6)
+
+
+@pytest.fixture
+async def database(sql_place: str) -> AsyncIterator[Database]:
+    opened = open_database(sql_place)
+    await opened.write(_empty)
+    yield opened
+    await opened.close()
+
+
+def _empty(connection: Connection) -> None:
+    for table in (users_table, login_failures, ended_logins):
+        connection.execute(delete(table))
+
+
+@pytest.fixture
+async def users(database: Database) -> AsyncIterator[UserStore]:
+    store = UserStore(database, password_rounds=4)
+    await store.create("dora", "correct horse")
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def logins(database: Database, users: UserStore) -> Logins:
+    return Logins(database, users, limits=LIMITS)
+
+
+async def outcome(
+    logins: Logins, name: str, password: str, address: str | None = HOME
+) -> DataAgentError | None:
+    """What came of a login: None if it was right."""
+    try:
+        await logins.log_in(name, password, address=address)
+    except DataAgentError as error:
+        return error
+    return None
+
+
+async def codes(logins: Logins, tries: list[tuple[str, str, str | None]]) -> list[str | None]:
+    ends = [await outcome(logins, *each) for each in tries]
+    return [None if end is None else end.code for end in ends]
+
+
+async def test_a_right_login_gives_the_user_and_leaves_no_count(
+    logins: Logins, database: Database
+) -> None:
+    for _ in range(LIMITS.per_address + 1):
+        assert (await logins.log_in("dora", "correct horse", address=HOME)).username == "dora"
+    kept = await database.read(lambda c: [*c.execute(select(login_failures))])
+    assert [(row.subject, row.failures) for row in kept] == [(f"address:{HOME}", 0)]
+
+
+@pytest.mark.parametrize("name", ["dora", "nobody", "no such name!", "n" * 5000, "ünï"])
+async def test_a_name_that_is_guessed_too_often_is_refused_from_everywhere(
+    logins: Logins, name: str
+) -> None:
+    tries = [(name, "wrong", f"192.0.2.{n}") for n in range(5)]
+    expected = ["wrong_login"] * 3 + ["too_many_logins"] * 2
+    assert await codes(logins, [*tries]) == expected
+    if name == "dora":  # nor with the right password, or the limit would say when it is right
+        assert await codes(logins, [("dora", "correct horse", HOME)]) == ["too_many_logins"]
+
+
+async def test_an_address_that_guesses_many_names_is_refused(logins: Logins) -> None:
+    tries = [(f"name_{n}", "wrong", HOME) for n in range(8)]
+    assert await codes(logins, [*tries]) == ["wrong_login"] * 6 + ["too_many_logins"] * 2
+    assert await codes(logins, [("dora", "correct horse", "192.0.2.8")]) == [None]
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        [f"2001:db8::{n:x}" for n in range(8)],
+        [f"2001:db8::{n:x}:1%eth0" for n in range(8)],
+        ["::ffff:192.0.2.9", "192.0.2.9"] * 4,
+        [None, "", "not an address", "192.0.2.1, 192.0.2.2", "x" * 10_000, "\x00", "é", "unix:"],
+    ],
+    ids=["one network", "with zones", "two forms", "no address"],
+)
+async def test_addresses_that_are_one_place_are_counted_as_one(
+    logins: Logins, addresses: list[str | None]
+) -> None:
+    tries = [(f"name_{n}", "wrong", address) for n, address in enumerate(addresses)]
+    assert (await codes(logins, tries))[-2:] == ["too_many_logins"] * 2
+
+
+async def test_a_right_login_does_not_give_its_address_new_guesses(logins: Logins) -> None:
+    tries = [(f"name_{n}", "wrong", HOME) for n in range(5)]
+    tries += [("dora", "correct horse", HOME), ("name_8", "wrong", HOME), ("name_9", "wrong", HOME)]
+    assert await codes(logins, [*tries]) == [
+        *["wrong_login"] * 5,
+        None,
+        "wrong_login",
+        "too_many_logins",
+    ]
+
+
+async def test_many_at_once_in_two_processes_get_no_more_guesses_than_one_after_another(
+    logins: Logins, users: UserStore, sql_place: str
+) -> None:
+    other = open_database(sql_place)
+    elsewhere = Logins(other, users, limits=LIMITS)
+    try:
+        ends = await asyncio.gather(
+            *(outcome(each, "dora", "wrong") for _ in range(10) for each in (logins, elsewhere))
+        )
+    finally:
+        await other.close()
+    assert sorted(end.code for end in ends if end) == ["too_many_logins"] * 17 + ["wrong_login"] * 3
+
+
+async def test_the_refusal_says_when_and_then_it_is_over(
+    logins: Logins, database: Database
+) -> None:
+    await codes(logins, [("dora", "wrong", HOME)] * 3)
+    refusal = await outcome(logins, "dora", "correct horse")
+    assert isinstance(refusal, TooManyLogins)
+    assert refusal.retry_after_seconds is not None
+    assert 0 < refusal.retry_after_seconds <= 900
+    assert refusal.details == {"retry_after_seconds": refusal.retry_after_seconds}
+    assert refusal.message == "Too many wrong logins. Try again in 15 minutes."
+    await _move_back(database, timedelta(minutes=15))
+    assert await outcome(logins, "dora", "correct horse") is None
+
+
+async def _move_back(database: Database, by: timedelta) -> None:
+    """Let time pass, as far as the counts are concerned."""
+    at = datetime.now(UTC) - by
+    change = update(login_failures).values(first_at=at, last_at=at)
+    await database.write(lambda connection: connection.execute(change).rowcount)
+
+
+async def test_an_unknown_name_costs_and_says_the_same_as_a_known_one(
+    logins: Logins, users: UserStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disabled = await users.create("gone", "correct horse")
+    await users.set_status(disabled.user_id, "disabled")
+    await users.create("robot")
+    computed: list[str] = []
+
+    def watch(name: str) -> None:
+        real = getattr(bcrypt, name)
+
+        def watched(*given: Any) -> Any:
+            computed.append(name)
+            return real(*given)
+
+        monkeypatch.setattr(bcrypt, name, watched)
+
+    watch("hashpw")
+    watch("checkpw")
+    said: set[tuple[type, str]] = set()
+    tries = [("dora", "wrong"), ("nobody", "wrong"), ("robot", ""), ("gone", "correct horse")]
+    for name, password in [*tries, ("no name!", "x" * 100)]:
+        end = await outcome(logins, name, password)
+        assert end is not None
+        said.add((type(end), end.message))
+        assert len(computed) == 1, name  # one bcrypt of the same cost each
+        computed.clear()
+    assert said == {(WrongLogin, "The name or the password is not right.")}
+
+
+async def test_few_may_wait_for_a_password_to_be_looked_at() -> None:
+    hasher = PasswordHasher(rounds=10)
+    waiting = [asyncio.create_task(hasher.hash("password")) for _ in range(MAX_WAITING)]
+    await asyncio.sleep(0)
+    with pytest.raises(Unavailable):
+        await hasher.matches("password", None)
+    for task in waiting:
+        task.cancel()
+    await asyncio.wait(waiting)
+    assert await hasher.matches("password", None) is False  # there is room again
+    hasher.close()
+
+
+async def test_a_password_is_changed_by_who_knows_the_old_one(
+    logins: Logins, users: UserStore
+) -> None:
+    dora = await users.by_username("dora")
+    assert dora is not None
+    for bad in ("", "x" * 73, "a\x00"):
+        with pytest.raises(BadInput):
+            await logins.change_password(dora.user_id, "correct horse", bad, address=HOME)
+    with pytest.raises(WrongPassword):
+        await logins.change_password(dora.user_id, "wrong", "another", address=HOME)
+    changed = await logins.change_password(dora.user_id, "correct horse", "another", address=HOME)
+    assert changed.stamp != dora.stamp
+    assert await codes(logins, [("dora", "another", HOME)]) == [None]
+    with pytest.raises(NotFound):
+        await logins.change_password("default", "x", "another", address=HOME)
+
+
+async def test_the_old_password_cannot_be_guessed_there_either(
+    logins: Logins, users: UserStore
+) -> None:
+    dora = await users.by_username("dora")
+    assert dora is not None
+    for _ in range(3):
+        with pytest.raises(WrongPassword):
+            await logins.change_password(dora.user_id, "wrong", "another", address=HOME)
+    with pytest.raises(TooManyLogins):
+        await logins.change_password(dora.user_id, "correct horse", "another", address=HOME)
+
+
+async def test_an_administrators_reset_gives_the_name_a_new_start(
+    logins: Logins, users: UserStore
+) -> None:
+    dora = await users.by_username("dora")
+    assert dora is not None
+    await codes(logins, [("dora", "wrong", "192.0.2.1")] * 4)
+    boss = Principal("boss", "admin", "service_key")
+    await logins.reset_password(dora.user_id, "another", by=boss)
+    assert await codes(logins, [("dora", "another", HOME)]) == [None]
+
+
+async def test_a_login_that_was_ended_stays_ended(logins: Logins, users: UserStore) -> None:
+    dora = await users.by_username("dora")
+    assert dora is not None
+    until = datetime.now(UTC) + timedelta(hours=1)
+    caller = Principal(
+        dora.user_id, "user", "cookie", grounds=Grounds(dora.stamp, "login-1", expires_at=until)
+    )
+    assert await users.of_login(dora.user_id, "login-1") == dora
+    await asyncio.gather(*(logins.log_out(caller) for _ in range(3)))
+    assert await users.of_login(dora.user_id, "login-1") is None
+    assert await users.of_login(dora.user_id, "login-2") == dora
+    assert await users.of_login(dora.user_id, "é") is None
+    await logins.log_out(Principal("default", "user", "service_key"))  # nothing to end
+
+
+async def test_what_is_over_is_not_kept_for_ever(
+    database: Database, users: UserStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = datetime.now(UTC) - timedelta(days=2)
+    rows = [{"subject": f"name:n{n}", "failures": 1, "first_at": old, "last_at": old} for n in "ab"]
+    await database.write(lambda c: c.execute(insert(login_failures), rows).rowcount)
+    ended = {"login_id": "old", "expires_at": old}
+    await database.write(lambda c: c.execute(insert(ended_logins), ended).rowcount)
+    logins = Logins(database, users, limits=LoginLimits(window=timedelta(0)))
+    await logins.log_in("dora", "correct horse", address=HOME)
+    kept = await database.read(lambda c: [*c.execute(select(login_failures))])
+    assert all(row.last_at > old for row in kept)
+    assert await database.read(lambda c: c.execute(select(ended_logins)).first()) is None

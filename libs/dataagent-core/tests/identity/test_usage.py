@@ -1,0 +1,113 @@
+"""What is used is added up by user and day, on every SQL database, from several processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import date, timedelta
+
+import pytest
+from sqlalchemy import Connection, delete
+
+from dataagent_core.errors import Denied
+from dataagent_core.identity import Principal
+from dataagent_core.identity.usage import Amounts, DayUsage, UsageBook
+from dataagent_core.storage import Database, open_database, people
+from tests.requirements import requirement
+
+DAY = date(2026, 11, 16)
+
+
+@pytest.fixture
+async def database(sql_place: str) -> AsyncIterator[Database]:
+    opened = open_database(sql_place)
+    await opened.write(_empty)
+    yield opened
+    await opened.close()
+
+
+def _empty(connection: Connection) -> None:
+    connection.execute(delete(people.usage_days))
+
+
+def some(times: int = 1) -> Amounts:
+    return Amounts(times, 10 * times, 3 * times, 2 * times, 0.25 * times, 1.5 * times)
+
+
+async def test_notes_are_added_up_by_user_and_day(database: Database) -> None:
+    book = UsageBook(database)
+    for user in ("anna", "anna", "bert"):
+        book.note(user, DAY, some())
+    book.note("anna", DAY + timedelta(days=1), some())
+    assert await book.of_day("anna", DAY) == some(2)  # not written yet, and counted
+    await book.flush()
+    book.note("anna", DAY, some())
+    assert await book.of_day("anna", DAY) == some(3)
+    assert await book.days("anna", DAY, DAY + timedelta(days=9)) == [
+        DayUsage("anna", DAY + timedelta(days=1), some()),
+        DayUsage("anna", DAY, some(3)),
+    ]
+    assert await book.days("anna", DAY + timedelta(days=2), DAY) == []
+    assert await book.days("carl", date.min, date.max) == []
+
+
+async def test_processes_that_write_at_once_lose_nothing(sql_place: str) -> None:
+    databases = [open_database(sql_place) for _ in range(3)]
+    try:
+        await databases[0].write(_empty)
+        books = [UsageBook(each) for each in databases]
+        for _ in range(5):
+            for book in books:
+                for user in ("anna", "bert", "carl"):
+                    book.note(user, DAY, some())
+            await asyncio.gather(*(book.flush() for book in books))
+        for user in ("anna", "bert", "carl"):
+            assert await books[0].of_day(user, DAY) == some(15)
+    finally:
+        for each in databases:
+            await each.close()
+
+
+async def test_what_cannot_be_written_is_kept_and_written_later() -> None:
+    database = open_database("sqlite:///:memory:")
+    try:
+        book = UsageBook(database)
+        book.note("anna", DAY, some())
+        with pytest.raises(Exception):  # noqa: B017, PT011 there is no table yet
+            await book.flush()
+        await database.write(people.usage_days.create)
+        await book.flush()
+        assert (await book.days("anna", DAY, DAY))[0].amounts == some()
+    finally:
+        await database.close()
+
+
+async def test_the_loop_writes_by_itself_and_the_rest_at_the_end(database: Database) -> None:
+    written = asyncio.Event()
+
+    class Telling(UsageBook):
+        async def flush(self) -> None:
+            await super().flush()
+            written.set()
+
+    book = Telling(database, pause_seconds=0)
+    book.start()
+    book.note("anna", DAY, some())
+    await asyncio.wait_for(written.wait(), 5)
+    book.note("anna", DAY, some())
+    await book.aclose()
+    assert await UsageBook(database).of_day("anna", DAY) == some(2)
+
+
+@requirement("R32.1")
+async def test_only_an_administrator_sees_what_others_use(database: Database) -> None:
+    book = UsageBook(database)
+    book.note("anna", DAY, some())
+    anna, bert = Principal("anna", "user", "api_key"), Principal("bert", "user", "api_key")
+    root = Principal("root", "admin", "api_key")
+    for caller, user_id in ((anna, None), (anna, "anna"), (root, "anna")):
+        (found,) = await book.days_for(caller, DAY, DAY, user_id=user_id)
+        assert found.user_id == "anna"
+    assert await book.days_for(bert, DAY, DAY) == []
+    with pytest.raises(Denied):
+        await book.days_for(bert, DAY, DAY, user_id="anna")
