@@ -1,21 +1,53 @@
 """A user's files: where they are, who may reach them and how many there may be."""
 
-from dataagent_core.workspace.backend import SandboxedFilesystemBackend
-from dataagent_core.workspace.context_backend import (
-    MemoriesBackend,
-    WorkspaceBackend,
-    run_context,
-)
-from dataagent_core.workspace.manager import UserWorkspaceManager
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from dataagent_core.workspace.quota import MemoryQuotaLedger, QuotaLedger, SqlQuotaLedger
 
+if TYPE_CHECKING:
+    from dataagent_core.workspace.backend import SandboxedFilesystemBackend
+    from dataagent_core.workspace.context_backend import (
+        MemoriesBackend,
+        WorkspaceBackend,
+        run_context,
+    )
+    from dataagent_core.workspace.manager import UserWorkspaceManager
+    from dataagent_core.workspace.memories import Memories
+    from dataagent_core.workspace.stored import StoredFile
+    from dataagent_core.workspace.sweeper import Sweeper
+    from dataagent_core.workspace.uploads import FileStore
+
+_LOADED_WHEN_ASKED_FOR = {
+    "FileStore": "uploads",
+    "Memories": "memories",
+    "MemoriesBackend": "context_backend",
+    "SandboxedFilesystemBackend": "backend",
+    "StoredFile": "stored",
+    "Sweeper": "sweeper",
+    "UserWorkspaceManager": "manager",
+    "WorkspaceBackend": "context_backend",
+    "run_context": "context_backend",
+}
+"""By module: they need deepagents, which takes seconds, and `dataagent sql` has no use for it."""
+
 __all__ = [
+    "FileStore",
+    "Memories",
     "MemoriesBackend",
     "MemoryQuotaLedger",
     "QuotaLedger",
     "SandboxedFilesystemBackend",
     "SqlQuotaLedger",
+    "StoredFile",
+    "Sweeper",
     "UserWorkspaceManager",
     "WorkspaceBackend",
     "run_context",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LOADED_WHEN_ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LOADED_WHEN_ASKED_FOR[name]}"), name)

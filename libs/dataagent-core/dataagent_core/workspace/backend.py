@@ -56,7 +56,7 @@ class Allowance:
 
     ledger: QuotaLedger
     user_id: str
-    quota: int
+    quota: Callable[[], int]  # asked with each write: it may change while files are open
 
 
 class SandboxedFilesystemBackend(AsyncBackend):
@@ -169,6 +169,16 @@ class SandboxedFilesystemBackend(AsyncBackend):
             return WriteResult(error=explain("write", file_path, error))
         return WriteResult(path=file_path)
 
+    async def put(self, path: str, content: bytes) -> None:
+        """As `awrite`, for callers that take exceptions.
+
+        Raises:
+            QuotaExceeded: there is no room for it.
+            OutsideWorkspace: the path leads out.
+            OSError: the path cannot be a file's.
+        """
+        await to_the_end(self._store(path, content))
+
     async def aedit(
         self, file_path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> EditResult:
@@ -222,7 +232,7 @@ class SandboxedFilesystemBackend(AsyncBackend):
         before = await self._workers.run(partial(disk.size_of, self._jail, path))
         reserved = max(0, len(content) - before)
         if reserved:
-            await allowance.ledger.reserve(allowance.user_id, reserved, allowance.quota)
+            await allowance.ledger.reserve(allowance.user_id, reserved, allowance.quota())
         grown = 0
         try:
             grown = await self._workers.run(partial(self._replace, path, content, expected))

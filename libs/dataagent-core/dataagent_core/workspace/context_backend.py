@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import OrderedDict
+from dataclasses import dataclass
+from time import monotonic
 
 from deepagents.backends.protocol import (
     DeleteResult,
@@ -30,6 +32,13 @@ from dataagent_core.workspace.backend import SandboxedFilesystemBackend
 from dataagent_core.workspace.manager import UserWorkspaceManager
 
 _KEPT = 512
+_USE_SECONDS = 3600.0  # opening says that the files are in use, which must not be said at each call
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    backend: SandboxedFilesystemBackend
+    until: float
 
 
 def run_context() -> RunContext:
@@ -52,7 +61,7 @@ class _PerRunBackend(AsyncBackend):
 
     def __init__(self, manager: UserWorkspaceManager) -> None:
         self._manager = manager
-        self._recent: OrderedDict[tuple[str, ...], SandboxedFilesystemBackend] = OrderedDict()
+        self._recent: OrderedDict[tuple[str, ...], _Opened] = OrderedDict()
 
     @abstractmethod
     def _key(self, context: RunContext) -> tuple[str, ...]:
@@ -65,15 +74,15 @@ class _PerRunBackend(AsyncBackend):
     async def _mine(self) -> SandboxedFilesystemBackend:
         context = run_context()
         key = self._key(context)
-        backend = self._recent.get(key)
-        if backend is None:
+        opened = self._recent.get(key)
+        if opened is None or monotonic() > opened.until:
             backend = await self._open(context)
-            self._recent[key] = backend
+            until = monotonic() + _USE_SECONDS
+            opened = self._recent[key] = _Opened(opened.backend if opened else backend, until)
             if len(self._recent) > _KEPT:
                 self._recent.popitem(last=False)
-        else:
-            self._recent.move_to_end(key)
-        return backend
+        self._recent.move_to_end(key)
+        return opened.backend
 
     async def als(self, path: str) -> LsResult:
         """As `BackendProtocol.als`."""

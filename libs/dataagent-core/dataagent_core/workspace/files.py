@@ -13,6 +13,7 @@ import secrets
 import shutil
 import stat
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from deepagents.backends.protocol import FileData, FileInfo, ReadResult
@@ -22,6 +23,14 @@ from dataagent_core.workspace.jail import Jail, Place, open_regular, split_path,
 
 WHOLE_READ_LIMIT = 20 * 1024 * 1024
 """Above this a text file is read in windows, and not edited or sent as a picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeSize:
+    """Regular files below a directory: their bytes, and how many they are."""
+
+    bytes: int
+    files: int
 
 
 class FileTooLarge(Exception):
@@ -125,7 +134,7 @@ def remove(jail: Jail, path: str) -> int:
         status = place.stat()
         if stat.S_ISDIR(status.st_mode):
             with jail.directory(path) as root:
-                freed = _tree_size(root)
+                freed = _measure(root).bytes
             shutil.rmtree(place.name, dir_fd=place.directory)
             return freed
         os.unlink(place.name, dir_fd=place.directory)
@@ -134,21 +143,27 @@ def remove(jail: Jail, path: str) -> int:
 
 def tree_size(jail: Jail) -> int:
     """Bytes of all regular files below the root; 0 when the root is missing."""
+    return measure(jail).bytes
+
+
+def measure(jail: Jail) -> TreeSize:
+    """How much is below the root; nothing when the root is missing."""
     try:
         with jail.directory("/") as root:
-            return _tree_size(root)
+            return _measure(root)
     except FileNotFoundError:
-        return 0
+        return TreeSize(0, 0)
 
 
-def _tree_size(root: int) -> int:
-    total = 0
+def _measure(root: int) -> TreeSize:
+    total, count = 0, 0
     for _, names, directory in walk(root):
         for name in names:
             with suppress(OSError):  # removed meanwhile
                 status = os.stat(name, dir_fd=directory, follow_symlinks=False)
-                total += status.st_size if stat.S_ISREG(status.st_mode) else 0
-    return total
+                if stat.S_ISREG(status.st_mode):
+                    total, count = total + status.st_size, count + 1
+    return TreeSize(total, count)
 
 
 def listing(jail: Jail, path: str) -> list[FileInfo]:

@@ -9,22 +9,40 @@ decided here.
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import os
 import re
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from dataagent_core.errors import OutsideWorkspace
+from dataagent_core.workspace.archive import WorkspaceArchive
 from dataagent_core.workspace.backend import Allowance, SandboxedFilesystemBackend
-from dataagent_core.workspace.files import tree_size
+from dataagent_core.workspace.files import TreeSize, measure, tree_size
 from dataagent_core.workspace.jail import Jail
 from dataagent_core.workspace.quota import MemoryQuotaLedger, QuotaLedger
 from dataagent_core.workspace.workers import FileWorkers
 
+logger = logging.getLogger(__name__)
 FOLDERS = ("files", "uploads", "outputs")
 DEFAULT_QUOTA = 1024**3
+_LAST_SECONDS = 5.0
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceSummary:
+    """A user's workspace in figures. `path` starts at the workspaces' root."""
+
+    user_id: str
+    path: str
+    bytes_used: int
+    quota: int
+    files: int
 
 
 class UserWorkspaceManager:
@@ -45,11 +63,23 @@ class UserWorkspaceManager:
         self._quota = default_quota_bytes
         self._ledger = ledger or MemoryQuotaLedger()
         self._workers = workers or FileWorkers()
-        self._beside: Callable[[str], Awaitable[int]] | None = None
+        self._archive = WorkspaceArchive(workspace_root)
+        self._beside: list[Callable[[str], Awaitable[int]]] = []
+        self._quota_of: Callable[[str], int | None] | None = None
+        self._booking: dict[str, asyncio.Task[None]] = {}
+
+    def ask_quota(self, quota_of: Callable[[str], int | None]) -> None:
+        """Ask first how many bytes a user may keep; None is as many as everyone."""
+        self._quota_of = quota_of
 
     def count_beside(self, usage: Callable[[str], Awaitable[int]]) -> None:
         """Count bytes kept elsewhere on the same quota (a user's artefacts, say)."""
-        self._beside = usage
+        self._beside.append(usage)
+
+    @property
+    def workers(self) -> FileWorkers:
+        """Where work on files is done."""
+        return self._workers
 
     # -- places -----------------------------------------------------------------------------
 
@@ -64,13 +94,15 @@ class UserWorkspaceManager:
     def ensure_user_workspace(self, user_id: str) -> Path:
         """Create the user's workspace with its folders, for the owner only, and return it.
 
+        One that was archived comes back as it was. From now on it counts as used.
+
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
         """
-        workspace = self.get_user_workspace(user_id)
-        workspace.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for folder in FOLDERS:
-            (workspace / folder).mkdir(exist_ok=True)
+        with self._archive.in_use(_safe(user_id)) as workspace:
+            workspace.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for folder in FOLDERS:
+                (workspace / folder).mkdir(exist_ok=True)
         return workspace
 
     async def prepare(self, user_id: str) -> Path:
@@ -84,6 +116,19 @@ class UserWorkspaceManager:
             OutsideWorkspace: an id cannot be a directory's name.
         """
         return self._memories_root / _safe(user_id) / _safe(assistant_id)
+
+    @property
+    def memories_root(self) -> Path:
+        """Where all memories are kept."""
+        return self._memories_root
+
+    def user_memories_dir(self, user_id: str) -> Path:
+        """Where all assistants' memories of a user are kept.
+
+        Raises:
+            OutsideWorkspace: the id cannot be a directory's name.
+        """
+        return self._memories_root / _safe(user_id)
 
     def has_memory(self, user_id: str, assistant_id: str, name: str) -> bool:
         """Whether a memory of that name is there: one look at the directory, no reading."""
@@ -120,7 +165,7 @@ class UserWorkspaceManager:
             OutsideWorkspace: an id cannot be a directory's name.
         """
         root = self.memories_dir(user_id, assistant_id)
-        await self._workers.run(partial(root.mkdir, parents=True, exist_ok=True, mode=0o700))
+        await self._workers.run(partial(_ready, root))
         return await self._open(user_id, root, frozenset())
 
     def open_read_only(self, root: Path) -> SandboxedFilesystemBackend:
@@ -130,9 +175,8 @@ class UserWorkspaceManager:
     async def _open(
         self, user_id: str, root: Path, protected: frozenset[str]
     ) -> SandboxedFilesystemBackend:
-        if await self._ledger.usage(user_id) is None:
-            await self.reconcile(user_id)
-        allowance = Allowance(self._ledger, user_id, self.quota(user_id))
+        await self.usage(user_id)  # the ledger must know the user before it books
+        allowance = Allowance(self._ledger, user_id, partial(self.quota, user_id))
         return SandboxedFilesystemBackend(
             root, self._workers, allowance=allowance, protected=protected
         )
@@ -146,12 +190,18 @@ class UserWorkspaceManager:
             OutsideWorkspace: the id cannot be a directory's name.
         """
         _safe(user_id)
-        return self._quota
+        given = self._quota_of(user_id) if self._quota_of is not None else None
+        return self._quota if given is None else given
 
     def get_workspace_usage(self, user_id: str) -> int:
         """Bytes of the user's files and memories, measured on disk. Slow for a large tree."""
         memories = self._memories_root / _safe(user_id)
-        return tree_size(Jail(self.get_user_workspace(user_id))) + tree_size(Jail(memories))
+        return self._measured(user_id).bytes + tree_size(Jail(memories))
+
+    def _measured(self, user_id: str) -> TreeSize:
+        """The user's files, those in the archive among them."""
+        here, away = measure(Jail(self.get_user_workspace(user_id))), self._archive.size_of(user_id)
+        return TreeSize(here.bytes + away.bytes, here.files + away.files)
 
     def check_quota(self, user_id: str, additional_bytes: int = 0) -> bool:
         """Whether so many more bytes would fit, measured on disk. Writes ask the ledger instead."""
@@ -160,27 +210,108 @@ class UserWorkspaceManager:
     async def usage(self, user_id: str) -> int:
         """Bytes the ledger has booked for the user."""
         booked = await self._ledger.usage(user_id)
-        return await self.reconcile(user_id) if booked is None else booked
+        if booked is not None:
+            return booked
+        actual = await self._actual(user_id)
+        await self._ledger.introduce(user_id, actual)
+        return actual
 
     async def reconcile(self, user_id: str) -> int:
         """Measure the user's files, book that and what is kept beside them, and return it."""
-        actual = await self._workers.search(partial(self.get_workspace_usage, user_id))
-        if self._beside is not None:
-            actual += await self._beside(user_id)
+        actual = await self._actual(user_id)
         await self._ledger.reconcile(user_id, actual)
         return actual
 
+    def reconcile_soon(self, user_id: str) -> None:
+        """Measure and book in the background, for whoever cannot wait; once for many at a time."""
+        if user_id not in self._booking:
+            self._booking[user_id] = asyncio.create_task(self._book(user_id))
+
+    async def _book(self, user_id: str) -> None:
+        try:
+            await self.reconcile(user_id)
+        except Exception:
+            logger.exception("the workspace of %s was not measured", user_id)
+        finally:
+            del self._booking[user_id]
+
+    async def _actual(self, user_id: str) -> int:
+        """Bytes of the user's files, measured, and of what is kept beside them."""
+        actual = await self._workers.search(partial(self.get_workspace_usage, user_id))
+        for usage in self._beside:
+            actual += await usage(user_id)
+        return actual
+
+    async def reserve(self, user_id: str, size: int) -> None:
+        """Book so many more bytes, before they are written.
+
+        Raises:
+            QuotaExceeded: there is no room for them.
+            OutsideWorkspace: the id cannot be a directory's name.
+        """
+        await self._ledger.reserve(user_id, size, self.quota(user_id))
+
+    async def release(self, user_id: str, size: int) -> None:
+        """Give booked bytes back."""
+        await self._ledger.release(user_id, size)
+
+    async def summary(self, user_id: str) -> WorkspaceSummary:
+        """The user's workspace in figures; looking at it is no use of it.
+
+        Raises:
+            OutsideWorkspace: the id cannot be a directory's name.
+        """
+        size = await self._workers.search(partial(self._measured, _safe(user_id)))
+        booked = await self._ledger.usage(user_id)
+        return WorkspaceSummary(
+            user_id=user_id,
+            path=f"{self._root.name}/{user_id}",
+            bytes_used=size.bytes if booked is None else booked,
+            quota=self.quota(user_id),
+            files=size.files,
+        )
+
     # -- ends -------------------------------------------------------------------------------
+
+    async def archive_unused(self, unused_since: float) -> int:
+        """Pack the workspaces that were not used since; how many. The next use brings one back."""
+        packed = 0
+        for user_id in await self._workers.search(lambda: [*_user_ids(self._root)]):
+            work = partial(self._archive.put_away, user_id, unused_since=unused_since)
+            packed += await self._workers.search(work)
+        return packed
 
     def cleanup_workspace(self, user_id: str) -> None:
         """Remove the user's workspace with everything in it. `reconcile` frees the booked bytes."""
         shutil.rmtree(
             self.get_user_workspace(user_id), ignore_errors=False, onerror=_ignore_missing
         )
+        self._archive.erase(user_id)
+
+    async def aclose(self) -> None:
+        """Let the books be finished, then stop the worker threads."""
+        if self._booking:
+            await asyncio.wait(self._booking.values(), timeout=_LAST_SECONDS)
+        self.close()
 
     def close(self) -> None:
         """Stop the worker threads."""
         self._workers.close()
+
+
+def _ready(directory: Path) -> None:
+    """Make the directory if need be; it counts as used from now on."""
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.utime(directory)
+
+
+def _user_ids(root: Path) -> Iterator[str]:
+    """The ids that have a directory below a root, in order."""
+    if not root.is_dir():
+        return
+    with os.scandir(root) as entries:
+        names = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    yield from (name for name in names if _SAFE_ID.fullmatch(name))
 
 
 def _safe(name: str) -> str:

@@ -45,6 +45,10 @@ class QuotaLedger(ABC):
         """Bytes in use, or None for a user the ledger has never seen."""
 
     @abstractmethod
+    async def introduce(self, user_id: str, actual: int) -> None:
+        """Begin a user's book with what was measured; one that is begun stays as it is."""
+
+    @abstractmethod
     async def reconcile(self, user_id: str, actual: int) -> None:
         """Replace what is booked by what was measured."""
 
@@ -82,6 +86,11 @@ class MemoryQuotaLedger(QuotaLedger):
         """As `QuotaLedger.usage`."""
         return self._used.get(user_id)
 
+    async def introduce(self, user_id: str, actual: int) -> None:
+        """As `QuotaLedger.introduce`."""
+        with self._lock:
+            self._used.setdefault(user_id, actual)
+
     async def reconcile(self, user_id: str, actual: int) -> None:
         """As `QuotaLedger.reconcile`."""
         with self._lock:
@@ -111,6 +120,11 @@ class SqlQuotaLedger(QuotaLedger):
     async def usage(self, user_id: str) -> int | None:
         """As `QuotaLedger.usage`."""
         return await self._database.read(lambda connection: _used(connection, user_id))
+
+    async def introduce(self, user_id: str, actual: int) -> None:
+        """As `QuotaLedger.introduce`."""
+        with suppress(IntegrityError):  # another was quicker, and may have booked since
+            await self._database.write(lambda connection: _insert(connection, user_id, actual))
 
     async def reconcile(self, user_id: str, actual: int) -> None:
         """As `QuotaLedger.reconcile`."""
@@ -164,7 +178,6 @@ def _set(connection: Connection, user_id: str, actual: int) -> bool:
     return bool(changed)
 
 
-def _insert(connection: Connection, user_id: str) -> None:
-    connection.execute(
-        insert(workspace_usage).values(user_id=user_id, bytes_used=0, updated_at=datetime.now(UTC))
-    )
+def _insert(connection: Connection, user_id: str, actual: int = 0) -> None:
+    row = {"user_id": user_id, "bytes_used": actual, "updated_at": datetime.now(UTC)}
+    connection.execute(insert(workspace_usage).values(**row))

@@ -1,0 +1,323 @@
+"""Files that belong to a user by id: what was uploaded, and what tools made for download.
+
+The rows are in the table `files`; the bytes lie in the owner's workspace, `uploads/` or `outputs/`,
+under names made here, where the owner's agents can read, change and remove them too. To anyone else
+a file does not exist. Bytes are booked on the quota before they are written. Above: the file
+routes, chat messages that name files, tools. Below: `incoming.py`, `contents.py`, `manager.py`,
+`storage/`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Sequence,
+)
+from contextlib import aclosing, suppress
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+from sqlalchemy import ColumnElement, delete, func, insert, select
+
+from dataagent_core.errors import BadFile, BadInput, FileNotFound, UploadTooLarge
+from dataagent_core.storage import Database
+from dataagent_core.storage.people import files
+from dataagent_core.storage.text import is_storable
+from dataagent_core.workspace.contents import (
+    allowed_kind,
+    check_content,
+    content_type_of,
+    is_text,
+)
+from dataagent_core.workspace.file_names import extension_of, shown_name
+from dataagent_core.workspace.incoming import Incoming
+from dataagent_core.workspace.jail import Jail
+from dataagent_core.workspace.manager import UserWorkspaceManager
+from dataagent_core.workspace.stored import (
+    FOLDERS,
+    Origin,
+    Preview,
+    StoredFile,
+    copied,
+    pieces_of,
+    preview_of,
+    removed,
+)
+from dataagent_core.workspace.workers import to_the_end
+
+Check = Callable[[Incoming], None]
+MAX_ATTACHED = 50
+_PIECE = 512 * 1024  # each is booked before it is written
+_C = files.c
+
+
+class FileStore:
+    """All users' files."""
+
+    def __init__(
+        self, database: Database, workspaces: UserWorkspaceManager, *, max_upload_bytes: int
+    ) -> None:
+        self._database = database
+        self._workspaces = workspaces
+        self._max_upload_bytes = max_upload_bytes
+
+    # -- making -----------------------------------------------------------------------------
+
+    async def add_upload(
+        self, owner: str, filename: str, content: AsyncIterable[bytes]
+    ) -> StoredFile:
+        """Keep what a user sends, if it is of a kind we take and is what its name says.
+
+        Raises:
+            BadFile: it is not; nothing is kept.
+            UploadTooLarge: it has more bytes than allowed; the rest is not read.
+            QuotaExceeded: the owner has no room for it.
+        """
+        name = shown_name(filename)
+        allowed_kind(name)
+        new = _drawn_up(owner, name, "upload")
+        return await self._add(
+            new,
+            content,
+            max_bytes=self._max_upload_bytes,
+            check=lambda incoming: _checked(incoming, name),
+        )
+
+    async def add_generated(
+        self,
+        owner: str,
+        filename: str,
+        content: bytes | AsyncIterable[bytes],
+        *,
+        session_id: str | None = None,
+        run_id: str | None = None,
+    ) -> StoredFile:
+        """Keep what a tool made for a user, of whatever kind: it is only ever downloaded.
+
+        Raises:
+            QuotaExceeded: the owner has no room for it.
+        """
+        name = shown_name(filename)
+        new = _drawn_up(owner, name, "generated", session_id=session_id, run_id=run_id)
+        return await self._add(new, _once(content) if isinstance(content, bytes) else content)
+
+    async def _add(
+        self,
+        new: StoredFile,
+        content: AsyncIterable[bytes],
+        *,
+        max_bytes: int | None = None,
+        check: Check | None = None,
+    ) -> StoredFile:
+        """Book, write, check, name, insert; on failure none of it."""
+        workspaces, workers = self._workspaces, self._workspaces.workers
+        jail = Jail(await workspaces.prepare(new.user_id))
+        await workspaces.usage(new.user_id)  # the ledger must know the user before it books
+        incoming, booked = Incoming(jail, FOLDERS[new.origin]), 0
+        try:
+            await to_the_end(workers.run(incoming.begin))
+            async with aclosing(_gathered(content)) as pieces:
+                async for piece in pieces:
+                    if max_bytes is not None and incoming.size + len(piece) > max_bytes:
+                        raise _too_large(max_bytes)
+                    await workspaces.reserve(new.user_id, len(piece))
+                    booked += len(piece)
+                    await to_the_end(workers.run(partial(incoming.write, piece)))
+            if check is not None:
+                await to_the_end(workers.search(partial(check, incoming)))
+            return await to_the_end(self._keep(new, incoming))
+        except BaseException:
+            await to_the_end(workers.run(incoming.discard))
+            await to_the_end(workspaces.release(new.user_id, booked))
+            raise
+
+    async def _keep(self, new: StoredFile, incoming: Incoming) -> StoredFile:
+        run = self._workspaces.workers.run
+        await run(partial(incoming.put, new.stored_name))
+        file = replace(new, byte_size=incoming.size, sha256=incoming.sha256)
+        row = insert(files).values(**asdict(file))
+        await self._database.write(lambda c: c.execute(row).rowcount)
+        await run(incoming.close)
+        return file
+
+    # -- reading ----------------------------------------------------------------------------
+
+    async def get(self, file_id: str, *, owner: str) -> StoredFile:
+        """One of the owner's files.
+
+        Raises:
+            FileNotFound: there is none, or it is another's.
+        """
+        return (await self.get_all([file_id], owner=owner))[0]
+
+    async def get_all(self, file_ids: Sequence[str], *, owner: str) -> builtins.list[StoredFile]:
+        """The owner's files with these ids, in this order, each once.
+
+        Raises:
+            FileNotFound: one is not there, or another's.
+            BadInput: there are more than a message may name.
+        """
+        wanted = list(dict.fromkeys(file_ids))
+        if len(wanted) > MAX_ATTACHED:
+            raise BadInput(f"A message names at most {MAX_ATTACHED} files.")
+        if not wanted:
+            return []
+        found = {file.file_id: file for file in await self._find(wanted, owner)}
+        for file_id in wanted:
+            if file_id not in found:
+                raise _no_such(file_id)
+        return [found[file_id] for file_id in wanted]
+
+    async def _find(self, wanted: builtins.list[str], owner: str) -> builtins.list[StoredFile]:
+        keepable = [file_id for file_id in wanted if is_storable(file_id)]
+        return await self._select(_C.user_id == owner, _C.file_id.in_(keepable))
+
+    async def list(
+        self, owner: str, *, limit: int = 100, offset: int = 0
+    ) -> tuple[builtins.list[StoredFile], int]:
+        """A page of the owner's files, the newest first, and how many there are."""
+        mine = _C.user_id == owner
+        counted = select(func.count()).select_from(files).where(mine)
+        total = int(await self._database.read(lambda c: c.execute(counted).scalar_one()))
+        return await self._select(mine, limit=limit, offset=offset), total
+
+    async def open(
+        self, file_id: str, *, owner: str, filename: str | None = None
+    ) -> tuple[StoredFile, Callable[[], Generator[bytes]]]:
+        """One of the owner's files, and what gives its bytes piece by piece (it blocks).
+
+        With a `filename`, it must be the file's own. The first piece raises `FileNotFound` if the
+        content is gone.
+
+        Raises:
+            FileNotFound: as `get`.
+        """
+        file = await self.get(file_id, owner=owner)
+        if filename is not None and filename != file.filename:
+            raise _no_such(file_id)
+        jail = Jail(await self._workspaces.prepare(owner))
+        return file, partial(pieces_of, jail, file)
+
+    async def preview(self, file_id: str, *, owner: str) -> Preview:
+        """The beginning of one of the owner's text files.
+
+        Raises:
+            FileNotFound: as `get`, or the content is gone.
+            BadInput: it is no text.
+        """
+        file = await self.get(file_id, owner=owner)
+        if not is_text(file.filename):
+            raise BadInput("Only text files have a preview. Download the file instead.")
+        jail = Jail(await self._workspaces.prepare(owner))
+        return await self._workspaces.workers.search(partial(preview_of, jail, file))
+
+    async def copy(self, file: StoredFile, place: Path) -> None:
+        """Copy a file's content to a new file outside the workspace.
+
+        Raises:
+            FileNotFound: the content is gone.
+            OSError: the place is taken or cannot be written to.
+        """
+        jail = Jail(await self._workspaces.prepare(file.user_id))
+        await to_the_end(self._workspaces.workers.search(partial(copied, jail, file, place)))
+
+    # -- ends -------------------------------------------------------------------------------
+
+    async def delete(self, file_id: str, *, owner: str) -> None:
+        """Delete one of the owner's files and give its bytes back.
+
+        Raises:
+            FileNotFound: as `get`.
+        """
+        file = await self.get(file_id, owner=owner)
+        await to_the_end(self._delete(file))
+
+    async def delete_session(self, session_id: str, *, owner: str) -> int:
+        """Delete what was made in one of the owner's sessions; how many files there were."""
+        made = await self._select(_C.user_id == owner, _C.session_id == session_id)
+        for file in made:
+            with suppress(FileNotFound):  # another was quicker
+                await to_the_end(self._delete(file))
+        return len(made)
+
+    async def _delete(self, file: StoredFile) -> None:
+        """The row first: of two who try, one is told that it went."""
+        gone = delete(files).where(_C.file_id == file.file_id)
+        if not await self._database.write(lambda c: c.execute(gone).rowcount):
+            raise _no_such(file.file_id)
+        jail = Jail(await self._workspaces.prepare(file.user_id))
+        freed = await self._workspaces.workers.run(partial(removed, jail, file.path))
+        await self._workspaces.release(file.user_id, freed)
+
+    async def _select(
+        self, *conditions: ColumnElement[bool], limit: int | None = None, offset: int | None = None
+    ) -> builtins.list[StoredFile]:
+        wanted = select(files).where(*conditions).order_by(_C.created_at.desc(), _C.file_id)
+        page = wanted.limit(limit).offset(offset)
+        rows = await self._database.read(lambda c: c.execute(page).mappings().all())
+        return [StoredFile(**{str(name): row[name] for name in row}) for row in rows]
+
+
+def _drawn_up(
+    owner: str,
+    name: str,
+    origin: Origin,
+    *,
+    session_id: str | None = None,
+    run_id: str | None = None,
+) -> StoredFile:
+    file_id, now = uuid4().hex, datetime.now(UTC)
+    return StoredFile(
+        file_id=file_id,
+        user_id=owner,
+        origin=origin,
+        filename=name,
+        stored_name=f"{file_id}{extension_of(name)}",
+        content_type=content_type_of(name),
+        byte_size=0,
+        sha256="",
+        created_at=now.replace(microsecond=now.microsecond // 1000 * 1000),  # as it is stored
+        session_id=session_id,
+        run_id=run_id,
+    )
+
+
+async def _once(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+async def _gathered(content: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
+    """The same bytes in pieces worth a booking each."""
+    held = bytearray()
+    async for piece in content:
+        held += piece
+        if len(held) >= _PIECE:
+            yield bytes(held)
+            held.clear()
+    if held:
+        yield bytes(held)
+
+
+def _checked(incoming: Incoming, filename: str) -> None:
+    if incoming.size == 0:
+        raise BadFile("The file is empty.")
+    check_content(incoming.content, filename)
+
+
+def _too_large(max_bytes: int) -> UploadTooLarge:
+    return UploadTooLarge(
+        f"The file has more than {max_bytes} bytes, the most that can be uploaded. Split it.",
+        details={"max_bytes": max_bytes},
+    )
+
+
+def _no_such(file_id: str) -> FileNotFound:
+    return FileNotFound(f"There is no file {file_id[:64]!r}. List your files to see them.")

@@ -1,0 +1,53 @@
+"""The one backend of all users opens each user's files, and says at times that they are used."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from dataagent_core.identity import RunContext
+from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
+from dataagent_core.workspace import context_backend as module
+from tests.requirements import requirement
+
+LONG_AGO = time.time() - 400 * 86_400
+
+
+@pytest.fixture(autouse=True)
+def _in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph is not needed to say whose run it is."""
+    monkeypatch.setattr(module, "run_context", lambda: RunContext("u1", "s", "r", "agent"))
+
+
+@requirement("R33.7")
+async def test_a_workspace_that_was_archived_comes_back_for_an_agent_that_had_it_open(
+    manager: UserWorkspaceManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = WorkspaceBackend(manager)
+    await backend.awrite("/files/a.txt", "kept")
+    workspace = manager.get_user_workspace("u1")
+    for path in [*workspace.rglob("*"), workspace]:
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    assert await manager.archive_unused(time.time() - 86_400) == 1
+    monkeypatch.setattr(module, "monotonic", lambda: time.monotonic() + 7200)
+    found = await backend.aread("/files/a.txt")
+    assert found.error is None
+    assert (await backend.awrite("/files/b.txt", "new")).error is None
+    assert await manager.archive_unused(time.time() - 86_400) == 0
+
+
+@requirement("R34.5")
+async def test_reading_a_memory_is_a_use_of_it(
+    manager: UserWorkspaceManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = MemoriesBackend(manager)
+    await backend.awrite("/AGENTS.md", "tea")
+    folder = manager.memories_dir("u1", "agent")
+    os.utime(folder, (LONG_AGO, LONG_AGO))
+    await backend.adownload_files(["/AGENTS.md"])
+    assert folder.stat().st_mtime < time.time() - 86_400  # said not long ago, as far as it knows
+    monkeypatch.setattr(module, "monotonic", lambda: time.monotonic() + 7200)
+    await backend.adownload_files(["/AGENTS.md"])
+    assert folder.stat().st_mtime > time.time() - 86_400
