@@ -1,13 +1,19 @@
 """Every error DataAgent raises on purpose.
 
     DataAgentError
-    ├── Invalid             BadInput, UnknownEvent, BadDecision, QueryRefused, UnknownName, BadChart
+    ├── Invalid             BadInput, UnknownEvent, BadDecision, QueryRefused, UnknownName,
+    │                       BadChart, BadFile
     ├── NotFound            SessionNotFound, RunNotFound, RequestNotFound, AgentNotFound,
-    │                       ToolNotFound, SourceNotFound, ArtifactNotFound
-    ├── NotAuthenticated
-    ├── Denied              NotYours, ToolNotBound, OutsideWorkspace, HostNotAllowed, DataDenied
-    ├── Conflict            SessionBusy, AlreadyDecided, StaleAttempt, NothingToCancel
-    ├── LimitReached        QuotaExceeded, TooManyConnections, TooManySessions
+    │                       ToolNotFound, SourceNotFound, ArtifactNotFound, FileNotFound,
+    │                       TenantNotFound
+    ├── NotAuthenticated    WrongLogin
+    ├── Denied              NotYours, ToolNotBound, OutsideWorkspace, HostNotAllowed, DataDenied,
+    │                       WrongPassword, AgentDisabled
+    ├── Conflict            SessionBusy, AlreadyDecided, StaleAttempt, NothingToCancel,
+    │                       OwnAccount, LastAdmin
+    ├── LimitReached        QuotaExceeded, UploadTooLarge, TooManyConnections, TooManySessions,
+    │                       TooManyLogins, TenantLimit, TooManyRuns, QueueFull, RateLimited,
+    │                       BudgetExhausted
     ├── Unavailable         ModelUnavailable, McpUnavailable, StorageUnavailable,
     │                       SourceUnavailable                                         (recoverable)
     ├── QueryFailed         QueryTimedOut
@@ -79,6 +85,12 @@ class BadChart(Invalid):
     code = "bad_chart"
 
 
+class BadFile(Invalid):
+    """A file is of a kind that is not taken, or is not what its name says."""
+
+    code = "bad_file"
+
+
 class NotFound(DataAgentError):
     """There is no such thing, or it is not the caller's to see."""
 
@@ -127,10 +139,28 @@ class ArtifactNotFound(NotFound):
     code = "artifact_not_found"
 
 
+class FileNotFound(NotFound):
+    """No such file of this user's, or its content was removed."""
+
+    code = "file_not_found"
+
+
+class TenantNotFound(NotFound):
+    """No such tenant for this caller."""
+
+    code = "tenant_not_found"
+
+
 class NotAuthenticated(DataAgentError):
     """No valid credential came with the request."""
 
     code = "not_authenticated"
+
+
+class WrongLogin(NotAuthenticated):
+    """No active account has this name and this password; which of them is wrong is not said."""
+
+    code = "wrong_login"
 
 
 class Denied(DataAgentError):
@@ -169,6 +199,18 @@ class DataDenied(Denied):
     code = "data_denied"
 
 
+class WrongPassword(Denied):
+    """The present password, asked for again before a change, is not right."""
+
+    code = "wrong_password"
+
+
+class AgentDisabled(Denied):
+    """The agent is switched off for the caller's tenant."""
+
+    code = "agent_disabled"
+
+
 class Conflict(DataAgentError):
     """The request is fine but does not fit the present state."""
 
@@ -199,17 +241,46 @@ class NothingToCancel(Conflict):
     code = "nothing_to_cancel"
 
 
+class OwnAccount(Conflict):
+    """An administrator may not do this to the account they use."""
+
+    code = "own_account"
+
+
+class LastAdmin(Conflict):
+    """Nobody could administer any more: this is the last active administrator."""
+
+    code = "last_admin"
+
+
 class LimitReached(DataAgentError):
     """A limit of the user, tenant or server is reached."""
 
     code = "limit_reached"
     recoverable = True
 
+    def __init__(
+        self,
+        message: str,
+        *,
+        details: dict[str, object] | None = None,
+        retry_after_seconds: int | None = None,
+    ) -> None:
+        super().__init__(message, details=details)
+        self.retry_after_seconds = retry_after_seconds
+
 
 class QuotaExceeded(LimitReached):
     """The workspace has no room for the write."""
 
     code = "quota_exceeded"
+
+
+class UploadTooLarge(LimitReached):
+    """A file has more bytes than may be uploaded at once."""
+
+    code = "too_large"
+    recoverable = False
 
 
 class TooManyConnections(LimitReached):
@@ -222,6 +293,42 @@ class TooManySessions(LimitReached):
     """The user has as many sessions as allowed."""
 
     code = "too_many_sessions"
+
+
+class TooManyLogins(LimitReached):
+    """Too many wrong passwords for this name or from this address; says when to try again."""
+
+    code = "too_many_logins"
+
+
+class TenantLimit(LimitReached):
+    """The tenant has as much of something as it may. `details` has `what`, `limit` and `used`."""
+
+    code = "tenant_limit"
+
+
+class TooManyRuns(LimitReached):
+    """The user has as many runs under way as allowed."""
+
+    code = "too_many_runs"
+
+
+class QueueFull(LimitReached):
+    """As many runs wait for a worker as may wait."""
+
+    code = "queue_full"
+
+
+class RateLimited(LimitReached):
+    """The user sends messages faster than allowed."""
+
+    code = "rate_limited"
+
+
+class BudgetExhausted(LimitReached):
+    """A user's budget for the day is used up. `details["resets"]` says until when."""
+
+    code = "budget_exhausted"
 
 
 class Unavailable(DataAgentError):

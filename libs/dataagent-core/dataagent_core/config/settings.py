@@ -50,6 +50,9 @@ class Settings(BaseSettings):
     agents_home: Path = Path("~/.deepagents")
     workspace_root: Path | None = None
     workspace_quota: int = Field(default=1024**3, ge=0)
+    workspace_archive_days: int = Field(default=30, ge=0)
+    memory_retention_days: int = Field(default=90, ge=0)
+    max_upload_bytes: int = Field(default=10 * 1024**2, ge=1)
 
     # the model
     model: str | None = None
@@ -67,6 +70,7 @@ class Settings(BaseSettings):
         default=None, validation_alias=_alias("DATABASE_URL", "DATABASE_URL")
     )
     redis_url: SecretStr | None = None
+    redis_prefix: str = Field(default="dataagent:", min_length=1, max_length=64)
     mysql_host: str = "localhost"
     mysql_port: int = 3306
     mysql_user: str = "root"
@@ -80,11 +84,29 @@ class Settings(BaseSettings):
     # runs
     session_timeout: float = Field(default=3600.0, gt=0)
     hitl_timeout: float = Field(default=300.0, gt=0)
+    deleted_retention_days: int = Field(default=30, ge=0, le=36500)
     auto_approve: bool = False
     enable_shell: bool = False
     recursion_limit: int = Field(default=1000, ge=1)
     run_timeout: float | None = Field(default=None, gt=0)
     lease_seconds: float = Field(default=10.0, gt=0)
+    runs_in: Literal["web", "workers"] = "web"
+    runs_per_worker: int = Field(default=200, ge=1)
+    queue_timeout: float = Field(default=300.0, gt=0)
+
+    # limits; 0 is no limit
+    max_runs_per_user: int = Field(default=20, ge=0)
+    max_queued_runs: int = Field(default=1000, ge=0)
+    run_max_tokens: int | None = Field(default=None, ge=0)
+    run_max_tool_calls: int | None = Field(default=None, ge=0)
+    run_max_sql_seconds: float | None = Field(default=None, ge=0)
+    user_daily_tokens: int | None = Field(default=None, ge=0)
+    user_daily_tool_calls: int | None = Field(default=None, ge=0)
+    user_daily_sql_seconds: float | None = Field(default=None, ge=0)
+    user_daily_wall_seconds: float | None = Field(default=None, ge=0)
+
+    # tenants
+    multi_tenant: bool = False
 
     # skills: folders of SKILL.md folders, later ones win
     skills_dirs: CommaList = []
@@ -98,7 +120,14 @@ class Settings(BaseSettings):
     # outbound requests of tools
     allow_private_hosts: CommaList = []
 
+    # logs, metrics and traces
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = Field(default=None, ge=1, le=65_000)
+    otel_exporter_otlp_endpoint: str | None = Field(
+        default=None, validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT"
+    )
+    otel_service_name: str = Field(default="dataagent", validation_alias="OTEL_SERVICE_NAME")
 
     @field_validator("allow_private_hosts", "skills_dirs", mode="before")
     @classmethod
@@ -127,6 +156,11 @@ class Settings(BaseSettings):
         from dataagent_core.config.llm import create_model
 
         return create_model(model_name or self.default_model, self)
+
+    @property
+    def deployment_secrets(self) -> list[str]:
+        """Secrets among the settings whose type does not say so, for scrubbing: none here."""
+        return []
 
     # -- directories ------------------------------------------------------------------------
 
@@ -179,6 +213,31 @@ class Settings(BaseSettings):
         if url.startswith("postgres"):
             return "postgres"
         return "mysql" if url.startswith(("mysql", "mariadb")) else "sqlite"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several processes may work together: through Redis, on a database server."""
+        return self.redis_url is not None and not self.sql_url().startswith("sqlite")
+
+    def check_shared(self, wanted: str) -> None:
+        """Refuse what takes several processes where they could not work together.
+
+        Raises:
+            Misconfigured: names what is `wanted`, and what to set for it.
+        """
+        missing: list[str] = []
+        if self.redis_url is None:
+            missing.append("DATAAGENT_REDIS_URL (for example redis://localhost:6379/0)")
+        if self.sql_url().startswith("sqlite"):
+            missing.append(
+                "DATAAGENT_DATABASE_URL to PostgreSQL or MySQL (for example "
+                "postgresql://user:password@host:5432/dataagent): SQLite and memory are for one "
+                "process"
+            )
+        if missing:
+            raise Misconfigured(
+                f"{wanted} takes several processes that work together. Set {' and '.join(missing)}."
+            )
 
     def sql_url(self) -> str:
         """SQLAlchemy URL of the database that holds what is true.

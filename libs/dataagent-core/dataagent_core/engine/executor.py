@@ -30,6 +30,7 @@ from dataagent_core.engine.translate import Translator
 from dataagent_core.events import AnyEvent, DoneEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision, HITLHandler
 from dataagent_core.identity import RunContext
+from dataagent_core.middleware import with_files
 
 logger = logging.getLogger(__name__)
 Say = Callable[[AnyEvent], None]
@@ -73,6 +74,13 @@ class _Turn:
         self.is_over = True
         return DoneEvent(token_usage=self.translator.usage or None, **how)
 
+    def finished(self) -> DoneEvent:
+        """The end of a turn that nobody stopped: it said all, or its budget is used up."""
+        ran_out = self.context.budget.exhausted if self.context.budget else None
+        if ran_out is None:
+            return self.done()
+        return self.done(reason="budget", metadata={"budget": ran_out.to_dict()})
+
 
 class AgentExecutor:
     """Executes turns of one compiled agent. Holds no state between turns."""
@@ -102,13 +110,14 @@ class AgentExecutor:
         context: RunContext | None = None,
         *,
         say: Say | None = None,
+        files: Sequence[dict[str, Any]] = (),
     ) -> AsyncGenerator[AnyEvent]:
-        """Answer a message; the events end with a `DoneEvent`.
+        """Answer a message with its files; the events end with a `DoneEvent`.
 
         With `say`, running text is not among them: it is said at once, from inside the model's
         call, always after the events yielded before it. Use a task of its own then.
         """
-        asked = HumanMessage(user_input, id=str(uuid.uuid4()))
+        asked = with_files(user_input, files, message_id=str(uuid.uuid4()))
         turn = self._turn(session_id, context, asked, say)
         async with aclosing(self._guarded(turn, {"messages": [asked]})) as events:
             async for event in events:
@@ -125,9 +134,17 @@ class AgentExecutor:
             async for event in events:
                 yield event
 
-    async def adopt(self, user_input: str, partial_text: str, session_id: str) -> None:
+    async def adopt(
+        self,
+        user_input: str,
+        partial_text: str,
+        session_id: str,
+        *,
+        files: Sequence[dict[str, Any]] = (),
+    ) -> None:
         """Put a turn that died with its process into the thread, as far as it was seen."""
-        turn = self._turn(session_id, None, HumanMessage(user_input, id=str(uuid.uuid4())))
+        asked = with_files(user_input, files, message_id=str(uuid.uuid4()))
+        turn = self._turn(session_id, None, asked)
         if (await lg.snapshot(turn.graph, turn.config)).interrupts:
             turn.asked = None  # it died after an approval: the thread has the question
         if partial_text:
@@ -143,7 +160,7 @@ class AgentExecutor:
         say: Say | None = None,
     ) -> _Turn:
         loop_time = asyncio.get_running_loop().time
-        return _Turn(
+        turn = _Turn(
             graph=lg.bind(self._agent, self._saver),
             config=lg.thread(session_id, self._recursion_limit),
             context=context or _anonymous(session_id),
@@ -151,6 +168,9 @@ class AgentExecutor:
             deadline=loop_time() + self._timeout_seconds if self._timeout_seconds else None,
             say=say,
         )
+        if turn.context.budget is not None:  # so that a turn that is stopped has its count too
+            turn.context.budget.reported = turn.translator.usage
+        return turn
 
     async def _guarded(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
         if turn.say is not None:
@@ -189,7 +209,7 @@ class AgentExecutor:
                 yield turn.done(cancelled=True, reason="rejected")
                 return
             given = Command(resume={key: resume_value(made) for key, made in decisions.items()})
-        yield turn.done()
+        yield turn.finished()
 
     def _request_event(self, interrupt: Interrupt) -> HITLRequestEvent:
         action = request_of(interrupt)

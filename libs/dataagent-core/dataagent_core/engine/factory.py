@@ -17,7 +17,6 @@ from deepagents import (
 )
 from deepagents.backends import CompositeBackend, StateBackend
 from deepagents.backends.protocol import BackendProtocol
-from deepagents.middleware.filesystem import FilesystemMiddleware
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -33,7 +32,9 @@ from dataagent_core.identity import RunContext
 from dataagent_core.middleware import (
     MEMORY_PATH,
     AgentMemoryMiddleware,
+    AttachmentsMiddleware,
     FileOperationMiddleware,
+    Files,
     NoParentNotifier,
     PatchToolCalls,
     PlainContent,
@@ -69,11 +70,18 @@ class AgentFactory:
         workspaces: UserWorkspaceManager,
         *,
         tools: Sequence[BaseTool] = (),
+        around_tools: Sequence[Middleware] = (),
+        around_calls: Sequence[Middleware] = (),
     ) -> None:
-        """`tools` are given to every agent beside its own."""
+        """`tools` are given to every agent beside its own.
+
+        `around_tools` wraps the calls that were approved, `around_calls` all of models and tools.
+        """
         self._settings = settings
         self._workspaces = workspaces
         self._tools = list(tools)
+        self._around_approved = list(around_tools)
+        self._around_calls = list(around_calls)
         self._counter = TokenCounter()
         self._models: list[BaseChatModel] = []
         self._built: OrderedDict[tuple[Any, ...], tuple[Graph, CompositeBackend]] = OrderedDict()
@@ -160,6 +168,7 @@ class AgentFactory:
             stack.append(SkillsMiddleware(backend=backend, sources=skill_sources))
         if config.enable_memory:
             stack.append(AgentMemoryMiddleware(backend=backend, has_memory=self._has_memory))
+        stack.append(AttachmentsMiddleware())
         if config.enable_shell:
             stack.append(ShellMiddleware(self._runner(config.sandbox_type), self._workspaces))
         return [*stack, *config.extra_middleware, *self._around_tools(backend)]
@@ -170,7 +179,13 @@ class AgentFactory:
 
     def _around_tools(self, backend: CompositeBackend) -> list[Middleware]:
         """Ask first, then report file changes, then turn exceptions into messages."""
-        return [approvals_middleware(), FileOperationMiddleware(backend), ToolErrorMiddleware()]
+        return [
+            *self._around_calls,
+            approvals_middleware(),
+            *self._around_approved,
+            FileOperationMiddleware(backend),
+            ToolErrorMiddleware(),
+        ]
 
     def _runner(self, sandbox_type: str | None) -> Runner:
         if sandbox_type in (None, "local"):
@@ -196,7 +211,7 @@ class AgentFactory:
 
 def _files(backend: CompositeBackend) -> Middleware:
     """Deepagents' file tools; a fixed `grep` description spares a schema rebuild per model call."""
-    return FilesystemMiddleware(
+    return Files(
         backend=backend,
         custom_tool_descriptions={"grep": "Search files for a literal string."},
     )

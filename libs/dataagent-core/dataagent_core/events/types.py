@@ -27,7 +27,9 @@ EventType = Literal[
 ToolStatus = Literal["success", "error", "timeout", "denied"]
 FileOperation = Literal["read", "write", "edit", "delete"]
 ArtifactKind = Literal["table", "chart", "file"]
-DoneReason = Literal["completed", "user_cancelled", "rejected", "timeout", "failed", "shutdown"]
+DoneReason = Literal[
+    "completed", "user_cancelled", "rejected", "timeout", "failed", "shutdown", "budget"
+]
 JsonDict = dict[str, Any]  # JSON object whose shape belongs to a tool or a model
 
 
@@ -165,7 +167,8 @@ class ErrorEvent(ExecutionEvent):
 class DoneEvent(ExecutionEvent):
     """The run has ended. Exactly one ends every run.
 
-    `metadata["figures"]` says which figures of a data answer its results back, and which not.
+    `metadata["figures"]` says which figures of a data answer its results back, and which not;
+    `metadata["budget"]` what was used up when the reason is `budget`.
     """
 
     event_type = "done"

@@ -1,46 +1,47 @@
 """What a long conversation costs per model call, made nearly constant.
 
-Two of deepagents' middlewares look at every message of the thread before every model call: one
-counts tokens, one looks for content the model cannot take. Both are right and slow (a model is
-built per message, tool schemas are printed each time). These count and look the same, quicker.
+Three of deepagents' middlewares look at every message of the thread before every model call: one
+counts tokens, one looks for content the model cannot take, one for what it has moved to files. They
+are right and slow. These ask the `Thread`, which knows, and leave the rest to the originals, whose
+names they take so that deepagents puts them in their places.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.middleware import UnsupportedContentMiddleware
-from deepagents.middleware.summarization import create_summarization_middleware
-from langchain.agents.middleware import AgentMiddleware
-from langchain.agents.middleware.types import ModelRequest
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import (
-    AIMessage,
-    AnyMessage,
-    BaseMessage,
-    HumanMessage,
-    MessageLikeRepresentation,
-    SystemMessage,
+from deepagents.middleware.filesystem import FilesystemMiddleware
+from deepagents.middleware.summarization import (
+    SummarizationMiddleware,
+    create_summarization_middleware,
 )
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import (
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+)
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage, MessageLikeRepresentation, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import BaseTool
 
-_CHARS_PER_TOKEN = 4
-_PER_MESSAGE = 3
-_AI_ROLE = len("assistant")
-_ROLE_LENGTH: dict[type[BaseMessage], int] = {
-    HumanMessage: len("user"),
-    AIMessage: _AI_ROLE,
-    SystemMessage: len("system"),
-}
+from dataagent_core.config.models.thread import Thread, count_tokens
+
 _KEPT_TOOL_SETS = 128
+Tools = list[BaseTool | dict[str, Any]]
 
 
 class PlainContent(UnsupportedContentMiddleware[Any, Any]):
-    """Replaces content a model cannot take; plain text needs no look."""
+    """Replaces content a model cannot take; plain text needs no look.
+
+    It stands next to the model, so it also puts the system message before the thread: the model
+    then gets the thread, not a list made of it.
+    """
 
     @property
     def name(self) -> str:
@@ -48,15 +49,79 @@ class PlainContent(UnsupportedContentMiddleware[Any, Any]):
         return "UnsupportedContentMiddleware"
 
     def _filter_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        if all(type(message.content) is str for message in request.messages):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] text or blocks
-            return request
-        return super()._filter_request(request)
+        thread = request.messages
+        if not isinstance(thread, Thread):
+            is_plain = all(type(message.content) is str for message in thread)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] text or blocks
+            return request if is_plain else super()._filter_request(request)
+        system = request.system_message
+        if not thread.is_plain or system is None:
+            return super()._filter_request(request)
+        return request.override(messages=thread.headed(system), system_message=None)
 
     def _filter_message(self, message: AnyMessage, *, model: BaseChatModel) -> AnyMessage:
         content: Any = message.content  # pyright: ignore[reportUnknownMemberType] text or blocks
         return (
             message if isinstance(content, str) else super()._filter_message(message, model=model)
         )
+
+
+class Files(FilesystemMiddleware[Any, Any]):
+    """The file tools; a thread in which nothing was moved to a file needs no look."""
+
+    @property
+    def name(self) -> str:
+        """The middleware it stands in for."""
+        return "FilesystemMiddleware"
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any] | ExtendedModelResponse[Any]:
+        """Add the tools' instructions; move a message to a file only if it may be too long."""
+        if self._is_untouched(request.messages):
+            return await handler(self._filter_unsupported_tools_and_apply_prompt(request))
+        return await super().awrap_model_call(request, handler)
+
+    def _is_untouched(self, messages: Sequence[AnyMessage]) -> bool:
+        return (
+            isinstance(messages, Thread)
+            and messages.is_plain
+            and messages.is_unmarked
+            and not self._offload_binary_content
+            and not any(self._check_eviction_needed(list(messages[-1:])))
+        )
+
+
+class Summarization(SummarizationMiddleware):
+    """Deepagents' summarization, which counts a thread by what it knows."""
+
+    @property
+    def name(self) -> str:
+        """The middleware it stands in for."""
+        return "SummarizationMiddleware"
+
+    @staticmethod
+    def _apply_event_to_messages(messages: list[AnyMessage], event: Any) -> list[AnyMessage]:
+        if event is None and isinstance(messages, Thread):
+            return messages
+        return SummarizationMiddleware._apply_event_to_messages(messages, event)
+
+    def _truncate_args(
+        self, messages: list[AnyMessage], total_tokens: int
+    ) -> tuple[list[AnyMessage], bool]:
+        if isinstance(messages, Thread) and messages.longest_argument <= self._max_arg_length:
+            return messages, False
+        return super()._truncate_args(messages, total_tokens)
+
+    def _count_tokens(
+        self, messages: list[AnyMessage], system_message: SystemMessage | None, tools: Tools | None
+    ) -> int:
+        if not isinstance(messages, Thread):
+            return super()._count_tokens(messages, system_message, tools)
+        first = [] if system_message is None else [system_message]
+        count: Any = self.token_counter  # its protocol leaves out `tools`, its code passes them
+        return messages.tokens + count(first, tools=tools)
 
 
 class TokenCounter:
@@ -66,13 +131,10 @@ class TokenCounter:
         self._tools: OrderedDict[tuple[int, ...], tuple[Sequence[Any], int]] = OrderedDict()
 
     def __call__(
-        self,
-        messages: Iterable[MessageLikeRepresentation],
-        *,
-        tools: list[BaseTool | dict[str, Any]] | None = None,
+        self, messages: Iterable[MessageLikeRepresentation], *, tools: Tools | None = None
     ) -> int:
         """About how many tokens the messages and tools take."""
-        return self._count_tools(tools or ()) + sum(map(_count, messages))
+        return self._count_tools(tools or ()) + sum(map(count_tokens, messages))
 
     def _count_tools(self, tools: Sequence[BaseTool | dict[str, Any]]) -> int:
         key = tuple(map(id, tools))
@@ -85,20 +147,10 @@ class TokenCounter:
         return kept[1]
 
 
-def _count(message: Any) -> int:
-    """One message: by length for plain text, else as LangChain counts."""
-    kind: type[Any] = type(message)  # pyright: ignore[reportUnknownVariableType] anything a prompt may hold
-    role = _ROLE_LENGTH.get(kind)
-    if role is None or type(message.content) is not str:
-        return count_tokens_approximately([message])
-    if role == _AI_ROLE and message.tool_calls:
-        return count_tokens_approximately([message])
-    characters = len(message.content) + role + len(message.name or "")
-    return -(-characters // _CHARS_PER_TOKEN) + _PER_MESSAGE
-
-
 def summarization(
     model: BaseChatModel, backend: BackendProtocol, counter: TokenCounter
 ) -> AgentMiddleware[Any, Any, Any]:
-    """Deepagents' summarization with our counter."""
-    return create_summarization_middleware(model, backend, token_counter=counter)  # pyright: ignore[reportArgumentType] its protocol leaves out `tools`, its code passes them
+    """Deepagents' summarization with its defaults for the model and our counter."""
+    made = create_summarization_middleware(model, backend, token_counter=counter)  # pyright: ignore[reportArgumentType] its protocol leaves out `tools`, its code passes them
+    made.__class__ = Summarization
+    return made

@@ -6,6 +6,7 @@ approvals'. Files a command wrote are measured afterwards, so the quota knows th
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
@@ -52,8 +53,10 @@ class ShellTool(BaseTool):
             result = await runner.run(
                 command, directory=directory, timeout_seconds=min(timeout_seconds, _MAX_SECONDS)
             )
-        finally:
-            await self.manager.reconcile(user_id)
+        except asyncio.CancelledError:  # who stops a command does not wait for the books
+            self.manager.reconcile_soon(user_id)
+            raise
+        await self.manager.reconcile(user_id)
         return _report(result, timeout_seconds)
 
     def _run(self, command: str, timeout_seconds: float = 120.0) -> str:

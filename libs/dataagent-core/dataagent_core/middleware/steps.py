@@ -17,6 +17,8 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolC
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
+from dataagent_core.config.models.thread import Thread
+
 ToolOutcome = ToolMessage | Command[Any]
 _ONE_LIST = (
     "Call `write_todos` once, with the whole list; parallel calls would overwrite each other."
@@ -86,6 +88,8 @@ class TodoList(TodoListMiddleware[Any, Any]):
 
 def _is_whole(messages: Sequence[BaseMessage]) -> bool:
     """Whether every call has its result. One look at each message, in the order they are read."""
+    if isinstance(messages, Thread):
+        return messages.is_plain and not messages.open_calls
     open_calls: set[str | None] = set()
     for message in messages:
         if isinstance(message, AIMessage):

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dataagent_core.events import AnyEvent, ArtifactEvent, DoneEvent, ErrorEvent, TextEvent
+from dataagent_core.events import (
+    AnyEvent,
+    ArtifactEvent,
+    DoneEvent,
+    ErrorEvent,
+    TextEvent,
+    ToolResultEvent,
+)
 from dataagent_core.runs.types import Ending
 from dataagent_core.session import now
 
@@ -17,6 +24,7 @@ class Answer:
         self._is_between = False
         self._error: ErrorEvent | None = None
         self.table_ids: list[str] = []  # results the run has read
+        self.tool_calls = 0  # those that ended
 
     def add(self, event: AnyEvent) -> None:
         """Take note of an event."""
@@ -32,6 +40,8 @@ class Answer:
                 self._parts.append(event.content)
             if event.is_final and self._parts:
                 self._is_between = True
+        elif isinstance(event, ToolResultEvent):
+            self.tool_calls += 1
 
     @property
     def text(self) -> str:
@@ -69,4 +79,17 @@ def ending_of(answer: Answer, done: DoneEvent) -> Ending:
         ended_at=now(),
         token_usage=done.token_usage,
         error=answer.error,
+    )
+
+
+def failure_of(done: DoneEvent) -> ErrorEvent:
+    """What a run says that ends without having said what went wrong."""
+    if done.reason == "shutdown":
+        return ErrorEvent(
+            error="The server was stopped. What was said is kept; ask again.",
+            error_code="shutdown",
+            recoverable=True,
+        )
+    return ErrorEvent(
+        error="Something went wrong inside; the log has the details.", error_code="internal"
     )

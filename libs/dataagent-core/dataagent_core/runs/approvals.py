@@ -11,23 +11,32 @@ import asyncio
 import logging
 from datetime import datetime
 
+from dataagent_core.audit import AuditLog
 from dataagent_core.engine import Suspended
-from dataagent_core.errors import AlreadyDecided, BadDecision, RequestNotFound
+from dataagent_core.errors import AlreadyDecided, BadDecision, RequestNotFound, Unavailable
 from dataagent_core.events import HITLRequestEvent
 from dataagent_core.hitl import ActionRequest, Decision
+from dataagent_core.runs.control import Control
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Run
 from dataagent_core.session.types import now
 
 logger = logging.getLogger(__name__)
+_LOOK_SECONDS = 2.0
 TIMED_OUT = Decision("reject", "No answer came in time.")
 
 
 class StoredApprovals:
     """Waits for the decisions of the runs this process owns."""
 
-    def __init__(self, store: RunStore) -> None:
+    def __init__(
+        self, store: RunStore, audit: AuditLog | None = None, control: Control | None = None
+    ) -> None:
+        """`control` reaches the owners of runs in other processes, if there are any."""
         self._store = store
+        self._audit = audit
+        self._control = control if control is not None and control.is_shared else None
+        self._looks: set[asyncio.Task[None]] = set()
         self._runs: dict[str, Run] = {}
         self._waiting: dict[tuple[str, str], asyncio.Future[Decision | None]] = {}
         self._is_suspended = False
@@ -46,6 +55,11 @@ class StoredApprovals:
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_result(None)
+
+    @property
+    def waiting(self) -> int:
+        """How many runs wait for an answer."""
+        return len({run_id for run_id, _ in self._waiting})
 
     async def keep(self, run: Run, event: HITLRequestEvent) -> bool:
         """Keep a request before it is shown; False if it was kept by an earlier attempt."""
@@ -95,19 +109,22 @@ class StoredApprovals:
     async def _answer(
         self, run: Run, approval: Approval, answer: asyncio.Future[Decision | None]
     ) -> Decision:
-        remaining = (approval.expires_at - now()).total_seconds()
-        try:
-            async with asyncio.timeout(max(0.0, remaining)):
-                decision = await asyncio.shield(answer)
-            if decision is None:
-                raise Suspended
-            return decision
-        except TimeoutError:
-            logger.info("approval %s of run %s timed out", approval.request_id, run.run_id)
+        while (remaining := (approval.expires_at - now()).total_seconds()) > 0:
+            pause = remaining if self._control is None else min(remaining, _LOOK_SECONDS)
+            await asyncio.wait({answer}, timeout=pause)
+            if answer.done():
+                decision = answer.result()
+                if decision is None:
+                    raise Suspended
+                return decision
+            await self._look(run.run_id, approval.request_id)
+        logger.info("approval %s of run %s timed out", approval.request_id, run.run_id)
         try:
             kept = await self._store.decide(run.run_id, approval.request_id, TIMED_OUT)
         except AlreadyDecided:
             kept = await self._kept(run, approval.request_id)
+        else:
+            self._note(run, approval, TIMED_OUT, by="time")
         return kept.decision or TIMED_OUT
 
     async def decide(self, run: Run, request_id: str, decision: Decision) -> Approval:
@@ -120,10 +137,52 @@ class StoredApprovals:
         approval = await self._kept(run, request_id)
         check_decision(approval, decision)
         kept = await self._store.decide(run.run_id, request_id, decision)
+        self._note(run, approval, decision, by="person")
         waiting = self._waiting.get((run.run_id, request_id))
         if waiting is not None and not waiting.done():
             waiting.set_result(decision)
+        elif self._control is not None and run.lease_owner is not None:
+            self._control.decided(run.lease_owner, run.run_id, request_id)
         return kept
+
+    def look(self, run_id: str, request_id: str) -> None:
+        """Another process has kept an answer to a request of ours."""
+        task = asyncio.create_task(self._look(run_id, request_id))
+        self._looks.add(task)
+        task.add_done_callback(self._looks.discard)
+
+    async def _look(self, run_id: str, request_id: str) -> None:
+        """Pass on an answer that is in the store; the next look is soon if it cannot be read."""
+        waiting = self._waiting.get((run_id, request_id))
+        if waiting is None or self._control is None:
+            return
+        try:
+            kept = await self._store.approvals(run_id)
+        except Unavailable:
+            return
+        for approval in kept:
+            if approval.request_id == request_id and approval.decision is not None:
+                if not waiting.done():
+                    waiting.set_result(approval.decision)
+                return
+
+    def _note(self, run: Run, approval: Approval, decision: Decision, *, by: str) -> None:
+        if self._audit is None:
+            return
+        edited = decision.edited_action
+        self._audit.note(
+            "approval.decide",
+            "success" if by == "person" else "denied",
+            target=approval.action.name,
+            run_id=run.run_id,
+            session_id=run.session_id,
+            details={
+                "request_id": approval.request_id,
+                "decision": decision.type,
+                "by": by,
+                "arguments": approval.action.args if edited is None else edited.args,
+            },
+        )
 
 
 def check_decision(approval: Approval, decision: Decision) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from dataagent_core.agents import builtin_agent
 from dataagent_core.config import Settings
+from dataagent_core.data.room import Data, open_data
 from dataagent_core.engine import (
     AgentConfig,
     AgentFactory,
@@ -28,8 +29,12 @@ from dataagent_core.engine import (
     tune_process,
 )
 from dataagent_core.errors import Misconfigured
-from dataagent_core.runs.data import Data, open_data
+from dataagent_core.runs.files import Files, open_files
 from dataagent_core.runs.ledger import Ledger
+from dataagent_core.runs.limits import Limits, open_limits
+from dataagent_core.runs.observers import Observers, open_observers
+from dataagent_core.runs.peers import Peers, Role, open_peers
+from dataagent_core.runs.retention import start_erasing
 from dataagent_core.runs.service import RunService
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores.factory import open_run_store
@@ -42,6 +47,7 @@ from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
 from dataagent_core.storage.redis import open_redis
 from dataagent_core.tools import OutboundClient, builtin_tools
+from dataagent_core.tools.sql import data_tools
 from dataagent_core.workspace import QuotaLedger, SqlQuotaLedger, UserWorkspaceManager
 
 GRACE_SECONDS = 10.0
@@ -60,13 +66,19 @@ class Core:
     factory: AgentFactory
     checkpoints: Checkpoints
     data: Data
+    observers: Observers
+    limits: Limits
+    files: Files
+    peers: Peers
 
 
 @asynccontextmanager
 async def open_core(
-    settings: Settings, *, grace_seconds: float = GRACE_SECONDS
+    settings: Settings, *, role: Role = "all", grace_seconds: float = GRACE_SECONDS
 ) -> AsyncGenerator[Core]:
     """Open everything a process needs to run agents; close it in order at the end.
+
+    By its `role` it executes what it accepts, leaves that to workers, or is one of them.
 
     Raises:
         Misconfigured: a setting is missing or makes no sense.
@@ -75,47 +87,122 @@ async def open_core(
     async with AsyncExitStack() as stack:
         settings.ensure_home()
         tune_loop(asyncio.get_running_loop())
-        database = await _database(settings, stack)
-        checkpoints = await _checkpoints(settings, database, stack)
-        stores, run_store = await _stores(settings, database, stack)
-        quota = SqlQuotaLedger(database)
-        workspaces = _workspaces(settings, quota, stack)
-        data = await open_data(settings, database, workspaces, quota, stack)
-        factory = _factory(settings, workspaces, data, stack)
-        sessions = _sessions(settings, stores, factory, checkpoints)
-        ledger = Ledger(run_store)
+        storage = await _open_storage(settings, stack)
+        rooms = await _open_rooms(settings, storage.database, stack)
+        factory = _factory(settings, rooms, stack)
+        sessions = _sessions(settings, storage, rooms, factory, stack)
+        peers = await open_peers(settings, storage.runs, stack, role=role, name=worker_name())
+        ledger, worker = _worker(settings, storage.runs, sessions, rooms, peers=peers)
         ledger.start()
         stack.push_async_callback(ledger.aclose)
-        worker = Worker(
-            worker_name(),
-            run_store,
-            sessions,
-            ledger,
-            lambda run: agent_config(settings, run),
-            lease_seconds=settings.lease_seconds,
-            figures=data.checks,
-        )
         is_alone = stack.enter_context(_hold(settings))
         stack.push_async_callback(worker.aclose, grace_seconds)
         tune_process()
         await worker.start(is_alone=is_alone)
-        runs = RunService(run_store, sessions, ledger, worker)
-        yield Core(
-            settings, database, sessions, runs, worker, workspaces, factory, checkpoints, data
+        peers.work(worker, stack, lease_seconds=settings.lease_seconds)
+        runs = RunService(
+            storage.runs,
+            sessions,
+            ledger,
+            worker,
+            rooms.limits.admission,
+            files=rooms.files.store,
+            dispatch=peers.dispatch(storage.runs, worker),
         )
+        parts = (rooms.workspaces, factory, storage.checkpoints, rooms.data)
+        watched = (rooms.observers, rooms.limits, rooms.files, peers)
+        yield Core(settings, storage.database, sessions, runs, worker, *parts, *watched)
+
+
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    """Where things are kept."""
+
+    database: Database
+    checkpoints: Checkpoints
+    sessions: SessionStores
+    runs: RunStore
+
+
+async def _open_storage(settings: Settings, stack: AsyncExitStack) -> _Storage:
+    database = await _database(settings, stack)
+    checkpoints = await _checkpoints(settings, database, stack)
+    return _Storage(database, checkpoints, *await _stores(settings, database, stack))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rooms:
+    """What agents and users have beside the runs."""
+
+    observers: Observers
+    limits: Limits
+    workspaces: UserWorkspaceManager
+    data: Data
+    files: Files
+
+
+async def _open_rooms(settings: Settings, database: Database, stack: AsyncExitStack) -> _Rooms:
+    observers = await open_observers(settings, database, stack)
+    limits = open_limits(settings, database, stack)
+    quota = SqlQuotaLedger(database)
+    workspaces = _workspaces(settings, quota, stack)
+    data = await open_data(
+        settings, database, quota, workspaces.quota, stack, watch=observers.of_queries
+    )
+    workspaces.count_beside(data.service.artifacts.usage)
+    workspaces.ask_quota(limits.tenancy.known_quota)
+    files = open_files(settings, database, workspaces, data.service, stack)
+    return _Rooms(observers, limits, workspaces, data, files)
 
 
 def _sessions(
-    settings: Settings, stores: SessionStores, factory: AgentFactory, checkpoints: Checkpoints
+    settings: Settings,
+    storage: _Storage,
+    rooms: _Rooms,
+    factory: AgentFactory,
+    stack: AsyncExitStack,
 ) -> SessionManager:
-    return SessionManager(
-        stores.sessions,
-        stores.messages,
+    sessions = SessionManager(
+        storage.sessions.sessions,
+        storage.sessions.messages,
         factory=factory,
-        checkpoints=checkpoints,
+        checkpoints=storage.checkpoints,
+        belongings=[rooms.data.service.artifacts, rooms.files.store],
+        most_sessions=rooms.limits.tenancy.most_sessions,
         timeout_seconds=settings.session_timeout,
         hitl_timeout_seconds=settings.hitl_timeout,
     )
+    start_erasing(sessions, stack, days=settings.deleted_retention_days)
+    return sessions
+
+
+def _worker(
+    settings: Settings,
+    run_store: RunStore,
+    sessions: SessionManager,
+    rooms: _Rooms,
+    *,
+    peers: Peers,
+) -> tuple[Ledger, Worker]:
+    observers = rooms.observers
+    ledger = Ledger(run_store, relay=peers.relay)
+    worker = Worker(
+        peers.name,
+        run_store,
+        sessions,
+        ledger,
+        lambda run: agent_config(settings, run),
+        lease_seconds=settings.lease_seconds,
+        duty=peers.duty,
+        control=peers.control,
+        figures=rooms.data.checks,
+        budgets=rooms.limits.budgets,
+        audit=observers.audit,
+        metrics=observers.metrics,
+        traces=observers.traces,
+    )
+    observers.metrics.watch("active_runs", "Runs this process has.", lambda: worker.active)
+    return ledger, worker
 
 
 def agent_config(settings: Settings, run: Run) -> AgentConfig:
@@ -125,6 +212,7 @@ def agent_config(settings: Settings, run: Run) -> AgentConfig:
         assistant_id=run.assistant_id,
         system_prompt=known.system_prompt if known else None,
         user_id=run.user_id,
+        tenant_id=run.input.get("tenant_id"),
         enable_shell=settings.enable_shell,
         auto_approve=settings.auto_approve,
         recursion_limit=settings.recursion_limit,
@@ -157,17 +245,21 @@ def _workspaces(
         quota,
         memories_root=settings.home_dir / "memories",
     )
-    stack.callback(workspaces.close)
+    stack.push_async_callback(workspaces.aclose)
     return workspaces
 
 
-def _factory(
-    settings: Settings, workspaces: UserWorkspaceManager, data: Data, stack: AsyncExitStack
-) -> AgentFactory:
+def _factory(settings: Settings, rooms: _Rooms, stack: AsyncExitStack) -> AgentFactory:
     outbound = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
     stack.push_async_callback(outbound.aclose)
-    tools = [*builtin_tools(settings, outbound), *data.tools]
-    factory = AgentFactory(settings, workspaces, tools=tools)
+    data, observers = rooms.data, rooms.observers
+    factory = AgentFactory(
+        settings,
+        rooms.workspaces,
+        tools=[*builtin_tools(settings, outbound), *data_tools(data.service, data.charts)],
+        around_tools=observers.around_tools,
+        around_calls=[*observers.around_calls, *rooms.limits.around_calls],
+    )
     stack.push_async_callback(factory.aclose)
     return factory
 
@@ -194,7 +286,7 @@ async def _stores(
     if kind == "redis":
         if settings.redis_url is None:
             raise Misconfigured("DATAAGENT_SESSION_STORE=redis needs DATAAGENT_REDIS_URL.")
-        redis = open_redis(settings.redis_url.get_secret_value())
+        redis = open_redis(settings.redis_url.get_secret_value(), prefix=settings.redis_prefix)
         stack.push_async_callback(redis.close)
     stores = SessionStoreFactory.create(kind, memory=memory, database=database, redis=redis)
     return stores, open_run_store(kind, memory=memory, database=database, redis=redis)

@@ -1,8 +1,8 @@
-"""Live delivery of one session's entries inside this process.
+"""The latest entries of one session in this process, wherever they were written.
 
 Readers pull: a channel holds the latest entries and a signal, no reader has a queue of its own. So
 a slow reader costs nothing but its own cursor, and when it falls behind what is held here it goes
-on from the store. Above: `ledger.py`.
+on from the store. Above: `ledger.py`, and `relay.py` for entries other processes wrote.
 """
 
 from __future__ import annotations
@@ -40,6 +40,21 @@ class Channel:
         self.last_seq = entries[-1].seq
         self._changed.set()
         self._changed = asyncio.Event()
+
+    def receive(self, entries: Sequence[Entry]) -> None:
+        """As `publish`, for entries another process committed: they may be late or come twice."""
+        if entries[0].seq <= self.last_seq:
+            entries = [entry for entry in entries if entry.seq > self.last_seq]
+        if entries:
+            self.publish(entries)
+
+    def fall_behind(self, last_seq: int) -> None:
+        """The store has entries up to this one; readers get what is missing from there."""
+        if last_seq > self.last_seq:
+            self._entries.clear()
+            self.last_seq = last_seq
+            self._changed.set()
+            self._changed = asyncio.Event()
 
     def forget(self) -> None:
         """Drop the entries: from now on they are read from the store."""

@@ -12,7 +12,8 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from dataagent_core.errors import StaleAttempt, Unavailable
@@ -20,6 +21,9 @@ from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent, ev
 from dataagent_core.runs.channel import Channel
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Batch, Ending, Entry, Run, entries_of
+
+if TYPE_CHECKING:
+    from dataagent_core.runs.relay import Relay
 
 logger = logging.getLogger(__name__)
 _FULL = 1000
@@ -31,9 +35,15 @@ _RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 class Ledger:
     """The ledgers of all sessions this process writes or reads."""
 
-    def __init__(self, store: RunStore, *, pace_seconds: float = 0.02) -> None:
-        """`pace_seconds` is the least time between two commits of running text."""
+    def __init__(
+        self, store: RunStore, *, pace_seconds: float = 0.02, relay: Relay | None = None
+    ) -> None:
+        """`pace_seconds` is the least time between two commits of running text.
+
+        With a `relay` entries go to and come from other processes, too.
+        """
         self._store = store
+        self.relay = relay
         self._pace_seconds = pace_seconds
         self._channels: WeakValueDictionary[str, Channel] = WeakValueDictionary()
         self._dirty: dict[str, RunWriter] = {}
@@ -61,16 +71,25 @@ class Ledger:
         """The session's entries after a `seq`, in bursts, for as long as the reader stays."""
         channel = self.channel(session_id)
         cursor = after
-        while True:
-            changed = channel.changed
-            entries = channel.since(cursor)
-            if entries is None:
-                entries = await self._store.read(session_id, after=cursor)
-            if entries:
-                cursor = entries[-1].seq
-                yield entries
-            else:
-                await changed.wait()
+        async with nullcontext() if self.relay is None else self.relay.watch(session_id, channel):
+            while True:
+                changed = channel.changed
+                entries = channel.since(cursor)
+                if entries is None:
+                    entries = await self._read(session_id, cursor)
+                if entries:
+                    cursor = entries[-1].seq
+                    yield entries
+                else:
+                    await changed.wait()
+
+    async def _read(self, session_id: str, after: int) -> list[Entry]:
+        """Read the store, with patience: a reader need not leave because it was away a moment."""
+        for pause in _RETRY_SECONDS * 2:
+            with suppress(Unavailable):
+                return await self._store.read(session_id, after=after)
+            await asyncio.sleep(pause)
+        return await self._store.read(session_id, after=after)
 
     def channel(self, session_id: str) -> Channel:
         """The session's channel, shared by its writer and readers while there are any."""
@@ -167,12 +186,18 @@ class RunWriter:
         self.run = run
         self._ledger = ledger
         self._channel = ledger.channel(run.session_id)
-        self._last_seq = last_seq
+        self._first_seq = self._last_seq = last_seq
         self._pending: list[AnyEvent] = []
         self._has_spoken = False
+        self.spoke_at: float | None = None  # when it had its first text, on the monotonic clock
         self._in_flight = False
         self._settled = asyncio.Event()
         self._is_refused = False
+
+    @property
+    def written(self) -> int:
+        """How many events this attempt has numbered."""
+        return self._last_seq - self._first_seq
 
     @property
     def is_refused(self) -> bool:
@@ -191,7 +216,9 @@ class RunWriter:
             return
         self._pending.append(event)
         is_urgent = not isinstance(event, TextEvent) or not self._has_spoken
-        self._has_spoken = self._has_spoken or isinstance(event, TextEvent)
+        if not self._has_spoken and isinstance(event, TextEvent):
+            self._has_spoken = True
+            self.spoke_at = time.monotonic()
         self._ledger.mark(self, is_urgent=is_urgent)
 
     def _join(self, event: TextEvent) -> bool:
@@ -243,6 +270,8 @@ class RunWriter:
             self._is_refused = True
         else:
             self._channel.publish(entries_of(batch.wires, batch.first_seq, batch.run_id))
+            if self._ledger.relay is not None:
+                self._ledger.relay.announce(batch)
         if self._pending:
             is_text = all(isinstance(event, TextEvent) for event in self._pending)
             self._ledger.mark(self, is_urgent=not is_text)
@@ -261,6 +290,8 @@ class RunWriter:
             self._is_refused = True
             return False
         self._channel.publish(entries_of(last.wires, last.first_seq, last.run_id))
+        if self._ledger.relay is not None:
+            self._ledger.relay.announce(last)
         self._channel.forget()
         return True
 

@@ -6,24 +6,28 @@ A message is committed together with its run before `start` returns; from then o
 
 from __future__ import annotations
 
-import asyncio
 import re
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
-from dataagent_core.errors import BadInput, NothingToCancel, RunNotFound
+from dataagent_core.errors import BadInput, FileNotFound, NothingToCancel, RunNotFound
 from dataagent_core.hitl import Decision
+from dataagent_core.runs.admission import Admission
+from dataagent_core.runs.dispatch import Dispatch
+from dataagent_core.runs.history import History, told_by
 from dataagent_core.runs.ledger import Ledger, is_done
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Entry, NewRun, Run
 from dataagent_core.runs.worker import Worker
-from dataagent_core.session import SessionManager, now
+from dataagent_core.session import DEFAULT_TITLE, SessionManager, now, title_of
+from dataagent_core.workspace import FileStore
 
-_CANCEL_WAIT_SECONDS = 5.0
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ASSISTANT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 MAX_MESSAGE_CHARACTERS = 1_000_000
+_MOST_COUNTED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,7 @@ class RunOptions:
     """What a caller may choose for one run."""
 
     auto_approve: bool | None = None
+    file_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +59,24 @@ class RunService:
     """One message, one run."""
 
     def __init__(
-        self, store: RunStore, sessions: SessionManager, ledger: Ledger, worker: Worker
+        self,
+        store: RunStore,
+        sessions: SessionManager,
+        ledger: Ledger,
+        worker: Worker,
+        admission: Admission | None = None,
+        *,
+        files: FileStore | None = None,
+        dispatch: Dispatch | None = None,
     ) -> None:
+        """Without a `dispatch` runs are executed by this worker and nowhere else."""
         self._store = store
+        self._dispatch = dispatch or Dispatch(store, worker)
         self._sessions = sessions
         self._ledger = ledger
         self._worker = worker
+        self._admission = admission or Admission()
+        self._files = files
 
     async def start(
         self,
@@ -79,28 +96,44 @@ class RunService:
             SessionNotFound: the session is not the owner's.
             SessionBusy: a run of it is active.
             BadInput: the message is empty, too long, or has characters that cannot be kept.
+            FileNotFound: a file is not the owner's.
+            AgentDisabled: the owner's tenant has the agent off.
+            TooManyRuns, QueueFull, BudgetExhausted: a limit is reached.
         """
         check_message(message, client_message_id, assistant_id)
         session = await self._sessions.get(session_id, owner=owner)
+        agent = assistant_id or session.assistant_id
+        tenant_id = await self._admission.check(owner, agent)
+        attached = await self._attached(options, owner) if options else {}
         new = NewRun(
             run_id=str(uuid.uuid4()),
             session_id=session_id,
             user_id=owner,
-            assistant_id=assistant_id or session.assistant_id,
+            assistant_id=agent,
             message_id=str(uuid.uuid4()),
             answer_id=str(uuid.uuid4()),
             content=message,
             created_at=now(),
             client_message_id=client_message_id,
-            input={"message": message, **_chosen(options)},
+            title=title_of(message) if session.title == DEFAULT_TITLE else None,
+            room=self._admission.room,
+            input={"message": message, **_chosen(options), **_tenant(tenant_id), **attached},
+            metadata=attached,
         )
-        opened = await self._store.open(
-            new, worker=self._worker.name, lease_until=self._worker.lease_until()
-        )
-        if opened.is_new:
-            self._worker.begin(opened.run, opened.last_seq)
+        with self._admission.entering(owner):
+            opened = await self._dispatch.open(new)
         await self._store.settle()
         return Started(opened.run, opened.last_seq if opened.is_new else 0, opened.is_new)
+
+    async def check_room(self, owner: str, agent: str) -> None:
+        """Whether `start` would let a run in, before a session is made for it.
+
+        Raises:
+            AgentDisabled, TooManyRuns, BudgetExhausted: as `start`.
+        """
+        await self._admission.check(owner, agent)
+        with self._admission.entering(owner):
+            return
 
     async def get(self, run_id: str, *, owner: str) -> RunView:
         """The owner's run and its pending approvals.
@@ -119,6 +152,10 @@ class RunService:
     async def last_seq(self, session_id: str) -> int:
         """The session's highest `seq`."""
         return await self._store.last_seq(session_id)
+
+    async def queue_depth(self) -> int:
+        """How many runs wait for a worker; a thousand stands for more."""
+        return len(await self._store.queued(now(), limit=_MOST_COUNTED))
 
     async def cancel(self, run_id: str, *, owner: str) -> Run:
         """Stop a run and wait for its end. An ended run stays as it is.
@@ -192,28 +229,81 @@ class RunService:
         async for burst in self._ledger.follow(session_id, after=after):
             yield burst
 
-    async def forget(self, session_id: str, *, owner: str) -> None:
-        """Stop what runs in a session and delete it with its history.
+    async def history(
+        self, session_id: str, *, owner: str, limit: int = 1000, offset: int | None = None
+    ) -> History:
+        """A page of what was said in a session, with the events of its runs; by default the last.
 
         Raises:
             SessionNotFound: the session is not the owner's.
         """
+        last_seq = await self._store.last_seq(session_id)
+        messages, total = await self._sessions.messages(
+            session_id, owner=owner, limit=limit, offset=offset
+        )
+        told = await told_by(self._store, session_id, messages)
+        seen = [each.entries[-1].seq for each in told if each.entries]
+        return History(told, total, max(last_seq, *seen, 0))
+
+    async def resumable(
+        self, session_id: str, *, owner: str, after: int, client_message_id: str | None = None
+    ) -> Run | None:
+        """The run whose reader comes back, having seen everything up to a `seq`. Starts nothing.
+
+        It is the client's message's, or else the one that speaks next; None if all is said.
+
+        Raises:
+            SessionNotFound: the session is not the owner's.
+            RunNotFound: no such message of the client's was taken.
+        """
         await self._sessions.get(session_id, owner=owner)
-        run = await self._store.active_run(session_id)
+        if client_message_id is not None:
+            run = await self._store.by_client(session_id, client_message_id)
+            if run is None:
+                raise RunNotFound(
+                    "There is nothing to go on with: this message was never taken. Send it without "
+                    "Last-Event-ID."
+                )
+            return run
+        following = await self._store.read(session_id, after=after, limit=1)
+        if following:
+            return await self._store.get(following[0].run_id)
+        return await self._store.active_run(session_id)
+
+    async def put_away(self, session_id: str, *, owner: str) -> None:
+        """Delete a session so that `SessionManager.bring_back` can undo it; stop what runs in it.
+
+        Raises:
+            SessionNotFound: the session is not the owner's.
+        """
+        await self._sessions.put_away(session_id, owner=owner)
+        run = await self._store.active_run(session_id)  # none can be opened any more
         if run is not None:
             await self._stop(run)
+
+    async def forget(self, session_id: str, *, owner: str) -> None:
+        """Stop what runs in a session and delete it for good, with its history and artefacts.
+
+        Raises:
+            SessionNotFound: the session is not the owner's.
+        """
+        await self.put_away(session_id, owner=owner)
         await self._sessions.delete(session_id, owner=owner)
 
     async def _stop(self, run: Run) -> None:
-        ended = self._worker.cancel(run.run_id)
-        if ended is None:
-            await self._store.request_cancel(run.run_id)
-            return
-        async with asyncio.timeout(_CANCEL_WAIT_SECONDS):
-            await ended
+        await self._dispatch.stop(run)
+
+    async def _attached(self, options: RunOptions, owner: str) -> dict[str, Any]:
+        """What a message keeps of the files it names."""
+        if not options.file_ids:
+            return {}
+        if self._files is None:
+            raise FileNotFound(f"There is no file {options.file_ids[0][:64]!r}.")
+        found = await self._files.get_all(options.file_ids, owner=owner)
+        return {"files": [file.reference() for file in found]}
 
     async def _owned(self, run_id: str, owner: str) -> Run:
-        run = await self._store.get(run_id)
+        run = await self._store.find(run_id)
         if run is None or run.user_id != owner:
             raise RunNotFound(f"There is no run {run_id[:80]!r}.")
         return run
@@ -223,6 +313,10 @@ def _chosen(options: RunOptions | None) -> dict[str, bool]:
     if options is None or options.auto_approve is None:
         return {}
     return {"auto_approve": options.auto_approve}
+
+
+def _tenant(tenant_id: str | None) -> dict[str, str]:
+    return {} if tenant_id is None else {"tenant_id": tenant_id}
 
 
 def check_message(

@@ -27,10 +27,11 @@ class RunStore(ABC):
         They are acknowledged after `settle`; the run may begin before.
 
         With a `worker` the run starts as `running`, attempt 1, leased to it; without, as `queued`,
-        attempt 0. A `client_message_id` seen before in this session returns the earlier run.
+        attempt 0. A `client_message_id` seen before in this session returns the earlier run. The
+        run's `title` becomes the session's while that has the default one.
 
         Raises:
-            SessionNotFound: the session is gone.
+            SessionNotFound: the session is gone, or was put away.
             SessionBusy: another run of the session is active.
         """
 
@@ -67,6 +68,14 @@ class RunStore(ABC):
         """The run, or None."""
 
     @abstractmethod
+    async def find(self, run_id: str) -> Run | None:
+        """As `get`; None also if the run's session was put away."""
+
+    @abstractmethod
+    async def by_client(self, session_id: str, client_message_id: str) -> Run | None:
+        """The run of a client's message in a session, or None."""
+
+    @abstractmethod
     async def active_run(self, session_id: str) -> Run | None:
         """The session's active run, if any."""
 
@@ -83,6 +92,10 @@ class RunStore(ABC):
         """Active leased runs whose lease ended before `at`; with `not_worker`, all of others."""
 
     @abstractmethod
+    async def queued(self, before: datetime, *, limit: int) -> list[Run]:
+        """Up to `limit` runs that wait for a worker since before a time, oldest first."""
+
+    @abstractmethod
     async def read(self, session_id: str, *, after: int, limit: int = 500) -> list[Entry]:
         """Up to about `limit` entries of the session after a `seq`, in order (whole batches)."""
 
@@ -91,8 +104,16 @@ class RunStore(ABC):
         """All entries of one run, in order."""
 
     @abstractmethod
+    async def read_runs(self, session_id: str, run_ids: Sequence[str]) -> list[Entry]:
+        """All entries of some runs of one session, in order."""
+
+    @abstractmethod
     async def last_seq(self, session_id: str) -> int:
         """The session's highest `seq`, 0 if it has no events."""
+
+    async def last_seqs(self, session_ids: Collection[str]) -> dict[str, int]:
+        """The highest `seq` of each of these sessions, at most a few hundred."""
+        return {session_id: await self.last_seq(session_id) for session_id in session_ids}
 
     @abstractmethod
     async def ask(self, run: Run, approvals: Sequence[Approval]) -> None:

@@ -14,11 +14,13 @@ from typing import Any, Literal
 
 import orjson
 
+from dataagent_core.errors import QueueFull, TooManyRuns
 from dataagent_core.events import AnyEvent, event_from_dict
 from dataagent_core.hitl import ActionRequest, Decision, DecisionType
 from dataagent_core.session.types import MessageStatus
 
 RunStatus = Literal["queued", "running", "waiting", "done", "cancelled", "failed"]
+_RETRY_AFTER_SECONDS = 5
 ACTIVE: frozenset[RunStatus] = frozenset({"queued", "running", "waiting"})
 
 
@@ -66,6 +68,49 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """How many runs there may be at once; 0 is no limit."""
+
+    most_of_user: int = 0
+    most_queued: int = 0
+
+    def check_user(self, under_way: int) -> None:
+        """Refuse one more run of a user.
+
+        Raises:
+            TooManyRuns: they have as many under way as they may.
+        """
+        if self.most_of_user and under_way >= self.most_of_user:
+            raise self.crowded(under_way)
+
+    def check_queue(self, queued: int) -> None:
+        """Refuse one more run that would have to wait.
+
+        Raises:
+            QueueFull: as many wait as may.
+        """
+        if self.most_queued and queued >= self.most_queued:
+            raise self.full(queued)
+
+    def crowded(self, under_way: int) -> TooManyRuns:
+        """The error for a user who has as many runs as they may."""
+        return TooManyRuns(
+            f"You have {under_way} runs under way, as many as you may. Wait for one to end, "
+            "or cancel one.",
+            details={"limit": self.most_of_user, "used": under_way},
+            retry_after_seconds=_RETRY_AFTER_SECONDS,
+        )
+
+    def full(self, queued: int) -> QueueFull:
+        """The error for a queue that is as long as it may be."""
+        return QueueFull(
+            f"{queued} runs wait for a worker, as many as may wait. Try again later.",
+            details={"limit": self.most_queued, "used": queued},
+            retry_after_seconds=_RETRY_AFTER_SECONDS,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class NewRun:
     """What `RunStore.open` commits in one transaction: user message, run, empty answer."""
 
@@ -78,6 +123,8 @@ class NewRun:
     content: str
     created_at: datetime
     client_message_id: str | None = None
+    title: str | None = None  # for the session, if it has none of its own yet
+    room: Room | None = None  # to be kept to by the store, where other processes open runs too
     input: dict[str, Any] = field(default_factory=dict[str, Any])
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
 

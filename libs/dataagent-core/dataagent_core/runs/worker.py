@@ -4,19 +4,21 @@ The run's owner is the only writer of its events and of its answer. Two tasks a 
 events out of the agent and can be cancelled, the other waits for it and writes the end, whatever
 happened.
 Leases are renewed for all runs together; a lease that runs out marks a dead process, whose runs end
-visibly here, or go on if they were only waiting for a person. Above: `service.py`. Below:
-`ledger.py`, `approvals.py`, `session/` for executors.
+visibly here, or go on if they were only waiting for a person (`recovery.py`). Above: `service.py`.
+Below: `ledger.py`, `approvals.py`, `session/` for executors.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
+from dataagent_core.audit import AuditLog
 from dataagent_core.data.checking import FigureChecks
 from dataagent_core.engine import AgentConfig, AgentExecutor, Suspended
 from dataagent_core.engine.failures import error_event
@@ -30,21 +32,21 @@ from dataagent_core.events import (
     TextEvent,
 )
 from dataagent_core.identity import RunContext
-from dataagent_core.runs.answer import Answer, ending_of
+from dataagent_core.identity.budgets import Budgets
+from dataagent_core.runs.answer import Answer, ending_of, failure_of
 from dataagent_core.runs.approvals import StoredApprovals
+from dataagent_core.runs.bus import LocalBus, Subscription
+from dataagent_core.runs.control import Control
+from dataagent_core.runs.leases import Leases
 from dataagent_core.runs.ledger import Ledger, RunWriter
+from dataagent_core.runs.recovery import LOST, Duty, Recovery
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Run
-from dataagent_core.session import SessionManager, now
+from dataagent_core.session import SessionManager
+from dataagent_core.telemetry import Metrics, Traces, bind_run
 
 logger = logging.getLogger(__name__)
 ConfigFor = Callable[[Run], AgentConfig]
-_PAST_ALL_LEASES = datetime(9999, 1, 1, tzinfo=UTC)  # their processes are known to be gone
-LOST = ErrorEvent(
-    error="The process that answered this message stopped. What it had said is kept; ask again.",
-    error_code="interrupted",
-    recoverable=True,
-)
 
 
 @dataclass(slots=True)
@@ -59,6 +61,7 @@ class _Owned:
     owner: asyncio.Task[None] | None = None
     stop_reason: DoneReason = "user_cancelled"
     has_begun: bool = False
+    started_at: float = field(default_factory=time.monotonic)
 
     def say(self, event: AnyEvent) -> None:
         """Take an event of the run into its answer and its ledger."""
@@ -78,33 +81,52 @@ class Worker:
         config_for: ConfigFor,
         *,
         lease_seconds: float = 10.0,
+        duty: Duty | None = None,
+        control: Control | None = None,
         figures: FigureChecks | None = None,
+        budgets: Budgets | None = None,
+        audit: AuditLog | None = None,
+        metrics: Metrics | None = None,
+        traces: Traces | None = None,
     ) -> None:
         """`name` is unique among living and dead processes; `figures` checks data answers."""
         self.name = name
-        self.approvals = StoredApprovals(store)
+        self._control = control or Control(LocalBus())
+        self.approvals = StoredApprovals(store, audit, self._control)
+        self._recovery = Recovery(store, self, duty or Duty())
+        self._leases = Leases(store, name, seconds=lease_seconds)
         self._store = store
         self._sessions = sessions
         self._ledger = ledger
         self._config_for = config_for
-        self._lease_seconds = lease_seconds
         self._figures = figures
+        self._budgets = budgets
+        self._metrics = metrics
+        self._traces = traces or Traces()
         self._owned: dict[str, _Owned] = {}
         self._keeper: asyncio.Task[None] | None = None
+        self._orders: list[Subscription] = []
+        self._is_closing = False
 
     # -- life of the process ------------------------------------------------------------------
 
     async def start(self, *, is_alone: bool) -> None:
         """Take over dead processes' runs, then keep leases. `is_alone`: no other process lives."""
+        self._orders = self._control.obey(
+            self.name,
+            on_cancel=self.cancel,
+            on_decided=self.approvals.look,
+            on_look=self._leases.wake,
+        )
         await self.recover(not_worker=self.name if is_alone else None)
         self._keeper = asyncio.create_task(self._keep_leases(), name="leases")
 
     async def aclose(self, grace_seconds: float) -> None:
-        """Let runs finish, stop those that do not, leave those that wait for a person."""
-        if self._keeper is not None:
-            self._keeper.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._keeper
+        """Let runs finish, stop those that do not, leave those that wait for a person.
+
+        Leases are kept meanwhile: nobody may think that these runs are lost.
+        """
+        self._is_closing = True
         self.approvals.suspend()
         tasks = {owned.owner for owned in self._owned.values() if owned.owner is not None}
         if tasks:
@@ -112,48 +134,49 @@ class Worker:
             for owned in list(self._owned.values()):
                 self._interrupt(owned, "shutdown")
             await asyncio.wait(tasks, timeout=grace_seconds)
+        if self._keeper is not None:
+            self._keeper.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._keeper
+        while self._orders:
+            self._orders.pop().end()
 
     def lease_until(self) -> datetime:
         """Until when a lease taken now lasts."""
-        return now() + timedelta(seconds=self._lease_seconds)
+        return self._leases.until()
 
     async def _keep_leases(self) -> None:
         while True:
-            await asyncio.sleep(self._lease_seconds / 4)
+            await self._leases.pause()
             try:
                 await self._renew()
-                await self.recover()
-                await self._sessions.release_expired()
+                if not self._is_closing:
+                    await self.recover()
+                    await self._sessions.release_expired()
             except Unavailable:
                 logger.warning("leases wait for the store")
             except Exception:
                 logger.exception("lease round failed")
 
     async def _renew(self) -> None:
-        if not self._owned:
-            return
-        asked = await self._store.renew(self.name, list(self._owned), self.lease_until())
-        for run_id in asked:
-            self.cancel(run_id)
+        if self._owned:
+            for run_id in await self._leases.renew(self._owned.keys):
+                self.cancel(run_id)
 
     async def recover(self, *, not_worker: str | None = None) -> int:
         """Take the runs whose process died: end them visibly, or go on waiting; how many."""
-        taken = 0
-        for lost in await self._store.abandoned(now(), not_worker=not_worker):
-            if lost.run_id in self._owned:
-                continue
-            run = await self._store.claim(
-                lost.run_id,
-                worker=self.name,
-                lease_until=self.lease_until(),
-                at=None if not_worker is None else _PAST_ALL_LEASES,
-            )
-            if run is not None:
-                await self._take_over(run)
-                taken += 1
-        return taken
+        return await self._recovery.round(not_worker=not_worker)
 
-    async def _take_over(self, run: Run) -> None:
+    async def room(self) -> None:
+        """Wait until one more run can be answered."""
+        await self._recovery.room()
+
+    async def take(self, run_id: str) -> bool:
+        """Go on with a run without a living owner; False if it has one, or this process stops."""
+        return not self._is_closing and await self._recovery.claim(run_id)
+
+    async def take_over(self, run: Run, lost: ErrorEvent = LOST) -> None:
+        """Go on with a claimed run if it waits for a person, else give it its end."""
         said = [entry.event for entry in await self._store.read_run(run.run_id)]
         owned = _Owned(run, self._ledger.writer(run, await self._store.last_seq(run.session_id)))
         unkept = Answer()  # what was said since the thread was last kept, which is at each request
@@ -163,18 +186,32 @@ class Worker:
             if isinstance(event, HITLRequestEvent):
                 owned.shown.add(event.request_id)
                 unkept = Answer()
-        if run.status == "waiting":
+        if run.cancel_requested:
+            events = self._call_off(run, unkept.text)
+        elif run.status == "waiting":
             events = self._executor(run).resume(run.session_id, self._context(run), say=owned.say)
         else:
-            events = self._mourn(run, unkept.text)
+            events = self._mourn(run, unkept.text, lost)
         self._launch(owned, events)
 
-    async def _mourn(self, run: Run, partial_text: str) -> AsyncGenerator[AnyEvent]:
+    async def _mourn(
+        self, run: Run, partial_text: str, lost: ErrorEvent
+    ) -> AsyncGenerator[AnyEvent]:
         """Give a lost run its visible end, and its thread what was said."""
-        logger.warning("run %s was lost with its process; it ends as failed", run.run_id)
-        await self._executor(run).adopt(run.input["message"], partial_text, run.session_id)
-        yield ErrorEvent(error=LOST.error, error_code=LOST.error_code, recoverable=LOST.recoverable)
+        logger.warning("run %s is lost (%s); it ends as failed", run.run_id, lost.error_code)
+        await self._adopt(run, partial_text)
+        yield ErrorEvent(error=lost.error, error_code=lost.error_code, recoverable=lost.recoverable)
         yield DoneEvent(reason="failed")
+
+    async def _call_off(self, run: Run, partial_text: str) -> AsyncGenerator[AnyEvent]:
+        """End a run that was cancelled while no living process had it."""
+        await self._adopt(run, partial_text)
+        yield DoneEvent(cancelled=True, reason="user_cancelled")
+
+    async def _adopt(self, run: Run, partial_text: str) -> None:
+        await self._executor(run).adopt(
+            run.input["message"], partial_text, run.session_id, files=run.input.get("files", ())
+        )
 
     # -- life of a run --------------------------------------------------------------------------
 
@@ -189,7 +226,11 @@ class Worker:
         self._launch(
             owned,
             executor.execute(
-                run.input["message"], run.session_id, self._context(run), say=owned.say
+                run.input["message"],
+                run.session_id,
+                self._context(run),
+                say=owned.say,
+                files=run.input.get("files", ()),
             ),
         )
 
@@ -218,7 +259,10 @@ class Worker:
     async def _pump(self, owned: _Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent | None:
         """Write what the agent says; return how it ended, or None if it is left waiting."""
         owned.has_begun = True
-        with suppress(Suspended):
+        run = owned.run
+        bind_run(run.run_id, run.user_id)
+        named = {"run_id": run.run_id, "session_id": run.session_id, "user_id": run.user_id}
+        with suppress(Suspended), self._traces.span("run", named):
             return await self._written(owned, events)
         return None
 
@@ -240,7 +284,9 @@ class Worker:
 
     async def _own(self, owned: _Owned, pump: asyncio.Task[DoneEvent | None]) -> None:
         """Wait for the pump and write the end, unless the run is left waiting."""
+        bind_run(owned.run.run_id, owned.run.user_id)
         await asyncio.wait({pump})
+        done: DoneEvent | None = None
         try:
             done = _outcome(owned, pump)
             if done is not None:
@@ -248,20 +294,54 @@ class Worker:
         except Exception:
             logger.exception("the end of run %s could not be written", owned.run.run_id)
         finally:
+            if self._budgets is not None:
+                calls = owned.answer.tool_calls
+                self._budgets.close(owned.run.run_id, has_ended=done is not None, tool_calls=calls)
             self.approvals.leave(owned.run)
             self._owned.pop(owned.run.run_id, None)
+            self._recovery.freed()
+        if pump.done() and not pump.cancelled() and not pump.exception() and done is None:
+            await self._leases.give_up(owned.run.run_id)  # left waiting, for whoever is there
+            self._control.look()
 
     async def _finish(self, owned: _Owned, done: DoneEvent) -> None:
         if not owned.has_begun:  # cancelled in the moment it was started
-            run = owned.run
             with suppress(DataAgentError):  # an agent that cannot be built has no thread
-                await self._executor(run).adopt(run.input["message"], "", run.session_id)
+                await self._adopt(owned.run, "")
         if done.reason in ("failed", "shutdown") and not owned.answer.has_error:
-            owned.say(_failure(done))
+            owned.say(failure_of(done))
         done = await self._checked(owned, done)
-        is_kept = await owned.writer.close(done, ending_of(owned.answer, done))
-        if not is_kept:
+        ending = ending_of(owned.answer, done)
+        is_kept = await owned.writer.close(done, ending)
+        if is_kept:
+            self._count(owned, ending.status)
+        else:
             logger.warning("run %s was taken over; its end is written there", owned.run.run_id)
+
+    def _count(self, owned: _Owned, status: str) -> None:
+        if self._metrics is None:
+            return
+        spoke_at = owned.writer.spoke_at
+        self._metrics.run_ended(
+            status,
+            time.monotonic() - owned.started_at,
+            first_text_seconds=None if spoke_at is None else spoke_at - owned.started_at,
+            events=owned.writer.written,
+        )
+
+    @property
+    def active(self) -> int:
+        """How many runs this process has."""
+        return len(self._owned)
+
+    @property
+    def busy(self) -> int:
+        """How many runs this process executes, not counting those that wait for a person."""
+        return len(self._owned) - self.approvals.waiting
+
+    def owns(self, run_id: str) -> bool:
+        """Whether this process has the run."""
+        return run_id in self._owned
 
     async def _checked(self, owned: _Owned, done: DoneEvent) -> DoneEvent:
         """The end, with what is known of the answer's figures if it rests on data."""
@@ -290,6 +370,7 @@ class Worker:
             assistant_id=run.assistant_id,
             tenant_id=config.tenant_id,
             auto_approve=bool(run.input.get("auto_approve", config.auto_approve)),
+            budget=self._budgets.open(run.run_id, run.user_id) if self._budgets else None,
         )
 
 
@@ -302,18 +383,6 @@ def _outcome(owned: _Owned, pump: asyncio.Task[DoneEvent | None]) -> DoneEvent |
     if not isinstance(error, StaleAttempt):
         logger.error("run %s failed outside its agent", owned.run.run_id, exc_info=error)
     return DoneEvent(reason="failed")
-
-
-def _failure(done: DoneEvent) -> ErrorEvent:
-    if done.reason == "shutdown":
-        return ErrorEvent(
-            error="The server was stopped. What was said is kept; ask again.",
-            error_code="shutdown",
-            recoverable=True,
-        )
-    return ErrorEvent(
-        error="Something went wrong inside; the log has the details.", error_code="internal"
-    )
 
 
 async def _refusal(error: Exception) -> AsyncGenerator[AnyEvent]:

@@ -1,7 +1,8 @@
 """A conversation and its messages: types, stores and manager."""
 
-from dataagent_core.session.manager import SessionManager, new_session_id
+from dataagent_core.session.manager import Belongings, SessionManager, new_session_id
 from dataagent_core.session.store import MessageStore, SessionStore
+from dataagent_core.session.titles import title_of
 from dataagent_core.session.types import (
     DEFAULT_TITLE,
     Message,
@@ -13,6 +14,7 @@ from dataagent_core.session.types import (
 
 __all__ = [
     "DEFAULT_TITLE",
+    "Belongings",
     "Message",
     "MessageStatus",
     "MessageStore",
@@ -22,4 +24,5 @@ __all__ = [
     "SessionStore",
     "new_session_id",
     "now",
+    "title_of",
 ]

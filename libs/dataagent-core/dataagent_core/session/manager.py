@@ -6,19 +6,26 @@ doors. Below: the stores, `engine/` for executors.
 
 from __future__ import annotations
 
+import builtins
+import logging
 import re
 import time
 import uuid
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import timedelta
+from typing import Any, Protocol
 
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory, Checkpoints
-from dataagent_core.errors import Conflict, SessionNotFound
+from dataagent_core.errors import Conflict, SessionNotFound, TenantLimit
 from dataagent_core.hitl import HITLHandler
+from dataagent_core.identity.tenants import over_limit
 from dataagent_core.session.store import MessageStore, SessionStore
-from dataagent_core.session.types import DEFAULT_TITLE, Message, Session
+from dataagent_core.session.titles import cleaned
+from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, now
 
-TITLE_LENGTH = 50
+logger = logging.getLogger(__name__)
+_LOOKED_THROUGH = 50  # sessions a store looks through in one go; others get their turn between
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -27,6 +34,18 @@ class _Live:
     executor: AgentExecutor
     config_key: tuple[Any, ...]
     used_at: float
+
+
+MostSessions = Callable[[str], Awaitable[int | None]]
+"""How many sessions a user may have; None for any number."""
+
+
+class Belongings(Protocol):
+    """What users' sessions leave behind elsewhere, say artefacts."""
+
+    async def delete_session(self, session_id: str, *, owner: str) -> int:
+        """Delete some of what belongs to the session; how many things, 0 when none are left."""
+        ...
 
 
 class SessionManager:
@@ -39,17 +58,66 @@ class SessionManager:
         *,
         factory: AgentFactory,
         checkpoints: Checkpoints,
+        belongings: Sequence[Belongings] = (),
+        most_sessions: MostSessions | None = None,
         timeout_seconds: float = 3600.0,
         hitl_timeout_seconds: float = 300.0,
     ) -> None:
-        """Idle sessions lose their live resources after `timeout_seconds`, never their history."""
+        """Idle sessions lose their live resources after `timeout_seconds`, never their history.
+
+        `belongings` go with a session that is deleted for good. `most_sessions` says how many a
+        user may have.
+        """
         self._sessions = sessions
         self._messages = messages
         self._factory = factory
         self._checkpoints = checkpoints
+        self._belongings = belongings
+        self._most_sessions = most_sessions
         self._timeout_seconds = timeout_seconds
         self._hitl_timeout_seconds = hitl_timeout_seconds
         self._live: dict[str, _Live] = {}
+
+    # -- sessions -------------------------------------------------------------------------------
+
+    async def create(
+        self,
+        owner: str,
+        assistant_id: str,
+        *,
+        session_id: str | None = None,
+        title: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> Session:
+        """Create a session of the owner's.
+
+        Raises:
+            Conflict: a session of that id exists.
+            TenantLimit: the owner has as many sessions as their tenant lets them.
+        """
+        title = cleaned(title or "") or DEFAULT_TITLE
+        most = None if self._most_sessions is None else await self._most_sessions(owner)
+        if most is not None:
+            await self._check_room(owner, most, more=1)
+        session = await self._sessions.create(
+            owner, assistant_id, session_id=session_id, title=title, metadata=metadata
+        )
+        if most is not None:
+            await self._keep_if_room(session, most)
+        return session
+
+    async def _keep_if_room(self, session: Session, most: int) -> None:
+        """Take a new session back if others that were made at the same moment fill the room."""
+        try:
+            await self._check_room(session.user_id, most)
+        except TenantLimit:
+            await self._sessions.delete(session.session_id)
+            raise
+
+    async def _check_room(self, owner: str, most: int, *, more: int = 0) -> None:
+        used = await self._sessions.count_by_user(owner)
+        if used + more > most:
+            raise over_limit("max_sessions_per_user", most, used, "Delete a session first.")
 
     async def get_or_create_session(
         self, user_id: str, assistant_id: str, session_id: str | None = None
@@ -57,10 +125,10 @@ class SessionManager:
         """The user's session of that id; a new one for no id or for a fresh UUID.
 
         Raises:
-            SessionNotFound: the id is another user's, or neither known nor a UUID.
+            SessionNotFound: the id is another user's or was deleted, or neither known nor a UUID.
         """
         if session_id is None:
-            return await self._sessions.create(user_id, assistant_id)
+            return await self.create(user_id, assistant_id)
         session = await self._sessions.get(session_id)
         if session is None and _UUID.fullmatch(session_id):
             session = await self._create(user_id, assistant_id, session_id)
@@ -68,8 +136,8 @@ class SessionManager:
 
     async def _create(self, user_id: str, assistant_id: str, session_id: str) -> Session | None:
         try:
-            return await self._sessions.create(user_id, assistant_id, session_id=session_id)
-        except Conflict:  # another request was quicker
+            return await self.create(user_id, assistant_id, session_id=session_id)
+        except Conflict:  # another request was quicker, or it was put away
             return await self._sessions.get(session_id)
 
     async def get(self, session_id: str, *, owner: str) -> Session:
@@ -80,46 +148,130 @@ class SessionManager:
         """
         return _owned(await self._sessions.get(session_id), session_id, owner)
 
+    async def get_by_thread(self, thread_id: str, *, owner: str) -> Session:
+        """The owner's session with that `thread_id`.
+
+        Raises:
+            SessionNotFound: there is none, or it is another user's.
+        """
+        session = await self._sessions.get_by_thread(thread_id)
+        if session is None or session.user_id != owner:
+            raise SessionNotFound(f"There is no conversation with thread_id {thread_id[:80]!r}.")
+        return session
+
     async def list(
-        self, *, owner: str, limit: int = 100, offset: int = 0
+        self, *, owner: str, limit: int = 100, offset: int = 0, search: str | None = None
     ) -> tuple[list[Session], int]:
-        """A page of the owner's sessions, newest first, and how many there are."""
+        """A page of the owner's sessions, newest first, and how many there are.
+
+        With `search`, of those that have this text in their title or in a message.
+        """
+        text = (search or "").strip()
+        if text:
+            found = await self._search(text, owner)
+            return found[offset : offset + limit], len(found)
         page = await self._sessions.list_by_user(owner, limit=limit, offset=offset)
         return page, await self._sessions.count_by_user(owner)
 
+    async def _search(self, text: str, owner: str) -> builtins.list[Session]:
+        own = await self._sessions.list_by_user(owner)
+        found: list[Session] = []
+        for first in range(0, len(own), _LOOKED_THROUGH):
+            found += await self._having(text, own[first : first + _LOOKED_THROUGH])
+        return found
+
+    async def _having(self, text: str, some: Sequence[Session]) -> builtins.list[Session]:
+        wanted = text.casefold()
+        titled = {each.session_id for each in some if wanted in each.title.casefold()}
+        others = [each.session_id for each in some if each.session_id not in titled]
+        hits = titled | await self._messages.sessions_saying(text, others)
+        return [each for each in some if each.session_id in hits]
+
     async def messages(
-        self, session_id: str, *, owner: str, limit: int = 100, offset: int = 0
-    ) -> tuple[list[Message], int]:
+        self, session_id: str, *, owner: str, limit: int = 100, offset: int | None = 0
+    ) -> tuple[builtins.list[Message], int]:
         """A page of the session's messages, oldest first, and how many there are.
+
+        Without an `offset` it is the last page.
 
         Raises:
             SessionNotFound: as `get`.
         """
         await self.get(session_id, owner=owner)
-        page = await self._messages.get_messages(session_id, limit, offset)
-        return page, await self._messages.count_messages(session_id)
+        total = await self._messages.count_messages(session_id)
+        first = max(0, total - limit) if offset is None else offset
+        return await self._messages.get_messages(session_id, limit, first), total
 
     async def rename(self, session_id: str, title: str, *, owner: str) -> Session:
-        """Give the session a title, cut to 50 characters.
+        """Give the session a title, on one line and cut to 50 characters.
 
         Raises:
             SessionNotFound: as `get`.
         """
         session = await self.get(session_id, owner=owner)
-        session.title = title.strip()[:TITLE_LENGTH] or DEFAULT_TITLE
+        session.title = cleaned(title) or DEFAULT_TITLE
         await self._sessions.update(session)
         return session
 
-    async def delete(self, session_id: str, *, owner: str) -> None:
-        """Delete the session with its history and its thread. `RunService.forget` stops it first.
+    # -- ends -----------------------------------------------------------------------------------
+
+    async def put_away(self, session_id: str, *, owner: str) -> None:
+        """Delete the session for every reader, in a way `bring_back` can undo for some days.
+
+        `RunService.put_away` also stops what runs in it.
 
         Raises:
             SessionNotFound: as `get`.
         """
         await self.get(session_id, owner=owner)
         self._live.pop(session_id, None)
-        await self._sessions.delete(session_id)
-        await self._checkpoints.delete(session_id)
+        await self._sessions.put_away(session_id)
+
+    async def bring_back(self, session_id: str, *, owner: str) -> Session:
+        """Undo `put_away`. A session that was not put away stays as it is.
+
+        Raises:
+            SessionNotFound: there is none of the owner's, or its days are over.
+        """
+        away = await self._sessions.get_put_away(session_id)
+        if away is not None and away.user_id == owner:
+            await self._sessions.bring_back(session_id)
+        return await self.get(session_id, owner=owner)
+
+    async def delete(self, session_id: str, *, owner: str) -> None:
+        """Delete the session for good, put away or not, with its history, thread and belongings.
+
+        `RunService.forget` stops it first.
+
+        Raises:
+            SessionNotFound: there is none, or it is another user's.
+        """
+        session = await self._sessions.get(session_id)
+        session = session or await self._sessions.get_put_away(session_id)
+        await self._erase(_owned(session, session_id, owner))
+
+    async def erase_put_away(self, *, longer_than: timedelta) -> int:
+        """Delete for good what was put away longer ago than that; how many sessions."""
+        erased = 0
+        for session in await self._sessions.put_away_before(now() - longer_than):
+            try:
+                if await self._sessions.get_put_away(session.session_id) is not None:
+                    await self._erase(session)
+                    erased += 1
+            except Exception:
+                logger.exception("session %s could not be deleted", session.session_id)
+        return erased
+
+    async def _erase(self, session: Session) -> None:
+        """The session goes last: what fails before is found again as long as it is there."""
+        self._live.pop(session.session_id, None)
+        for each in self._belongings:
+            while await each.delete_session(session.session_id, owner=session.user_id):
+                continue
+        await self._checkpoints.delete(session.session_id)
+        await self._sessions.delete(session.session_id)
+
+    # -- executors ------------------------------------------------------------------------------
 
     async def get_executor(
         self,

@@ -6,13 +6,18 @@ A store keeps; it does not judge. Who may see what is decided in `session/manage
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
-from dataagent_core.session.types import Message, MessageStatus, Role, Session
+from dataagent_core.session.types import DEFAULT_TITLE, Message, MessageStatus, Role, Session
 
 
 class SessionStore(ABC):
-    """Sessions by id, by user and by assistant; lists are newest `last_active` first."""
+    """Sessions by id, by user and by assistant; lists are newest `last_active` first.
+
+    One that was put away is in no list and is not found, except by the methods that say so.
+    """
 
     @abstractmethod
     async def create(
@@ -21,17 +26,22 @@ class SessionStore(ABC):
         assistant_id: str,
         *,
         session_id: str | None = None,
+        title: str = DEFAULT_TITLE,
         metadata: dict[str, Any] | None = None,
     ) -> Session:
         """Create a session with a fresh id (or the given one) and a unique 8-digit `thread_id`.
 
         Raises:
-            Conflict: a session of that id exists.
+            Conflict: a session of that id exists, put away or not.
         """
 
     @abstractmethod
     async def get(self, session_id: str) -> Session | None:
         """The session, or None."""
+
+    @abstractmethod
+    async def get_by_thread(self, thread_id: str) -> Session | None:
+        """The session with that `thread_id`, or None."""
 
     @abstractmethod
     async def update(self, session: Session) -> None:
@@ -47,7 +57,29 @@ class SessionStore(ABC):
 
     @abstractmethod
     async def delete(self, session_id: str) -> bool:
-        """Delete the session with its messages, runs and events; False if there was none."""
+        """Delete the session with its messages, runs and events; False if there was none.
+
+        One that was put away is deleted as any other.
+        """
+
+    @abstractmethod
+    async def put_away(self, session_id: str) -> bool:
+        """Hide the session from every reader until it is brought back; False if there is none.
+
+        No run can be opened in it from then on.
+        """
+
+    @abstractmethod
+    async def get_put_away(self, session_id: str) -> Session | None:
+        """The session if it was put away, or None."""
+
+    @abstractmethod
+    async def bring_back(self, session_id: str) -> bool:
+        """Show a session that was put away again; False if there is none."""
+
+    @abstractmethod
+    async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
+        """Sessions that were put away before a time, those longest away first."""
 
     @abstractmethod
     async def list_by_user(
@@ -97,6 +129,14 @@ class MessageStore(ABC):
         self, session_id: str, limit: int = 100, offset: int = 0
     ) -> list[Message]:
         """A page of the session's messages."""
+
+    @abstractmethod
+    async def sessions_saying(self, text: str, session_ids: Sequence[str]) -> set[str]:
+        """Those of the sessions in which a message has the text somewhere in it.
+
+        The text is taken as it is, no character in it stands for another. ASCII letters match in
+        upper and lower case.
+        """
 
     @abstractmethod
     async def count_messages(self, session_id: str) -> int:

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
+
+import pytest
 
 from dataagent_core.config.models.steps import Call
 from dataagent_core.middleware import ShellMiddleware, ToolErrorMiddleware
@@ -43,3 +46,22 @@ async def test_a_command_that_takes_too_long_is_an_error_for_the_model(
     assert status == "error"
     assert "stopped after 0.2 seconds" in text
     assert "before" in text
+
+
+async def test_a_command_that_is_stopped_is_booked_afterwards(
+    agent_with: AgentWith,
+    manager: UserWorkspaceManager,
+) -> None:
+    written = {"command": "echo hi > files/a.txt; sleep 600"}
+    agent = agent_with([Call("shell", written)], [ShellMiddleware(LocalRunner(), manager)])
+    assert await manager.usage("u1") == 0
+    running = asyncio.create_task(agent.run(user_id="u1"))
+    file = manager.get_user_workspace("u1") / "files" / "a.txt"
+    async with asyncio.timeout(10):
+        while not (file.exists() and file.read_bytes()):
+            await asyncio.sleep(0.01)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await manager.aclose()
+    assert await manager.usage("u1") == 3

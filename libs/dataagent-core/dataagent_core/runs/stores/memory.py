@@ -25,7 +25,7 @@ from dataagent_core.runs.types import (
     entries_of,
 )
 from dataagent_core.session.stores.memory import MemoryData
-from dataagent_core.session.types import now
+from dataagent_core.session.types import DEFAULT_TITLE, now
 from dataagent_core.storage.text import storable
 
 
@@ -47,7 +47,8 @@ class MemoryRunStore(RunStore):
         self, new: NewRun, *, worker: str | None, lease_until: datetime | None
     ) -> Opened:
         """As `RunStore.open`."""
-        if new.session_id not in self._data.sessions:
+        session = self._data.seen(new.session_id)
+        if session is None:
             raise rules.no_session(new.session_id)
         last_seq = self._last_seq(new.session_id)
         earlier = self._clients.get((new.session_id, new.client_message_id or ""))
@@ -56,10 +57,17 @@ class MemoryRunStore(RunStore):
         active = self._data.active_runs.get(new.session_id)
         if active is not None:
             raise rules.busy(new.session_id, active)
+        if new.room is not None:
+            others = [self._runs[run_id] for run_id in self._data.active_runs.values()]
+            new.room.check_user(sum(other.user_id == new.user_id for other in others))
+            if worker is None:
+                new.room.check_queue(sum(other.status == "queued" for other in others))
         run = rules.first_state(deepcopy(new), worker=worker, lease_until=lease_until)
         self._keep_new(run)
         for message in rules.first_messages(deepcopy(new)):
             self._data.add(message)
+        if new.title is not None and session.title == DEFAULT_TITLE:
+            session.title = new.title
         return Opened(run, last_seq, is_new=True)
 
     def _keep_new(self, run: Run) -> None:
@@ -130,6 +138,15 @@ class MemoryRunStore(RunStore):
         """As `RunStore.get`."""
         return self._runs.get(run_id)
 
+    async def find(self, run_id: str) -> Run | None:
+        """As `RunStore.find`."""
+        run = self._runs.get(run_id)
+        return None if run is None or self._data.seen(run.session_id) is None else run
+
+    async def by_client(self, session_id: str, client_message_id: str) -> Run | None:
+        """As `RunStore.by_client`."""
+        return self._runs.get(self._clients.get((session_id, client_message_id), ""))
+
     async def active_run(self, session_id: str) -> Run | None:
         """As `RunStore.active_run`."""
         return self._runs.get(self._data.active_runs.get(session_id, ""))
@@ -160,6 +177,12 @@ class MemoryRunStore(RunStore):
             return [run for run in leased if run.lease_owner != not_worker]
         return [run for run in leased if run.lease_until is not None and run.lease_until < at]
 
+    async def queued(self, before: datetime, *, limit: int) -> list[Run]:
+        """As `RunStore.queued`."""
+        active = (self._runs[run_id] for run_id in self._data.active_runs.values())
+        waiting = [run for run in active if run.status == "queued" and run.created_at < before]
+        return sorted(waiting, key=lambda run: run.created_at)[:limit]
+
     # -- events ---------------------------------------------------------------------------------
 
     async def append(self, batches: Sequence[Batch]) -> set[str]:
@@ -183,6 +206,11 @@ class MemoryRunStore(RunStore):
         run = self._runs.get(run_id)
         entries = self._entries.get(run.session_id, []) if run else []
         return [entry for entry in entries if entry.run_id == run_id]
+
+    async def read_runs(self, session_id: str, run_ids: Sequence[str]) -> list[Entry]:
+        """As `RunStore.read_runs`."""
+        wanted = set(run_ids)
+        return [each for each in self._entries.get(session_id, []) if each.run_id in wanted]
 
     async def last_seq(self, session_id: str) -> int:
         """As `RunStore.last_seq`."""

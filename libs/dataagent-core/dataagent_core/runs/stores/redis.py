@@ -25,12 +25,13 @@ from dataagent_core.runs.types import (
     Entry,
     NewRun,
     Opened,
+    Room,
     Run,
     RunStatus,
     entries_of,
 )
 from dataagent_core.session.stores.redis import message_fields
-from dataagent_core.session.types import now
+from dataagent_core.session.types import DEFAULT_TITLE, now
 from dataagent_core.storage.redis import (
     RedisSpace,
     Value,
@@ -57,6 +58,10 @@ class RedisRunStore(RunStore):
         self._request_cancel = space.script(scripts.REQUEST_CANCEL)
         self._renew = space.script(scripts.RENEW)
         self._leased = space.script(scripts.LEASED)
+        self._find = space.script(scripts.FIND)
+        self._by_client = space.script(scripts.BY_CLIENT)
+        self._queued = space.script(scripts.QUEUED)
+        self._last_seqs = space.script(scripts.LAST_SEQS)
         self._active_run = space.script(scripts.ACTIVE_RUN)
         self._read_run = space.script(scripts.READ_RUN)
         self._approvals = space.script(scripts.APPROVALS)
@@ -71,12 +76,18 @@ class RedisRunStore(RunStore):
         run = rules.first_state(new, worker=worker, lease_until=lease_until)
         client = "" if new.client_message_id is None else f"={new.client_message_id}"
         hashes = [_run_fields(run), *map(message_fields, rules.first_messages(new))]
+        room = new.room or Room()
         outcome, *rest = await self._space.run(
             self._open,
             new.session_id,
             new.run_id,
             client,
             _lease_score(run),
+            new.title or "",
+            DEFAULT_TITLE,
+            room.most_of_user,
+            room.most_queued,
+            new.user_id,
             *(part for row in hashes for part in (len(row), *row)),
         )
         match outcome:
@@ -86,6 +97,10 @@ class RedisRunStore(RunStore):
                 return Opened(_run(rest[1]), int(rest[0]), is_new=False)
             case b"busy":
                 raise rules.busy(new.session_id, rest[0].decode())
+            case b"crowded":
+                raise room.crowded(int(rest[0]))
+            case b"full":
+                raise room.full(int(rest[0]))
             case _:
                 raise rules.no_session(new.session_id)
 
@@ -129,6 +144,16 @@ class RedisRunStore(RunStore):
         row = await self._space.command("HGETALL", self._space.key("run:", run_id))
         return _run_of({name.decode(): value for name, value in row.items()}) if row else None
 
+    async def find(self, run_id: str) -> Run | None:
+        """As `RunStore.find`."""
+        row = await self._space.run(self._find, run_id) if is_storable(run_id) else None
+        return _run(row) if row else None
+
+    async def by_client(self, session_id: str, client_message_id: str) -> Run | None:
+        """As `RunStore.by_client`."""
+        row = await self._space.run(self._by_client, session_id, f"={client_message_id}")
+        return _run(row) if row else None
+
     async def active_run(self, session_id: str) -> Run | None:
         """As `RunStore.active_run`."""
         row = await self._space.run(self._active_run, session_id)
@@ -150,6 +175,11 @@ class RedisRunStore(RunStore):
         highest = f"({milliseconds(at)}" if not_worker is None else "+inf"
         rows = await self._space.run(self._leased, highest, not_worker or "")
         return sorted(map(_run, rows), key=lambda run: run.created_at)
+
+    async def queued(self, before: datetime, *, limit: int) -> list[Run]:
+        """As `RunStore.queued`."""
+        rows = await self._space.run(self._queued, limit)
+        return [run for run in map(_run, rows) if run.created_at < before]
 
     # -- events ---------------------------------------------------------------------------------
 
@@ -181,10 +211,20 @@ class RedisRunStore(RunStore):
         """As `RunStore.read_run`."""
         return _entries(await self._space.run(self._read_run, run_id), 0)
 
+    async def read_runs(self, session_id: str, run_ids: Sequence[str]) -> list[Entry]:
+        """As `RunStore.read_runs`, a run at a time."""
+        found = [entry for run_id in run_ids for entry in await self.read_run(run_id)]
+        return sorted(found, key=lambda entry: entry.seq)
+
     async def last_seq(self, session_id: str) -> int:
         """As `RunStore.last_seq`."""
         session = self._space.key("session:", session_id)
         return int(await self._space.command("HGET", session, "last_seq") or 0)
+
+    async def last_seqs(self, session_ids: Collection[str]) -> dict[str, int]:
+        """As `RunStore.last_seqs`."""
+        found = await self._space.run(self._last_seqs, *session_ids)
+        return dict(zip(session_ids, map(int, found), strict=True))
 
     # -- approvals ------------------------------------------------------------------------------
 

@@ -27,12 +27,14 @@ local function keep(P, sid, run, first, last, lines)
 end
 """
 
-# ARGV session, run, '' or '=' and client message id, lease score or '', then three hashes:
+# ARGV session, run, '' or '=' and client message id, lease score or '', title or '' and the one it
+# may replace, most runs of the user and in the queue (0 is any), the user, then three hashes:
 # the run, the question and the answer, each as its number of parts and the parts, its id first
 OPEN = """
 local P, sid, run, client, lease = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local session = P..'session:'..sid
 if redis.call('EXISTS', session) == 0 then return {'gone'} end
+if redis.call('HEXISTS', session, 'deleted_at') == 1 then return {'gone'} end
 local last = redis.call('HGET', session, 'last_seq') or '0'
 if client ~= '' then
   local seen = redis.call('HGET', P..'clients:'..sid, client)
@@ -40,7 +42,23 @@ if client ~= '' then
 end
 local active = redis.call('HGET', session, 'active_run')
 if active then return {'busy', active} end
-local at = 6
+local waiting = redis.call('LRANGE', P..'queued', 0, -1)
+if lease == '' and ARGV[9] ~= '0' and #waiting >= tonumber(ARGV[9]) then
+  return {'full', #waiting}
+end
+if ARGV[8] ~= '0' then
+  local mine = 0
+  for _, some in ipairs({redis.call('ZRANGE', P..'leases', 0, -1), waiting}) do
+    for _, other in ipairs(some) do
+      if redis.call('HGET', P..'run:'..other, 'user_id') == ARGV[10] then mine = mine + 1 end
+    end
+  end
+  if mine >= tonumber(ARGV[8]) then return {'crowded', mine} end
+end
+if ARGV[6] ~= '' and redis.call('HGET', session, 'title') == ARGV[7] then
+  redis.call('HSET', session, 'title', ARGV[6])
+end
+local at = 11
 local function hash(key)
   local size = tonumber(ARGV[at])
   redis.call('HSET', key, unpack(ARGV, at + 1, at + size))
@@ -55,7 +73,11 @@ end
 redis.call('SADD', P..'runs:'..sid, run)
 redis.call('HSET', session, 'active_run', run)
 if client ~= '' then redis.call('HSET', P..'clients:'..sid, client, run) end
-if lease ~= '' then redis.call('ZADD', P..'leases', lease, run) end
+if lease ~= '' then
+  redis.call('ZADD', P..'leases', lease, run)
+else
+  redis.call('RPUSH', P..'queued', run)
+end
 return {'new', last}
 """
 
@@ -65,6 +87,7 @@ local key, worker, lease, at = ARGV[1]..'run:'..ARGV[2], ARGV[3], ARGV[4], ARGV[
 local kept = redis.call('HMGET', key, 'status', 'lease_until')
 if kept[1] == 'queued' then
   redis.call('HSET', key, 'status', 'running')
+  redis.call('LREM', ARGV[1]..'queued', 1, ARGV[2])
 elseif kept[1] ~= 'running' and kept[1] ~= 'waiting' then
   return false
 elseif kept[2] and tonumber(kept[2]) >= tonumber(at) then
@@ -175,9 +198,44 @@ end
 return found
 """
 
+FIND = """
+local run = ARGV[1]..'run:'..ARGV[2]
+local sid = redis.call('HGET', run, 'session_id')
+if not sid or redis.call('HEXISTS', ARGV[1]..'session:'..sid, 'deleted_at') == 1 then return {} end
+return redis.call('HGETALL', run)
+"""
+
+# ARGV session, '=' and client message id
+BY_CLIENT = """
+local run = redis.call('HGET', ARGV[1]..'clients:'..ARGV[2], ARGV[3])
+return run and redis.call('HGETALL', ARGV[1]..'run:'..run) or {}
+"""
+
+# ARGV how many at most; a run that is gone, or no longer queued, leaves the list
+QUEUED = """
+local found = {}
+for _, run in ipairs(redis.call('LRANGE', ARGV[1]..'queued', 0, ARGV[2] - 1)) do
+  local key = ARGV[1]..'run:'..run
+  if redis.call('HGET', key, 'status') == 'queued' then
+    found[#found + 1] = redis.call('HGETALL', key)
+  else
+    redis.call('LREM', ARGV[1]..'queued', 1, run)
+  end
+end
+return found
+"""
+
 ACTIVE_RUN = """
 local run = redis.call('HGET', ARGV[1]..'session:'..ARGV[2], 'active_run')
 return run and redis.call('HGETALL', ARGV[1]..'run:'..run)
+"""
+
+LAST_SEQS = """
+local found = {}
+for i = 2, #ARGV do
+  found[#found + 1] = redis.call('HGET', ARGV[1]..'session:'..ARGV[i], 'last_seq') or '0'
+end
+return found
 """
 
 READ_RUN = """

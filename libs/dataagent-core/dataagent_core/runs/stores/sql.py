@@ -9,17 +9,26 @@ back is a split and not a parse.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Connection, Insert, Row
+from sqlalchemy import Connection, Insert
 from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.hitl import Decision
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores import rules
 from dataagent_core.runs.stores import statements as sql
+from dataagent_core.runs.stores.crowd import insert_run
+from dataagent_core.runs.stores.rows import (
+    approval_of,
+    approval_row,
+    batch_row,
+    entries_from,
+    message_row,
+    run_of,
+    run_row,
+)
 from dataagent_core.runs.types import (
     Approval,
     Batch,
@@ -29,7 +38,6 @@ from dataagent_core.runs.types import (
     Opened,
     Run,
     RunStatus,
-    entries_of,
 )
 from dataagent_core.session.types import now
 from dataagent_core.storage import Database
@@ -37,7 +45,6 @@ from dataagent_core.storage.tables import approvals as approvals_table
 from dataagent_core.storage.tables import event_batches
 from dataagent_core.storage.text import is_storable, storable
 
-_Row = Row[*tuple[Any, ...]]
 _OPEN_ATTEMPTS = 5
 
 
@@ -100,12 +107,23 @@ class SqlRunStore(RunStore):
         """As `RunStore.get`."""
         if not is_storable(run_id):
             return None
-        return await self._db.read(lambda c: _run(c.execute(sql.GET, {"key": run_id}).first()))
+        return await self._db.read(lambda c: run_of(c.execute(sql.GET, {"key": run_id}).first()))
+
+    async def find(self, run_id: str) -> Run | None:
+        """As `RunStore.find`."""
+        if not is_storable(run_id):
+            return None
+        return await self._db.read(lambda c: run_of(c.execute(sql.FIND, {"key": run_id}).first()))
+
+    async def by_client(self, session_id: str, client_message_id: str) -> Run | None:
+        """As `RunStore.by_client`."""
+        values = {"session_id": session_id, "client_message_id": client_message_id}
+        return await self._db.read(lambda c: run_of(c.execute(sql.BY_CLIENT_ID, values).first()))
 
     async def active_run(self, session_id: str) -> Run | None:
         """As `RunStore.active_run`."""
         values = {"session_id": session_id}
-        return await self._db.read(lambda c: _run(c.execute(sql.ACTIVE_RUN, values).first()))
+        return await self._db.read(lambda c: run_of(c.execute(sql.ACTIVE_RUN, values).first()))
 
     async def request_cancel(self, run_id: str) -> None:
         """As `RunStore.request_cancel`."""
@@ -131,6 +149,11 @@ class SqlRunStore(RunStore):
             statement, values = sql.LEASED_TO_OTHERS, {"worker": not_worker}
         return await self._db.read(lambda c: [Run(*row) for row in c.execute(statement, values)])
 
+    async def queued(self, before: datetime, *, limit: int) -> list[Run]:
+        """As `RunStore.queued`."""
+        values = {"before": before, "most": limit}
+        return await self._db.read(lambda c: [Run(*row) for row in c.execute(sql.QUEUED, values)])
+
     # -- events ---------------------------------------------------------------------------------
 
     async def append(self, batches: Sequence[Batch]) -> set[str]:
@@ -145,16 +168,28 @@ class SqlRunStore(RunStore):
         """As `RunStore.read`."""
         values = {"session_id": session_id, "after": after, "window": limit}
         rows = await self._db.read(lambda c: c.execute(sql.READ, values).all())
-        return _entries(rows, after)
+        return entries_from(rows, after)
 
     async def read_run(self, run_id: str) -> list[Entry]:
         """As `RunStore.read_run`."""
         rows = await self._db.read(lambda c: c.execute(sql.READ_RUN, {"run_id": run_id}).all())
-        return _entries(rows, 0)
+        return entries_from(rows, 0)
+
+    async def read_runs(self, session_id: str, run_ids: Sequence[str]) -> list[Entry]:
+        """As `RunStore.read_runs`."""
+        values = {"session_id": session_id, "run_ids": list(run_ids)}
+        rows = await self._db.read(lambda c: c.execute(sql.READ_RUNS, values).all())
+        return entries_from(rows, 0)
 
     async def last_seq(self, session_id: str) -> int:
         """As `RunStore.last_seq`."""
         return await self._db.read(lambda c: _last_seq(c, session_id))
+
+    async def last_seqs(self, session_ids: Collection[str]) -> dict[str, int]:
+        """As `RunStore.last_seqs`."""
+        values = {"session_ids": list(session_ids)}
+        rows = await self._db.read(lambda c: c.execute(sql.LAST_SEQS, values).all())
+        return {session_id: last_seq or 0 for session_id, last_seq in rows}
 
     # -- approvals ------------------------------------------------------------------------------
 
@@ -164,7 +199,7 @@ class SqlRunStore(RunStore):
         Raises:
             StaleAttempt: the run has ended or a newer attempt owns it.
         """
-        rows = [_approval_row(approval) for approval in approvals]
+        rows = [approval_row(approval) for approval in approvals]
         waiting = {"key": run.run_id, "fence": run.attempt, "new_status": "waiting"}
 
         def unit(connection: Connection) -> None:
@@ -179,7 +214,7 @@ class SqlRunStore(RunStore):
         """As `RunStore.approvals`."""
         statement = sql.PENDING_APPROVALS if pending_only else sql.APPROVALS
         return await self._db.read(
-            lambda c: [_approval(row) for row in c.execute(statement, {"key": run_id})]
+            lambda c: [approval_of(row) for row in c.execute(statement, {"key": run_id})]
         )
 
     async def decide(self, run_id: str, request_id: str, decision: Decision) -> Approval:
@@ -190,7 +225,7 @@ class SqlRunStore(RunStore):
         def unit(connection: Connection) -> Approval | None:
             connection.execute(sql.DECIDE, values)
             row = connection.execute(sql.APPROVAL, which).first()
-            return None if row is None else _approval(row)
+            return None if row is None else approval_of(row)
 
         kept = await self._db.write(unit) if is_storable(request_id) else None
         return rules.judge(kept, run_id, request_id, decision)
@@ -204,42 +239,18 @@ def _opening(new: NewRun, run: Run) -> Callable[[Connection], int]:
 
     The run goes in first: once it is in, no other run can add events behind the number read.
     """
-    run_row = {
-        "run_id": run.run_id,
-        "session_id": run.session_id,
-        "active_session": run.session_id,
-        "user_id": run.user_id,
-        "assistant_id": run.assistant_id,
-        "status": run.status,
-        "attempt": run.attempt,
-        "message_id": run.message_id,
-        "answer_id": run.answer_id,
-        "client_message_id": run.client_message_id,
-        "created_at": run.created_at,
-        "started_at": run.started_at,
-        "lease_owner": run.lease_owner,
-        "lease_until": run.lease_until,
-        "cancel_requested": False,
-        "input": run.input,
-    }
-    message_rows = [
-        {
-            "message_id": message.message_id,
-            "session_id": message.session_id,
-            "run_id": message.run_id,
-            "role": message.role,
-            "content": message.content,
-            "status": message.status,
-            "created_at": message.created_at,
-            "metadata": message.metadata,
-        }
-        for message in rules.first_messages(new)
-    ]
+    row = run_row(run)
+    messages = [message_row(message) for message in rules.first_messages(new)]
 
     def unit(connection: Connection) -> int:
-        connection.execute(sql.INSERT_RUN, run_row)
-        connection.execute(sql.INSERT_MESSAGE, message_rows)
-        return _last_seq(connection, new.session_id)
+        insert_run(connection, new, row)
+        connection.execute(sql.INSERT_MESSAGE, messages)
+        seen = connection.execute(sql.OPENED_AFTER, {"session_id": new.session_id}).first()
+        if seen is None:
+            raise rules.no_session(new.session_id)
+        if new.title is not None:
+            connection.execute(sql.SET_TITLE, {"key": new.session_id, "new_title": new.title})
+        return seen[0] or 0
 
     return unit
 
@@ -251,10 +262,10 @@ def _refusal(connection: Connection, new: NewRun) -> Opened | None:
         raise rules.no_session(new.session_id)
     if new.client_message_id is not None:
         same = {**session, "client_message_id": new.client_message_id}
-        earlier = _run(connection.execute(sql.BY_CLIENT_ID, same).first())
+        earlier = run_of(connection.execute(sql.BY_CLIENT_ID, same).first())
         if earlier is not None:
             return Opened(earlier, _last_seq(connection, new.session_id), is_new=False)
-    active = _run(connection.execute(sql.ACTIVE_RUN, session).first())
+    active = run_of(connection.execute(sql.ACTIVE_RUN, session).first())
     if active is not None:
         raise rules.busy(new.session_id, active.run_id)
     return None
@@ -265,7 +276,7 @@ def _append(connection: Connection, insert_batch: Insert, batches: Sequence[Batc
     fences = connection.execute(sql.FENCES, {"run_ids": run_ids})
     owners = {(row.run_id, row.attempt) for row in fences}
     accepted = [batch for batch in batches if (batch.run_id, batch.attempt) in owners]
-    rows = [_batch_row(batch) for batch in accepted if batch.wires]
+    rows = [batch_row(batch) for batch in accepted if batch.wires]
     if rows:
         connection.execute(insert_batch, rows)
     return {batch.run_id for batch in batches if (batch.run_id, batch.attempt) not in owners}
@@ -285,7 +296,7 @@ def _close(
     if not connection.execute(sql.CLOSE_RUN, end).rowcount:
         return _is_closed_so(connection, run, ending)
     if last.wires:
-        connection.execute(insert_batch, _batch_row(last))
+        connection.execute(insert_batch, batch_row(last))
     answer = {
         "answer": run.answer_id,
         "text": storable(ending.content),
@@ -304,62 +315,9 @@ def _close(
 
 def _is_closed_so(connection: Connection, run: Run, ending: Ending) -> bool:
     """Whether this attempt wrote this very end before (its answer was lost on the way)."""
-    kept = _run(connection.execute(sql.GET, {"key": run.run_id}).first())
+    kept = run_of(connection.execute(sql.GET, {"key": run.run_id}).first())
     return kept is not None and rules.is_same_end(kept, run, ending)
 
 
 def _last_seq(connection: Connection, session_id: str) -> int:
     return connection.execute(sql.LAST_SEQ, {"session_id": session_id}).scalar() or 0
-
-
-# -- rows ---------------------------------------------------------------------------------------
-
-
-def _run(row: _Row | None) -> Run | None:
-    return None if row is None else Run(*row)
-
-
-def _batch_row(batch: Batch) -> dict[str, Any]:
-    return {
-        "session_id": batch.session_id,
-        "last_seq": batch.last_seq,
-        "first_seq": batch.first_seq,
-        "run_id": batch.run_id,
-        "attempt": batch.attempt,
-        "events": b"\n".join(batch.wires).decode(),
-    }
-
-
-def _entries(rows: Iterable[_Row], after: int) -> list[Entry]:
-    found: list[Entry] = []
-    for row in rows:
-        wires = row.events.encode().split(b"\n")
-        skip = max(0, after + 1 - row.first_seq)
-        found += entries_of(wires[skip:], row.first_seq + skip, row.run_id)
-        after = max(after, row.last_seq)
-    return found
-
-
-def _approval_row(approval: Approval) -> dict[str, Any]:
-    return {
-        "run_id": approval.run_id,
-        "request_id": approval.request_id,
-        "session_id": approval.session_id,
-        "action": approval.action.to_dict(),
-        "allowed": list(approval.allowed),
-        "created_at": approval.created_at,
-        "expires_at": approval.expires_at,
-    }
-
-
-def _approval(row: _Row) -> Approval:
-    return Approval(
-        request_id=row.request_id,
-        run_id=row.run_id,
-        session_id=row.session_id,
-        action=rules.rebuilt_action(row.request_id, row.action),
-        allowed=tuple(row.allowed),
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        decision=None if row.decision is None else Decision.from_dict(row.decision),
-    )

@@ -13,6 +13,7 @@ from sqlalchemy import JSON, Insert, bindparam, case, func, insert, or_, select,
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from dataagent_core.runs.types import ACTIVE, Run
+from dataagent_core.session.types import DEFAULT_TITLE
 from dataagent_core.storage.tables import (
     UtcTime,
     approvals,
@@ -36,8 +37,14 @@ BY_CLIENT_ID = _RUN.where(
     runs.c.session_id == bindparam("session_id"),
     runs.c.client_message_id == bindparam("client_message_id"),
 )
-SESSION_EXISTS = select(sessions.c.session_id).where(
-    sessions.c.session_id == bindparam("session_id")
+_IS_SEEN = sessions.c.deleted_at.is_(None)  # not put away
+FIND = _RUN.join(sessions, sessions.c.session_id == runs.c.session_id).where(_IS_RUN, _IS_SEEN)
+_SEEN_SESSION = (sessions.c.session_id == bindparam("session_id")) & _IS_SEEN
+SESSION_EXISTS = select(sessions.c.session_id).where(_SEEN_SESSION)
+SET_TITLE = (
+    update(sessions)
+    .where(sessions.c.session_id == bindparam("key"), sessions.c.title == DEFAULT_TITLE)
+    .values(title=bindparam("new_title"))
 )
 INSERT_RUN = insert(runs)
 INSERT_MESSAGE = insert(messages).inline()
@@ -77,6 +84,16 @@ CANCELLED_OF = select(runs.c.run_id).where(
 _LEASED = _RUN.where(_IS_ACTIVE, runs.c.lease_owner.is_not(None)).order_by(runs.c.created_at)
 LEASE_ENDED = _LEASED.where(runs.c.lease_until < bindparam("at"))
 LEASED_TO_OTHERS = _LEASED.where(runs.c.lease_owner != bindparam("worker"))
+
+QUEUED = (
+    _RUN.where(
+        runs.c.active_session.is_not(None),
+        runs.c.status == "queued",
+        runs.c.created_at < bindparam("before"),
+    )
+    .order_by(runs.c.created_at)
+    .limit(bindparam("most"))
+)
 
 # -- the end ------------------------------------------------------------------------------------
 
@@ -121,6 +138,20 @@ FENCES = (
 LAST_SEQ = select(func.max(event_batches.c.last_seq)).where(
     event_batches.c.session_id == bindparam("session_id")
 )
+# of a session that is seen, with a shared lock: it is put away before this run is in, or after
+OPENED_AFTER = (
+    select(LAST_SEQ.scalar_subquery()).where(_SEEN_SESSION).with_for_update(read=True, of=sessions)
+)
+_newest = (  # of each session by its key: a grouped maximum would read all its batches
+    select(event_batches.c.last_seq)
+    .where(event_batches.c.session_id == sessions.c.session_id)
+    .order_by(event_batches.c.last_seq.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+LAST_SEQS = select(sessions.c.session_id, _newest).where(
+    sessions.c.session_id.in_(bindparam("session_ids", expanding=True))
+)
 _BATCH = select(
     event_batches.c.first_seq,
     event_batches.c.last_seq,
@@ -148,6 +179,11 @@ _ITS_SESSION = select(runs.c.session_id).where(runs.c.run_id == bindparam("run_i
 READ_RUN = _BATCH.where(
     event_batches.c.session_id == _ITS_SESSION.scalar_subquery(),
     event_batches.c.run_id == bindparam("run_id"),
+)
+
+READ_RUNS = _BATCH.where(
+    event_batches.c.session_id == bindparam("session_id"),
+    event_batches.c.run_id.in_(bindparam("run_ids", expanding=True)),
 )
 
 # -- approvals ----------------------------------------------------------------------------------

@@ -8,16 +8,23 @@ method is atomic.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 from dataagent_core.errors import Conflict, SessionNotFound
 from dataagent_core.session.store import MessageStore, SessionStore
-from dataagent_core.session.types import Message, MessageStatus, Role, Session, now
+from dataagent_core.session.types import (
+    DEFAULT_TITLE,
+    Message,
+    MessageStatus,
+    Role,
+    Session,
+    now,
+)
 from dataagent_core.storage.text import storable
 
 
@@ -26,10 +33,15 @@ class MemoryData:
     """What is kept. `active_runs` and `on_delete` are the run store's part in a session."""
 
     sessions: dict[str, Session] = field(default_factory=dict[str, Session])
-    thread_ids: set[str] = field(default_factory=set[str])
+    threads: dict[str, str] = field(default_factory=dict[str, str])  # thread id to session id
+    put_away: dict[str, datetime] = field(default_factory=dict[str, datetime])  # since when
     messages: dict[str, dict[str, Message]] = field(default_factory=dict[str, dict[str, Message]])
     active_runs: dict[str, str] = field(default_factory=dict[str, str])
     on_delete: list[Callable[[str], None]] = field(default_factory=list[Callable[[str], None]])
+
+    def seen(self, session_id: str) -> Session | None:
+        """The session, unless it was put away."""
+        return None if session_id in self.put_away else self.sessions.get(session_id)
 
     def add(self, message: Message) -> None:
         """Append a message to its session."""
@@ -40,7 +52,8 @@ class MemoryData:
         session = self.sessions.pop(session_id, None)
         if session is None:
             return False
-        self.thread_ids.discard(session.thread_id)
+        self.threads.pop(session.thread_id, None)
+        self.put_away.pop(session_id, None)
         self.messages.pop(session_id, None)
         for forget in self.on_delete:
             forget(session_id)
@@ -59,6 +72,7 @@ class MemorySessionStore(SessionStore):
         assistant_id: str,
         *,
         session_id: str | None = None,
+        title: str = DEFAULT_TITLE,
         metadata: dict[str, Any] | None = None,
     ) -> Session:
         """As `SessionStore.create`."""
@@ -70,28 +84,33 @@ class MemorySessionStore(SessionStore):
             session_id=key,
             user_id=user_id,
             assistant_id=assistant_id,
-            thread_id=self._fresh_thread_id(),
+            thread_id=self._fresh_thread_id(key),
             created_at=moment,
             last_active=moment,
+            title=title,
             metadata=deepcopy(metadata or {}),
         )
         self._data.sessions[key] = deepcopy(session)
         return session
 
-    def _fresh_thread_id(self) -> str:
+    def _fresh_thread_id(self, session_id: str) -> str:
         thread_id = secrets.token_hex(4)
-        while thread_id in self._data.thread_ids:
+        while thread_id in self._data.threads:
             thread_id = secrets.token_hex(4)
-        self._data.thread_ids.add(thread_id)
+        self._data.threads[thread_id] = session_id
         return thread_id
 
     async def get(self, session_id: str) -> Session | None:
         """As `SessionStore.get`."""
-        return deepcopy(self._data.sessions.get(session_id))
+        return deepcopy(self._data.seen(session_id))
+
+    async def get_by_thread(self, thread_id: str) -> Session | None:
+        """As `SessionStore.get_by_thread`."""
+        return deepcopy(self._data.seen(self._data.threads.get(thread_id, "")))
 
     async def update(self, session: Session) -> None:
         """As `SessionStore.update`."""
-        kept = self._data.sessions.get(session.session_id)
+        kept = self._data.seen(session.session_id)
         if kept is None:
             raise SessionNotFound(f"There is no session {session.session_id!r}.")
         kept.title = session.title
@@ -101,12 +120,35 @@ class MemorySessionStore(SessionStore):
 
     async def touch(self, session_id: str) -> None:
         """As `SessionStore.touch`."""
-        if session_id in self._data.sessions:
-            self._data.sessions[session_id].last_active = now()
+        session = self._data.seen(session_id)
+        if session is not None:
+            session.last_active = now()
 
     async def delete(self, session_id: str) -> bool:
         """As `SessionStore.delete`."""
         return self._data.delete(session_id)
+
+    async def put_away(self, session_id: str) -> bool:
+        """As `SessionStore.put_away`."""
+        if self._data.seen(session_id) is None:
+            return False
+        self._data.put_away[session_id] = now()
+        return True
+
+    async def get_put_away(self, session_id: str) -> Session | None:
+        """As `SessionStore.get_put_away`."""
+        is_away = session_id in self._data.put_away
+        return deepcopy(self._data.sessions[session_id]) if is_away else None
+
+    async def bring_back(self, session_id: str) -> bool:
+        """As `SessionStore.bring_back`."""
+        return self._data.put_away.pop(session_id, None) is not None
+
+    async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
+        """As `SessionStore.put_away_before`."""
+        away = sorted(self._data.put_away.items(), key=lambda item: item[1])
+        found = [session_id for session_id, since in away if since < at]
+        return [deepcopy(self._data.sessions[session_id]) for session_id in found[:limit]]
 
     async def list_by_user(
         self, user_id: str, *, limit: int | None = None, offset: int = 0
@@ -121,7 +163,7 @@ class MemorySessionStore(SessionStore):
 
     async def count_by_user(self, user_id: str) -> int:
         """As `SessionStore.count_by_user`."""
-        return sum(session.user_id == user_id for session in self._data.sessions.values())
+        return len(self._newest_first(lambda session: session.user_id == user_id))
 
     async def expired(self, timeout_seconds: float) -> list[str]:
         """As `SessionStore.expired`; a session with an active run is not idle."""
@@ -137,7 +179,9 @@ class MemorySessionStore(SessionStore):
         return sum(map(self._data.delete, await self.expired(timeout_seconds)))
 
     def _newest_first(self, is_wanted: Callable[[Session], bool]) -> list[Session]:
-        found = [session for session in self._data.sessions.values() if is_wanted(session)]
+        away = self._data.put_away
+        every = self._data.sessions.values()
+        found = [each for each in every if is_wanted(each) and each.session_id not in away]
         return sorted(found, key=lambda session: session.last_active, reverse=True)
 
 
@@ -179,6 +223,18 @@ class MemoryMessageStore(MessageStore):
         """As `MessageStore.get_messages`."""
         page = list(self._data.messages.get(session_id, {}).values())[offset : offset + limit]
         return [replace(message, metadata=deepcopy(message.metadata)) for message in page]
+
+    async def sessions_saying(self, text: str, session_ids: Sequence[str]) -> set[str]:
+        """As `MessageStore.sessions_saying`."""
+        wanted = text.lower()
+        return {
+            session_id
+            for session_id in session_ids
+            if any(
+                wanted in message.content.lower()
+                for message in self._data.messages.get(session_id, {}).values()
+            )
+        }
 
     async def count_messages(self, session_id: str) -> int:
         """As `MessageStore.count_messages`."""

@@ -7,8 +7,9 @@ at all. The runs of these sessions are kept by `runs/stores/redis.py` under the 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from dataclasses import fields
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -17,9 +18,18 @@ import orjson
 from dataagent_core.errors import Conflict, SessionNotFound
 from dataagent_core.session.store import MessageStore, SessionStore
 from dataagent_core.session.stores import redis_scripts as scripts
-from dataagent_core.session.types import Message, MessageStatus, Role, Session, now
+from dataagent_core.session.types import (
+    DEFAULT_TITLE,
+    Message,
+    MessageStatus,
+    Role,
+    Session,
+    now,
+)
 from dataagent_core.storage.redis import RedisSpace, Value, fields_of, milliseconds, moment, pairs
 from dataagent_core.storage.text import is_storable, storable
+
+_LOOKED_THROUGH = 50  # messages at a time
 
 
 class RedisSessionStore(SessionStore):
@@ -29,6 +39,10 @@ class RedisSessionStore(SessionStore):
         self._space = space
         self._create = space.script(scripts.CREATE)
         self._update = space.script(scripts.UPDATE)
+        self._put_away = space.script(scripts.PUT_AWAY)
+        self._bring_back = space.script(scripts.BRING_BACK)
+        self._put_away_before = space.script(scripts.PUT_AWAY_BEFORE)
+        self._by_thread = space.script(scripts.BY_THREAD)
         self._list = space.script(scripts.LIST)
         self._expired = space.script(scripts.EXPIRED)
         self._delete = space.script(scripts.DELETE)
@@ -39,6 +53,7 @@ class RedisSessionStore(SessionStore):
         assistant_id: str,
         *,
         session_id: str | None = None,
+        title: str = DEFAULT_TITLE,
         metadata: dict[str, Any] | None = None,
     ) -> Session:
         """As `SessionStore.create`."""
@@ -50,6 +65,7 @@ class RedisSessionStore(SessionStore):
             thread_id=secrets.token_hex(4),
             created_at=at,
             last_active=at,
+            title=title,
             metadata=dict(metadata or {}),
         )
         while (outcome := await self._try_create(session)) == b"thread":
@@ -69,10 +85,21 @@ class RedisSessionStore(SessionStore):
 
     async def get(self, session_id: str) -> Session | None:
         """As `SessionStore.get`."""
+        row = await self._row(session_id)
+        return _session(row) if row and "deleted_at" not in row else None
+
+    async def _row(self, session_id: str) -> dict[str, bytes]:
         if not is_storable(session_id):
-            return None
+            return {}
         rows = await self._space.command("HGETALL", self._space.key("session:", session_id))
-        return _session({name.decode(): value for name, value in rows.items()}) if rows else None
+        return {name.decode(): value for name, value in rows.items()}
+
+    async def get_by_thread(self, thread_id: str) -> Session | None:
+        """As `SessionStore.get_by_thread`."""
+        if not is_storable(thread_id):
+            return None
+        row = pairs(await self._space.run(self._by_thread, thread_id))
+        return _session(row) if row and "deleted_at" not in row else None
 
     async def update(self, session: Session) -> None:
         """As `SessionStore.update`."""
@@ -88,6 +115,24 @@ class RedisSessionStore(SessionStore):
     async def delete(self, session_id: str) -> bool:
         """As `SessionStore.delete`."""
         return is_storable(session_id) and bool(await self._space.run(self._delete, session_id, ""))
+
+    async def put_away(self, session_id: str) -> bool:
+        """As `SessionStore.put_away`."""
+        return bool(await self._space.run(self._put_away, session_id, milliseconds(now())))
+
+    async def get_put_away(self, session_id: str) -> Session | None:
+        """As `SessionStore.get_put_away`."""
+        row = await self._row(session_id)
+        return _session(row) if "deleted_at" in row else None
+
+    async def bring_back(self, session_id: str) -> bool:
+        """As `SessionStore.bring_back`."""
+        return bool(await self._space.run(self._bring_back, session_id))
+
+    async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
+        """As `SessionStore.put_away_before`."""
+        rows = await self._space.run(self._put_away_before, milliseconds(at), limit)
+        return [_session(pairs(row)) for row in rows]
 
     async def list_by_user(
         self, user_id: str, *, limit: int | None = None, offset: int = 0
@@ -165,6 +210,19 @@ class RedisMessageStore(MessageStore):
             return []
         rows = await self._space.run(self._get, session_id, offset, offset + limit - 1)
         return [_message(pairs(row)) for row in rows]
+
+    async def sessions_saying(self, text: str, session_ids: Sequence[str]) -> set[str]:
+        """As `MessageStore.sessions_saying`. Looked through here, not in Redis: it has others."""
+        wanted = text.lower()
+        return {each for each in session_ids if await self._is_said(wanted, each)}
+
+    async def _is_said(self, wanted: str, session_id: str) -> bool:
+        offset = 0
+        while page := await self.get_messages(session_id, _LOOKED_THROUGH, offset):
+            if any(wanted in message.content.lower() for message in page):
+                return True
+            offset += len(page)
+        return False
 
     async def count_messages(self, session_id: str) -> int:
         """As `MessageStore.count_messages`."""

@@ -8,6 +8,7 @@ Keys, after the prefix:
     runs:S      set of run ids              run:R      hash           leases       by lease_until
     events:S    batches by last_seq         clients:S  client message id to run id
     approvals:R request id to request       decisions:R request id to decision
+    away        sessions that were put away, by when; they are in no other index but `sessions`
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from __future__ import annotations
 TOUCH_FUNCTION = """
 local function touch(P, sid, at)
   local session = P..'session:'..sid
-  local of = redis.call('HMGET', session, 'user_id', 'assistant_id')
+  local of = redis.call('HMGET', session, 'user_id', 'assistant_id', 'deleted_at')
   redis.call('HSET', session, 'last_active', at)
   redis.call('ZADD', P..'sessions', at, sid)
+  if of[3] then return end
   redis.call('ZADD', P..'user:'..of[1], at, sid)
   redis.call('ZADD', P..'assistant:'..of[2], at, sid)
 end
@@ -42,11 +44,51 @@ UPDATE = (
 local P, sid, at = ARGV[1], ARGV[2], ARGV[3]
 local session = P..'session:'..sid
 if redis.call('EXISTS', session) == 0 then return 0 end
+if redis.call('HEXISTS', session, 'deleted_at') == 1 then return 0 end
 if #ARGV > 3 then redis.call('HSET', session, unpack(ARGV, 4)) end
 touch(P, sid, at)
 return 1
 """
 )
+
+# ARGV session, time
+PUT_AWAY = """
+local P, sid, at = ARGV[1], ARGV[2], ARGV[3]
+local session = P..'session:'..sid
+local of = redis.call('HMGET', session, 'user_id', 'assistant_id')
+if not of[1] or redis.call('HSETNX', session, 'deleted_at', at) == 0 then return 0 end
+redis.call('ZREM', P..'user:'..of[1], sid)
+redis.call('ZREM', P..'assistant:'..of[2], sid)
+redis.call('ZADD', P..'away', at, sid)
+return 1
+"""
+
+BRING_BACK = (
+    TOUCH_FUNCTION
+    + """
+local P, sid = ARGV[1], ARGV[2]
+local session = P..'session:'..sid
+if redis.call('HDEL', session, 'deleted_at') == 0 then return 0 end
+redis.call('ZREM', P..'away', sid)
+touch(P, sid, redis.call('HGET', session, 'last_active'))
+return 1
+"""
+)
+
+# ARGV time, how many
+PUT_AWAY_BEFORE = """
+local found = {}
+local away = redis.call('ZRANGEBYSCORE', ARGV[1]..'away', '-inf', '('..ARGV[2], 'LIMIT', 0, ARGV[3])
+for i, sid in ipairs(away) do
+  found[i] = redis.call('HGETALL', ARGV[1]..'session:'..sid)
+end
+return found
+"""
+
+BY_THREAD = """
+local sid = redis.call('GET', ARGV[1]..'thread:'..ARGV[2])
+return sid and redis.call('HGETALL', ARGV[1]..'session:'..sid) or {}
+"""
 
 # an index of sessions, newest first: ARGV index, first, last
 LIST = """
@@ -85,6 +127,7 @@ end
 redis.call('UNLINK', session, P..'messages:'..sid, P..'runs:'..sid, P..'events:'..sid,
   P..'clients:'..sid, P..'thread:'..of[3])
 redis.call('ZREM', P..'sessions', sid)
+redis.call('ZREM', P..'away', sid)
 redis.call('ZREM', P..'user:'..of[1], sid)
 redis.call('ZREM', P..'assistant:'..of[2], sid)
 return 1

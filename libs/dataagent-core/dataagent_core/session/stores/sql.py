@@ -15,12 +15,30 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import Conflict, SessionNotFound
 from dataagent_core.session.store import MessageStore, SessionStore
-from dataagent_core.session.types import Message, MessageStatus, Role, Session, now
+from dataagent_core.session.types import (
+    DEFAULT_TITLE,
+    Message,
+    MessageStatus,
+    Role,
+    Session,
+    now,
+)
 from dataagent_core.storage import Database
 from dataagent_core.storage.tables import messages, runs, sessions
 from dataagent_core.storage.text import is_storable, storable
@@ -28,17 +46,32 @@ from dataagent_core.storage.text import is_storable, storable
 _ID = sessions.c.session_id == bindparam("key")
 _SESSION = select(*(sessions.c[f.name] for f in fields(Session)))
 _NEWEST_FIRST = (sessions.c.last_active.desc(), sessions.c.session_id)
-_GET = _SESSION.where(_ID)
-_BY_USER = _SESSION.where(sessions.c.user_id == bindparam("user_id")).order_by(*_NEWEST_FIRST)
-_BY_ASSISTANT = _SESSION.where(sessions.c.assistant_id == bindparam("assistant_id")).order_by(
-    *_NEWEST_FIRST
+_IS_AWAY = sessions.c.deleted_at.is_not(None)
+_IS_SEEN = sessions.c.deleted_at.is_(None)
+_GET = _SESSION.where(_ID, _IS_SEEN)
+_GET_PUT_AWAY = _SESSION.where(_ID, _IS_AWAY)
+_BY_THREAD = _SESSION.where(sessions.c.thread_id == bindparam("thread_id"), _IS_SEEN)
+_IS_TAKEN = select(sessions.c.session_id).where(
+    (sessions.c.session_id == bindparam("key")) | (sessions.c.thread_id == bindparam("thread_id"))
 )
-_COUNT_BY_USER = select(func.count()).where(sessions.c.user_id == bindparam("user_id"))
+_OF_USER = (sessions.c.user_id == bindparam("user_id")) & _IS_SEEN
+_BY_USER = _SESSION.where(_OF_USER).order_by(*_NEWEST_FIRST)
+_BY_ASSISTANT = _SESSION.where(
+    sessions.c.assistant_id == bindparam("assistant_id"), _IS_SEEN
+).order_by(*_NEWEST_FIRST)
+_COUNT_BY_USER = select(func.count()).where(_OF_USER)
 _CREATE = insert(sessions)
-_TOUCH = update(sessions).where(_ID).values(last_active=bindparam("at"))
+_TOUCH = update(sessions).where(_ID, _IS_SEEN).values(last_active=bindparam("at"))
+_PUT_AWAY = update(sessions).where(_ID, _IS_SEEN).values(deleted_at=bindparam("at"))
+_BRING_BACK = update(sessions).where(_ID, _IS_AWAY).values(deleted_at=None)
+_PUT_AWAY_BEFORE = (
+    _SESSION.where(sessions.c.deleted_at < bindparam("at"))
+    .order_by(sessions.c.deleted_at)
+    .limit(bindparam("most"))
+)
 _UPDATE = (
     update(sessions)
-    .where(_ID)
+    .where(_ID, _IS_SEEN)
     .values(
         title=bindparam("new_title"),
         state=bindparam("new_state"),
@@ -80,6 +113,7 @@ class SqlSessionStore(SessionStore):
         assistant_id: str,
         *,
         session_id: str | None = None,
+        title: str = DEFAULT_TITLE,
         metadata: dict[str, Any] | None = None,
     ) -> Session:
         """As `SessionStore.create`."""
@@ -91,6 +125,7 @@ class SqlSessionStore(SessionStore):
             thread_id=secrets.token_hex(4),
             created_at=moment,
             last_active=moment,
+            title=title,
             metadata=dict(metadata or {}),
         )
         while not await self._inserted(session):
@@ -103,22 +138,27 @@ class SqlSessionStore(SessionStore):
         try:
             await self._write(_CREATE, row)
         except IntegrityError as error:
-            if await self.get(session.session_id) is not None:
+            same = {"key": session.session_id, "thread_id": session.thread_id}
+            taken = {row[0] for row in await self._read(_IS_TAKEN, same)}
+            if session.session_id in taken:
                 raise Conflict(f"Session {session.session_id!r} exists already.") from error
-            if not await self._thread_is_taken(session.thread_id):
+            if not taken:
                 raise
             return False
         return True
-
-    async def _thread_is_taken(self, thread_id: str) -> bool:
-        statement = select(sessions.c.session_id).where(sessions.c.thread_id == thread_id)
-        return bool(await self._read(statement, {}))
 
     async def get(self, session_id: str) -> Session | None:
         """As `SessionStore.get`."""
         if not is_storable(session_id):
             return None
         rows = await self._read(_GET, {"key": session_id})
+        return Session(*rows[0]) if rows else None
+
+    async def get_by_thread(self, thread_id: str) -> Session | None:
+        """As `SessionStore.get_by_thread`."""
+        if not is_storable(thread_id):
+            return None
+        rows = await self._read(_BY_THREAD, {"thread_id": thread_id})
         return Session(*rows[0]) if rows else None
 
     async def update(self, session: Session) -> None:
@@ -143,6 +183,26 @@ class SqlSessionStore(SessionStore):
     async def delete(self, session_id: str) -> bool:
         """As `SessionStore.delete`."""
         return is_storable(session_id) and await self._db.write(lambda c: _delete(c, session_id))
+
+    async def put_away(self, session_id: str) -> bool:
+        """As `SessionStore.put_away`."""
+        return await self._write(_PUT_AWAY, {"key": session_id, "at": now()}) > 0
+
+    async def get_put_away(self, session_id: str) -> Session | None:
+        """As `SessionStore.get_put_away`."""
+        if not is_storable(session_id):
+            return None
+        rows = await self._read(_GET_PUT_AWAY, {"key": session_id})
+        return Session(*rows[0]) if rows else None
+
+    async def bring_back(self, session_id: str) -> bool:
+        """As `SessionStore.bring_back`."""
+        return await self._write(_BRING_BACK, {"key": session_id}) > 0
+
+    async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
+        """As `SessionStore.put_away_before`."""
+        rows = await self._read(_PUT_AWAY_BEFORE, {"at": at, "most": limit})
+        return [Session(*row) for row in rows]
 
     async def list_by_user(
         self, user_id: str, *, limit: int | None = None, offset: int = 0
@@ -226,6 +286,17 @@ class SqlMessageStore(MessageStore):
         rows = await self._db.read(lambda c: c.execute(_MESSAGES, values).all())
         return [Message(*row) for row in rows]
 
+    async def sessions_saying(self, text: str, session_ids: Sequence[str]) -> set[str]:
+        """As `MessageStore.sessions_saying`."""
+        if not session_ids or not is_storable(text):
+            return set()
+        statement = (
+            select(messages.c.session_id)
+            .where(messages.c.session_id.in_(session_ids), _has(self._db.dialect, text))
+            .distinct()
+        )
+        return await self._db.read(lambda c: set(c.execute(statement).scalars()))
+
     async def count_messages(self, session_id: str) -> int:
         """As `MessageStore.count_messages`."""
         return await self._db.read(
@@ -237,6 +308,17 @@ class SqlMessageStore(MessageStore):
         return await self._db.write(
             lambda c: c.execute(_DELETE_MESSAGES, {"key": session_id}).rowcount
         )
+
+
+def _has(dialect: str, text: str) -> ColumnElement[bool]:
+    """Whether a message has the text in it, whatever the case of its ASCII letters."""
+    content = messages.c.content
+    if dialect == "mysql":  # its usual collations take many characters for one, all emoji say
+        binary = func.lower(content).collate("utf8mb4_bin")
+        return binary.contains(text.lower(), autoescape=True)
+    if dialect == "postgresql":
+        return content.icontains(text, autoescape=True)
+    return content.contains(text, autoescape=True)
 
 
 def _delete(connection: Connection, session_id: str) -> bool:

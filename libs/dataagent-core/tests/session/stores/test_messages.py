@@ -118,6 +118,60 @@ async def test_character_no_database_takes_does_not_lose_an_answer(
     assert storable(bad) in {"nul \ufffd in it", "half ? a pair"}
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("销售额", {"chinese"}),
+        ("EUROPE", {"english"}),
+        ("100%", {"percent"}),
+        ("a_b", {"underscore"}),
+        ("%", {"percent"}),
+        ("_", {"underscore"}),
+        ("\\", {"backslash"}),
+        ("/", {"slash"}),
+        ("'", {"quote"}),
+        ("😀", {"emoji"}),
+        ("𠮷", {"rare"}),
+        ("nowhere", set[str]()),
+        ("half \ud800", set[str]()),
+    ],
+)
+async def test_text_is_found_as_it_is_written(stores: Stores, text: str, found: set[str]) -> None:
+    contents = {
+        "chinese": "上个月的销售额是多少",
+        "english": "Sales in Europe",
+        "percent": "up 100% at least",
+        "underscore": "column a_b",
+        "lookalike": "up 100 at least, column axb",
+        "backslash": "C:\\data",
+        "slash": "and/or",
+        "quote": "it's",
+        "emoji": "good 😀",
+        "other emoji": "bad 😡",
+        "rare": "𠮷野家",
+        "other rare": "𠮶",
+    }
+    names: dict[str, str] = {}
+    for name, content in contents.items():
+        session = await stores.session()
+        names[session.session_id] = name
+        await stores.messages.save_message(session.session_id, "user", "something else")
+        await stores.messages.save_message(session.session_id, "assistant", content)
+
+    hits = await stores.messages.sessions_saying(text, list(names))
+
+    assert {names[session_id] for session_id in hits} == found
+    assert await stores.messages.sessions_saying(text, []) == set()
+
+
+async def test_only_the_sessions_that_are_named_are_looked_through(stores: Stores) -> None:
+    one, other = await stores.session(), await stores.session("bob")
+    for session in (one, other):
+        await stores.messages.save_message(session.session_id, "user", "secret plan")
+
+    assert await stores.messages.sessions_saying("plan", [one.session_id]) == {one.session_id}
+
+
 async def test_message_to_a_session_that_is_gone_is_refused(stores: Stores) -> None:
     session = await stores.session()
     await stores.sessions.delete(session.session_id)

@@ -1,0 +1,90 @@
+"""Records each tool call, whatever its end: who called what with which arguments, and how it went.
+
+List it after the approvals, so that it sees calls that run with the arguments that were approved,
+and before what turns exceptions into messages, so that it sees how they ended for the model. Its
+records are notes: no call waits for them. Above: `engine/`. Below: `audit/`, `telemetry/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import ToolCallRequest
+from langchain_core.messages import ToolMessage
+from langgraph.errors import GraphBubbleUp
+
+from dataagent_core.audit import AuditLog, AuditOutcome
+from dataagent_core.identity import RunContext
+from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, runtime_of
+from dataagent_core.telemetry import Metrics
+
+_UNKNOWN = "unknown"
+
+
+class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Notes each call in the audit log and counts it."""
+
+    def __init__(self, audit: AuditLog, metrics: Metrics) -> None:
+        super().__init__()
+        self._audit = audit
+        self._metrics = metrics
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
+        """Run the call and note it."""
+        started = time.perf_counter()
+        try:
+            outcome = await handler(request)
+        except GraphBubbleUp:  # it asks or hands over; it has not ended
+            raise
+        except asyncio.CancelledError:
+            self._note(request, "cancelled", started)
+            raise
+        except BaseException:
+            self._note(request, "error", started)
+            raise
+        self._note(request, _status(outcome), started)
+        return outcome
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
+    ) -> ToolOutcome:
+        """Blocking twin of `awrap_tool_call`."""
+        started = time.perf_counter()
+        outcome = handler(request)
+        self._note(request, _status(outcome), started)
+        return outcome
+
+    def _note(self, request: ToolCallRequest, status: str, started: float) -> None:
+        call = request.tool_call
+        known = request.tool is not None  # a model may call what there is not
+        self._metrics.tool_called(call["name"] if known else _UNKNOWN, status)
+        context = runtime_of(request).context
+        has_run = isinstance(context, RunContext)
+        self._audit.note(
+            "tool.call",
+            _OUTCOMES.get(status, "failed"),
+            target=call["name"],
+            user_id=context.user_id if has_run else None,
+            session_id=context.session_id if has_run else None,
+            run_id=context.run_id if has_run else None,
+            details={
+                "tool_call_id": call["id"],
+                "arguments": call["args"],
+                "status": status,
+                "milliseconds": round((time.perf_counter() - started) * 1000, 1),
+            },
+        )
+
+
+_OUTCOMES: dict[str, AuditOutcome] = {"success": "success", "denied": "denied"}
+
+
+def _status(outcome: ToolOutcome) -> str:
+    """How the call ended: success, error, or what the tool itself says (denied, timeout)."""
+    if not isinstance(outcome, ToolMessage):
+        return "success"
+    return str(outcome.additional_kwargs.get("status") or outcome.status)

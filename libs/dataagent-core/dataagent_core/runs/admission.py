@@ -1,0 +1,64 @@
+"""Whether one more run may start: its user's runs at once, their day's budget, their agents.
+
+Runs of this process are counted here, without asking anyone. Where several processes share a
+database the store counts as well, in the transaction that opens the run (`Room`). Above:
+`service.py`. Below: `identity/` for budgets and tenants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from dataagent_core.identity.budgets import Budgets
+from dataagent_core.identity.tenancy import Tenancy
+from dataagent_core.runs.types import Room
+
+
+class Admission:
+    """Lets runs in. Used from the event loop only."""
+
+    def __init__(
+        self,
+        budgets: Budgets | None = None,
+        tenancy: Tenancy | None = None,
+        room: Room | None = None,
+        *,
+        is_alone: bool = True,
+    ) -> None:
+        """`is_alone`: no other process opens runs, so counting here is enough."""
+        self._budgets = budgets
+        self._tenancy = tenancy
+        self._room = room or Room()
+        self._entering: dict[str, int] = {}
+        self.room = None if is_alone else room
+
+    async def check(self, user_id: str, agent: str) -> str | None:
+        """The id of the user's tenant, if they are in one and may start a run of the agent.
+
+        Raises:
+            AgentDisabled: the tenant has the agent off.
+            BudgetExhausted: the user's day is used up.
+        """
+        if self._budgets is not None:
+            await self._budgets.check_day(user_id)
+        tenant = await self._tenancy.check_agent(user_id, agent) if self._tenancy else None
+        return None if tenant is None else tenant.tenant_id
+
+    @contextmanager
+    def entering(self, user_id: str) -> Generator[None]:
+        """Hold a place for a run while it is opened; from then on its budget holds it.
+
+        Raises:
+            TooManyRuns: the user has no place left.
+        """
+        known = self._budgets.active_of(user_id) if self._budgets else 0
+        entering = self._entering.get(user_id, 0)
+        self._room.check_user(known + entering)
+        self._entering[user_id] = entering + 1
+        try:
+            yield
+        finally:
+            self._entering[user_id] -= 1
+            if not self._entering[user_id]:
+                del self._entering[user_id]

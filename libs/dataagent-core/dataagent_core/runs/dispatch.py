@@ -1,0 +1,89 @@
+"""Where a run is executed, and how it is stopped from wherever one stands.
+
+Without a queue a run begins in the process that accepted it; with one it is left to the workers. A
+run of this process is stopped at once; one of another's is asked for in the store, its owner is
+told, and whoever asked waits for the end. Above: `service.py`. Below: `worker.py`, `queue.py`,
+`control.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from dataagent_core.runs.bus import LocalBus
+from dataagent_core.runs.control import Control
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import NewRun, Opened, Run
+from dataagent_core.runs.worker import Worker
+from dataagent_core.session.types import now
+
+if TYPE_CHECKING:
+    from dataagent_core.runs.queue import RunQueue
+
+_STOP_SECONDS = 5.0
+_PAUSES = (0.02, 0.05, 0.1, 0.2)
+
+
+class Dispatch:
+    """Sends runs and orders to where they belong."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        worker: Worker,
+        *,
+        control: Control | None = None,
+        queue: RunQueue | None = None,
+    ) -> None:
+        """With a `queue` runs are executed by other processes, which take them from it."""
+        self._store = store
+        self._worker = worker
+        self._control = control or Control(LocalBus())
+        self._queue = queue
+
+    async def open(self, new: NewRun) -> Opened:
+        """Commit a run and have it executed.
+
+        Raises:
+            SessionNotFound, SessionBusy: as `RunStore.open`.
+        """
+        if self._queue is not None:
+            opened = await self._store.open(new, worker=None, lease_until=None)
+            if opened.is_new:
+                self._queue.put(opened.run.run_id)
+            return opened
+        worker = self._worker
+        opened = await self._store.open(new, worker=worker.name, lease_until=worker.lease_until())
+        if opened.is_new:
+            worker.begin(opened.run, opened.last_seq)
+        return opened
+
+    async def stop(self, run: Run) -> None:
+        """Stop a run and wait for its end, five seconds at most."""
+        ended = self._worker.cancel(run.run_id)
+        if ended is not None:
+            await asyncio.wait({ended}, timeout=_STOP_SECONDS)
+            return
+        await self._store.request_cancel(run.run_id)
+        if self._control.is_shared:
+            await self._stop_elsewhere(run.run_id)
+
+    async def _stop_elsewhere(self, run_id: str) -> None:
+        """Tell the owner until the run has ended; one without a living owner ends here."""
+        deadline = time.monotonic() + _STOP_SECONDS
+        pauses = iter(_PAUSES)
+        while time.monotonic() < deadline:
+            run = await self._store.get(run_id)
+            if run is None or not run.is_active:
+                return
+            if _is_ownerless(run):
+                await self._worker.take(run_id)
+            elif run.lease_owner is not None:
+                self._control.cancel(run.lease_owner, run_id)
+            await asyncio.sleep(next(pauses, _PAUSES[-1]))
+
+
+def _is_ownerless(run: Run) -> bool:
+    return run.status == "queued" or run.lease_until is None or run.lease_until < now()

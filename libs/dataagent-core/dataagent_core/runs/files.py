@@ -1,0 +1,68 @@
+"""Opens what a process needs for users' files: the files themselves, memories, sources of files.
+
+Starts the sweep that archives unused workspaces and erases unused memories; the stack ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+
+from dataagent_core.config import Settings
+from dataagent_core.data.service import DataService
+from dataagent_core.data.uploaded import UploadedSources
+from dataagent_core.identity import Principal
+from dataagent_core.storage import Database
+from dataagent_core.workspace import FileStore, Memories, Sweeper, UserWorkspaceManager
+from dataagent_core.workspace.access import require_own_or_admin
+from dataagent_core.workspace.manager import WorkspaceSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Users' files, open."""
+
+    store: FileStore
+    memories: Memories
+    sources: UploadedSources
+    workspaces: UserWorkspaceManager
+
+    async def workspace(self, user_id: str, *, asked_by: Principal) -> WorkspaceSummary:
+        """A user's workspace in figures.
+
+        Raises:
+            NotFound: the caller is neither the user nor an administrator.
+        """
+        require_own_or_admin(user_id, asked_by)
+        return await self.workspaces.summary(user_id)
+
+
+def open_files(
+    settings: Settings,
+    database: Database,
+    workspaces: UserWorkspaceManager,
+    data: DataService,
+    stack: AsyncExitStack,
+) -> Files:
+    """Open them; the stack closes them."""
+    store = FileStore(database, workspaces, max_upload_bytes=settings.max_upload_bytes)
+    memories = Memories(workspaces)
+    root = settings.home_dir / "sources" / "uploads"
+    sources = UploadedSources(data, store, workspaces, root)
+    workspaces.count_beside(sources.usage)
+    sweeper = Sweeper(
+        workspaces,
+        memories,
+        archive_days=settings.workspace_archive_days,
+        retention_days=settings.memory_retention_days,
+    )
+    sweeping = asyncio.create_task(sweeper.run(), name="workspaces")
+    stack.push_async_callback(_ended, sweeping)
+    return Files(store, memories, sources, workspaces)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

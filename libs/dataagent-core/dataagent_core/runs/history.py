@@ -1,0 +1,62 @@
+"""What was said in a session, as it was seen: its messages, each answer with the run's events.
+
+Read from the ledger, so a page that is loaded again shows what it showed live. Nothing is written
+here. Above: `service.py`. Below: `session/` for the messages, a `RunStore` for the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import Approval, Entry
+from dataagent_core.session import Message
+
+_RUNS_AT_ONCE = 20  # read in one go; others get their turn between
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A message. The assistant's has what its run said, and the decisions that were asked for."""
+
+    message: Message
+    entries: list[Entry]
+    approvals: list[Approval]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A page of a session's messages; `total` is how many it has.
+
+    What has a `seq` up to `last_seq` is told here or on an earlier page; what comes after it is for
+    whoever follows the session from there.
+    """
+
+    told: list[Told]
+    total: int
+    last_seq: int
+
+
+async def told_by(store: RunStore, session_id: str, messages: Sequence[Message]) -> list[Told]:
+    """The messages of a session with what their runs said."""
+    answers = {each.message_id: each.run_id for each in messages if each.role == "assistant"}
+    run_ids = [run_id for run_id in answers.values() if run_id is not None]
+    entries = await _entries(store, session_id, run_ids)
+    told: list[Told] = []
+    for message in messages:
+        said = entries.get(answers.get(message.message_id) or "", [])
+        is_asked = any(entry.event_type == "hitl_request" for entry in said)
+        approvals = await store.approvals(said[0].run_id) if is_asked else []
+        told.append(Told(message, said, approvals))
+    return told
+
+
+async def _entries(
+    store: RunStore, session_id: str, run_ids: Sequence[str]
+) -> dict[str, list[Entry]]:
+    by_run: dict[str, list[Entry]] = {}
+    for first in range(0, len(run_ids), _RUNS_AT_ONCE):
+        for entry in await store.read_runs(session_id, run_ids[first : first + _RUNS_AT_ONCE]):
+            by_run.setdefault(entry.run_id, []).append(entry)
+    return by_run

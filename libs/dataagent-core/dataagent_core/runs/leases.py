@@ -1,0 +1,56 @@
+"""The leases of one process on its runs: how others know that it lives.
+
+A lease is renewed long before it ends; one that is given up ends at once. Above: `worker.py`.
+Below: a `RunStore`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+from dataagent_core.errors import Unavailable
+from dataagent_core.runs.store import RunStore
+from dataagent_core.session.types import now
+
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+class Leases:
+    """What a process holds."""
+
+    def __init__(self, store: RunStore, name: str, *, seconds: float) -> None:
+        """`name` is the process's; a lease lasts so many `seconds` without being renewed."""
+        self._store = store
+        self._name = name
+        self._seconds = seconds
+        self._one_at_a_time = asyncio.Lock()  # or one given up could be renewed
+        self._woken = asyncio.Event()
+
+    def until(self) -> datetime:
+        """Until when a lease taken now lasts."""
+        return now() + timedelta(seconds=self._seconds)
+
+    async def pause(self) -> None:
+        """Wait until it is time to renew, or until someone wants a look."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._seconds / 4):
+                await self._woken.wait()
+        self._woken.clear()
+
+    def wake(self) -> None:
+        """End the pause."""
+        self._woken.set()
+
+    async def renew(self, run_ids: Callable[[], Collection[str]]) -> set[str]:
+        """Extend the leases of these runs, as they are by then; those that are to be cancelled."""
+        async with self._one_at_a_time:
+            return await self._store.renew(self._name, list(run_ids()), self.until())
+
+    async def give_up(self, run_id: str) -> None:
+        """End a lease, so that another process takes the run at once."""
+        with suppress(Unavailable):  # then it ends by itself
+            async with self._one_at_a_time:
+                await self._store.renew(self._name, [run_id], _LONG_AGO)

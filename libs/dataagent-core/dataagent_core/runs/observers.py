@@ -1,0 +1,62 @@
+"""Who looks on while a process works: the audit log, the metrics, the traces.
+
+Opened with the core and closed after everything that reports to them.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from dataagent_core.audit import AuditLog
+from dataagent_core.config import Settings
+from dataagent_core.data.watching import QueryWatch
+from dataagent_core.engine.factory import Middleware
+from dataagent_core.middleware import AuditMiddleware, TracingMiddleware
+from dataagent_core.storage import Database
+from dataagent_core.telemetry import Metrics, Scrubber, Traces, known_secrets, open_traces
+
+
+@dataclass(frozen=True, slots=True)
+class Observers:
+    """They look on and change nothing."""
+
+    audit: AuditLog
+    metrics: Metrics
+    traces: Traces
+
+    @property
+    def of_queries(self) -> QueryWatch:
+        """What statements on data sources are wrapped in."""
+        return QueryWatch(self.audit, self.metrics)
+
+    @property
+    def around_tools(self) -> list[Middleware]:
+        """What tool calls that were approved are wrapped in."""
+        return [AuditMiddleware(self.audit, self.metrics)]
+
+    @property
+    def around_calls(self) -> list[Middleware]:
+        """What all model and tool calls are wrapped in: nothing unless somebody traces."""
+        return [TracingMiddleware(self.traces)] if self.traces.is_on else []
+
+
+async def open_observers(
+    settings: Settings, database: Database, stack: AsyncExitStack
+) -> Observers:
+    """Open them over a database that is up to date; the stack closes them.
+
+    Raises:
+        Misconfigured: a collector is named and OpenTelemetry is not installed, or no port is free.
+    """
+    metrics = Metrics()
+    database.on_commit = metrics.committed
+    if settings.metrics_port is not None:
+        stack.callback(metrics.serve(settings.metrics_host, settings.metrics_port))
+    traces = open_traces(settings)
+    stack.push_async_callback(traces.aclose)
+    scrubber = Scrubber(known_secrets(settings))
+    audit = AuditLog(database, scrubber, on_lost=metrics.audit_lost)
+    audit.start()
+    stack.push_async_callback(audit.aclose)
+    return Observers(audit, metrics, traces)

@@ -1,0 +1,136 @@
+"""Runs without a living owner: those that wait for a worker, and those whose worker died.
+
+Decides which of them this process takes; claiming is the store's, so each goes to one process
+only. What then happens to a run is `worker.py`'s: a queued one is answered, one that waits for a
+person goes on waiting, any other ends visibly, because nothing is executed twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from dataagent_core.events import ErrorEvent
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import Run
+from dataagent_core.session.types import now
+
+_PAST_ALL_LEASES = datetime(9999, 1, 1, tzinfo=UTC)  # their processes are known to be gone
+_UNTOLD_SECONDS = 1.0  # a queued run no worker took by then may be one no worker was told of
+_AT_ONCE = 50
+LOST = ErrorEvent(
+    error="The process that answered this message stopped. What it had said is kept; ask again.",
+    error_code="interrupted",
+    recoverable=True,
+)
+NOT_TAKEN = ErrorEvent(
+    error="No worker was free to answer this message in time. Ask again.",
+    error_code="not_taken",
+    recoverable=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """What a process does for runs it did not open."""
+
+    takes: bool = False  # answers queued runs
+    resumes: bool = True  # goes on with runs that wait for a person
+    most_runs: int = 200  # answered at once, not counting those that wait for a person
+    queue_seconds: float = 300.0  # after that a queued run ends as failed
+
+
+class Owner(Protocol):
+    """What a run needs to be taken: a `Worker`."""
+
+    name: str
+
+    @property
+    def busy(self) -> int:
+        """How many runs it executes, not counting those that wait for a person."""
+        ...
+
+    def owns(self, run_id: str) -> bool:
+        """Whether it has the run already."""
+        ...
+
+    def lease_until(self) -> datetime:
+        """Until when a lease taken now lasts."""
+        ...
+
+    def begin(self, run: Run, last_seq: int) -> None:
+        """Answer a run."""
+        ...
+
+    async def take_over(self, run: Run, lost: ErrorEvent = LOST) -> None:
+        """Go on waiting with a run, or give it its end."""
+        ...
+
+
+class Recovery:
+    """Finds runs without an owner and gives them to this process's worker."""
+
+    def __init__(self, store: RunStore, owner: Owner, duty: Duty) -> None:
+        self._store = store
+        self._owner = owner
+        self._duty = duty
+        self._freed = asyncio.Event()
+
+    async def round(self, *, not_worker: str | None = None) -> int:
+        """Take what is there to be taken; how many runs that were."""
+        taken = 0
+        at = None if not_worker is None else _PAST_ALL_LEASES
+        for lost in await self._store.abandoned(now(), not_worker=not_worker):
+            if self._owner.owns(lost.run_id) or not self._is_ours_to_take(lost):
+                continue
+            taken += await self._claim(lost.run_id, at=at)
+        return taken + await self._take_queued()
+
+    def _is_ours_to_take(self, lost: Run) -> bool:
+        return self._duty.resumes or lost.status != "waiting" or lost.cancel_requested
+
+    async def _take_queued(self) -> int:
+        taken, at = 0, now()
+        waiting = at - timedelta(seconds=_UNTOLD_SECONDS)
+        for run in await self._store.queued(waiting, limit=_AT_ONCE):
+            if run.created_at < at - timedelta(seconds=self._duty.queue_seconds):
+                taken += await self._claim(run.run_id, lost=NOT_TAKEN)
+            elif self._duty.takes and self._has_room:
+                taken += await self._claim(run.run_id)
+        return taken
+
+    async def claim(self, run_id: str) -> bool:
+        """Claim a run that has no living owner and go on with it; False if it is another's."""
+        return await self._claim(run_id)
+
+    async def _claim(
+        self, run_id: str, *, at: datetime | None = None, lost: ErrorEvent | None = None
+    ) -> bool:
+        run = await self._store.claim(
+            run_id, worker=self._owner.name, lease_until=self._owner.lease_until(), at=at
+        )
+        if run is None:
+            return False
+        if run.attempt == 1 and lost is None and not run.cancel_requested:
+            self._owner.begin(run, await self._store.last_seq(run.session_id))
+        else:
+            await self._owner.take_over(run, lost or LOST)
+        return True
+
+    # -- room for more --------------------------------------------------------------------------
+
+    @property
+    def _has_room(self) -> bool:
+        return self._owner.busy < self._duty.most_runs
+
+    async def room(self) -> None:
+        """Wait until one more run can be answered."""
+        while not self._has_room:
+            self._freed.clear()
+            await self._freed.wait()
+
+    def freed(self) -> None:
+        """A run has ended, or waits for a person."""
+        self._freed.set()

@@ -1,0 +1,149 @@
+"""A session's committed entries, carried to readers in other processes.
+
+Whoever commits entries announces them on the bus with their text, so that readers elsewhere need
+no look at the store. Nothing depends on it: one loop also compares what the store has with what
+came, for all sessions that are watched here together, now and then and whenever messages may have
+been lost. Above: `ledger.py`. Below: `bus.py`, `channel.py`, a `RunStore`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+
+from dataagent_core.errors import Unavailable
+from dataagent_core.runs.bus import Bus, Subscription
+from dataagent_core.runs.channel import Channel
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import Batch, Entry, entries_of
+
+logger = logging.getLogger(__name__)
+_CONFIRM_SECONDS = 1.0
+_LOOK_SECONDS = 1.5
+_FORGET_SECONDS = 2.0
+_AT_ONCE = 300
+
+
+@dataclass(slots=True)
+class _Watch:
+    """A session that has readers here."""
+
+    channel: Channel
+    subscription: Subscription
+    readers: int = 0
+
+
+class Relay:
+    """Announces what is committed here, and hears what is committed elsewhere."""
+
+    def __init__(self, bus: Bus, store: RunStore, *, look_seconds: float = _LOOK_SECONDS) -> None:
+        """`look_seconds` is the time between two looks at the store while anyone reads."""
+        self._bus = bus
+        self._store = store
+        self._look_seconds = look_seconds
+        self._sender = uuid.uuid4().hex[:12].encode()
+        self._watches: dict[str, _Watch] = {}
+        self._suspects: set[str] = set()
+        self._hurry = asyncio.Event()
+        self._looking: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to look after the watched sessions."""
+        self._looking = asyncio.create_task(self._look_for_ever(), name="relay")
+
+    async def aclose(self) -> None:
+        """Stop looking."""
+        if self._looking is not None:
+            self._looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._looking
+
+    def announce(self, batch: Batch) -> None:
+        """Tell readers elsewhere of a committed batch."""
+        self._bus.publish(_topic(batch.session_id), encode(self._sender, batch))
+
+    @asynccontextmanager
+    async def watch(self, session_id: str, channel: Channel) -> AsyncGenerator[None]:
+        """Fill the channel with what others commit, while open.
+
+        When this is entered nothing committed from now on is missed; what was committed before is
+        in the store.
+        """
+        watch = self._watches.get(session_id)
+        if watch is None:
+            subscription = self._bus.subscribe(
+                _topic(session_id), lambda payload: self._hear(session_id, payload)
+            )
+            watch = self._watches[session_id] = _Watch(channel, subscription)
+        watch.readers += 1
+        try:
+            await watch.subscription.confirmed(_CONFIRM_SECONDS)
+            yield
+        finally:
+            watch.readers -= 1
+            if not watch.readers:
+                del self._watches[session_id]
+                watch.subscription.end()
+
+    def _hear(self, session_id: str, payload: bytes | None) -> None:
+        watch = self._watches.get(session_id)
+        if watch is None:
+            return
+        if payload is None:
+            self._suspects.add(session_id)
+            self._hurry.set()
+        elif not payload.startswith(self._sender):
+            entries = decode(payload)
+            watch.channel.receive(entries)
+            if entries[-1].event_type == "done":  # readers have a moment to take it from here
+                loop = asyncio.get_running_loop()
+                loop.call_later(_FORGET_SECONDS, watch.channel.forget)
+
+    # -- looking at the store -------------------------------------------------------------------
+
+    async def _look_for_ever(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._look_seconds):
+                    await self._hurry.wait()
+            self._hurry.clear()
+            suspects, self._suspects = self._suspects, set()
+            await self._look(suspects or self._watches.keys())
+
+    async def _look(self, session_ids: Iterable[str]) -> None:
+        """Compare with the store; what could not be compared is compared again next time."""
+        wanted = [session_id for session_id in session_ids if session_id in self._watches]
+        try:
+            for start in range(0, len(wanted), _AT_ONCE):
+                self._compare(await self._store.last_seqs(wanted[start : start + _AT_ONCE]))
+        except Unavailable:
+            logger.info("the watched sessions wait for the store")
+        except Exception:
+            logger.exception("the watched sessions could not be compared with the store")
+
+    def _compare(self, tails: dict[str, int]) -> None:
+        for session_id, last_seq in tails.items():
+            watch = self._watches.get(session_id)
+            if watch is not None:
+                watch.channel.fall_behind(last_seq)
+
+
+def encode(sender: bytes, batch: Batch) -> bytes:
+    """A batch as a message: a line about it, then its events, one a line (JSON has no newline)."""
+    head = b"%b %d %b" % (sender, batch.first_seq, batch.run_id.encode())
+    return b"\n".join((head, *batch.wires))
+
+
+def decode(payload: bytes) -> list[Entry]:
+    """The entries of a message."""
+    head, *wires = payload.split(b"\n")
+    _, first_seq, run_id = head.split(b" ", 2)
+    return entries_of(wires, int(first_seq), run_id.decode())
+
+
+def _topic(session_id: str) -> str:
+    return f"session:{session_id}"

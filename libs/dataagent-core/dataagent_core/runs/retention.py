@@ -1,0 +1,41 @@
+"""Deletes for good what users deleted some days ago and did not bring back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack, suppress
+from datetime import timedelta
+
+from dataagent_core.session import SessionManager
+
+logger = logging.getLogger(__name__)
+_SWEEP_SECONDS = 3600.0
+
+
+async def keep_erasing(
+    sessions: SessionManager,
+    *,
+    longer_than: timedelta,
+    interval_seconds: float = _SWEEP_SECONDS,
+) -> None:
+    """Erase sessions that were put away longer ago than that, now and then, for ever."""
+    while True:
+        try:
+            if erased := await sessions.erase_put_away(longer_than=longer_than):
+                logger.info("%d deleted sessions were erased", erased)
+        except Exception:
+            logger.exception("deleted sessions could not be erased; trying again later")
+        await asyncio.sleep(interval_seconds)
+
+
+def start_erasing(sessions: SessionManager, stack: AsyncExitStack, *, days: int) -> None:
+    """Begin to `keep_erasing` what was put away so many days ago; the stack ends it."""
+    erasing = keep_erasing(sessions, longer_than=timedelta(days=days))
+    stack.push_async_callback(_ended, asyncio.create_task(erasing, name="retention"))
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

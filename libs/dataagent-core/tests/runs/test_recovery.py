@@ -1,0 +1,257 @@
+"""Runs without a living owner: which process takes them, and how they go on or end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dataagent_core.config import Settings
+from dataagent_core.engine import AgentConfig, AgentFactory, MemoryCheckpoints
+from dataagent_core.events import DoneEvent, ErrorEvent, HITLRequestEvent
+from dataagent_core.hitl import Decision
+from dataagent_core.runs import Ledger, Run, RunService, Worker
+from dataagent_core.runs.bus import LocalBus
+from dataagent_core.runs.control import Control
+from dataagent_core.runs.dispatch import Dispatch
+from dataagent_core.runs.recovery import Duty
+from dataagent_core.runs.stores.memory import MemoryRunStore
+from dataagent_core.session import SessionManager, now
+from dataagent_core.session.stores.memory import (
+    MemoryData,
+    MemoryMessageStore,
+    MemorySessionStore,
+)
+from dataagent_core.workspace import UserWorkspaceManager
+from tests.requirements import requirement
+from tests.stores import LEASE, new_run
+
+WRITE = '!tool write_file {"file_path": "/files/a.txt", "content": "x"}'
+WORKER = Duty(takes=True)
+WEB = Duty(resumes=False)
+LONG_AGO = timedelta(seconds=10)
+
+
+class OneBus(LocalBus):
+    """The bus of processes that live on one event loop."""
+
+    is_shared = True
+
+
+@dataclass(slots=True)
+class Process:
+    worker: Worker
+    runs: RunService
+
+    async def told(self, run: Run) -> list[object]:
+        async with asyncio.timeout(5):
+            return [entry.event async for entry in self.runs.read(run.run_id)]
+
+    async def seen(self, run: Run, kind: type) -> object:
+        async with asyncio.timeout(5):
+            async for entry in self.runs.read(run.run_id):
+                if isinstance(entry.event, kind):
+                    return entry.event
+        raise AssertionError(kind)
+
+
+@dataclass(slots=True)
+class Place:
+    """What the processes share."""
+
+    factory: AgentFactory
+    data: MemoryData = field(default_factory=MemoryData)
+    bus: OneBus = field(default_factory=OneBus)
+    checkpoints: MemoryCheckpoints = field(default_factory=MemoryCheckpoints)
+    store: MemoryRunStore = field(init=False)
+    ledger: Ledger = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.store = MemoryRunStore(self.data)
+        self.ledger = Ledger(self.store, pace_seconds=0)
+
+    @asynccontextmanager
+    async def process(self, name: str, duty: Duty) -> AsyncGenerator[Process]:
+        sessions = SessionManager(
+            MemorySessionStore(self.data),
+            MemoryMessageStore(self.data),
+            factory=self.factory,
+            checkpoints=self.checkpoints,
+        )
+        control = Control(self.bus)
+        worker = Worker(
+            name,
+            self.store,
+            sessions,
+            self.ledger,
+            lambda run: AgentConfig(run.assistant_id, user_id=run.user_id),
+            duty=duty,
+            control=control,
+        )
+        dispatch = Dispatch(self.store, worker, control=control)
+        await worker.start(is_alone=False)
+        try:
+            yield Process(
+                worker, RunService(self.store, sessions, self.ledger, worker, dispatch=dispatch)
+            )
+        finally:
+            await worker.aclose(0.2)
+
+    async def queued(self, message: str = "hello", age: timedelta = LONG_AGO) -> Run:
+        """A run that was accepted a while ago and that no worker was told of."""
+        session = await MemorySessionStore(self.data).create("alice", "agent")
+        new = new_run(
+            session.session_id, message, created_at=now() - age, input={"message": message}
+        )
+        return (await self.store.open(new, worker=None, lease_until=None)).run
+
+    async def leased(self, message: str, process: Process) -> Run:
+        """A run of a process."""
+        run = await self.queued(message)
+        assert await process.worker.take(run.run_id)
+        return run
+
+    async def expire(self, run: Run) -> None:
+        kept = await self.store.get(run.run_id)
+        assert kept is not None
+        await self.store.renew(kept.lease_owner or "", [run.run_id], now() - LEASE)
+
+
+@pytest.fixture
+async def place(tmp_path: Path) -> AsyncGenerator[Place]:
+    settings = Settings(home=tmp_path, model="scripted", sample_data=False)
+    workspaces = UserWorkspaceManager(tmp_path / "workspaces", 10_000)
+    made = Place(AgentFactory(settings, workspaces))
+    made.ledger.start()
+    yield made
+    await made.ledger.aclose()
+    workspaces.close()
+
+
+@requirement("G2", "G10")
+async def test_a_queued_run_nobody_was_told_of_is_answered_by_a_worker(place: Place) -> None:
+    run = await place.queued()
+    async with place.process("web", WEB) as web:
+        assert await web.worker.recover() == 0
+        async with place.process("w1", WORKER):
+            events = await web.told(run)
+    assert isinstance(events[-1], DoneEvent)
+    assert events[-1].reason == "completed"
+    assert (kept := await place.store.get(run.run_id)) is not None
+    assert (kept.status, kept.attempt) == ("done", 1)
+
+
+@requirement("G3")
+async def test_a_queued_run_is_taken_by_one_of_two(place: Place) -> None:
+    run = await place.queued("!slow 5 1")
+    async with place.process("w1", Duty()) as one, place.process("w2", Duty()) as two:
+        taken = await asyncio.gather(one.worker.take(run.run_id), two.worker.take(run.run_id))
+        assert sorted(taken) == [False, True]
+        assert len([e for e in await one.told(run) if isinstance(e, DoneEvent)]) == 1
+
+
+@requirement("G2")
+async def test_a_run_that_waits_too_long_for_a_worker_ends_visibly(place: Place) -> None:
+    run = await place.queued()
+    async with place.process("web", Duty(resumes=False, queue_seconds=1)) as web:
+        error, done = (await web.told(run))[-2:]
+    assert isinstance(error, ErrorEvent)
+    assert isinstance(done, DoneEvent)
+    assert (error.error_code, error.recoverable, done.reason) == ("not_taken", True, "failed")
+
+
+async def test_a_full_worker_leaves_queued_runs_to_others(place: Place) -> None:
+    async with place.process("w1", Duty(takes=True, most_runs=1)) as full:
+        busy = await place.leased("!slow 100000 10", full)
+        waiting = await place.queued()
+        assert await full.worker.recover() == 0
+        room = asyncio.create_task(full.worker.room())
+        await asyncio.sleep(0)
+        assert not room.done()
+        async with place.process("w2", WORKER) as other:
+            assert isinstance((await other.told(waiting))[-1], DoneEvent)
+        await full.runs.cancel(busy.run_id, owner="alice")
+        async with asyncio.timeout(5):
+            await room
+
+
+@requirement("G2", "G3")
+async def test_a_web_process_ends_lost_runs_and_leaves_waiting_ones(place: Place) -> None:
+    async with (
+        place.process("web", WEB) as web,
+        place.process("dead", Duty()) as dead,
+    ):
+        lost = await place.leased("!slow 100000 10", dead)
+        waits = await place.leased(WRITE, dead)
+        await dead.seen(waits, HITLRequestEvent)
+        for run in (lost, waits):
+            await place.expire(run)
+        assert await web.worker.recover() == 1
+        error = (await web.told(lost))[-2]
+        assert isinstance(error, ErrorEvent)
+        assert error.error_code == "interrupted"
+        assert (kept := await place.store.get(waits.run_id)) is not None
+        assert kept.status == "waiting"
+
+
+@requirement("G6", "G10")
+async def test_a_run_is_cancelled_through_a_process_that_does_not_have_it(place: Place) -> None:
+    async with place.process("web", WEB) as web, place.process("w1", Duty()) as owner:
+        run = await place.leased("!slow 100000 10", owner)
+        cancelled = await web.runs.cancel(run.run_id, owner="alice")
+        assert cancelled.status == "cancelled"
+        assert not owner.worker.owns(run.run_id)
+
+
+@requirement("G6")
+@pytest.mark.parametrize("is_lost", [False, True])
+async def test_a_run_nobody_has_is_cancelled_where_it_is_asked_for(
+    place: Place, is_lost: bool
+) -> None:
+    async with place.process("web", WEB) as web, place.process("dead", Duty()) as dead:
+        if is_lost:
+            run = await place.leased(WRITE, dead)
+            await dead.seen(run, HITLRequestEvent)
+            dead.worker._orders.pop(0).end()  # it hears nothing any more
+            await place.expire(run)
+        else:
+            run = await place.queued(age=timedelta())
+        cancelled = await web.runs.cancel(run.run_id, owner="alice")
+        assert cancelled.status == "cancelled"
+        done = (await web.told(run))[-1]
+        assert isinstance(done, DoneEvent)
+        assert (done.cancelled, done.reason) == (True, "user_cancelled")
+
+
+@requirement("G10", "G11")
+async def test_a_decision_reaches_the_owner_from_any_process(place: Place) -> None:
+    async with place.process("web", WEB) as web, place.process("w1", Duty()) as owner:
+        run = await place.leased(WRITE, owner)
+        request = await owner.seen(run, HITLRequestEvent)
+        assert isinstance(request, HITLRequestEvent)
+        for _ in range(2):
+            await web.runs.decide(run.run_id, request.request_id, Decision("reject"), owner="alice")
+        done = (await web.told(run))[-1]
+        assert isinstance(done, DoneEvent)
+        assert done.reason == "rejected"
+
+
+@requirement("G9", "G11")
+async def test_a_process_that_stops_hands_waiting_runs_over_at_once(place: Place) -> None:
+    async with place.process("w2", WORKER) as other:
+        async with place.process("w1", WORKER) as leaving:
+            run = await place.leased(WRITE, leaving)
+            request = await leaving.seen(run, HITLRequestEvent)
+        assert isinstance(request, HITLRequestEvent)
+        async with asyncio.timeout(5):
+            while not other.worker.owns(run.run_id):
+                await asyncio.sleep(0.01)
+        await other.runs.decide(run.run_id, request.request_id, Decision("reject"), owner="alice")
+        events = await other.told(run)
+    assert [e for e in events if isinstance(e, HITLRequestEvent)] == [request]
+    assert isinstance(events[-1], DoneEvent)
