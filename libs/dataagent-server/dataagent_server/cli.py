@@ -1,119 +1,188 @@
-"""`dataagent-server`: serve, migrate, user, key, doctor.
+"""`dataagent-server`: serve, worker, migrate, user, key, audit, doctor.
 
 Parses the command line and calls one function each. Imports what a command needs when it runs, so
-that `--help` is quick. Data goes to stdout, everything else to stderr.
+that `--help` is quick. Data goes to stdout, everything else to stderr; what goes wrong is a
+sentence and a hint, never a traceback.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from dataagent_core.errors import DataAgentError
+from dataagent_core.errors import (
+    BadInput,
+    DataAgentError,
+    Misconfigured,
+    NotFound,
+    Unavailable,
+)
 
+logger = logging.getLogger(__name__)
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_HINTS: dict[type[DataAgentError], str] = {
+    Misconfigured: "`dataagent-server doctor` looks at all settings and says what is missing.",
+    Unavailable: "`dataagent-server doctor` says which part does not answer.",
+    NotFound: "the `list` command beside it shows what there is.",
+    BadInput: "`--help` after the command shows what it takes.",
+}
+_USUAL_HINT = "`dataagent-server --help` lists the commands."
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run a command; exits with 0, or with 1 and a sentence that says what to do."""
-    arguments = _parser().parse_args(argv)
-    command = arguments.command or "serve"
+    """Run a command; exits with 0, or with 1, a sentence and a hint."""
+    given = _with_command(sys.argv[1:] if argv is None else argv)
+    arguments = _parser().parse_args(given)
     try:
-        sys.exit(_run(command, arguments))
+        sys.exit(_run(arguments.command, arguments))
     except DataAgentError as error:
-        sys.exit(f"dataagent-server: {error.message}")
+        sys.exit(_told(error.message, _hint(error)))
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:  # whoever read our output has enough
+        sys.exit(141)
+    except OSError as error:
+        place = f" ({error.filename})" if error.filename else ""
+        sys.exit(_told(f"{error.strerror or error}{place}.", _HINTS[Misconfigured]))
+    except Exception as error:  # whatever it is, a person wants a sentence
+        logger.debug("the command failed", exc_info=error)
+        hint = "with `--log-level debug` the log shows where."
+        sys.exit(_told(f"Something went wrong inside ({type(error).__name__}).", hint))
+
+
+def _told(message: str, hint: str) -> str:
+    return f"dataagent-server: {message}\nhint: {hint}"
+
+
+def _hint(error: DataAgentError) -> str:
+    return next((_HINTS[kind] for kind in type(error).__mro__ if kind in _HINTS), _USUAL_HINT)
 
 
 def _run(command: str, arguments: argparse.Namespace) -> int:
     from dataagent_server.config import load_settings
+    from dataagent_server.config.flags import given
 
-    settings = load_settings(**_overrides(arguments))
-    if command == "serve":
-        from dataagent_server.serve import serve
+    if command == "doctor":
+        from dataagent_server.doctor import doctor
 
-        serve(settings)
+        return doctor(given(arguments), is_json=arguments.json)
+    settings = load_settings(**given(arguments))
+    if command == "serve" and settings.workers > 1:
+        from dataagent_server.supervise import supervise
+
+        return supervise(settings)
+    if command in ("serve", "worker"):
+        from dataagent_server import serve as processes
+
+        (processes.serve if command == "serve" else processes.work)(settings)
         return 0
     from dataagent_server import commands
 
     return commands.run(command, arguments, settings)
 
 
-def _overrides(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("host", "port", "workers", "log_level", "home", "model")
-    return {name: getattr(arguments, name, None) for name in names}
+def _with_command(argv: Sequence[str]) -> list[str]:
+    """The arguments with `serve` in front if they name no command."""
+    rest = list(argv)
+    while rest:
+        word = rest.pop(0)
+        if word in ("--home", "--log-level"):
+            del rest[:1]
+        elif word in ("-h", "--help") or not word.startswith("-"):
+            return list(argv)
+        elif not word.startswith(("--home=", "--log-level=")):
+            break
+    return ["serve", *argv]
+
+
+# -- what can be said -----------------------------------------------------------------------
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="dataagent-server",
         description="DataAgent over REST, SSE and WebSocket. Without a command: serve.",
+        allow_abbrev=False,
     )
-    _add_common(parser)
-    _add_serve_options(parser)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    serve = commands.add_parser("serve", help="run the server")
-    _add_common(serve)
-    _add_serve_options(serve)
-    for name, text in (
-        ("migrate", "bring the database's tables up to date"),
-        ("doctor", "look at the settings and what they need, and say what is wrong"),
-    ):
-        _add_common(commands.add_parser(name, help=text))
-    _add_user_commands(commands.add_parser("user", help="list, add and change users"))
-    _add_key_commands(commands.add_parser("key", help="make, list and revoke users' API keys"))
-    return parser
-
-
-def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--home", default=argparse.SUPPRESS, help="data directory (DATAAGENT_HOME)")
+    parser.add_argument("--home", dest="setting:home", default=argparse.SUPPRESS, metavar="PATH")
     parser.add_argument(
         "--log-level",
+        dest="setting:log_level",
         default=argparse.SUPPRESS,
         type=str.upper,
         choices=LOG_LEVELS,
-        help="what goes to the log (DATAAGENT_LOG_LEVEL)",
     )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _command(commands, "serve", "run the server", are_all_shown=True)
+    _command(commands, "worker", "execute runs that web processes accept", are_all_shown=True)
+    migrate = _command(commands, "migrate", "bring the database's tables up to date")
+    migrate.add_argument("--to", metavar="REV", help="to this version of the tables, up or down")
+    doctor = _command(commands, "doctor", "look at everything the server needs, say what is wrong")
+    doctor.add_argument("--json", action="store_true", help="as JSON")
+    _add_user_commands(commands.add_parser("user", help="list, add and change users"))
+    _add_key_commands(commands.add_parser("key", help="make, list and revoke users' API keys"))
+    _add_audit_commands(commands.add_parser("audit", help="check and read the audit log"))
+    return parser
 
 
-def _add_serve_options(parser: argparse.ArgumentParser) -> None:
-    suppress = argparse.SUPPRESS
-    parser.add_argument("--host", default=suppress, help="address to listen on (DATAAGENT_HOST)")
-    parser.add_argument("--port", default=suppress, type=int, help="port (DATAAGENT_PORT)")
-    parser.add_argument(
-        "--workers", default=suppress, type=int, help="processes (DATAAGENT_WORKERS)"
-    )
-    parser.add_argument("--model", default=suppress, help="default model (DATAAGENT_MODEL)")
+class _Parser(argparse.ArgumentParser):
+    """argparse's, whose complaints end in a hint."""
+
+    def error(self, message: str) -> Any:
+        """Say what is wrong and where to look."""
+        self.exit(2, f"{self.prog}: {message}\nhint: `{self.prog} --help` shows what it takes.\n")
+
+
+def _command(commands: Any, name: str, text: str, *, are_all_shown: bool = False) -> Any:
+    """A command that takes every setting as a flag. Any: argparse's own type is private."""
+    from dataagent_server.config.flags import add_flags
+
+    parser = commands.add_parser(name, help=text, description=text, allow_abbrev=False)
+    add_flags(parser, are_all_shown=are_all_shown)
+    if are_all_shown:
+        parser.usage = f"{parser.prog} [--SETTING VALUE] …"
+    return parser
 
 
 def _add_user_commands(parser: argparse.ArgumentParser) -> None:
-    _add_common(parser)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="all users")
-    add = actions.add_parser("add", help="add a user; the password is read from stdin")
+    _command(actions, "list", "all users")
+    add = _command(actions, "add", "add a user; the password is asked for, or read from stdin")
     add.add_argument("username")
     add.add_argument("--role", choices=("user", "admin"), default="user")
     add.add_argument("--no-password", action="store_true", help="keys and login links only")
     for name, text in (
-        ("password", "set a password, read from stdin"),
+        ("password", "set a password, asked for or read from stdin"),
         ("enable", "let a user in"),
         ("disable", "keep a user out"),
         ("delete", "remove a user with their keys"),
-        ("link", "print a one-time login token"),
+        ("link", "print a one-time login link"),
     ):
-        actions.add_parser(name, help=text).add_argument("username")
+        _command(actions, name, text).add_argument("username")
 
 
 def _add_key_commands(parser: argparse.ArgumentParser) -> None:
-    _add_common(parser)
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    create = actions.add_parser("create", help="make a key and print it, once")
-    create.add_argument("username")
-    create.add_argument("--name", default="command line", help="what the key is for")
-    actions.add_parser("list", help="a user's keys").add_argument("username")
-    revoke = actions.add_parser("revoke", help="end a key")
+    add = _command(actions, "add", "make a key and print it, once")
+    add.add_argument("username")
+    add.add_argument("--name", default="command line", help="what the key is for")
+    _command(actions, "list", "a user's keys").add_argument("username")
+    revoke = _command(actions, "revoke", "end a key")
     revoke.add_argument("username")
     revoke.add_argument("key_id")
+
+
+def _add_audit_commands(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    verify = _command(actions, "verify", "was a row changed, removed, inserted or moved?")
+    shown = _command(actions, "list", "what happened, the newest first")
+    for name in ("user-id", "action", "outcome", "run-id"):
+        shown.add_argument(f"--{name}", dest=f"of_{name.replace('-', '_')}", metavar="VALUE")
+    for name in ("from", "to"):
+        shown.add_argument(f"--{name}", dest=f"at_{name}", metavar="TIME", help="ISO 8601")
+    shown.add_argument("--limit", type=int, default=100)
+    for each in (verify, shown):
+        each.add_argument("--json", action="store_true", help="as JSON")

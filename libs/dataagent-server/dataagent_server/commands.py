@@ -1,6 +1,7 @@
-"""What `dataagent-server migrate`, `user`, `key` and `doctor` do.
+"""What `dataagent-server migrate`, `user`, `key` and `audit` do.
 
-They open the database, not the whole core, and work beside a running server. Above: `cli.py`.
+They open the database, not the whole core, and work beside a running server. What changes accounts
+is in the audit log, as what administrators do over HTTP is. Above: `cli.py`.
 """
 
 from __future__ import annotations
@@ -9,28 +10,33 @@ import argparse
 import asyncio
 import getpass
 import os
+import pwd
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
-from dataagent_core.errors import DataAgentError, NotFound
+import orjson
+
+from dataagent_core.audit import AuditFilter, AuditLog, AuditRow
+from dataagent_core.errors import BadInput, Misconfigured, NotFound
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import Database, open_database
-from dataagent_core.storage.migrate import migrate, pending
-from dataagent_core.telemetry import configure_logging
+from dataagent_core.storage.migrate import migrate, migrate_to, pending, revision_of
+from dataagent_core.telemetry import Scrubber, configure_logging, known_secrets
 from dataagent_server.config import ServerSettings
 
 
 def run(command: str, arguments: argparse.Namespace, settings: ServerSettings) -> int:
     """Carry out a command; the exit status."""
-    configure_logging(settings, secrets=settings.deployment_secrets)
+    configure_logging(settings)
     match command:
         case "migrate":
-            return asyncio.run(_migrate(settings))
-        case "doctor":
-            return asyncio.run(_doctor(settings))
+            return asyncio.run(_migrate(arguments, settings))
         case "user":
             return asyncio.run(_user(arguments, settings))
+        case "audit":
+            return asyncio.run(_audit(arguments, settings))
         case _:
             return asyncio.run(_key(arguments, settings))
 
@@ -46,18 +52,24 @@ async def _database(settings: ServerSettings) -> AsyncGenerator[Database]:
 
 
 @asynccontextmanager
-async def _users(settings: ServerSettings) -> AsyncGenerator[UserStore]:
+async def _accounts(settings: ServerSettings) -> AsyncGenerator[tuple[UserStore, AuditLog]]:
     async with _database(settings) as database:
         await migrate(database)
         users = UserStore(database)
+        audit = AuditLog(database, Scrubber(known_secrets(settings)))
         try:
-            yield users
+            yield users, audit
         finally:
             users.close()
+            await audit.aclose()
 
 
-async def _migrate(settings: ServerSettings) -> int:
+async def _migrate(arguments: argparse.Namespace, settings: ServerSettings) -> int:
     async with _database(settings) as database:
+        if arguments.to is not None:
+            await migrate_to(database, arguments.to)
+            _say(f"tables are at version {await revision_of(database)}")
+            return 0
         was_behind = await pending(database)
         await migrate(database)
     _say("tables brought up to date" if was_behind else "tables are up to date")
@@ -68,7 +80,7 @@ async def _migrate(settings: ServerSettings) -> int:
 
 
 async def _user(arguments: argparse.Namespace, settings: ServerSettings) -> int:
-    async with _users(settings) as users:
+    async with _accounts(settings) as (users, audit):
         match arguments.action:
             case "list":
                 for user in await users.list():
@@ -76,24 +88,32 @@ async def _user(arguments: argparse.Namespace, settings: ServerSettings) -> int:
             case "add":
                 password = None if arguments.no_password else _read_password()
                 added = await users.create(arguments.username, password, role=arguments.role)
+                await _record(audit, "create_user", added, role=added.role)
                 _say(added.user_id)
             case action:
-                await _change_user(users, await _named(users, arguments.username), action)
+                user = await _named(users, arguments.username)
+                await _record(audit, await _change_user(users, user, action), user, change=action)
     return 0
 
 
-async def _change_user(users: UserStore, user: User, action: str) -> None:
+async def _change_user(users: UserStore, user: User, action: str) -> str:
+    """Change an account; the name of what was done, as the audit log has it."""
     match action:
         case "password":
             await users.set_password(user.user_id, _read_password())
+            return "reset_password"
         case "enable":
             await users.set_status(user.user_id, "active")
+            return "set_user_status"
         case "disable":
             await users.set_status(user.user_id, "disabled")
+            return "set_user_status"
         case "delete":
             await users.delete(user.user_id)
+            return "delete_user"
         case _:
             _say(f"/login?token={await users.links.create(user.user_id)}")
+            return "create_login_link"
 
 
 async def _named(users: UserStore, username: str) -> User:
@@ -104,20 +124,29 @@ async def _named(users: UserStore, username: str) -> User:
 
 
 def _read_password() -> str:
-    if sys.stdin.isatty():
-        return getpass.getpass("Password: ")
-    return sys.stdin.readline().rstrip("\n")
+    """The password, typed twice, or the first line of stdin. Never an argument: `ps` shows those.
+
+    Raises:
+        BadInput: the two differ.
+    """
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\r\n")
+    password = getpass.getpass("Password: ")
+    if getpass.getpass("Once more: ") != password:
+        raise BadInput("The two passwords differ.")
+    return password
 
 
 # -- keys -----------------------------------------------------------------------------------
 
 
 async def _key(arguments: argparse.Namespace, settings: ServerSettings) -> int:
-    async with _users(settings) as users:
+    async with _accounts(settings) as (users, audit):
         user = await _named(users, arguments.username)
         match arguments.action:
-            case "create":
-                _, secret = await users.keys.create(user.user_id, arguments.name)
+            case "add":
+                key, secret = await users.keys.create(user.user_id, arguments.name)
+                await _record(audit, "create_api_key", user, key_id=key.key_id, name=key.name)
                 _say(secret)
             case "list":
                 for key in await users.keys.list(user.user_id):
@@ -125,56 +154,117 @@ async def _key(arguments: argparse.Namespace, settings: ServerSettings) -> int:
                     _say(f"{key.key_id}  {key.prefix}…  {key.name}  {used}")
             case _:
                 await users.keys.revoke(arguments.key_id, owner=user.user_id)
+                await _record(audit, "revoke_api_key", user, key_id=arguments.key_id)
     return 0
 
 
-# -- doctor ---------------------------------------------------------------------------------
+# -- audit ----------------------------------------------------------------------------------
 
 
-async def _doctor(settings: ServerSettings) -> int:
-    """Say of each part whether it is fit; 1 if one is not."""
-    verdicts = [
-        _home_verdict(settings),
-        await _database_verdict(settings),
-        _model_verdict(settings),
-    ]
-    verdicts.append(_auth_verdict(settings))
-    for is_fit, text in verdicts:
-        _say(f"{'ok ' if is_fit else 'BAD'}  {text}")
-    return 0 if all(is_fit for is_fit, _ in verdicts) else 1
+async def _audit(arguments: argparse.Namespace, settings: ServerSettings) -> int:
+    async with _database(settings) as database:
+        if await pending(database):
+            raise Misconfigured(
+                "The database's tables are not up to date. Run `dataagent-server migrate` first."
+            )
+        log = AuditLog(database)
+        if arguments.action == "verify":
+            return await _verify(log, is_json=arguments.json)
+        wanted = _wanted(arguments)
+        rows, _ = await log.list(wanted, limit=max(1, arguments.limit))
+    for row in rows:
+        _say(_as_json(row) if arguments.json else _as_line(row))
+    return 0
 
 
-def _home_verdict(settings: ServerSettings) -> tuple[bool, str]:
+async def _verify(log: AuditLog, *, is_json: bool) -> int:
+    verdict = await log.verify()
+    if is_json:
+        _say(orjson.dumps(verdict.to_dict()).decode())
+    elif verdict.is_whole:
+        _say(f"whole: {verdict.checked} rows, the last hash is {verdict.head.hash}")
+    else:
+        _say(f"BROKEN at position {verdict.first_bad}: {verdict.problem}")
+        sys.stderr.write(
+            f"hint: the {verdict.checked} rows before it are as they were written; compare the "
+            "rest with a backup.\n"
+        )
+    return 0 if verdict.is_whole else 1
+
+
+def _wanted(arguments: argparse.Namespace) -> AuditFilter:
+    return AuditFilter(
+        user_id=arguments.of_user_id,
+        action=arguments.of_action,
+        outcome=arguments.of_outcome,
+        run_id=arguments.of_run_id,
+        since=_time(arguments.at_from),
+        until=_time(arguments.at_to),
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    if text is None:
+        return None
     try:
-        home = settings.ensure_home()
-    except OSError as error:
-        return False, f"data directory {settings.home_dir}: {error.strerror}"
-    return os.access(home, os.W_OK), f"data directory {home}"
+        at = datetime.fromisoformat(text)
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise BadInput(
+            f"{text!r} is not a time. Write it as 2026-01-31 or 2026-01-31T08:00Z."
+        ) from None
 
 
-async def _database_verdict(settings: ServerSettings) -> tuple[bool, str]:
+def _as_line(row: AuditRow) -> str:
+    record = row.record
+    at = record.at.isoformat(timespec="seconds").replace("+00:00", "Z")
+    who = record.user_id or "-"
+    return f"{row.position}  {at}  {who}  {record.action}  {record.target or '-'}  {record.outcome}"
+
+
+def _as_json(row: AuditRow) -> str:
+    record = row.record
+    fields = {
+        "position": row.position,
+        "at": record.at,
+        "user_id": record.user_id,
+        "via": record.via,
+        "address": record.address,
+        "action": record.action,
+        "target": record.target,
+        "outcome": record.outcome,
+        "request_id": record.request_id,
+        "session_id": record.session_id,
+        "run_id": record.run_id,
+        "details": _details(record.details),
+        "hash": row.hash,
+    }
+    return orjson.dumps(fields).decode()
+
+
+def _details(text: str) -> object:
     try:
-        async with _database(settings) as database:
-            await database.ping()
-            state = "tables to be made at start" if await pending(database) else "up to date"
-            return True, f"database ({database.dialect}), {state}"
-    except DataAgentError as error:
-        return False, f"database: {error.message}"
+        return orjson.loads(text)
+    except ValueError:  # somebody changed them in the database
+        return text
 
 
-def _model_verdict(settings: ServerSettings) -> tuple[bool, str]:
+async def _record(audit: AuditLog, action: str, user: User, **details: str) -> None:
+    """Keep what was done from the command line, and by which user of the machine."""
+    await audit.record(
+        action,
+        "success",
+        via="command_line",
+        target=user.user_id,
+        details={"username": user.username, "machine_user": _machine_user(), **details},
+    )
+
+
+def _machine_user() -> str:
     try:
-        settings.create_model()
-    except DataAgentError as error:
-        return False, f"model {settings.default_model}: {error.message}"
-    return True, f"model {settings.default_model}"
-
-
-def _auth_verdict(settings: ServerSettings) -> tuple[bool, str]:
-    if settings.auth_disabled:
-        return True, f"authentication is disabled (listening on {settings.host})"
-    count = len(settings.api_keys) + len(settings.admin_api_keys)
-    return True, f"authentication is on, {count} deployment keys"
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container may know no names
+        return str(os.getuid())
 
 
 def _say(text: str) -> None:

@@ -13,21 +13,32 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from dataagent_server import __version__
-from dataagent_server.api.errors import ERROR_RESPONSES, install_error_handlers
+from dataagent_server.api import metrics
+from dataagent_server.api.errors import install_error_handlers
 from dataagent_server.api.middleware import BodyLimit, RequestContext
+from dataagent_server.api.openapi import install_document
 from dataagent_server.api.v1 import (
+    api_keys,
     artifacts,
+    audit,
     chat,
     data_policies,
     data_sources,
     health,
+    memory,
     queries,
     runs,
     sessions,
+    source_uploads,
+    tenants,
+    usage,
+    workspace,
 )
-from dataagent_server.api.web import login, page
+from dataagent_server.api.web import auth, conversations, files, login, page, threads, users
+from dataagent_server.api.web import chat as web_chat
 from dataagent_server.config import ServerSettings, load_settings
 from dataagent_server.deps.container import open_container
+from dataagent_server.deps.uploads import FORM_BYTES, MAX_FILES
 from dataagent_server.ws.manager import ConnectionManager
 from dataagent_server.ws.routes import add_socket_route
 
@@ -47,6 +58,7 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     )
     install_error_handlers(app)
     _add_routes(app)
+    install_document(app)
     _add_middleware(app, settings)
     return app
 
@@ -63,10 +75,20 @@ def _lifespan(settings: ServerSettings) -> Callable[[FastAPI], AbstractAsyncCont
 
 
 def _add_routes(app: FastAPI) -> None:
-    v1 = APIRouter(prefix="/api/v1", responses=ERROR_RESPONSES)
+    v1 = APIRouter(prefix="/api/v1")
     for part in (health, chat, sessions, runs, data_sources, data_policies, queries, artifacts):
         v1.include_router(part.router)
+    v1.include_router(api_keys.router)
+    for part in (source_uploads, workspace, memory, tenants, usage):
+        v1.include_router(part.router)
+    v1.include_router(audit.router)
     app.include_router(v1)
+    web = APIRouter(prefix="/api")
+    web.include_router(auth.open_router)
+    for part in (auth, users, conversations, web_chat, threads, files):
+        web.include_router(part.router)
+    app.include_router(web)
+    app.include_router(metrics.router)
     app.include_router(login.router)
     app.include_router(page.router)
     add_socket_route(app)
@@ -74,14 +96,30 @@ def _add_routes(app: FastAPI) -> None:
 
 def _add_middleware(app: FastAPI, settings: ServerSettings) -> None:
     """The last one added is the outermost."""
-    app.add_middleware(BodyLimit, max_bytes=settings.max_body_bytes)
+    app.add_middleware(
+        BodyLimit, max_bytes=settings.max_body_bytes, max_bytes_at=_file_limits(settings)
+    )
     if settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=settings.cors_origins,
             allow_credentials=settings.cors_credentials,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
-            allow_headers=["Authorization", "Content-Type", "X-API-Key", "X-User-Id"],
+            allow_headers=[
+                "Authorization",
+                "Content-Type",
+                "Last-Event-ID",
+                "X-API-Key",
+                "X-User-Id",
+            ],
             expose_headers=["X-Request-Id", "Retry-After"],
         )
     app.add_middleware(RequestContext)
+
+
+def _file_limits(settings: ServerSettings) -> dict[str, int]:
+    """How large a body may be where files are taken: the files, and the form around them."""
+    return {
+        "/api/files/upload": settings.max_upload_bytes + FORM_BYTES,
+        "/api/v1/data-sources/upload": MAX_FILES * (settings.max_upload_bytes + FORM_BYTES),
+    }

@@ -1,18 +1,23 @@
-"""Runs the app: one process, uvicorn, our transport, an orderly start and end.
+"""Runs a process: a web server (uvicorn, our transport) or a worker, with an orderly end.
 
 On SIGTERM or Ctrl-C: no new connections, runs end or are parked, event streams end, sockets close
-with 1012, and the process is gone within 30 seconds. Above: `cli.py`. Below: `main.py`.
+with 1012, and the process is gone within 30 seconds. Above: `cli.py`, and `supervise.py` for
+several web processes. Below: `main.py`, the core for a worker.
 """
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import sys
+from collections.abc import Callable
 from socket import socket
 from typing import TextIO
 
 import uvicorn
 from fastapi import FastAPI
 
+from dataagent_core.runs.assembly import open_core
 from dataagent_core.telemetry import configure_logging
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.container import Container
@@ -28,16 +33,22 @@ _LAST_SECONDS = 5
 class DataAgentServer(uvicorn.Server):
     """uvicorn's server, which greets when it listens and lets runs end before it closes."""
 
-    def __init__(self, settings: ServerSettings, app: FastAPI, *, out: TextIO) -> None:
+    def __init__(
+        self, settings: ServerSettings, app: FastAPI, *, out: TextIO, is_first: bool = True
+    ) -> None:
         super().__init__(_config(settings, app))
         self._app = app
         self._out = out
+        self._is_first = is_first
+        self.listening = asyncio.Event()
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         """Open the app, listen, and say where."""
         await super().startup(sockets=sockets)
         if self.started:
-            await self._greet(self._app.state.container)
+            if self._is_first:
+                await self._greet(self._app.state.container)
+            self.listening.set()
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Refuse newcomers, let runs end, then close everything."""
@@ -94,12 +105,48 @@ def _config(settings: ServerSettings, app: FastAPI) -> TransportConfig:
     )
 
 
-def make_server(settings: ServerSettings, *, out: TextIO | None = None) -> DataAgentServer:
-    """A server ready to `run()`, or to `serve()` on a loop that is there already."""
-    return DataAgentServer(settings, create_app(settings), out=out or sys.stdout)
+def make_server(
+    settings: ServerSettings, *, out: TextIO | None = None, is_first: bool = True
+) -> DataAgentServer:
+    """A server ready to `run()`, or to `serve()` on a loop that is there already.
+
+    The first of several, or the only one, greets.
+    """
+    return DataAgentServer(settings, create_app(settings), out=out or sys.stdout, is_first=is_first)
 
 
 def serve(settings: ServerSettings) -> None:
     """Serve until a signal ends it. Logs go to stderr, the greeting to stdout."""
     configure_logging(settings, secrets=settings.deployment_secrets)
     make_server(settings).run()
+
+
+def work(settings: ServerSettings) -> None:
+    """Execute runs that web processes accept, until a signal ends it.
+
+    Raises:
+        Misconfigured: there is no queue to take them from.
+    """
+    settings.check_shared("`dataagent-server worker`")
+    configure_logging(settings, secrets=settings.deployment_secrets)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_work(settings, sys.stdout))
+
+
+async def _work(settings: ServerSettings, out: TextIO) -> None:
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    grace = settings.shutdown_timeout / 3
+    async with open_core(settings, role="worker", grace_seconds=grace) as core:
+        out.write(f"DataAgent worker {core.worker.name} takes runs\n")
+        out.flush()
+        await stopping.wait()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if sys.platform == "win32":
+        return None
+    import uvloop
+
+    return uvloop.new_event_loop

@@ -203,6 +203,8 @@ def make_settings(home: Path, **overrides: Any) -> ServerSettings:
         "api_keys": [f"alice:{KEYS['alice']}", f"bob:{KEYS['bob']}", KEYS["service"]],
         "admin_api_keys": [f"root:{KEYS['root']}"],
         "admin_password": "correct horse",
+        "max_runs_per_user": 0,  # a test's few users stand for many
+        "rate_limit_per_minute": 0,
         **overrides,
     }
     return ServerSettings(_env_file=None, **values)  # pyright: ignore[reportCallIssue] pydantic-settings takes it

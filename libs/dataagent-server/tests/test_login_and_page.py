@@ -60,6 +60,7 @@ async def test_a_disabled_users_cookie_is_out_at_once(
         await browser.get(link_of(server))
         admin = await server.on_server(server.container.users.first_admin())
         assert admin is not None
+        await server.on_server(server.container.users.create("other", role="admin"))
         await server.on_server(server.container.users.set_status(admin.user_id, "disabled"))
         assert (await browser.get("/api/v1/sessions")).status_code == 401
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from dataagent_server import cli
 from tests.requirements import requirement
 
 KEY = "operator-key-9f8e7d"
@@ -115,67 +112,6 @@ async def test_a_setting_that_cannot_work_ends_the_program_with_a_sentence(tmp_p
     )
     _, error = await asyncio.wait_for(process.communicate(), WAIT_SECONDS)
     assert process.returncode == 1
-    assert b"DATAAGENT_WORKERS=1" in error
+    assert b"DATAAGENT_WORKERS=4" in error
+    assert b"DATAAGENT_REDIS_URL" in error
     assert b"Traceback" not in error
-
-
-@pytest.fixture(autouse=True)
-def logging_restored() -> Iterator[None]:
-    """The program takes over all logging; the tests after it want theirs back."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str]:
-    with pytest.raises(SystemExit) as ended:
-        cli.main(arguments)
-    return ended.value.code, capsys.readouterr().out
-
-
-def test_users_and_keys_are_managed_from_the_command_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DATAAGENT_HOME", str(tmp_path))
-    assert run(capsys, "migrate") == (0, "tables brought up to date\n")
-    assert run(capsys, "migrate") == (0, "tables are up to date\n")
-    code, user_id = run(capsys, "user", "add", "dora", "--no-password", "--role", "admin")
-    assert code == 0
-    assert run(capsys, "user", "list")[1] == f"{user_id.strip()}  dora  admin  active\n"
-    code, key = run(capsys, "key", "create", "dora", "--name", "laptop")
-    assert key.startswith("dak_")
-    listed = run(capsys, "key", "list", "dora")[1]
-    assert "laptop" in listed
-    assert key.strip() not in listed
-    assert run(capsys, "key", "revoke", "dora", listed.split()[0])[0] == 0
-    assert run(capsys, "key", "list", "dora")[1] == ""
-    assert run(capsys, "user", "link", "dora")[1].startswith("/login?token=")
-    assert run(capsys, "user", "disable", "dora")[0] == 0
-    assert run(capsys, "user", "list")[1].endswith("disabled\n")
-    assert run(capsys, "user", "enable", "dora")[0] == 0
-    assert run(capsys, "user", "delete", "dora")[0] == 0
-    code, _ = run(capsys, "user", "delete", "dora")
-    assert "There is no user 'dora'" in str(code)
-
-
-def test_the_doctor_says_what_is_wrong(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DATAAGENT_HOME", str(tmp_path))
-    monkeypatch.setenv("DATAAGENT_MODEL", "scripted")
-    code, report = run(capsys, "doctor")
-    assert code == 0, report
-    assert report.count("ok ") == 4
-    monkeypatch.setenv("DATAAGENT_MODEL", "nonsense:model")
-    code, report = run(capsys, "doctor")
-    assert code == 1
-    assert "BAD  model nonsense:model" in report
-
-
-def test_help_is_there_for_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ((), ("serve",), ("migrate",), ("user",), ("key",), ("doctor",)):
-        code, text = run(capsys, *command, "--help")
-        assert code == 0
-        assert "usage: dataagent-server" in text

@@ -24,6 +24,7 @@ _PIECE = 64 * 1024  # what a slow reader must take before the transport gives it
 _MAX_NAME = 80
 _UNSAFE = re.compile(r'[\\/:*?"<>|%;]')
 _PLAIN = re.compile(r"[A-Za-z0-9]")
+_EXTENSION = re.compile(r"[A-Za-z0-9]{1,10}")
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9 ._()-]+")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 _PRIVATE = {"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"}
@@ -31,7 +32,10 @@ _INERT = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def file_name(title: str, extension: str) -> str:
-    """A name for the file that every system takes, as near to the title as can be."""
+    """A name for the file that every system takes, as near to the title as can be.
+
+    Without an extension the name has none.
+    """
     visible = "".join(
         " " if character.isspace() else character
         for character in unicodedata.normalize("NFC", title)
@@ -40,7 +44,7 @@ def file_name(title: str, extension: str) -> str:
     name = " ".join(_UNSAFE.sub("_", visible).split())[:_MAX_NAME].strip(" .")
     if not name or _DEVICE.match(name):
         name = f"result {name}".strip()
-    return f"{name}.{extension}"
+    return f"{name}.{extension}" if extension else name
 
 
 def content_disposition(title: str, extension: str) -> str:
@@ -49,7 +53,8 @@ def content_disposition(title: str, extension: str) -> str:
     letters = unicodedata.normalize("NFKD", name.removesuffix(f".{extension}"))
     bare = "".join(each for each in letters if not unicodedata.combining(each))
     plain = _NOT_PLAIN.sub("_", bare) if _PLAIN.search(bare) else "result"
-    return f"attachment; filename=\"{plain}.{extension}\"; filename*=UTF-8''{quote(name, safe='')}"
+    plain = f"{plain}.{extension}" if extension else plain
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def file_headers(title: str, extension: str) -> dict[str, str]:
@@ -59,6 +64,14 @@ def file_headers(title: str, extension: str) -> dict[str, str]:
         "Content-Security-Policy": _INERT,
         **_PRIVATE,
     }
+
+
+def named_headers(filename: str) -> dict[str, str]:
+    """As `file_headers`, for a file that has its name already."""
+    stem, dot, extension = filename.rpartition(".")
+    if dot and stem and _EXTENSION.fullmatch(extension):
+        return file_headers(stem, extension)
+    return file_headers(filename, "")
 
 
 class Download(Response):

@@ -17,6 +17,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from dataagent_core import errors
 from dataagent_core.telemetry import current_request_id
@@ -31,7 +32,9 @@ STATUS: Mapping[type[errors.DataAgentError], int] = {
     errors.Denied: 403,
     errors.Conflict: 409,
     errors.LimitReached: 429,
+    errors.UploadTooLarge: 413,
     errors.TooManyConnections: 503,
+    errors.QueueFull: 503,
     errors.Unavailable: 503,
     errors.QueryFailed: 422,
     errors.QueryTimedOut: 504,
@@ -55,6 +58,7 @@ _MESSAGES = {
     404: "There is nothing at this address. See /docs for what there is.",
     405: "This address does not take that method. See /docs for those it takes.",
 }
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 RETRY_AFTER_SECONDS = 5
 _RETRY_LATER = frozenset({429, 503})
 _SHOWN_NAME = 64
@@ -93,11 +97,23 @@ def envelope(
 def error_response(error: errors.DataAgentError) -> Response:
     """The answer to a request that ended in one of our errors."""
     status = status_of(error)
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        logger.error("request failed: %s", error.message, exc_info=error)
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        logger.error("request failed: %s", error.message, exc_info=error)
         return internal_error()
-    return envelope(status, error.code, error.message, details=error.details)
+    if status > HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+        # expected of a busy server, so one line: where it was raised helps nobody
+        fields = {"status": status, "error_code": error.code}
+        logger.warning("request refused: %s", error.message, extra=fields)
+    return envelope(
+        status, error.code, error.message, details=error.details, headers=_retry_after(error)
+    )
+
+
+def _retry_after(error: errors.DataAgentError) -> dict[str, str] | None:
+    """When to come back, of a limit that knows; `envelope` guesses for the others."""
+    if not isinstance(error, errors.LimitReached) or error.retry_after_seconds is None:
+        return None
+    return {"Retry-After": str(error.retry_after_seconds)}
 
 
 def internal_error() -> Response:
@@ -134,6 +150,17 @@ def validation_message(problems: Sequence[Mapping[str, Any]]) -> str:
     return f"{where}: {first.get('msg', 'does not fit')}." if where else f"{first.get('msg')}."
 
 
+def _allowed(request: Request) -> list[str]:
+    """The methods an address takes; a route on its own knows only those it takes itself."""
+    routes = request.app.router.routes
+    scopes = {method: {**request.scope, "method": method} for method in _METHODS}
+    return [
+        method
+        for method, scope in scopes.items()
+        if any(route.matches(scope)[0] is Match.FULL for route in routes)
+    ]
+
+
 def _shown(part: object) -> int | str:
     if isinstance(part, int):
         return part
@@ -154,20 +181,39 @@ def install_error_handlers(app: FastAPI) -> None:
             422, "bad_input", validation_message(problems), details=validation_details(problems)
         )
 
-    async def on_http(_: Request, error: Exception) -> Response:
+    async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 registered for this class
         status = error.status_code
         message = _MESSAGES.get(status) or str(error.detail)
         code = _CODES.get(status, "error")
-        return envelope(status, code, message, headers=error.headers)
+        headers = error.headers
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers = {"Allow": ", ".join(_allowed(request))}
+        return envelope(status, code, message, headers=headers)
 
     app.add_exception_handler(errors.DataAgentError, on_known)
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(HTTPException, on_http)
 
 
-ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorResponse, "description": HTTPStatus(status).phrase}
-    for status in (401, 403, 404, 409, 413, 422, 429, 503)
+_EXAMPLES = {
+    401: (errors.NotAuthenticated.code, "The API key is not valid."),
+    403: (errors.Denied.code, "Only an administrator may do this."),
+    404: (errors.SessionNotFound.code, "There is no such session."),
+    409: (errors.SessionBusy.code, "A run of this session is active. Wait for it or cancel it."),
+    413: ("too_large", "The request has more than 8388608 bytes. Send less."),
+    422: (errors.BadInput.code, "body.message: Field required."),
+    429: (errors.TooManyRuns.code, "You have 5 runs under way. Wait for one to end."),
+    503: (errors.StorageUnavailable.code, "The database does not answer. Try again in a moment."),
 }
-"""What every route may answer besides its own shape, for the OpenAPI document."""
+_WAIT = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {
+        "model": ErrorResponse,
+        "description": HTTPStatus(status).phrase,
+        "content": {"application/json": {"example": {"error_code": code, "message": message}}},
+        **({"headers": _WAIT} if status in _RETRY_LATER else {}),
+    }
+    for status, (code, message) in _EXAMPLES.items()
+}
+"""What routes may answer besides their own shape, for the OpenAPI document."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Any
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dataagent_core.runs.observers import Observers
 from dataagent_core.telemetry import accepted_request_id, bind_request_id, unbind_request_id
 from dataagent_server.api.errors import envelope, internal_error
 
@@ -25,6 +27,8 @@ _BODY_SECONDS = 60.0
 _DRAIN_SECONDS = 10.0
 _MAX_DRAIN = 64 * 1024 * 1024
 _MAX_DIGITS = 18
+_PROBES = ("/api/v1/health", "/metrics")
+_NO_ROUTE = "(none)"
 HEADERS: Iterable[tuple[str, str]] = (
     ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "no-referrer"),
@@ -43,16 +47,21 @@ class RequestContext:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        request_id = accepted_request_id(Headers(scope=scope).get("x-request-id"))
-        token = bind_request_id(request_id)
+        headers = Headers(scope=scope)
+        request_id = accepted_request_id(headers.get("x-request-id"))
+        client: tuple[str, int] | None = scope.get("client")
+        token = bind_request_id(request_id, address=client[0] if client else None)
         exchange = _Exchange(send, request_id)
         try:
-            await self._app(scope, receive, exchange.send)
+            with _span(scope, headers) as span:
+                await self._app(scope, receive, exchange.send)
+                exchange.describe(span, scope)
         except asyncio.CancelledError:
             raise
         except Exception:
             await exchange.rescue(scope, receive)
         finally:
+            exchange.count(scope)
             exchange.log(scope)
             unbind_request_id(token)
 
@@ -64,11 +73,13 @@ class _Exchange:
         self._send = send
         self._request_id = request_id
         self._started_at = time.perf_counter()
+        self._answered_at: float | None = None
         self._status: int | None = None
 
     async def send(self, message: Message) -> None:
         if message["type"] in _OPENING:
             self._status = message.get("status", 101)
+            self._answered_at = time.perf_counter()
             message.setdefault("headers", [])
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self._request_id
@@ -82,8 +93,27 @@ class _Exchange:
         if self._status is None and scope["type"] == "http":
             await internal_error()(scope, receive, self.send)
 
+    def describe(self, span: Any, scope: Scope) -> None:  # OpenTelemetry's, or None
+        """Say on a span which route it was and how it ended."""
+        if span is not None:
+            span.update_name(f"{scope.get('method', 'WEBSOCKET')} {route_template(scope)}")
+            span.set_attribute("http.response.status_code", self._status or 0)
+            span.set_attribute("request_id", self._request_id)
+
+    def count(self, scope: Scope) -> None:
+        """Count the request, if there is somebody to count for."""
+        observers = _observers(scope)
+        if observers is not None:
+            answered_at = self._answered_at or time.perf_counter()
+            observers.metrics.request_ended(
+                scope.get("method", "WEBSOCKET"),
+                route_template(scope),
+                self._status or 499,  # the caller left before there was an answer
+                seconds_to_answer=answered_at - self._started_at,
+            )
+
     def log(self, scope: Scope) -> None:
-        is_probe = scope["path"].startswith("/api/v1/health")
+        is_probe = scope["path"].startswith(_PROBES)
         access_log.log(
             logging.DEBUG if is_probe else logging.INFO,
             "%s %s",
@@ -97,31 +127,57 @@ class _Exchange:
         )
 
 
-class BodyLimit:
-    """Refuses a body over the limit with 413 before anything parses it, and one that never ends."""
+def _observers(scope: Scope) -> Observers | None:
+    """Who looks on; None while the app is not open."""
+    container = getattr(scope["app"].state, "container", None)
+    return None if container is None else container.core.observers
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+
+def _span(scope: Scope, headers: Headers) -> AbstractContextManager[Any]:
+    observers = _observers(scope)
+    if observers is None or scope["path"].startswith(_PROBES):
+        return nullcontext()
+    return observers.traces.span(scope.get("method", "WEBSOCKET"), headers=headers)
+
+
+def route_template(scope: Scope) -> str:
+    """The address as the route was declared, `/api/v1/runs/{run_id}`; never the address itself."""
+    # a route's own path lacks the prefixes under which its router was included; FastAPI leaves the
+    # whole beside it
+    included = scope.get("fastapi", {}).get("effective_route_context")
+    template = getattr(included, "path_format", None)
+    return template or getattr(scope.get("route"), "path", None) or _NO_ROUTE
+
+
+class BodyLimit:
+    """Refuses a body over the limit with 413 before anything parses it, and one that never ends.
+
+    Addresses that take files have limits of their own.
+    """
+
+    def __init__(
+        self, app: ASGIApp, max_bytes: int, max_bytes_at: Mapping[str, int] | None = None
+    ) -> None:
         self._app = app
         self._max_bytes = max_bytes
+        self._max_bytes_at = max_bytes_at or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        max_bytes = self._max_bytes_at.get(scope["path"], self._max_bytes)
         declared = Headers(scope=scope).get("content-length", "0")
         if len(declared) > _MAX_DIGITS or not declared.isdecimal():
             declared = "9" * _MAX_DIGITS
-        if int(declared) > self._max_bytes:
+        message = f"The body has more than {max_bytes} bytes, which is the limit here."
+        if int(declared) > max_bytes:
             await _drain(receive)
-            refusal = envelope(413, "too_large", self._message)
+            refusal = envelope(413, "too_large", message)
             await refusal(scope, receive, send)
             return
-        await self._app(scope, _CountedBody(receive, self._max_bytes, self._message), send)
-
-    @property
-    def _message(self) -> str:
-        return f"The body has more than {self._max_bytes} bytes, which is the limit here."
+        await self._app(scope, _CountedBody(receive, max_bytes, message), send)
 
 
 class _CountedBody:

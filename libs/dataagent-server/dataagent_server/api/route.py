@@ -1,4 +1,7 @@
-"""How a route takes its request: who asks is known before the body is read, and JSON is strict.
+"""How a route takes its request: the caller is known before the body is read, JSON is strict.
+
+What is worth an audit record gets one (`audited.py`). Which errors it may answer follows from what
+kind of route it is, and is in the OpenAPI document without anyone writing it down.
 
 FastAPI reads the body first and checks the caller after; `PrivateRoute` turns that round, so that
 nobody unknown can make the server parse anything.
@@ -14,9 +17,21 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
 
+from dataagent_server.api.audited import audited, is_audited
+from dataagent_server.api.errors import ERROR_RESPONSES
 from dataagent_server.deps.providers import authenticate
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+_READS = frozenset({"GET", "HEAD"})
+_OF_ALL = frozenset({503})
+_OF_WRITES = frozenset({401, 403, 413, 422, 429})
+_OF_CALLERS = frozenset({401, 403, 422})
+_OF_CALLERS_WRITES = frozenset({404, 409, 413, 429})
+_ANY_CREDENTIAL: list[dict[str, list[str]]] = [
+    {"api_key": []},
+    {"login_token": []},
+    {"login_cookie": []},
+]
 
 
 class StrictRequest(Request):
@@ -33,18 +48,48 @@ class StrictRequest(Request):
 class PublicRoute(APIRoute):
     """A route for anyone."""
 
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """As FastAPI's, with the errors that a route of the kind may answer."""
+        is_write = not set(options.get("methods") or _READS) <= _READS
+        statuses = self.statuses(path, is_write=is_write)
+        errors = {each: ERROR_RESPONSES[each] for each in sorted(statuses)}
+        options["responses"] = errors | (options.get("responses") or {})
+        super().__init__(path, endpoint, **options)
+
+    def statuses(self, path: str, *, is_write: bool) -> frozenset[int]:
+        """Which errors it may answer."""
+        return _OF_ALL | (_OF_WRITES if is_write else frozenset())
+
     def get_route_handler(self) -> Handler:
         """FastAPI's handler, on a strict request."""
         handler = super().get_route_handler()
+        operation = (self.operation_id or self.name) if is_audited(self) else None
 
         async def strict(request: Request) -> Response:
-            return await handler(StrictRequest(request.scope, request.receive))
+            request = StrictRequest(request.scope, request.receive)
+            if operation is None:
+                return await handler(request)
+            return await audited(operation, request, handler)
 
         return strict
 
 
 class PrivateRoute(PublicRoute):
     """A route for callers with a credential."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """As of every route, and which credentials are taken."""
+        options["openapi_extra"] = {
+            "security": _ANY_CREDENTIAL,
+            **(options.get("openapi_extra") or {}),
+        }
+        super().__init__(path, endpoint, **options)
+
+    def statuses(self, path: str, *, is_write: bool) -> frozenset[int]:
+        """What a caller may run into, and who names or changes something."""
+        named = frozenset({404}) if "{" in path else frozenset[int]()
+        written = _OF_CALLERS_WRITES if is_write else frozenset[int]()
+        return _OF_ALL | _OF_CALLERS | named | written
 
     def get_route_handler(self) -> Handler:
         """As `PublicRoute`, after the caller is known."""

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import orjson
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from dataagent_core.errors import BadInput, DataAgentError, TooManyConnections
+from dataagent_core.errors import (
+    BadInput,
+    DataAgentError,
+    NotAuthenticated,
+    TooManyConnections,
+)
 from dataagent_core.runs.types import Entry
 from dataagent_server.api.errors import error_response
 from dataagent_server.api.presence import until_gone
@@ -25,6 +31,7 @@ from dataagent_server.deps.container import Container
 from dataagent_server.deps.progress import Progress
 
 logger = logging.getLogger(__name__)
+ToText = Callable[[Entry], bytes]
 HEARTBEAT = b": heartbeat\n\n"
 _MAX_SEQ = 2**53
 _HEADERS = [
@@ -34,8 +41,16 @@ _HEADERS = [
 ]
 _HIGH_WATER = 64 * 1024
 _FINISH_SECONDS = 2.0
+_ENDED = "The login or key of this stream has ended."
 EVENT_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {}}, "description": "Events"}
+    200: {
+        "content": {
+            "text/event-stream": {
+                "example": 'id: 1\nevent: text\ndata: {"event_type": "text", "seq": 1}\n\n',
+            }
+        },
+        "description": "Events",
+    }
 }
 """What a stream's route says of itself in the OpenAPI document."""
 
@@ -59,6 +74,11 @@ def cursor(after: int, last_event_id: str | None) -> int:
     return int(last_event_id)
 
 
+def _stream_error(error: DataAgentError) -> bytes:
+    text = orjson.dumps({"error_code": error.code, "message": error.message})
+    return b"event: stream_error\ndata: %s\n\n" % text
+
+
 async def one_by_one(entries: AsyncIterator[Entry]) -> AsyncIterator[Sequence[Entry]]:
     """Entries as bursts of one."""
     async for entry in entries:
@@ -77,15 +97,29 @@ class EventStream(Response):
         *,
         session_id: str,
         after: int,
+        text: ToText = sse_text,
     ) -> None:
+        """`text` is how an entry is written: by default in its own form."""
         super().__init__()
-        self._bursts = bursts
+        self._text = text
         self._runs = container.core.runs
-        self._session_id = session_id
-        self._progress = Progress(after)
+        self._show(bursts, session_id, after)
         self._heartbeat_seconds = container.settings.heartbeat_interval
         self._closing = container.closing
         self._capacity = container.capacity
+        self._visitors = container.visitors
+        self._out = asyncio.Event()
+
+    def _show(self, bursts: AsyncIterator[Sequence[Entry]], session_id: str, after: int) -> None:
+        self._bursts = bursts
+        self._session_id = session_id
+        self._progress = Progress(after)
+
+    async def _prepare(self) -> None:
+        """What has to be done before the first byte, with a slot held. May raise any error."""
+
+    async def _left(self, scope: Scope) -> None:
+        """The client is gone before the source ended."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until there are no more or nobody to send them to; 503 without room."""
@@ -95,40 +129,56 @@ class EventStream(Response):
             await error_response(error)(scope, receive, send)
             return
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": list(_HEADERS)})
-            await self._stream(receive, send)
+            await self._prepare()
+            with self._visitors.present(Request(scope).state.principal, self._turn_out):
+                head = {"type": "http.response.start", "status": 200, "headers": list(_HEADERS)}
+                await send(head)
+                has_left = await self._stream(receive, send)
         finally:
             self._capacity.release()
+        if has_left:
+            await self._left(scope)
 
-    async def _stream(self, receive: Receive, send: Send) -> None:
+    async def _stream(self, receive: Receive, send: Send) -> bool:
+        """Send until something ends it; whether that was the client."""
         pump = asyncio.create_task(self._pump(send))
+        gone = asyncio.create_task(until_gone(receive))
         others = [
-            asyncio.create_task(until_gone(receive)),
+            gone,
             asyncio.create_task(self._until_served()),
+            asyncio.create_task(self._out.wait()),
             asyncio.create_task(self._beat(send)),
         ]
         try:
             await asyncio.wait([pump, *others], return_when=asyncio.FIRST_COMPLETED)
+            has_left = not pump.result() if pump.done() else gone.done()
         finally:
             for task in (pump, *others):
                 task.cancel()
             await asyncio.gather(pump, *others, return_exceptions=True)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        last = _stream_error(NotAuthenticated(_ENDED)) if self._out.is_set() else b""
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+        return has_left
 
-    async def _pump(self, send: Send) -> None:
+    async def _turn_out(self) -> None:
+        """End: the caller may not read on."""
+        self._out.set()
+
+    async def _pump(self, send: Send) -> bool:
+        """Send what the source has, to its end; False if the client cannot be reached."""
         try:
             async for burst in self._bursts:
-                for body in _bodies(burst):
+                for body in _bodies(burst, self._text):
                     await send({"type": "http.response.body", "body": body, "more_body": True})
                 self._progress.advance(burst[-1].seq)
         except DataAgentError as error:
             logger.warning("a stream ended early: %s", error.message)
-            text = orjson.dumps({"error_code": error.code, "message": error.message})
-            body = b"event: stream_error\ndata: %s\n\n" % text
+            body = _stream_error(error)
             with suppress(OSError):
                 await send({"type": "http.response.body", "body": body, "more_body": True})
         except OSError:
-            return
+            return False
+        return True
 
     async def _until_served(self) -> None:
         """Wait for the server's end, then until what is committed has been sent."""
@@ -148,13 +198,13 @@ class EventStream(Response):
                 await send({"type": "http.response.body", "body": HEARTBEAT, "more_body": True})
 
 
-def _bodies(burst: Sequence[Entry]) -> list[bytes]:
+def _bodies(burst: Sequence[Entry], to_text: ToText) -> list[bytes]:
     """A burst as few chunks, none much larger than the high-water mark."""
     bodies: list[bytes] = []
     parts: list[bytes] = []
     size = 0
     for entry in burst:
-        text = sse_text(entry)
+        text = to_text(entry)
         parts.append(text)
         size += len(text)
         if size >= _HIGH_WATER:

@@ -7,15 +7,20 @@ thing is kept. Above: `deps/`. Below: `tokens.py`, `deployment_keys.py`, the cor
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from dataagent_core.errors import Denied, NotAuthenticated
-from dataagent_core.identity import Principal, Via
+from dataagent_core.identity import Grounds, Principal, Via
 from dataagent_core.identity.users import User, UserStore
 from dataagent_server.auth.credentials import Credentials
 from dataagent_server.auth.deployment_keys import MAX_KEY, DeploymentKeys, acting_user
 from dataagent_server.auth.origin import is_same_origin, is_unforgeable_host
 from dataagent_server.auth.tokens import LoginTokens
 from dataagent_server.config import ServerSettings
+
+TenantLookup = Callable[[str], Awaitable[str | None]]
+"""The id of the tenant a user is in, from the user's id."""
 
 logger = logging.getLogger(__name__)
 _NOBODY = "This needs a credential: an API key in the X-API-Key header, a bearer token, or a login."
@@ -26,12 +31,20 @@ _FOREIGN = "The request comes from a page of another site."
 class Authenticator:
     """Knows every way to come in."""
 
-    def __init__(self, settings: ServerSettings, users: UserStore, tokens: LoginTokens) -> None:
+    def __init__(
+        self,
+        settings: ServerSettings,
+        users: UserStore,
+        tokens: LoginTokens,
+        *,
+        tenant_of: TenantLookup | None = None,
+    ) -> None:
         self._is_disabled = settings.auth_disabled
         self._trusted = settings.cors_origins if settings.cors_credentials else []
         self._keys = DeploymentKeys(settings.api_keys, settings.admin_api_keys)
         self._users = users
         self._tokens = tokens
+        self._tenant_of = tenant_of
 
     @property
     def is_disabled(self) -> bool:
@@ -48,14 +61,48 @@ class Authenticator:
             NotAuthenticated: no credential, or none that is valid.
             Denied: a foreign page is behind the request.
         """
+        return await self._in_tenant(await self._caller(credentials, from_page=from_page))
+
+    async def recheck(self, principal: Principal) -> bool:
+        """Whether the caller would still be let in as who they were.
+
+        For whoever goes on after the request was judged: ask at least every few seconds. Many at
+        once are asked for with `those_out`.
+        """
+        return not await self.those_out([principal])
+
+    async def those_out(self, principals: Sequence[Principal]) -> list[Principal]:
+        """Those of the callers for whom `recheck` is false, in one look.
+
+        Raises:
+            StorageUnavailable: the database does not answer, so nobody can tell.
+        """
+        return await self._users.those_out(principals)
+
+    def refuse_foreign_page(self, credentials: Credentials) -> None:
+        """Refuse what a page of another site sent. Programs send no `Origin` and pass.
+
+        Raises:
+            Denied: there is an `Origin`, and it is not ours.
+        """
+        if credentials.origin is not None:
+            self._refuse_foreign_page(credentials, from_page=True)
+
+    async def _in_tenant(self, principal: Principal) -> Principal:
+        """The caller in their tenant: the one place where that is looked up."""
+        if self._tenant_of is None:
+            return principal
+        return replace(principal, tenant_id=await self._tenant_of(principal.user_id))
+
+    async def _caller(self, credentials: Credentials, *, from_page: bool) -> Principal:
         if self._is_disabled:
             return self._anyone(credentials)
         if credentials.api_key is not None:
             return await self._by_key(credentials.api_key, credentials.acting_for)
         if credentials.bearer is not None:
-            return _principal(await self._tokens.user_of(credentials.bearer), "bearer")
+            return _principal(*await self._tokens.login_of(credentials.bearer), "bearer")
         if credentials.cookie is not None:
-            principal = _principal(await self._tokens.user_of(credentials.cookie), "cookie")
+            principal = _principal(*await self._tokens.login_of(credentials.cookie), "cookie")
             self._refuse_foreign_page(credentials, from_page=from_page)
             return principal
         raise NotAuthenticated(_NOBODY)
@@ -66,11 +113,11 @@ class Authenticator:
         principal = self._keys.resolve(key, acting_for)
         if principal is not None:
             return principal
-        user_id = await self._users.keys.resolve(key)
-        user = None if user_id is None else await self._users.get(user_id)
-        if user is None or not user.is_active:
+        known = await self._users.keys.resolve(key)
+        user = None if known is None else await self._users.get(known.user_id)
+        if known is None or user is None or not user.is_active:
             raise NotAuthenticated(_WRONG_KEY)
-        return _principal(user, "api_key")
+        return _principal(user, Grounds(key_id=known.key_id), "api_key")
 
     def _anyone(self, credentials: Credentials) -> Principal:
         foreign = credentials.origin is not None and not is_same_origin(
@@ -88,5 +135,5 @@ class Authenticator:
             raise Denied(f"{_FOREIGN} A login counts only for this server's own pages.")
 
 
-def _principal(user: User, via: Via) -> Principal:
-    return Principal(user.user_id, user.role, via)
+def _principal(user: User, grounds: Grounds, via: Via) -> Principal:
+    return Principal(user.user_id, user.role, via, grounds=grounds)

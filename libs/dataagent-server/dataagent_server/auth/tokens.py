@@ -1,17 +1,20 @@
 """Login tokens: JWT, HS256 only, 24 hours, signed with the secret all processes share.
 
-A token says who; the database says whether that user still exists, is active and has the same
-password, and which role they have. Above: `authenticator.py` and the login routes.
+A token says who; the database says whether that user still exists, is active, has the same password
+and has not logged out of it, and which role they have. Above: `authenticator.py` and the login
+routes.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import jwt
 
 from dataagent_core.errors import NotAuthenticated
+from dataagent_core.identity import Grounds
 from dataagent_core.identity.users import User, UserStore
 
 COOKIE = "dataagent_session"
@@ -37,33 +40,35 @@ class LoginTokens:
             "sub": user.user_id,
             "iat": moment,
             "exp": moment + lifetime,
+            "jti": str(uuid4()),
             "stamp": user.stamp,
         }
         return jwt.encode(claims, self._secret, algorithm=_ALGORITHM)
 
-    async def user_of(self, token: str) -> User:
-        """The active user a token stands for.
+    async def login_of(self, token: str) -> tuple[User, Grounds]:
+        """The active user a token stands for, and what that rests on.
 
         Raises:
-            NotAuthenticated: forged, expired, or the user is disabled, deleted or has another
-                password now.
+            NotAuthenticated: forged, expired, logged out, or the user is disabled, deleted or has
+                another password now.
         """
         claims = self._claims(token)
-        user = await self._users.get(claims["sub"])
+        user = await self._users.of_login(claims["sub"], claims["jti"])
         if user is None or not user.is_active or claims.get("stamp") != user.stamp:
             raise NotAuthenticated(_REFUSED)
-        return user
+        return user, Grounds(stamp=user.stamp, login_id=claims["jti"], expires_at=claims["exp"])
 
     def _claims(self, token: str) -> dict[str, Any]:
         if len(token) > _MAX_TOKEN or not token.isascii():
             raise NotAuthenticated(_REFUSED)
         try:
-            return jwt.decode(
+            claims = jwt.decode(
                 token,
                 self._secret,
                 algorithms=[_ALGORITHM],
                 issuer=_ISSUER,
-                options={"require": ["exp", "iat", "sub", "iss"]},
+                options={"require": ["exp", "iat", "sub", "iss", "jti"]},
             )
-        except (jwt.PyJWTError, ValueError) as error:
+            return {**claims, "exp": datetime.fromtimestamp(int(claims["exp"]), UTC)}
+        except (jwt.PyJWTError, ValueError, OverflowError) as error:
             raise NotAuthenticated(_REFUSED) from error

@@ -48,11 +48,19 @@ class ServerSettings(Settings):
     )
     cors_origins: CommaList = Field(default=[])
     cors_credentials: bool = False
+    login_failures_per_name: int = Field(default=10, ge=1)
+    login_failures_per_address: int = Field(default=30, ge=1)
+    login_window: float = Field(default=900.0, gt=0)
+    recheck_interval: float = Field(default=2.0, gt=0)
+
+    # who may look on
+    metrics_public: bool = False
 
     # how much
     max_connections: int = Field(default=200, ge=1)
     max_message_bytes: int = Field(default=MIB, ge=1024)
     max_body_bytes: int = Field(default=8 * MIB, ge=1024)
+    rate_limit_per_minute: int = Field(default=1200, ge=0)
     send_timeout: float = Field(default=20.0, gt=0)
     auth_timeout: float = Field(default=10.0, gt=0)
     ping_interval: float = Field(default=20.0, gt=0)
@@ -70,10 +78,9 @@ class ServerSettings(Settings):
     @model_validator(mode="after")
     def _refuse_what_cannot_work(self) -> ServerSettings:
         if self.workers > 1:
-            raise Misconfigured(
-                f"DATAAGENT_WORKERS={self.workers} needs a shared queue (DATAAGENT_REDIS_URL), "
-                "which this version does not offer yet. Set DATAAGENT_WORKERS=1."
-            )
+            self.check_shared(f"DATAAGENT_WORKERS={self.workers}")
+        if self.runs_in == "workers":
+            self.check_shared("DATAAGENT_RUNS_IN=workers")
         if self.auth_disabled and not is_loopback(self.host):
             raise Misconfigured(
                 f"DATAAGENT_AUTH_DISABLED=true would open the server to everyone who can reach "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import cast
 from dataagent_core.errors import BadInput, Unavailable
 from dataagent_core.events import HITLRequestEvent
 from dataagent_core.identity import Principal
-from dataagent_core.runs.service import RunService, Started
+from dataagent_core.runs.service import RunOptions, RunService, Started
 from dataagent_core.runs.types import Entry, RunStatus
 from dataagent_core.session import Session
 from dataagent_server.deps.container import Container
@@ -32,9 +33,17 @@ async def session_for(container: Container, caller: Principal, request: ChatRequ
 
     Raises:
         SessionNotFound: the session is not the caller's.
+        FileNotFound: a file of the message is not: no session is made for it.
+        LimitReached, AgentDisabled: the message would be refused.
     """
+    agent = request.assistant_id or DEFAULT_ASSISTANT
+    if request.session_id is None:  # a message that is refused leaves no session behind
+        await container.rate.check(caller.user_id)
+        await container.core.runs.check_room(caller.user_id, agent)
+    if request.file_ids:
+        await container.core.files.store.get_all(request.file_ids, owner=caller.user_id)
     return await container.core.sessions.get_or_create_session(
-        caller.user_id, request.assistant_id or DEFAULT_ASSISTANT, request.session_id
+        caller.user_id, agent, request.session_id
     )
 
 
@@ -45,17 +54,19 @@ async def start_run(
 
     Raises:
         BadInput: the message is too long, or names what is not there.
+        FileNotFound: a file is not the caller's.
         SessionNotFound: the session is not the caller's, or gone.
         SessionBusy: a run of the session is active.
+        LimitReached: the caller sends too fast, or has too much under way.
+        AgentDisabled: the caller's tenant has the agent off.
         Unavailable: the server is shutting down.
     """
     if container.is_draining:
         raise Unavailable("The server is shutting down. Try again in a moment.")
+    await container.rate.take(caller.user_id)
     limit = container.settings.max_message_bytes
     if len(chat.message.encode()) > limit:
         raise BadInput(f"A message has at most {limit} bytes. Send less, or upload a file.")
-    if chat.file_ids:
-        raise BadInput(f"file_ids: there is no file {chat.file_ids[0]!r}.")
     if chat.skill is not None:
         raise BadInput(f"skill: there is no skill {chat.skill!r}.")
     return await container.core.runs.start(
@@ -64,6 +75,32 @@ async def start_run(
         owner=caller.user_id,
         client_message_id=chat.client_message_id,
         assistant_id=chat.assistant_id,
+        options=RunOptions(file_ids=tuple(chat.file_ids)) if chat.file_ids else None,
+    )
+
+
+async def answer_until_closing(container: Container, started: Started) -> Answer:
+    """As `answer_of`; if this process ends before a run that another executes, say where it is.
+
+    Raises:
+        Unavailable: the server is shutting down; the run goes on.
+    """
+    reading = answer_of(container.core.runs, started)
+    if container.core.peers.queue is None:  # our own runs end before we do
+        return await reading
+    answer = asyncio.create_task(reading)
+    closing = asyncio.create_task(container.closing.wait())
+    try:
+        await asyncio.wait({answer, closing}, return_when=asyncio.FIRST_COMPLETED)
+        if answer.done():
+            return answer.result()
+    finally:
+        for task in (answer, closing):
+            task.cancel()
+        await asyncio.wait({answer, closing})
+    raise Unavailable(
+        "This server process is shutting down. The run goes on; read it under /api/v1/runs.",
+        details={"run_id": started.run.run_id, "session_id": started.run.session_id},
     )
 
 

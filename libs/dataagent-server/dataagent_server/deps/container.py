@@ -11,13 +11,18 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 
+from dataagent_core.identity.logins import LoginLimits, Logins
 from dataagent_core.identity.secret import shared_secret
 from dataagent_core.identity.users import UserStore
 from dataagent_core.runs.assembly import Core, open_core
+from dataagent_core.runs.bus import USERS
 from dataagent_server.auth import Authenticator, LoginTokens
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.capacity import Capacity
+from dataagent_server.deps.rate import MessageRate, open_message_rate
+from dataagent_server.deps.visitors import Visitors
 
 
 @dataclass(slots=True)
@@ -27,9 +32,12 @@ class Container:
     settings: ServerSettings
     core: Core
     users: UserStore
+    logins: Logins
     tokens: LoginTokens
     auth: Authenticator
+    visitors: Visitors
     capacity: Capacity
+    rate: MessageRate
     first_password: str | None = field(default=None, repr=False)
     started_at: float = field(default_factory=time.monotonic)
     is_draining: bool = False
@@ -56,7 +64,8 @@ class Container:
 @asynccontextmanager
 async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
     """Open the core and everything around it."""
-    async with open_core(settings) as core:
+    role = "web" if settings.runs_in == "workers" else "all"
+    async with open_core(settings, role=role) as core, open_message_rate(settings) as rate:
         users = UserStore(core.database)
         try:
             password = settings.admin_password
@@ -64,16 +73,62 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
                 settings.admin_username, password.get_secret_value() if password else None
             )
             tokens = LoginTokens(await shared_secret(core.database, "login_tokens"), users)
+            tenancy = core.limits.tenancy
+            tenant_of = tenancy.tenant_id_of if tenancy.is_on else None
+            auth = Authenticator(settings, users, tokens, tenant_of=tenant_of)
             container = Container(
                 settings=settings,
                 core=core,
                 users=users,
+                logins=Logins(core.database, users, limits=_login_limits(settings)),
                 tokens=tokens,
-                auth=Authenticator(settings, users, tokens),
+                auth=auth,
+                visitors=Visitors(auth),
                 capacity=Capacity(settings.max_connections),
+                rate=rate,
                 first_password=first_password,
             )
-            yield container
-            await container.drain()
+            users.listen(container.visitors.look_again)
+            _hear_of_users(container, users)
+            core.observers.metrics.watch(
+                "connections", "Sockets and event streams.", lambda: container.capacity.used
+            )
+            async with _watching(container.visitors, settings.recheck_interval):
+                yield container
+                await container.drain()
         finally:
             users.close()
+
+
+def _hear_of_users(container: Container, users: UserStore) -> None:
+    """Tell other processes of users that changed, and look at those they tell of."""
+    bus, visitors = container.core.peers.bus, container.visitors
+    if not bus.is_shared:
+        return
+
+    async def tell(user_id: str) -> None:
+        bus.publish(USERS, user_id.encode())
+
+    def hear(payload: bytes | None) -> None:
+        visitors.look_soon(None if payload is None else payload.decode())
+
+    users.listen(tell)
+    bus.subscribe(USERS, hear)
+
+
+def _login_limits(settings: ServerSettings) -> LoginLimits:
+    return LoginLimits(
+        per_name=settings.login_failures_per_name,
+        per_address=settings.login_failures_per_address,
+        window=timedelta(seconds=settings.login_window),
+    )
+
+
+@asynccontextmanager
+async def _watching(visitors: Visitors, interval_seconds: float) -> AsyncGenerator[None]:
+    task = asyncio.create_task(visitors.watch(interval_seconds))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait({task})

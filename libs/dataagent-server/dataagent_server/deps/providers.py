@@ -7,14 +7,22 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
+from dataagent_core.audit import AuditLog
 from dataagent_core.data.results import ArtifactStore
 from dataagent_core.data.service import DataService
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import Denied
 from dataagent_core.identity import Principal
+from dataagent_core.identity.logins import Logins
+from dataagent_core.identity.tenancy import Tenancy
+from dataagent_core.identity.usage import UsageBook
+from dataagent_core.identity.users import UserStore
+from dataagent_core.runs.files import Files
 from dataagent_core.runs.service import RunService
 from dataagent_core.session.manager import SessionManager
+from dataagent_core.telemetry import bind_user
+from dataagent_core.workspace import Memories
 from dataagent_server.auth import read_credentials
 from dataagent_server.deps.container import Container
 from dataagent_server.models.fields import PathId
@@ -40,11 +48,32 @@ async def authenticate(request: Request) -> Principal:
             read_credentials(request.headers), from_page=request.method not in _SAFE_METHODS
         )
         request.state.principal = known
+        bind_user(known.user_id, via=known.via)
     return known
 
 
 def _container(request: Request) -> Container:
     return container_of(request)
+
+
+def _users(request: Request) -> UserStore:
+    return container_of(request).users
+
+
+def _logins(request: Request) -> Logins:
+    return container_of(request).logins
+
+
+def _audit(request: Request) -> AuditLog:
+    return container_of(request).core.observers.audit
+
+
+def _tenancy(request: Request) -> Tenancy:
+    return container_of(request).core.limits.tenancy
+
+
+def _usage(request: Request) -> UsageBook:
+    return container_of(request).core.limits.usage
 
 
 def _sessions(request: Request) -> SessionManager:
@@ -63,12 +92,27 @@ def _artifacts(request: Request) -> ArtifactStore:
     return container_of(request).core.data.service.artifacts
 
 
+def _files(request: Request) -> Files:
+    return container_of(request).core.files
+
+
+def _memories(request: Request) -> Memories:
+    return container_of(request).core.files.memories
+
+
 CurrentUser = Annotated[Principal, Depends(authenticate)]
 ContainerDep = Annotated[Container, Depends(_container)]
+UsersDep = Annotated[UserStore, Depends(_users)]
+LoginsDep = Annotated[Logins, Depends(_logins)]
+AuditDep = Annotated[AuditLog, Depends(_audit)]
+TenancyDep = Annotated[Tenancy, Depends(_tenancy)]
+UsageDep = Annotated[UsageBook, Depends(_usage)]
 SessionsDep = Annotated[SessionManager, Depends(_sessions)]
 RunsDep = Annotated[RunService, Depends(_runs)]
 DataDep = Annotated[DataService, Depends(_data)]
 ArtifactsDep = Annotated[ArtifactStore, Depends(_artifacts)]
+FilesDep = Annotated[Files, Depends(_files)]
+MemoriesDep = Annotated[Memories, Depends(_memories)]
 
 
 def administrator(user: CurrentUser) -> Principal:

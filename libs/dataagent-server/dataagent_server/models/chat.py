@@ -44,6 +44,25 @@ class ChatResponse(ResponseModel):
     events: list[dict[str, Any]]
 
 
+class ChatAccepted(ResponseModel):
+    """A message is kept and its run has begun; its events are at `/runs/{run_id}/events`."""
+
+    session_id: str
+    run_id: str
+    message_id: str
+    status: RunStatus
+
+    @classmethod
+    def of(cls, run: Run) -> ChatAccepted:
+        """A run that was just started, or found again."""
+        return cls(
+            session_id=run.session_id,
+            run_id=run.run_id,
+            message_id=run.message_id,
+            status=run.status,
+        )
+
+
 class CancelResponse(ResponseModel):
     """A turn was told to stop."""
 

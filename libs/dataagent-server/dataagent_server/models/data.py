@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Self
 
-from pydantic import Field, SecretStr, StringConstraints
+from pydantic import ConfigDict, Field, SecretStr, StringConstraints
 
 from dataagent_core.data.sources import (
     AttributeValue,
@@ -114,6 +114,8 @@ class SourceCreate(RequestModel):
 class SourceUpdate(RequestModel):
     """What to change in a source; what is left out or null stays, its credential too."""
 
+    model_config = ConfigDict(json_schema_extra={"example": {"description": "Sales since 2020"}})
+
     name: SourceName | None = None
     url: SecretStr | None = Field(default=None, json_schema_extra={"writeOnly": True})
     folder: FolderPath | None = None
@@ -173,7 +175,7 @@ class SourceInfo(ResponseModel):
     owner_id: str | None = None
     address: str | None = None
     folder: str | None = None
-    files: list[str] | None = None
+    files: list[str] | None = Field(default=None, examples=[["sales.csv"]])
     has_credentials: bool | None = None
     grants: list[GrantInfo] | None = None
 

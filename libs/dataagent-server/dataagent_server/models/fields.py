@@ -7,11 +7,19 @@ at the door with 422, whichever field it came in.
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+import re
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    StringConstraints,
+)
 from pydantic_core import PydanticCustomError
 
 from dataagent_core.storage.text import is_storable
@@ -50,6 +58,13 @@ def _check_json(value: Any) -> None:
             pass
 
 
+def _as_written(value: Any) -> Any:
+    """The text of a date or a moment; seconds since 1970, which Pydantic takes too, are refused."""
+    if isinstance(value, str) and not re.match(r"\d{4}-\d{2}-\d{2}", value):
+        raise PydanticCustomError("date", "A date is written like 2026-03-01")
+    return value
+
+
 def _utc_text(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -83,6 +98,13 @@ SafeJson = Annotated[dict[str, Any], AfterValidator(_checked_json)]
 
 UtcTime = Annotated[datetime, PlainSerializer(_utc_text, return_type=str)]
 """A moment, written as ISO 8601 UTC with milliseconds."""
+
+
+Day = Annotated[date, BeforeValidator(_as_written)]
+"""A day in a query."""
+
+Moment = Annotated[datetime, BeforeValidator(_as_written)]
+"""A moment in a query, as ISO 8601."""
 
 
 class RequestModel(BaseModel):

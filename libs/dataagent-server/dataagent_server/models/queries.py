@@ -74,6 +74,7 @@ class CatalogueSummary(ResponseModel):
     table_count: int
     drift: list[str]
     drifted_at: UtcTime | None
+    left_out: list[str]
     problem: str | None
 
     @classmethod
@@ -88,6 +89,7 @@ class CatalogueSummary(ResponseModel):
             table_count=len(catalogue.tables),
             drift=list(state.drift),
             drifted_at=state.drifted_at,
+            left_out=list(state.left_out),
             problem=state.problem,
         )
 

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AfterValidator, ConfigDict
+from pydantic_core import PydanticCustomError
 
 from dataagent_core.session.types import Message, MessageStatus, Role, Session
-from dataagent_server.models.fields import Name, RequestModel, ResponseModel, UtcTime
+from dataagent_server.models.fields import Name, RequestModel, ResponseModel, SafeJson, UtcTime
+
+_MAX_METADATA = 64 * 1024
+
+
+def _small(value: dict[str, Any]) -> dict[str, Any]:
+    """The object, if it has a size and numbers that every store can keep."""
+    try:
+        size = len(orjson.dumps(value))
+    except TypeError:
+        raise PydanticCustomError("number", "A whole number has at most 64 bits") from None
+    if size > _MAX_METADATA:
+        raise PydanticCustomError("size", "The metadata has more than 64 KiB as JSON")
+    return value
 
 
 class SessionCreate(RequestModel):
-    """What a caller may say about a session it creates."""
+    """What a caller may say about a session it creates; `metadata` is given back as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"metadata": {"ticket": "A-17"}}})
 
     assistant_id: Name | None = None
+    metadata: Annotated[SafeJson, AfterValidator(_small)] | None = None
 
 
 class SessionInfo(ResponseModel):

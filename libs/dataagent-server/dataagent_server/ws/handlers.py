@@ -18,6 +18,7 @@ from starlette.websockets import WebSocket
 from dataagent_core.errors import (
     BadInput,
     DataAgentError,
+    NotAuthenticated,
     NothingToCancel,
     RequestNotFound,
     SessionNotFound,
@@ -27,6 +28,7 @@ from dataagent_core.runs.types import Entry
 from dataagent_server.deps.chat import start_run
 from dataagent_server.deps.container import Container
 from dataagent_server.deps.progress import Progress
+from dataagent_server.deps.rate import TokenBucket
 from dataagent_server.hitl import decision_of
 from dataagent_server.ws import protocol
 from dataagent_server.ws.outbox import ClientGone, Outbox
@@ -38,10 +40,10 @@ from dataagent_server.ws.protocol import (
     DecisionCommand,
     PingCommand,
 )
-from dataagent_server.ws.rate import TokenBucket
 
 logger = logging.getLogger(__name__)
 
+NOT_AUTHENTICATED = 4401
 NO_SUCH_SESSION = 4404
 TRY_AGAIN_LATER = 1013
 SERVICE_RESTART = 1012
@@ -74,6 +76,8 @@ class ChatSocket:
         self._principal = principal
         self._max_frame = container.settings.max_message_bytes * _LONGEST_ESCAPE
         self._progress = Progress(0)
+        self._writer: asyncio.Task[None] | None = None
+        self._is_out = False
         # held from a message's commit to its acknowledgement, so that no event overtakes `accepted`
         self._turn = asyncio.Lock()
 
@@ -86,7 +90,7 @@ class ChatSocket:
         )
         start = last_seq if after is None else min(after, last_seq)
         self._progress.advance(start)
-        writer = asyncio.create_task(self._write(start))
+        writer = self._writer = asyncio.create_task(self._write(start))
         try:
             await self._read()
         finally:
@@ -125,6 +129,19 @@ class ChatSocket:
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._outbox.close(SERVICE_RESTART, "The server is shutting down.")
 
+    async def turn_out(self) -> None:
+        """Close: the client may not be here any more. Nothing is sent or carried out from now on.
+
+        The run goes on, as for everyone who leaves.
+        """
+        self._is_out = True
+        if self._writer is not None:
+            self._writer.cancel()
+        ended = NotAuthenticated("The login or key of this connection has ended.")
+        with suppress(ClientGone):
+            await self._outbox.send(protocol.error_frame(ended))
+        await self._outbox.close(NOT_AUTHENTICATED, ended.code)
+
     # -- in ---------------------------------------------------------------------------------
 
     async def _read(self) -> None:
@@ -139,6 +156,8 @@ class ChatSocket:
             delay = bucket.delay(loop.time())
             if delay or count % _YIELD_EVERY == 0:  # a flood waits; others do not wait for it
                 await asyncio.sleep(delay)
+            if self._is_out:
+                continue
             try:
                 await self._handle(message.get("text") or message.get("bytes"))
             except ClientGone:

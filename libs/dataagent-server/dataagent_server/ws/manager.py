@@ -2,7 +2,8 @@
 
 Counted by connection: several tabs may watch one session, and one tab's end is not the other's. All
 of it happens on the event loop without an `await` in between, which is what keeps it consistent. It
-holds no runs, no approvals and no events: those live with the run. Above: `handlers.py`.
+holds no runs, no approvals and no events: those live with the run. Who has to go because their user
+may not be here any more is `deps/visitors.py`'s business. Above: `visit.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from uuid import uuid4
 from dataagent_core.errors import TooManyConnections
 from dataagent_server.deps.capacity import Capacity
 
-CloseSocket = Callable[[int, str], Awaitable[None]]
 FinishSocket = Callable[[], Awaitable[None]]
 
 
@@ -25,7 +25,6 @@ class Connection:
 
     connection_id: str
     session_id: str
-    close: CloseSocket
     finish: FinishSocket | None = None
     user_id: str | None = None
     is_stranger: bool = False
@@ -44,14 +43,14 @@ class ConnectionManager:
         """How many sockets are open."""
         return len(self._connections)
 
-    def open(self, session_id: str, close: CloseSocket) -> Connection:
+    def open(self, session_id: str) -> Connection:
         """Count a socket in, before it is accepted.
 
         Raises:
             TooManyConnections: the server is full.
         """
         self._capacity.take()
-        connection = Connection(str(uuid4()), session_id, close)
+        connection = Connection(str(uuid4()), session_id)
         self._connections[connection.connection_id] = connection
         self._by_session.setdefault(session_id, set()).add(connection.connection_id)
         return connection
@@ -83,15 +82,6 @@ class ConnectionManager:
     def of_session(self, session_id: str) -> list[Connection]:
         """The sockets that watch a session."""
         return [self._connections[key] for key in self._by_session.get(session_id, ())]
-
-    def of_user(self, user_id: str) -> list[Connection]:
-        """A user's sockets."""
-        return [each for each in self._connections.values() if each.user_id == user_id]
-
-    async def close_user(self, user_id: str, code: int, reason: str) -> None:
-        """Close all sockets of a user who may no longer come in."""
-        closing = [each.close(code, reason) for each in self.of_user(user_id)]
-        await asyncio.gather(*closing, return_exceptions=True)
 
     async def finish_all(self) -> None:
         """Let every socket send what is committed, and close it: the server ends."""

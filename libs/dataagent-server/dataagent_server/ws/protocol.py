@@ -13,7 +13,7 @@ import orjson
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from dataagent_core.errors import BadInput, DataAgentError
+from dataagent_core.errors import BadInput, DataAgentError, LimitReached
 from dataagent_server.models.chat import ChatInput, DecisionRequest
 from dataagent_server.models.fields import Id, RequestModel, SafeText
 
@@ -130,6 +130,8 @@ def error_frame(error: DataAgentError, client_message_id: str | None = None) -> 
         "error_code": error.code,
         "recoverable": error.recoverable,
     }
+    if isinstance(error, LimitReached) and error.retry_after_seconds is not None:
+        data["retry_after"] = error.retry_after_seconds
     if client_message_id is not None:
         data["client_message_id"] = client_message_id
     return _frame("error", data)

@@ -24,17 +24,22 @@ from dataagent_core.errors import (
     Unavailable,
 )
 from dataagent_core.identity import Principal
+from dataagent_core.telemetry import bind_user
 from dataagent_server.auth import Credentials, read_credentials
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
 from dataagent_server.deps.container import Container
 from dataagent_server.models.fields import ErrorResponse
 from dataagent_server.ws import protocol
-from dataagent_server.ws.handlers import NO_SUCH_SESSION, TRY_AGAIN_LATER, ChatSocket
+from dataagent_server.ws.handlers import (
+    NO_SUCH_SESSION,
+    NOT_AUTHENTICATED,
+    TRY_AGAIN_LATER,
+    ChatSocket,
+)
 from dataagent_server.ws.manager import Connection, ConnectionManager
 from dataagent_server.ws.outbox import ClientGone, Outbox
 from dataagent_server.ws.protocol import AuthCommand
 
-NOT_AUTHENTICATED = 4401
 NOT_YOURS = 4403
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@-]{0,63}")
@@ -90,6 +95,7 @@ class Visit:
                 raise _Refused(NOT_AUTHENTICATED, refusal)
             principal = principal or await self._from_first_message()
             self._connection.user_id = principal.user_id
+            bind_user(principal.user_id, via=principal.via)
             await self._open_session(principal)
         except _Refused as refused:
             await self._outbox.send(protocol.error_frame(refused.error))
@@ -107,7 +113,8 @@ class Visit:
         )
         self._connection.finish = socket.finish
         try:
-            await socket.serve(after)
+            with self._container.visitors.present(principal, socket.turn_out):
+                await socket.serve(after)
         except DataAgentError as error:
             await self._outbox.close(TRY_AGAIN_LATER, error.code)
         finally:

@@ -1,226 +1,396 @@
-"""Every route: nobody gets in without a credential, nobody reaches what is another's."""
+"""Every route and every socket, with every id that is somebody else's: refused, silent, unchanged.
+
+The requests are made from the OpenAPI document, so a new route is asked without anyone remembering
+to. One that takes an id of a new kind fails until `Owner` has one of that kind.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+import asyncio
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, get_args
 
+import httpx
 import pytest
 
+from dataagent_server.ws import protocol
+from tests.fingerprint import files_with, rows_with
 from tests.requirements import requirement
 
 if TYPE_CHECKING:
-    from conftest import LiveServer
+    from conftest import LiveServer, Socket
 
-OPEN = {
-    "/",
-    "/login",
-    "/static/{name}",
-    "/docs",
-    "/docs/oauth2-redirect",
-    "/redoc",
-    "/openapi.json",
+StartServer = Callable[..., "LiveServer"]
+Json = dict[str, Any]
+SECRET = "s3cr3t"  # in everything that is the owner's
+FREE = {  # looks like an id or stands in an address, and is nobody's
+    "assistant_id": "agent",
+    "client_message_id": "m-1",
+    "filename": f"{SECRET}.csv",
+    "path": "notes.md",
+    "subject_id": "",
 }
-ALICE = "alice-key-4f9a0c"
-WRONG_KEYS = {
-    "none": None,
-    "empty": "",
-    "one more": ALICE + "x",
-    "one less": ALICE[:-1],
-    "upper": ALICE.upper(),
-    "quoted": f'"{ALICE}"',
-    "two": f"{ALICE},x",
-    "with user": f"alice:{ALICE}",
-    "60 kB": "k" * 60_000,
-    "the user's own kind": "dak_" + "0" * 8 + "x" * 43,
+REFUSED = {401, 403, 404}
+EMPTY_FOR_OTHERS = {"list_artifacts"}  # lists the caller's own of a session: none
+FOR_ADMINISTRATORS = {  # who see it of everyone
+    *("users", "tenants", "data sources", "data policies", "queries", "audit", "usage"),
+    "workspaces",
 }
+ALSO_FOR_ADMINISTRATORS = {"list_memory", "erase_memory"}  # but not what it says
 
 
-FOR_ADMINS = {
-    ("POST", "/api/v1/data-sources"),
-    ("PUT", "/api/v1/data-sources/{source_id}"),
-    ("DELETE", "/api/v1/data-sources/{source_id}"),
-    ("PUT", "/api/v1/data-sources/{source_id}/grants"),
-    ("POST", "/api/v1/data-sources/{source_id}/refresh"),
-    ("GET", "/api/v1/data-sources/{source_id}/policies"),
-    ("POST", "/api/v1/data-sources/{source_id}/policies"),
-    ("PUT", "/api/v1/data-sources/{source_id}/policies/{policy_id}"),
-    ("DELETE", "/api/v1/data-sources/{source_id}/policies/{policy_id}"),
-    ("GET", "/api/v1/users/{user_id}/attributes"),
-    ("PUT", "/api/v1/users/{user_id}/attributes"),
-}
-NOTHING = {
-    "session_id": "s",
-    "run_id": "r",
-    "request_id": "q",
-    "source_id": "d",
-    "policy_id": "p",
-    "artifact_id": "a",
-    "user_id": "u",
-}
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What somebody has; under the name of each id, all they have of the kind."""
+
+    key: str
+    ids: dict[str, list[str]]
+
+    @property
+    def private_ids(self) -> list[str]:
+        """All but the tenant's, which others are in, too."""
+        return [each for kind, ids in self.ids.items() if kind != "tenant_id" for each in ids]
 
 
-async def own_source(live: LiveServer) -> dict[str, str]:
-    """A source that alice alone may read, with a policy, and a result of hers."""
-    path = live.container.settings.home_dir / "sample" / "chinook.sqlite"
-    policy = {"name": "p", "rules": {"subjects": "everyone", "tables": {"*": {"grant": True}}}}
-    body = {
-        "name": f"hers-{uuid4().hex[:8]}",
-        "url": f"sqlite:///{path}",
-        "grants": [{"subject_kind": "user", "subject_id": "alice"}],
-    }
-    async with live.http("root") as client:
-        source_id = (await client.post("/api/v1/data-sources", json=body)).json()["source_id"]
-        url = f"/api/v1/data-sources/{source_id}"
-        policy_id = (await client.post(f"{url}/policies", json=policy)).json()["policy_id"]
-    async with live.http() as client:
-        found = (await client.post(f"{url}/query", json={"sql": "SELECT 's3cr3t' AS s"})).json()
-    artifact_id = found["artifact"]["artifact_id"]
-    return {"source_id": source_id, "policy_id": policy_id, "artifact_id": artifact_id}
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody else, with what is theirs."""
+
+    name: str
+    headers: dict[str, str]
+    own: dict[str, str] = field(default_factory=dict[str, str])
+
+    def may_not(self, ask: Ask) -> bool:
+        """Whether there is something to be refused: administrators may do much to everyone."""
+        if self.name != "administrator":
+            return True
+        is_theirs = bool(FOR_ADMINISTRATORS & set(ask.operation["tags"]))
+        is_theirs |= ask.operation["operationId"] in ALSO_FOR_ADMINISTRATORS
+        return ask.has_foreign_id and not is_theirs
 
 
-async def own_things(live: LiveServer) -> dict[str, str]:
-    """A session of alice's with a run that waits for her, and data of hers."""
-    data = await own_source(live)
-    async with live.http() as client:
-        answer = await client.post(
-            "/api/v1/chat",
-            json={"message": '!tool write_file {"file_path": "/secret.txt", "content": "s3cr3t"}'},
-        )
-    body = answer.json()
-    request_id = body["events"][-1]["data"]["request_id"]
-    return {
-        **data,
-        "user_id": "alice",
-        "session_id": body["session_id"],
-        "run_id": body["run_id"],
-        "request_id": request_id,
-    }
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request with ids that are not the caller's."""
+
+    operation: Json
+    method: str
+    url: str
+    query: dict[str, str] = field(default_factory=dict[str, str])
+    json: Json | None = None
+    form: Json | None = None
+    has_foreign_id: bool = True
 
 
-def private_routes(live: LiveServer) -> list[tuple[str, str]]:
-    """Every route of the app that is not open to all, from its OpenAPI document."""
-    document = live.app.openapi()
-    return [
-        (method.upper(), path)
-        for path, methods in document["paths"].items()
-        for method in methods
-        if not path.startswith("/api/v1/health")
-    ]
+# -- who is there ----------------------------------------------------------------------------
 
 
-def body_for(path: str, things: dict[str, str]) -> dict[str, Any] | None:
-    if path.endswith("/{request_id}"):
-        return {"type": "approve"}
-    if path == "/api/v1/chat":
-        return {"message": "!echo mine now", "session_id": things["session_id"]}
-    if path.endswith(("/check", "/query")):
-        return {"sql": "SELECT * FROM Customer"}
-    return {} if path == "/api/v1/sessions" else None
+async def account(live: LiveServer, username: str) -> tuple[str, str, str]:
+    """A user with a key: their id, the key's id, the key."""
+    users = live.container.users
+    user = await live.on_server(users.create(username))
+    key, secret = await live.on_server(users.keys.create(user.user_id, username))
+    return user.user_id, key.key_id, secret
 
 
-@requirement("R19.2", "R19.3", "P30")
-@pytest.mark.parametrize("name", WRONG_KEYS)
-async def test_without_a_valid_key_every_route_is_401(live: LiveServer, name: str) -> None:
-    key = WRONG_KEYS[name]
-    headers = {} if key is None else {"X-API-Key": key}
-    things = NOTHING
-    routes = private_routes(live)
-    assert len(routes) >= 31
-    assert set(routes) >= FOR_ADMINS
+async def ok(answer: httpx.Response) -> Json:
+    assert answer.is_success, answer.text
+    return answer.json()
+
+
+async def people(live: LiveServer) -> tuple[Owner, list[Caller]]:
+    """The owner and a neighbour in one tenant, the administrator of another, and ours."""
+    user_id, key_id, key = await account(live, f"{SECRET}_owner")
+    neighbour, _, neighbours_key = await account(live, "neighbour")
+    rival, _, rivals_key = await account(live, "rival")
+    async with live.http("root") as root:
+        for tenant_id, members in {
+            "acme": {user_id: "member", neighbour: "member"},
+            "globex": {rival: "admin"},
+        }.items():
+            name = SECRET if user_id in members else "Globex"
+            body = {"name": name, "tenant_id": tenant_id}
+            await ok(await root.post("/api/v1/tenants", json=body))
+            for member, role in members.items():
+                url = f"/api/v1/tenants/{tenant_id}/users/{member}"
+                await ok(await root.put(url, json={"role": role}))
+    headers = {"X-API-Key": key}
+    ids = {"user_id": [user_id], "key_id": [key_id], "tenant_id": ["acme"]}
     async with live.http(None, headers=headers) as client:
-        for method, path in routes:
-            answer = await client.request(
-                method, path.format(**things), json=body_for(path, things)
-            )
-            assert answer.status_code == 401, (method, path)
-            assert answer.json()["error_code"] == "not_authenticated"
-            assert not key or key not in answer.text
+        ids |= await conversations(client) | await files(client)
+        ids |= await data(live, client, user_id)
+        memory = {"content": SECRET}
+        url = f"/api/v1/users/{user_id}/memory/agent/notes.md"
+        assert (await client.put(url, json=memory)).status_code == 204
+    callers = [
+        Caller("nobody", {}),
+        await caller(live, "neighbour", neighbours_key, user_id=neighbour),
+        await caller(live, "rival", rivals_key, user_id=rival, tenant_id="globex"),
+        await caller(live, "administrator", "root-key-55aa33"),
+    ]
+    return Owner(key, ids), callers
 
 
-async def test_who_asks_is_known_before_the_body_is_read(live: LiveServer) -> None:
-    async with live.http(None) as client:
-        answer = await client.post("/api/v1/chat", content=b"{not json")
-    assert answer.status_code == 401
+async def caller(live: LiveServer, name: str, key: str, **own: str) -> Caller:
+    headers = {"X-API-Key": key}
+    async with live.http(None, headers=headers) as client:
+        session = await ok(await client.post("/api/v1/sessions", json={}))
+    return Caller(name, headers, {**own, "thread_id": session["thread_id"]})
 
 
-@requirement("R19.2", "P30")
-async def test_a_key_in_the_query_is_not_taken(live: LiveServer) -> None:
-    async with live.http(None) as client:
-        for name in ("api_key", "X-API-Key", "key", "token", "access_token"):
-            assert (await client.get(f"/api/v1/sessions?{name}={ALICE}")).status_code == 401
+async def conversations(client: httpx.AsyncClient) -> dict[str, list[str]]:
+    """One with a run that waits for its owner, one that is put away."""
+    call = f'!tool write_file {{"file_path": "/{SECRET}.txt", "content": "{SECRET}"}}'
+    waiting = await ok(await client.post("/api/v1/chat", json={"message": call}))
+    gone = await ok(await client.post("/api/conversations", json={"title": SECRET}))
+    assert (await client.delete(f"/api/conversations/{gone['id']}")).status_code == 204
+    session = await ok(await client.get(f"/api/v1/sessions/{waiting['session_id']}"))
+    sessions = [session["session_id"], gone["id"]]
+    return {
+        "session_id": sessions,
+        "conversation_id": sessions,
+        "thread_id": [session["thread_id"], gone["thread_id"]],
+        "run_id": [waiting["run_id"]],
+        "request_id": [waiting["events"][-1]["data"]["request_id"]],
+    }
 
 
-@requirement("R19.1", "R19.4", "P31")
-async def test_every_listed_key_is_taken(live: LiveServer) -> None:
-    for user in ("alice", "bob", "service", "root"):
-        async with live.http(user) as client:
-            assert (await client.get("/api/v1/sessions")).status_code == 200
+async def files(client: httpx.AsyncClient) -> dict[str, list[str]]:
+    file = {"file": (f"{SECRET}.csv", f"a,b\n1,{SECRET}\n".encode())}
+    return {"file_id": [(await ok(await client.post("/api/files/upload", files=file)))["file_id"]]}
 
 
-async def test_another_users_things_are_not_found_by_any_route(live: LiveServer) -> None:
-    things = await own_things(live)
-    paths = [(m, p) for m, p in private_routes(live) if "{" in p or p == "/api/v1/chat"]
-    theirs = [each for each in paths if each not in FOR_ADMINS]
-    of_admins = {each for each in theirs if "{source_id}" in each[1]}  # they see every source
-    for user in ("bob", "service", "root"):
-        async with live.http(user) as client:
-            for method, path in theirs:
-                if user == "root" and (method, path) in of_admins:
-                    continue
-                answer = await client.request(
-                    method, path.format(**things), json=body_for(path, things)
-                )
-                assert answer.status_code == 404, (user, method, path, answer.text)
-                assert "s3cr3t" not in answer.text
-            listed = (await client.get("/api/v1/sessions?limit=1000")).text
-            assert things["session_id"] not in listed
-            assert things["artifact_id"] not in (await client.get("/api/v1/artifacts")).text
-    async with live.http() as client:  # and nothing of hers has changed
-        run = (await client.get(f"/api/v1/runs/{things['run_id']}")).json()
-        assert run["status"] == "waiting"
-        assert [each["request_id"] for each in run["pending"]] == [things["request_id"]]
-        await client.post(f"/api/v1/runs/{things['run_id']}/cancel")
-        kept = (await client.get(f"/api/v1/artifacts/{things['artifact_id']}?limit=1")).json()
-        assert kept["page"]["rows"] == [["s3cr3t"]]
+async def data(live: LiveServer, client: httpx.AsyncClient, user_id: str) -> dict[str, list[str]]:
+    """A source the owner made, one they were given, with a policy, and a result."""
+    url = "/api/v1/data-sources"
+    form = {"file": (f"{SECRET}.csv", f"a,b\n1,{SECRET}\n".encode())}
+    made = await ok(await client.post(f"{url}/upload", data={"name": f"{SECRET}-1"}, files=form))
+    sample = live.container.settings.home_dir / "sample" / "chinook.sqlite"
+    grants = [{"subject_kind": "user", "subject_id": user_id}]
+    body = {"name": f"{SECRET}-2", "url": f"sqlite:///{sample}", "grants": grants}
+    rules = {"subjects": "everyone", "tables": {"*": {"grant": True}}}
+    async with live.http("root") as root:
+        given = await ok(await root.post(url, json=body))
+        policies = f"{url}/{given['source_id']}/policies"
+        policy = await ok(await root.post(policies, json={"name": SECRET, "rules": rules}))
+        attributes = {"attributes": {"region": SECRET}}
+        await ok(await root.put(f"/api/v1/users/{user_id}/attributes", json=attributes))
+    query = {"sql": f"SELECT '{SECRET}' AS s", "title": SECRET}
+    result = await ok(await client.post(f"{url}/{given['source_id']}/query", json=query))
+    return {
+        "source_id": [made["source_id"], given["source_id"], f"{SECRET}-1"],  # a name is one, too
+        "policy_id": [policy["policy_id"]],
+        "artifact_id": [result["artifact"]["artifact_id"]],
+    }
 
 
-async def test_what_is_for_administrators_is_denied_to_everyone_else(live: LiveServer) -> None:
-    things = await own_things(live)
-    for user in ("alice", "bob", "service"):
-        async with live.http(user) as client:
-            for method, path in sorted(FOR_ADMINS):
-                answer = await client.request(method, path.format(**things), json={})
-                assert (answer.status_code, answer.json()["error_code"]) == (403, "denied"), path
+# -- what they try ---------------------------------------------------------------------------
 
 
-async def test_a_service_key_keeps_its_users_apart(live: LiveServer) -> None:
-    key = {"X-API-Key": "service-key-0b1c2d"}
-    async with live.http(None, headers={**key, "X-User-Id": "carol"}) as client:
-        session = (await client.post("/api/v1/sessions", json={})).json()
-    assert session["user_id"] == "carol"
-    async with live.http(None, headers={**key, "X-User-Id": "dave"}) as client:
-        found = await client.get(f"/api/v1/sessions/{session['session_id']}")
-        assert found.status_code == 404
-        for odd in ("../x", "a" * 65, "", "a b"):
-            answer = await client.get("/api/v1/sessions", headers={"X-User-Id": odd})
-            assert answer.status_code == 422, odd
+def known(name: str, owner: Owner, place: str) -> str | None:
+    """The kind of thing that an id in a query or body names; None for what is nobody's."""
+    kind = name.removesuffix("s") if name.endswith("_ids") else name
+    if kind in owner.ids:
+        return kind
+    is_id = kind == "id" or kind.endswith("_id")
+    assert kind in FREE or not is_id, (
+        f"{place} takes {name!r}: let `people` in test_access.py make one of the owner's, "
+        "put it into `Owner.ids`, or the name into FREE if it belongs to nobody."
+    )
+    return None
 
 
-async def test_a_users_key_ignores_x_user_id(live: LiveServer) -> None:
-    async with live.http("bob", headers={"X-User-Id": "alice"}) as client:
-        session = (await client.post("/api/v1/sessions", json={})).json()
-    assert session["user_id"] == "bob"
+def asks(document: Json, owner: Owner, caller: Caller) -> Iterator[Ask]:
+    """Every request with the owner's ids in the path, the query or the body, or with none."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if "security" in operation:
+                yield from asks_of(path, method.upper(), operation, document, owner, caller)
 
 
-async def test_the_openapi_document_names_operations_and_errors_and_no_secret(
-    live: LiveServer,
+def asks_of(
+    path: str, method: str, operation: Json, document: Json, owner: Owner, caller: Caller
+) -> Iterator[Ask]:
+    parameters = operation.get("parameters", [])
+    place = f"{method} {path}"
+    (kind, media), *_ = [*operation.get("requestBody", {}).get("content", {}).items(), ("", {})]
+    base = {"form" if "form" in kind else "json": media.get("example")}
+    urls = list(
+        addresses(path, [p["name"] for p in parameters if p["in"] == "path"], owner, caller)
+    )
+    for url in urls:
+        yield Ask(operation, method, url, has_foreign_id="{" in path, **base)
+    for name in (p["name"] for p in parameters if p["in"] == "query"):
+        if thing := known(name, owner, place):
+            for value in owner.ids[thing]:
+                yield Ask(operation, method, urls[0], query={name: value}, **base)
+    own = caller.own.items()
+    for name in properties(media, document):
+        if thing := known(name, owner, place):
+            for value in owner.ids[thing]:
+                foreign = {name: [value] if name.endswith("s") else value}
+                filled = {each: mine for each, mine in own if each in (media["example"] or {})}
+                body = {**media["example"], **filled, **foreign}
+                yield Ask(operation, method, urls[0], **{next(iter(base)): body})
+
+
+def properties(media: Json, document: Json) -> list[str]:
+    schema = media.get("schema", {})
+    if "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return list(schema.get("properties", {}))
+
+
+def addresses(path: str, names: list[str], owner: Owner, caller: Caller) -> Iterator[str]:
+    """A path with the owner's ids, and where it has two, with one of the caller's among them."""
+    for name in names:
+        assert name in owner.ids or name in FREE, (
+            f"{path} has {{{name}}}: let `people` in test_access.py make one of the owner's, "
+            "put it into `Owner.ids`, or the name into FREE if it belongs to nobody."
+        )
+    things = [name for name in names if name in owner.ids]
+    choices = [[*owner.ids[name], *_mine(name, caller)] for name in things]
+    for values in itertools.product(*choices):
+        if not things or any(v in owner.ids[n] for n, v in zip(things, values, strict=True)):
+            yield path.format(**FREE, **dict(zip(things, values, strict=True)))
+
+
+def _mine(name: str, caller: Caller) -> list[str]:
+    return [caller.own[name]] if name in caller.own else []
+
+
+# -- what came of it -------------------------------------------------------------------------
+
+
+async def fingerprint(live: LiveServer, owner: Owner) -> list[str]:
+    """All that is the owner's, in the database and on disk."""
+    words = [SECRET, *owner.private_ids]
+    core, home = live.container.core, live.container.settings.home_dir
+    kept = await live.on_server(core.database.read(lambda c: rows_with(c, words)))
+    return kept + await asyncio.to_thread(files_with, home, words)
+
+
+def told(text: str, sent: str, owner: Owner) -> list[str]:
+    """What of the owner's an answer tells that its asker did not say."""
+    return [word for word in [SECRET, *owner.private_ids] if word in text and word not in sent]
+
+
+def problems(caller: Caller, ask: Ask, answer: httpx.Response, owner: Owner) -> Iterator[str]:
+    status, operation_id = answer.status_code, ask.operation["operationId"]
+    if caller.name == "nobody" and status != 401:
+        yield f"{status} instead of 401"
+    if status >= 500:
+        yield f"{status}"
+    if ask.has_foreign_id and operation_id in EMPTY_FOR_OTHERS and status == 200:
+        if answer.json()["items"]:
+            yield "it is not empty"
+    elif ask.has_foreign_id and status not in REFUSED:
+        yield f"{status} instead of one of {REFUSED}"
+    sent = f"{answer.request.url} {ask.json} {ask.form} {answer.request.headers}"
+    yield from (f"it tells {word!r}" for word in told(answer.text, sent, owner))
+
+
+@pytest.mark.slow
+@requirement("R19.3", "R32.1", "R32.2", "R32.3", "R32.4", "R32.5", "P30")
+async def test_no_route_lets_anyone_see_or_change_what_is_anothers(
+    start_server: StartServer,
 ) -> None:
-    async with live.http(None) as client:
-        document = (await client.get("/openapi.json")).json()
-    operations = [op for methods in document["paths"].values() for op in methods.values()]
-    ids = [op["operationId"] for op in operations]
-    assert len(ids) == len(set(ids))
-    assert {"chat", "list_sessions", "get_run", "decide", "run_query", "get_artifact"} <= set(ids)
-    assert all({"401", "404", "422"} <= op["responses"].keys() for op in operations)
-    assert ALICE not in str(document)
+    live = start_server(multi_tenant=True)
+    owner, callers = await people(live)
+    document, found, asked = live.app.openapi(), list[str](), set[str]()
+    before = await fingerprint(live, owner)
+    assert len(before) > 20
+    for caller, header in itertools.product(callers, [{}, {"X-User-Id": owner.ids["user_id"][0]}]):
+        async with live.http(None, headers={**caller.headers, **header}) as client:
+            for ask in filter(caller.may_not, asks(document, owner, caller)):
+                answer = await client.request(
+                    ask.method, ask.url, params=ask.query, json=ask.json, **form_of(ask)
+                )
+                place = f"{caller.name} {header} {ask.method} {answer.request.url}"
+                found += [f"{place}: {each}" for each in problems(caller, ask, answer, owner)]
+                asked.add(ask.operation["operationId"])
+        after = await fingerprint(live, owner)
+        found += [f"{caller.name} {header} changed {row}" for row in set(before) ^ set(after)]
+        before = after
+    assert not found, "\n".join(found)
+    assert len(asked) >= 70
+
+
+def form_of(ask: Ask) -> Json:
+    """A form with a file, where the route takes one."""
+    if ask.form is None:
+        return {}
+    fields = {name: value for name, value in ask.form.items() if name != "file"}
+    if "file_ids" in fields:
+        return {"files": [(name, (None, str(value))) for name, value in flat(fields)]}
+    return {"data": fields, "files": {"file": ("mine.csv", b"a,b\n1,2\n")}}
+
+
+def flat(fields: Json) -> Iterator[tuple[str, Any]]:
+    """A form's fields, lists as fields of the same name."""
+    for name, value in fields.items():
+        values: list[Any] = value if isinstance(value, list) else [value]
+        yield from ((name, each) for each in values)
+
+
+# -- sockets ---------------------------------------------------------------------------------
+
+
+def commands(owner: Owner) -> Iterator[tuple[str, Json]]:
+    """Every command of a socket with every id it can name, the owner's."""
+    plain: Json = {"chat": {"message": "!echo x"}, "hitl_decision": {"type": "approve"}}
+    for command in get_args(protocol.Command):
+        for name in command.model_fields:
+            if thing := known(name, owner, f"The command {command.command!r}"):
+                for value in owner.ids[thing]:
+                    foreign = {name: [value] if name.endswith("_ids") else value}
+                    yield command.command, {**plain.get(command.command, {}), **foreign}
+
+
+@pytest.mark.slow
+@requirement("R19.3", "R32.1", "R32.3")
+async def test_no_socket_lets_anyone_see_or_change_what_is_anothers(
+    start_server: StartServer,
+) -> None:
+    live = start_server(multi_tenant=True)
+    owner, (nobody, *others) = await people(live)
+    before = await fingerprint(live, owner)
+    ways = itertools.product(owner.ids["session_id"], (None, 0))
+    for caller, (session_id, after) in itertools.product([nobody, *others], ways):
+        headers = {**caller.headers, "X-User-Id": owner.ids["user_id"][0]}
+        async with live.socket(
+            session_id, user=None, headers=headers, after=after, is_greeted=False
+        ) as socket:
+            if caller is nobody:
+                await socket.say("auth", {"api_key": owner.key + "x"})
+            assert await refusal(socket, session_id, owner) in {
+                "not_authenticated",
+                "session_not_found",
+            }
+            assert await socket.closed() == (4401 if caller is nobody else 4403)
+    for caller in others:
+        async with live.socket(user=None, headers=caller.headers) as socket:
+            tried = list(commands(owner))
+            assert {kind for kind, _ in tried} == {"chat", "hitl_decision", "cancel"}
+            for kind, payload in tried:
+                await socket.say(kind, payload)
+                code = await refusal(socket, str(payload), owner)
+                assert code.endswith("not_found") or code == "bad_input", (kind, payload, code)
+    assert await fingerprint(live, owner) == before
+
+
+async def refusal(socket: Socket, sent: str, owner: Owner) -> str:
+    """The code of the error that comes next, which tells nothing."""
+    frame = await socket.next("error")
+    assert told(str(frame), sent, owner) == []
+    return frame["data"]["error_code"]
+
+
+def test_a_route_with_an_id_of_a_new_kind_would_be_found() -> None:
+    owner = Owner("", {"session_id": ["s"]})
+    with pytest.raises(AssertionError, match=r"put it into `Owner.ids`"):
+        list(addresses("/api/things/{thing_id}", ["thing_id"], owner, Caller("x", {})))
+    with pytest.raises(AssertionError, match=r"put it into `Owner.ids`"):
+        known("thing_ids", owner, "GET /api/things")

@@ -35,7 +35,7 @@ BODIES: dict[str, bytes] = {
     "long number": b'{"message": ' + b"9" * 5000 + b"}",
     "infinity": b'{"message": Infinity}',
     "two megabytes": json.dumps({"message": "x" * 2_000_000}).encode(),
-    "unknown file": b'{"message": "x", "file_ids": ["f"]}',
+    "odd file": b'{"message": "x", "file_ids": ["../f"]}',
     "unknown skill": b'{"message": "x", "skill": "s"}',
 }
 

@@ -120,6 +120,36 @@ async def test_question_and_answer_are_in_the_history_page_by_page(live: LiveSer
     assert {item["status"] for item in whole["items"]} == {"complete"}
 
 
+async def test_a_caller_that_does_not_wait_reads_the_run_later(live: LiveServer) -> None:
+    request = {"message": "!slow 5 10", "client_message_id": "later"}
+    async with live.http() as client:
+        answer = await client.post("/api/v1/chat?wait=false", json=request)
+        assert answer.status_code == 202
+        accepted = answer.json()
+        assert accepted.keys() == {"session_id", "run_id", "message_id", "status"}
+        assert accepted["status"] in ("queued", "running")
+        stream = await client.get(f"/api/v1/runs/{accepted['run_id']}/events")
+        assert stream.text.count("event: done") == 1
+        again = await client.post(
+            "/api/v1/chat?wait=false", json={**request, "session_id": accepted["session_id"]}
+        )
+        assert again.json() == {**accepted, "status": "done"}
+        run = (await client.get(f"/api/v1/runs/{accepted['run_id']}")).json()
+    assert run["status"] == "done"
+
+
+async def test_not_waiting_is_refused_as_waiting_is(live: LiveServer) -> None:
+    async with live.http() as client:
+        for body, status in (
+            ({"message": ""}, 422),
+            ({"message": "hi", "session_id": "nope"}, 404),
+            ({"message": "hi", "wait": False}, 422),
+        ):
+            answer = await client.post("/api/v1/chat?wait=false", json=body)
+            assert answer.status_code == status, body
+        assert (await client.post("/api/v1/chat?wait=x", json={"message": "hi"})).status_code == 422
+
+
 async def test_a_failed_run_is_an_answer_not_an_error(live: LiveServer) -> None:
     async with live.http() as client:
         answer = await client.post("/api/v1/chat", json={"message": "!fail"})

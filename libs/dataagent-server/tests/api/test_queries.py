@@ -40,6 +40,7 @@ async def test_a_catalogue_has_tables_columns_keys_and_how_fresh_it_is(live: Liv
         "table_count",
         "drift",
         "drifted_at",
+        "left_out",
         "problem",
         "tables",
         "hits",

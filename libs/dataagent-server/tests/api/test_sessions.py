@@ -43,6 +43,35 @@ async def test_a_session_is_created_found_listed_and_deleted(live: LiveServer) -
     assert TIME.fullmatch(session["created_at"])
 
 
+async def test_metadata_of_a_session_is_given_back(live: LiveServer) -> None:
+    metadata = {"ticket": "T-7", "tags": ["销售", 1, 2.5, None], "deep": {"er": True}}
+    async with live.http("bob") as client:
+        made = await client.post("/api/v1/sessions", json={"metadata": metadata})
+        assert (made.status_code, made.json()["metadata"]) == (201, metadata)
+        url = f"/api/v1/sessions/{made.json()['session_id']}"
+        assert (await client.get(url)).json()["metadata"] == metadata
+        for bad in ({"n": 2**64}, {"t": "nul \x00"}, {"t": "x" * 70_000}, [1], "text"):
+            answer = await client.post("/api/v1/sessions", json={"metadata": bad})
+            assert (answer.status_code, answer.json()["error_code"]) == (422, "bad_input"), bad
+        none = await client.post("/api/v1/sessions", json={"metadata": None})
+        assert none.json()["metadata"] == {}
+
+
+async def test_a_deleted_session_takes_its_artefacts_along(live: LiveServer) -> None:
+    query = '!tool sql_db_query {"sql": "SELECT 1 AS one", "source": "chinook"}'
+    async with live.http() as client:
+        answer = (await client.post("/api/v1/chat", json={"message": query})).json()
+        [made] = [each for each in answer["events"] if each["event_type"] == "artifact"]
+        url = f"/api/v1/artifacts/{made['data']['artifact_id']}"
+        assert (await client.get(url)).status_code == 200
+        deleted = await client.delete(f"/api/v1/sessions/{answer['session_id']}")
+        assert deleted.status_code == 204
+        assert (await client.get(url)).status_code == 404
+        assert (await client.get(f"/api/v1/runs/{answer['run_id']}")).status_code == 404
+        restored = await client.post(f"/api/conversations/{answer['session_id']}/restore")
+        assert restored.status_code == 404
+
+
 async def test_deleting_a_session_stops_what_runs_in_it(live: LiveServer) -> None:
     async with live.socket() as socket, live.http() as client:
         await socket.chat("!slow 1000 20")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dataagent_core.errors import Misconfigured
@@ -82,9 +84,31 @@ def test_any_origin_cannot_go_with_credentials() -> None:
 
 
 @requirement("G10")
-def test_several_workers_are_refused_with_what_to_set() -> None:
-    with pytest.raises(Misconfigured, match=r"DATAAGENT_REDIS_URL.*DATAAGENT_WORKERS=1"):
-        load_settings(workers=2)
+@pytest.mark.parametrize("wanted", [{"workers": 2}, {"runs_in": "workers"}])
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        ({}, ["DATAAGENT_REDIS_URL", "DATAAGENT_DATABASE_URL"]),
+        ({"redis_url": "redis://localhost"}, ["DATAAGENT_DATABASE_URL"]),
+        ({"database_url": "postgresql://localhost/x"}, ["DATAAGENT_REDIS_URL"]),
+        ({"redis_url": "redis://localhost", "session_store": "memory"}, ["DATAAGENT_DATABASE_URL"]),
+        ({"redis_url": "redis://localhost", "session_store": "redis"}, ["DATAAGENT_DATABASE_URL"]),
+    ],
+)
+def test_several_processes_are_refused_with_what_to_set(
+    wanted: dict[str, Any], given: dict[str, Any], missing: list[str]
+) -> None:
+    with pytest.raises(Misconfigured) as refused:
+        load_settings(**wanted, **given)
+    assert next(iter(wanted)).upper() in refused.value.message
+    named = {"DATAAGENT_REDIS_URL", "DATAAGENT_DATABASE_URL"}
+    assert sorted(name for name in named if name in refused.value.message) == sorted(missing)
+
+
+@requirement("G10")
+def test_several_processes_on_redis_and_a_database_server_are_let_through() -> None:
+    shared = {"redis_url": "redis://localhost", "database_url": "mysql://localhost/x"}
+    assert load_settings(workers=4, runs_in="workers", **shared).is_shared
 
 
 def test_a_value_that_does_not_fit_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

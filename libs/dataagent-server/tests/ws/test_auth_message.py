@@ -101,14 +101,6 @@ async def test_a_cookie_counts_for_our_own_pages_only(live: LiveServer) -> None:
         assert b'"error_code":"denied"' in bytes(refused.value.response.body)
 
 
-async def test_a_users_open_sockets_can_be_closed_at_once(live: LiveServer) -> None:
-    async with live.socket() as mine, live.socket(user="bob") as theirs:
-        await live.on_server(live.connections.close_user("alice", 4401, "disabled"))
-        assert await mine.closed() == 4401
-        await theirs.say("ping")
-        await theirs.next("pong")
-
-
 async def test_with_authentication_disabled_local_pages_and_programs_come_in(
     start_server: Callable[..., LiveServer],
 ) -> None:

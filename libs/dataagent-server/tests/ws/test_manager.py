@@ -8,14 +8,10 @@ from hypothesis import strategies as st
 
 from dataagent_core.errors import TooManyConnections
 from dataagent_server.deps.capacity import Capacity
+from dataagent_server.deps.rate import TokenBucket
 from dataagent_server.ws.frames import text_frame
 from dataagent_server.ws.manager import Connection, ConnectionManager
-from dataagent_server.ws.rate import TokenBucket
 from tests.requirements import requirement
-
-
-async def close(code: int, reason: str) -> None:
-    del code, reason
 
 
 @requirement("P37", "P38", "P28")
@@ -33,9 +29,9 @@ def test_counts_stay_consistent_and_the_limit_holds(
     for action, number in steps:
         if action == "open" and len(held) == limit:
             with pytest.raises(TooManyConnections):
-                manager.open(f"s{number}", close)
+                manager.open(f"s{number}")
         elif action == "open":
-            held.append(manager.open(f"s{number}", close))
+            held.append(manager.open(f"s{number}"))
         elif held:
             left = held.pop(number % len(held))
             manager.close(left)
@@ -48,28 +44,11 @@ def test_counts_stay_consistent_and_the_limit_holds(
             )
 
 
-async def test_all_sockets_of_a_user_are_closed_and_no_others() -> None:
-    manager = ConnectionManager(Capacity(9))
-    closed: list[str] = []
-
-    def opened(user_id: str, name: str) -> None:
-        async def note(code: int, reason: str) -> None:
-            closed.append(f"{name} {code} {reason}")
-
-        manager.open("s", note).user_id = user_id
-
-    opened("alice", "a1")
-    opened("bob", "b1")
-    opened("alice", "a2")
-    await manager.close_user("alice", 4401, "disabled")
-    assert sorted(closed) == ["a1 4401 disabled", "a2 4401 disabled"]
-
-
 def test_strangers_hold_at_most_half_of_the_slots() -> None:
     manager = ConnectionManager(Capacity(4))
     for _ in range(2):
-        manager.expect_auth(manager.open("s", close))
-    third = manager.open("s", close)
+        manager.expect_auth(manager.open("s"))
+    third = manager.open("s")
     with pytest.raises(TooManyConnections):
         manager.expect_auth(third)
     third.user_id = "alice"  # one with a key in its handshake gets in all the same

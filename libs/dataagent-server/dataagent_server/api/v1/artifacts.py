@@ -27,7 +27,11 @@ router = APIRouter(prefix="/artifacts", tags=["artifacts"], route_class=PrivateR
 _FILES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The artefact, or a file of it",
-        "content": {media: {} for media in (*MEDIA_TYPES.values(), "image/png", "image/svg+xml")},
+        "content": {
+            media: {"schema": {"type": "string", "format": "binary"}}
+            for media in (*MEDIA_TYPES.values(), "image/png", "image/svg+xml")
+            if media != "application/json"
+        },
     }
 }
 
@@ -50,7 +54,7 @@ async def list_artifacts(
 @router.get(
     "/{artifact_id}",
     operation_id="get_artifact",
-    response_model=ArtifactDetail,
+    response_model=ArtifactDetail | list[dict[str, Any]],
     responses=_FILES,
 )
 async def get_artifact(

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
 import orjson
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from dataagent_core.runs.types import Run
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.chat import Answer, answer_of, session_for, start_run
+from dataagent_server.deps.chat import Answer, answer_until_closing, session_for, start_run
 from dataagent_server.deps.providers import ContainerDep, CurrentUser, RunsDep
-from dataagent_server.models.chat import CancelResponse, ChatRequest, ChatResponse
+from dataagent_server.models.chat import CancelResponse, ChatAccepted, ChatRequest, ChatResponse
 from dataagent_server.models.fields import PathId
 
 router = APIRouter(prefix="/chat", tags=["chat"], route_class=PrivateRoute)
+IsAwaited = Annotated[
+    bool, Query(description="False: answer 202 as soon as the message is kept and its run begun.")
+]
+_ACCEPTED: dict[int | str, dict[str, Any]] = {
+    202: {"model": ChatAccepted, "description": "The run has begun (`wait=false`)"}
+}
 
 
-@router.post("", operation_id="chat", response_model=ChatResponse)
-async def chat(request: ChatRequest, user: CurrentUser, container: ContainerDep) -> Response:
+@router.post("", operation_id="chat", response_model=ChatResponse, responses=_ACCEPTED)
+async def chat(
+    request: ChatRequest, user: CurrentUser, container: ContainerDep, wait: IsAwaited = True
+) -> Response:
     """Send a message and wait for the run's end, or until it waits for an approval.
 
-    A caller that leaves does not stop the run.
+    A caller that leaves does not stop the run; one that does not wait reads it later.
     """
     with container.capacity.slot():
         session = await session_for(container, user, request)
         started = await start_run(container, user, session.session_id, request)
-        answer = await answer_of(container.core.runs, started)
+        if not wait:
+            return _accepted(started.run)
+        answer = await answer_until_closing(container, started)
     return _chat_response(session.session_id, started.run.run_id, answer)
 
 
@@ -32,6 +45,11 @@ async def chat(request: ChatRequest, user: CurrentUser, container: ContainerDep)
 async def cancel_chat(session_id: PathId, user: CurrentUser, runs: RunsDep) -> CancelResponse:
     """Stop what runs in a session."""
     return CancelResponse.of(await runs.cancel_session(session_id, owner=user.user_id))
+
+
+def _accepted(run: Run) -> Response:
+    body = ChatAccepted.of(run).model_dump_json()
+    return Response(body, status_code=202, media_type="application/json")
 
 
 def _chat_response(session_id: str, run_id: str, answer: Answer) -> Response:

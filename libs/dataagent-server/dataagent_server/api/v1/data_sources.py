@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import AdminUser, DataDep, ReaderDep, SourceDep
+from dataagent_server.deps.providers import AdminUser, DataDep, FilesDep, ReaderDep, SourceDep
 from dataagent_server.models.data import GrantsBody, SourceCreate, SourceInfo, SourceUpdate
 from dataagent_server.models.fields import Page
 
@@ -56,12 +56,14 @@ async def update_data_source(
 
 
 @router.delete("/{source_id}", operation_id="delete_data_source", status_code=204)
-async def delete_data_source(_: AdminUser, source: SourceDep, data: DataDep) -> None:
-    """Forget a source with its credential, grants and policies; results stay. For administrators.
+async def delete_data_source(source: SourceDep, reader: ReaderDep, files: FilesDep) -> None:
+    """Forget a source with its credential, grants, policies and files; results stay.
+
+    For administrators, and for whoever made it of their own files.
 
     The sample database comes back at the next start, unless `DATAAGENT_SAMPLE_DATA` is false.
     """
-    await data.forget(source.source_id)
+    await files.sources.remove(source, reader)
 
 
 @router.put("/{source_id}/grants", operation_id="set_data_source_grants")

@@ -8,6 +8,8 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import Response
 
+from dataagent_core.runs.peers import Peers
+from dataagent_core.storage import Database
 from dataagent_core.storage.migrate import pending
 from dataagent_server import __version__
 from dataagent_server.api.errors import envelope
@@ -31,7 +33,11 @@ async def health(container: ContainerDep) -> Health:
 
 @router.get("/ready", operation_id="health_ready", response_model=Readiness, responses=_NOT_READY)
 async def ready(container: ContainerDep) -> Readiness | Response:
-    """The process can take work: the database answers and its tables are up to date."""
+    """The process can take work: whatever it needs for that answers.
+
+    That is the database with its tables up to date, with several processes Redis, and where
+    workers execute the runs at least one of them.
+    """
     checks = await _checks(container)
     if all(result == "ok" for result in checks.values()):
         return Readiness(status="ready", checks=dict.fromkeys(checks, "ok"))
@@ -39,12 +45,33 @@ async def ready(container: ContainerDep) -> Readiness | Response:
 
 
 async def _checks(container: Container) -> dict[str, str]:
-    if container.closing.is_set():
+    if container.is_draining:
         return {"server": "shutting down"}
+    database, peers = await asyncio.gather(
+        _of_database(container.core.database), _of_peers(container.core.peers)
+    )
+    return database | peers
+
+
+async def _of_database(database: Database) -> dict[str, str]:
     try:
         async with asyncio.timeout(_CHECK_SECONDS):
-            await container.core.database.ping()
-            is_behind = await pending(container.core.database)
+            await database.ping()
+            is_behind = await pending(database)
     except Exception:  # whatever it is, the answer is the same
         return {"database": "does not answer"}
     return {"database": "ok", "migrations": "pending" if is_behind else "ok"}
+
+
+async def _of_peers(peers: Peers) -> dict[str, str]:
+    if not peers.bus.is_shared:
+        return {}
+    try:
+        async with asyncio.timeout(_CHECK_SECONDS):
+            await peers.bus.ping()
+            has_workers = peers.queue is None or await peers.queue.has_workers()
+    except Exception:  # as above
+        return {"bus": "does not answer"}
+    if peers.queue is None:
+        return {"bus": "ok"}
+    return {"bus": "ok", "workers": "ok" if has_workers else "none is alive"}

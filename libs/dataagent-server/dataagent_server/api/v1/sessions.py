@@ -32,7 +32,8 @@ async def create_session(
 ) -> SessionInfo:
     """Create a session."""
     assistant_id = body.assistant_id or DEFAULT_ASSISTANT
-    return SessionInfo.of(await sessions.get_or_create_session(user.user_id, assistant_id))
+    made = await sessions.create(user.user_id, assistant_id, metadata=body.metadata)
+    return SessionInfo.of(made)
 
 
 @router.get("/{session_id}", operation_id="get_session")
@@ -43,7 +44,7 @@ async def get_session(session_id: PathId, user: CurrentUser, sessions: SessionsD
 
 @router.delete("/{session_id}", operation_id="delete_session", status_code=204)
 async def delete_session(session_id: PathId, user: CurrentUser, runs: RunsDep) -> None:
-    """Stop what runs in one of the caller's sessions and delete it with its history."""
+    """Stop what runs in one of the caller's sessions; delete it with its history and artefacts."""
     await runs.forget(session_id, owner=user.user_id)
 
 

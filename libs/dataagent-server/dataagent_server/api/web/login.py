@@ -6,11 +6,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse
 
 from dataagent_core.errors import NotAuthenticated
-from dataagent_server.auth import COOKIE
-from dataagent_server.auth.tokens import LIFETIME
+from dataagent_server.api.route import PublicRoute
+from dataagent_server.auth import set_login_cookie
 from dataagent_server.deps.providers import ContainerDep
 
-router = APIRouter(tags=["login"], include_in_schema=False)
+router = APIRouter(tags=["login"], include_in_schema=False, route_class=PublicRoute)
 
 
 @router.get("/login", operation_id="login_by_link")
@@ -26,12 +26,5 @@ async def login_by_link(
             "`dataagent-server user link`."
         )
     response = RedirectResponse("/", status_code=303)
-    response.set_cookie(
-        COOKIE,
-        container.tokens.issue(user),
-        max_age=int(LIFETIME.total_seconds()),
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
-    )
+    set_login_cookie(request, response, container.tokens.issue(user))
     return response

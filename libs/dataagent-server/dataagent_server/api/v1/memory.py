@@ -1,0 +1,65 @@
+"""`/api/v1/users/{user_id}/memory`: what assistants remember of a user, for that user to see."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query
+
+from dataagent_server.api.route import PrivateRoute
+from dataagent_server.deps.providers import CurrentUser, MemoriesDep
+from dataagent_server.models.fields import Name, Page, PathId, SafeText
+from dataagent_server.models.workspace import MemoryBody, MemoryContent, MemoryInfo
+
+router = APIRouter(prefix="/users", tags=["memory"], route_class=PrivateRoute)
+AssistantId = Annotated[Name, Path()]
+MemoryPath = Annotated[SafeText, Path(min_length=1, max_length=1024)]
+
+
+@router.get("/{user_id}/memory", operation_id="list_memory")
+async def list_memory(
+    user_id: PathId, user: CurrentUser, memories: MemoriesDep
+) -> Page[MemoryInfo]:
+    """What is remembered of the caller; of any user for administrators, without its text."""
+    found = await memories.list(user_id, asked_by=user)
+    return Page[MemoryInfo](items=[MemoryInfo.of(each) for each in found], total=len(found))
+
+
+@router.delete("/{user_id}/memory", operation_id="erase_memory", status_code=204)
+async def erase_memory(
+    user_id: PathId,
+    user: CurrentUser,
+    memories: MemoriesDep,
+    assistant_id: Annotated[Name | None, Query()] = None,
+) -> None:
+    """Erase what is remembered of the caller, by all assistants or by one."""
+    await memories.erase(user_id, asked_by=user, assistant_id=assistant_id)
+
+
+@router.get("/{user_id}/memory/{assistant_id}/{path:path}", operation_id="read_memory")
+async def read_memory(
+    user_id: PathId,
+    assistant_id: AssistantId,
+    path: MemoryPath,
+    user: CurrentUser,
+    memories: MemoriesDep,
+) -> MemoryContent:
+    """The text of one of the caller's memories. Nobody else may read it."""
+    content = await memories.read(user_id, assistant_id, path, asked_by=user)
+    return MemoryContent(assistant_id=assistant_id, path=path, content=content)
+
+
+@router.put(
+    "/{user_id}/memory/{assistant_id}/{path:path}", operation_id="write_memory", status_code=204
+)
+async def write_memory(
+    user_id: PathId,
+    assistant_id: AssistantId,
+    path: MemoryPath,
+    *,
+    body: MemoryBody,
+    user: CurrentUser,
+    memories: MemoriesDep,
+) -> None:
+    """Correct one of the caller's memories, or add one."""
+    await memories.write(user_id, assistant_id, path, body.content, asked_by=user)

@@ -1,0 +1,219 @@
+"""A form with files, read as it arrives: nothing of a file is held but the piece at hand.
+
+Parts come one after another, in the order they were sent; a part that is not read to its end is
+skipped. How large a body may be is for `api/middleware.py`, how large a file for whoever takes it.
+Above: `uploads.py`. Below: python-multipart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Self
+
+from fastapi import HTTPException, Request
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
+
+from dataagent_core.errors import BadInput
+
+MAX_TEXT_BYTES = 64 * 1024
+MAX_PARTS = 100
+_DRAIN_SECONDS = 10.0
+_NO_FORM = "The body must be a form: multipart/form-data with a boundary."
+_CUT = "The form is broken or cut short."
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What the parser has found and nobody has taken: headers, data, or the end of a part."""
+
+    parts: int = 0
+    is_over: bool = False
+    items: deque[bytes | Header | None] = field(default_factory=deque["bytes | Header | None"])
+    header: bytearray = field(default_factory=bytearray)
+    value: bytearray = field(default_factory=bytearray)
+    disposition: bytes = b""
+
+    def begin(self) -> None:
+        self.parts += 1
+        self.disposition = b""
+
+    def hear_name(self, data: bytes, start: int, end: int) -> None:
+        self.header += data[start:end]
+
+    def hear_value(self, data: bytes, start: int, end: int) -> None:
+        self.value += data[start:end]
+
+    def end_header(self) -> None:
+        if bytes(self.header).lower() == b"content-disposition":
+            self.disposition = bytes(self.value)
+        self.header.clear()
+        self.value.clear()
+
+    def end_headers(self) -> None:
+        _, options = parse_options_header(self.disposition)
+        name, filename = options.get(b"name"), options.get(b"filename")
+        if name is None or self.parts > MAX_PARTS:
+            raise FormParserError("a part has no name, or there are too many")
+        self.items.append(Header(_text(name), None if filename is None else _text(filename)))
+
+    def hear(self, data: bytes, start: int, end: int) -> None:
+        self.items.append(data[start:end])
+
+    def end_part(self) -> None:
+        self.items.append(None)
+
+    def end(self) -> None:
+        self.is_over = True
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What stands above a part."""
+
+    name: str
+    filename: str | None
+
+
+class Part:
+    """One field or file of a form; iterating gives its content as it arrives."""
+
+    def __init__(self, header: Header, form: Form) -> None:
+        self.name = header.name
+        self.filename = header.filename
+        self._form = form
+
+    def __aiter__(self) -> Self:
+        """The content."""
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next piece of the content.
+
+        Raises:
+            BadInput: the form ends before the part does.
+        """
+        piece = await self._form.piece()
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    async def text(self) -> str:
+        """The content of a field.
+
+        Raises:
+            BadInput: it is too long, or no text.
+        """
+        held = bytearray()
+        async for piece in self:
+            held += piece
+            if len(held) > MAX_TEXT_BYTES:
+                raise BadInput(f"A field of a form has at most {MAX_TEXT_BYTES} bytes.")
+        try:
+            return held.decode()
+        except UnicodeDecodeError:
+            raise BadInput("A field of the form is not UTF-8 text.") from None
+
+
+class Form:
+    """The parts of a request's body. Leaving it reads what is left, so that the answer is seen."""
+
+    def __init__(self, request: Request) -> None:
+        """Read the request's body.
+
+        Raises:
+            BadInput: it is no form.
+        """
+        self._stream = request.stream()
+        self._heard = _Heard()
+        self._parser = _parser(request.headers.get("content-type", ""), self._heard)
+        self._is_in_part = False
+
+    async def __aenter__(self) -> Self:
+        """Begin to read."""
+        return self
+
+    async def __aexit__(self, *why: object) -> None:
+        """Read the rest, within bounds, and forget it."""
+        with suppress(TimeoutError, HTTPException, ClientDisconnect):
+            async with asyncio.timeout(_DRAIN_SECONDS):
+                async for _ in self._stream:
+                    pass
+
+    def __aiter__(self) -> Self:
+        """The parts, one after another."""
+        return self
+
+    async def __anext__(self) -> Part:
+        """The next part.
+
+        Raises:
+            BadInput: the form is broken.
+        """
+        while await self.piece() is not None:
+            pass
+        header = await self._next()
+        if not isinstance(header, Header):
+            raise StopAsyncIteration
+        self._is_in_part = True
+        return Part(header, self)
+
+    async def piece(self) -> bytes | None:
+        """The next piece of the part at hand; None at its end."""
+        if not self._is_in_part:
+            return None
+        item = await self._next()
+        if isinstance(item, bytes):
+            return item
+        self._is_in_part = False
+        return None
+
+    async def _next(self) -> bytes | Header | None:
+        """What comes next; None for the end of a part, and of the form."""
+        heard = self._heard
+        while not heard.items:
+            if heard.is_over:
+                return None
+            try:
+                chunk = await anext(self._stream)
+                self._parser.write(chunk)
+            except (FormParserError, StopAsyncIteration):
+                raise BadInput(_CUT) from None
+            except ClientDisconnect:
+                raise HTTPException(400, "The caller left before the form was complete.") from None
+        return heard.items.popleft()
+
+
+def _parser(content_type: str, heard: _Heard) -> MultipartParser:
+    kind, options = parse_options_header(content_type)
+    boundary = options.get(b"boundary", b"")
+    if kind != b"multipart/form-data" or not 0 < len(boundary) <= 200:
+        raise BadInput(_NO_FORM)
+    try:
+        return MultipartParser(
+            boundary,
+            {
+                "on_part_begin": heard.begin,
+                "on_header_field": heard.hear_name,
+                "on_header_value": heard.hear_value,
+                "on_header_end": heard.end_header,
+                "on_headers_finished": heard.end_headers,
+                "on_part_data": heard.hear,
+                "on_part_end": heard.end_part,
+                "on_end": heard.end,
+            },
+        )
+    except FormParserError:
+        raise BadInput(_NO_FORM) from None
+
+
+def _text(raw: bytes) -> str:
+    """A header's text: UTF-8 as browsers send it, else byte by byte."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")

@@ -1,0 +1,146 @@
+"""How fast one client, and one user, may speak.
+
+`TokenBucket` is pure: time is handed in. `MessageRate` counts users' new messages, in this process
+or, with Redis, for all processes together; while Redis is away each process counts for itself.
+Above: `deps/chat.py`, `ws/`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from math import ceil
+
+from dataagent_core.errors import RateLimited, Unavailable
+from dataagent_core.storage.redis import RedisSpace, open_redis
+from dataagent_server.config import ServerSettings
+
+logger = logging.getLogger(__name__)
+_KEPT_USERS = 10_000
+_CONNECTIONS = 8
+
+# ARGV user, tokens a millisecond, most tokens, '1' to take one; returns the milliseconds to wait
+_BUCKET = """
+local key, rate, burst = ARGV[1]..'rate:'..ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local kept = redis.call('HMGET', key, 'tokens', 'at')
+local passed = math.max(0, now - tonumber(kept[2] or now))
+local tokens = math.min(burst, tonumber(kept[1] or burst) + passed * rate)
+if tokens < 1 then return math.ceil((1 - tokens) / rate) end
+if ARGV[5] == '1' then
+  redis.call('HSET', key, 'tokens', tokens - 1, 'at', now)
+  redis.call('PEXPIRE', key, math.ceil(burst / rate) + 1000)
+end
+return 0
+"""
+
+
+class TokenBucket:
+    """Allows bursts, then a steady rate; says how long to wait rather than refusing."""
+
+    def __init__(self, *, rate_per_second: float, burst: int, now: float) -> None:
+        self._rate = rate_per_second
+        self._burst = float(burst)
+        self._tokens = float(burst)
+        self._at = now
+
+    def delay(self, now: float) -> float:
+        """Take one token; the seconds to wait before acting on it, 0 if none."""
+        self._fill(now)
+        self._tokens -= 1.0
+        return 0.0 if self._tokens >= 0.0 else -self._tokens / self._rate
+
+    def wait(self, now: float) -> float:
+        """The seconds until there is a token, 0 if there is one; none is taken."""
+        self._fill(now)
+        return 0.0 if self._tokens >= 1.0 else (1.0 - self._tokens) / self._rate
+
+    def _fill(self, now: float) -> None:
+        self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate)
+        self._at = now
+
+
+class MessageRate:
+    """How many messages a minute a user may send; a minute's worth may come at once."""
+
+    def __init__(self, per_minute: int, space: RedisSpace | None = None) -> None:
+        """0 is no limit. With a space, all processes that share it count together."""
+        self._per_minute = per_minute
+        self._space = space
+        self._script = None if space is None else space.script(_BUCKET)
+        self._buckets: OrderedDict[str, TokenBucket] = OrderedDict()
+
+    async def take(self, user_id: str) -> None:
+        """Count one message of a user.
+
+        Raises:
+            RateLimited: it comes too soon, and is not counted.
+        """
+        await self._check(user_id, is_taken=True)
+
+    async def check(self, user_id: str) -> None:
+        """As `take`, without counting."""
+        await self._check(user_id, is_taken=False)
+
+    async def _check(self, user_id: str, *, is_taken: bool) -> None:
+        if not self._per_minute:
+            return
+        seconds = await self._seconds(user_id, is_taken=is_taken)
+        if seconds > 0:
+            wait = max(1, ceil(seconds))
+            raise RateLimited(
+                f"At most {self._per_minute} messages a minute are taken. "
+                f"Try again in {wait} seconds.",
+                details={"limit": self._per_minute, "per": "minute"},
+                retry_after_seconds=wait,
+            )
+
+    async def _seconds(self, user_id: str, *, is_taken: bool) -> float:
+        if self._space is None or self._script is None:
+            return self._here(user_id, is_taken=is_taken)
+        rate = self._per_minute / 60_000
+        try:
+            wait = await self._space.run(
+                self._script, user_id, rate, self._per_minute, "1" if is_taken else "0"
+            )
+        except Unavailable:
+            logger.warning("messages are counted by this process alone: Redis does not answer")
+            return self._here(user_id, is_taken=is_taken)
+        return int(wait) / 1000
+
+    def _here(self, user_id: str, *, is_taken: bool) -> float:
+        now = time.monotonic()
+        bucket = self._buckets.get(user_id)
+        if bucket is None:
+            rate = self._per_minute / 60
+            bucket = TokenBucket(rate_per_second=rate, burst=self._per_minute, now=now)
+            self._buckets[user_id] = bucket
+            while len(self._buckets) > _KEPT_USERS:  # who spoke longest ago is forgotten
+                self._buckets.popitem(last=False)
+        self._buckets.move_to_end(user_id)
+        wait = bucket.wait(now)
+        if is_taken and not wait:
+            bucket.delay(now)
+        return wait
+
+
+@asynccontextmanager
+async def open_message_rate(settings: ServerSettings) -> AsyncGenerator[MessageRate]:
+    """The rate that is set, counted in Redis if there is one.
+
+    Raises:
+        Misconfigured: `DATAAGENT_REDIS_URL` is none of Redis.
+    """
+    if settings.redis_url is None or not settings.rate_limit_per_minute:
+        yield MessageRate(settings.rate_limit_per_minute)
+        return
+    url = settings.redis_url.get_secret_value()
+    space = open_redis(url, prefix=settings.redis_prefix, pool_size=_CONNECTIONS)
+    try:
+        yield MessageRate(settings.rate_limit_per_minute, space)
+    finally:
+        await space.close()

@@ -1,0 +1,123 @@
+"""Files as they go over the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+from urllib.parse import quote
+
+from pydantic import Field
+
+from dataagent_core.workspace import StoredFile
+from dataagent_core.workspace.stored import Preview
+from dataagent_server.models.data import Description, SourceName
+from dataagent_server.models.fields import Id, RequestModel, ResponseModel, UtcTime
+
+_VERBS = ("download", "content")
+_FILE_FIELD: dict[str, Any] = {"type": "string", "format": "binary"}
+
+
+class UploadedFile(ResponseModel):
+    """A file that was kept. `file_id` is how messages name it, `url` where it is downloaded."""
+
+    file_id: str
+    filename: str
+    size: int
+    content_type: str
+    url: str
+
+    @classmethod
+    def of(cls, file: StoredFile) -> UploadedFile:
+        """The public form of a file."""
+        return UploadedFile(**_shown(file))
+
+
+class FileInfo(UploadedFile):
+    """One of the caller's files. `origin` says whether it was uploaded or made by a tool."""
+
+    origin: Literal["upload", "generated"]
+    session_id: str | None
+    created_at: UtcTime
+
+    @classmethod
+    def of(cls, file: StoredFile) -> FileInfo:
+        """The public form of a file."""
+        return FileInfo(
+            **_shown(file),
+            origin=file.origin,
+            session_id=file.session_id,
+            created_at=file.created_at,
+        )
+
+
+class FilePreview(ResponseModel):
+    """The beginning of a text file; `truncated` says whether there is more."""
+
+    file_id: str
+    filename: str
+    content: str
+    truncated: bool
+
+    @classmethod
+    def of(cls, preview: Preview) -> Self:
+        """The public form of a preview."""
+        file = preview.file
+        return cls(
+            file_id=file.file_id,
+            filename=file.filename,
+            content=preview.content,
+            truncated=preview.is_truncated,
+        )
+
+
+class SourceUpload(RequestModel):
+    """The fields of a form that makes a data source of files."""
+
+    name: SourceName
+    description: Description = ""
+    file_ids: list[Id] = Field(default_factory=list[str], max_length=50)
+
+
+def form_of(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    """A form's fields, for the OpenAPI document: it is read as it arrives, not by FastAPI."""
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    return {
+        "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
+    }
+
+
+FILE_FORM = form_of({"file": _FILE_FIELD}, "file")
+SOURCE_FORM = form_of(
+    {
+        "name": {"type": "string", "minLength": 1, "maxLength": 64},
+        "description": {"type": "string", "maxLength": 4000},
+        "file": {"type": "array", "items": _FILE_FIELD, "maxItems": 20},
+        "file_ids": {
+            "type": "array",
+            "items": {"type": "string"},
+            "maxItems": 50,
+            "description": "Ids of the caller's earlier uploads.",
+        },
+    },
+    "name",
+)
+
+
+def _shown(file: StoredFile) -> dict[str, Any]:
+    return {
+        "file_id": file.file_id,
+        "filename": file.filename,
+        "size": file.byte_size,
+        "content_type": file.content_type,
+        "url": _url(file),
+    }
+
+
+def _url(file: StoredFile) -> str:
+    is_named = file.origin == "generated" and file.filename not in _VERBS
+    last = quote(file.filename, safe="") if is_named else "download"
+    return f"/api/files/{file.file_id}/{last}"

@@ -1,0 +1,82 @@
+"""A user's own keys: made, shown once, listed by their first characters, ended at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import pytest
+
+from tests.requirements import requirement
+
+if TYPE_CHECKING:
+    from conftest import LiveServer
+
+
+async def login_headers(server: LiveServer) -> dict[str, str]:
+    """Headers of a browser in which a new user is logged in."""
+    name = f"u_{uuid4().hex[:12]}"
+    user = await server.on_server(server.container.users.create(name))
+    token = server.container.tokens.issue(user)
+    return {"Cookie": f"dataagent_session={token}", "Origin": server.url}
+
+
+@requirement("R19.1", "R19.2", "R19.3")
+async def test_a_key_is_shown_once_and_works_until_it_is_revoked(live: LiveServer) -> None:
+    async with live.http(None, headers=await login_headers(live)) as browser:
+        made = await browser.post("/api/v1/api-keys", json={"name": "laptop"})
+        assert made.status_code == 201
+        assert made.headers["Cache-Control"] == "no-store"
+        shown = made.json()
+        key = shown.pop("key")
+        assert shown == {
+            "id": shown["id"],
+            "name": "laptop",
+            "prefix": key[:12],
+            "created_at": shown["created_at"],
+            "last_used": None,
+        }
+        async with live.http(None, headers={"X-API-Key": key}) as program:
+            me = (await browser.get("/api/auth/me")).json()
+            assert (await program.get("/api/auth/me")).json() == me
+            listed = await browser.get("/api/v1/api-keys")
+            assert key not in listed.text
+            used = listed.json()["items"][0].pop("last_used")
+            assert used is not None
+            assert listed.json() == {"items": [{**shown, "last_used": used}], "total": 1}
+            gone = await browser.delete(f"/api/v1/api-keys/{shown['id']}")
+            assert gone.status_code == 204
+            assert (await program.get("/api/auth/me")).status_code == 401
+            again = await browser.delete(f"/api/v1/api-keys/{shown['id']}")
+            assert (again.status_code, again.json()["error_code"]) == (404, "not_found")
+
+
+async def test_anothers_key_is_neither_seen_nor_revoked(live: LiveServer) -> None:
+    async with (
+        live.http(None, headers=await login_headers(live)) as hers,
+        live.http(None, headers=await login_headers(live)) as his,
+        live.http("root") as admin,
+    ):
+        made = (await hers.post("/api/v1/api-keys", json={"name": "hers"})).json()
+        for other in (his, admin):
+            assert (await other.get("/api/v1/api-keys")).json() == {"items": [], "total": 0}
+            assert (await other.delete(f"/api/v1/api-keys/{made['id']}")).status_code == 404
+        assert (await hers.get("/api/v1/api-keys")).json()["total"] == 1
+
+
+async def test_a_caller_without_an_account_has_no_keys(live: LiveServer) -> None:
+    async with live.http("alice") as client:
+        answer = await client.post("/api/v1/api-keys", json={"name": "mine"})
+    assert (answer.status_code, answer.json()["error_code"]) == (409, "conflict")
+    assert "Only an account can have keys" in answer.json()["message"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"name": ""}, {"name": " "}, {"name": "x" * 101}, {"name": "a\x00"}, {"name": 1}],
+    ids=range(6),
+)
+async def test_a_key_without_a_proper_name_is_422(live: LiveServer, body: dict[str, Any]) -> None:
+    async with live.http(None, headers=await login_headers(live)) as browser:
+        answer = await browser.post("/api/v1/api-keys", json=body)
+    assert (answer.status_code, answer.json()["error_code"]) == (422, "bad_input")

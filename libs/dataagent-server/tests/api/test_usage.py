@@ -1,0 +1,132 @@
+"""What users used, over REST; how many messages and runs they may have at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from unittest.mock import ANY
+
+import httpx
+import pytest
+
+from tests.requirements import requirement
+
+if TYPE_CHECKING:
+    from conftest import LiveServer
+
+StartServer = Callable[..., "LiveServer"]
+URL = "/api/v1/usage"
+CHAT = "/api/v1/chat"
+
+
+def error_of(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error_code"]
+
+
+async def test_usage_is_told_by_day(live: LiveServer) -> None:
+    async with live.http("alice") as client:
+        said = await client.post(CHAT, json={"message": '!tool ls {"path": "/"}\n!echo hi'})
+        assert said.status_code == 200
+        answer = (await client.get(URL)).json()
+        (today,) = answer["items"]
+        assert answer["total"] == 1
+        assert today == {
+            "user_id": "alice",
+            "day": ANY,
+            "runs": 1,
+            "input_tokens": ANY,
+            "output_tokens": ANY,
+            "tool_calls": 1,
+            "sql_seconds": 0.0,
+            "wall_seconds": ANY,
+        }
+        assert today["input_tokens"] > 0
+        assert today["wall_seconds"] > 0
+        assert (await client.get(URL, params={"to": "2020-01-01"})).json()["total"] == 0
+        span: dict[str, Any] = {"from": today["day"], "to": today["day"], "user_id": "alice"}
+        assert (await client.get(URL, params=span)).json() == answer
+    async with live.http("root") as client:
+        assert (await client.get(URL, params={"user_id": "alice"})).json() == answer
+        assert (await client.get(URL)).json()["total"] == 0
+
+
+@requirement("R32.1")
+async def test_nobody_but_an_administrator_sees_anothers(live: LiveServer) -> None:
+    async with live.http("bob") as client:
+        assert error_of(await client.get(URL, params={"user_id": "alice"})) == (403, "denied")
+        assert (await client.get(URL)).json() == {"items": [], "total": 0}
+    async with live.http(None) as client:
+        assert error_of(await client.get(URL)) == (401, "not_authenticated")
+
+
+@pytest.mark.parametrize(
+    "params", [{"from": "yesterday"}, {"to": "2026-13-01"}, {"user_id": "../x"}, {"day": "1"}]
+)
+async def test_a_question_that_does_not_fit_is_refused(
+    live: LiveServer, params: dict[str, str]
+) -> None:
+    async with live.http("alice") as client:
+        assert error_of(await client.get(URL, params=params)) == (422, "bad_input")
+
+
+@requirement("G12")
+async def test_too_many_runs_at_once_are_429_and_leave_nothing_behind(
+    start_server: StartServer,
+) -> None:
+    server = start_server(max_runs_per_user=1, sample_data=False)
+    async with server.http("alice") as client, server.socket() as first, server.socket() as second:
+        await first.chat("!slow 1000 60")
+        answer = await client.post(CHAT, json={"message": "!echo second"})
+        assert error_of(answer) == (429, "too_many_runs")
+        assert answer.json()["details"] == {"limit": 1, "used": 1}
+        assert answer.headers["Retry-After"] == "5"
+        assert (await client.get("/api/v1/sessions")).json()["total"] == 2  # the sockets' own
+        await second.say("chat", {"message": "!echo second", "client_message_id": "m1"})
+        refused = (await second.next("error"))["data"]
+        assert (refused["error_code"], refused["retry_after"]) == ("too_many_runs", 5)
+        assert (refused["recoverable"], refused["client_message_id"]) == (True, "m1")
+        async with server.http("bob") as other:
+            assert (await other.post(CHAT, json={"message": "!echo hi"})).status_code == 200
+        await first.say("cancel")
+        await first.until("done")
+        await second.chat("!echo second")
+        await second.until("done")
+
+
+@requirement("G12")
+async def test_messages_that_come_too_fast_are_429_and_leave_nothing_behind(
+    start_server: StartServer,
+) -> None:
+    server = start_server(rate_limit_per_minute=2, sample_data=False)
+    async with server.http("alice") as client:
+        statuses = [
+            (await client.post(CHAT, json={"message": "!echo hi"})).status_code for _ in range(2)
+        ]
+        assert statuses == [200, 200]
+        answer = await client.post(CHAT, json={"message": "!echo hi"})
+        assert error_of(answer) == (429, "rate_limited")
+        assert answer.json()["details"] == {"limit": 2, "per": "minute"}
+        assert 0 < int(answer.headers["Retry-After"]) <= 30
+        assert (await client.get("/api/v1/sessions")).json()["total"] == 2
+    async with server.socket() as socket:
+        await socket.say("chat", {"message": "!echo hi"})
+        refused = (await socket.next("error"))["data"]
+        assert refused["error_code"] == "rate_limited"
+        assert 0 < refused["retry_after"] <= 30
+    async with server.http("bob") as other:
+        assert (await other.post(CHAT, json={"message": "!echo hi"})).status_code == 200
+
+
+async def test_a_day_that_is_used_up_is_429_until_it_ends(start_server: StartServer) -> None:
+    server = start_server(user_daily_tool_calls=1, sample_data=False)
+    body = {"message": '!tool ls {"path": "/"}\n!tool ls {"path": "/"}'}
+    async with server.http("alice") as client:
+        said = (await client.post(CHAT, json=body)).json()
+        assert said["status"] == "done"
+        assert said["events"][-1]["data"]["reason"] == "budget"
+        answer = await client.post(CHAT, json=body)
+        assert error_of(answer) == (429, "budget_exhausted")
+        details = answer.json()["details"]
+        assert (details["what"], details["scope"]) == ("tool_calls", "day")
+        assert details["resets"].endswith("T00:00:00+00:00")
+        assert 0 < int(answer.headers["Retry-After"]) <= 86_400

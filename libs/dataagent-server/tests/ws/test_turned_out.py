@@ -1,0 +1,199 @@
+"""Who may not be here any more is out at once: sockets with 4401, event streams with an error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosed
+
+from tests.services import fresh_database
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import LiveServer
+    from dataagent_core.identity.users import User
+
+WAIT_SECONDS = 20.0
+
+
+@dataclass
+class Account:
+    """A user with a login and a key."""
+
+    server: LiveServer
+    user: User
+    cookie: dict[str, str]
+    key: dict[str, str]
+    key_id: str
+
+
+async def make_account(server: LiveServer) -> Account:
+    users = server.container.users
+    user = await server.on_server(users.create(f"u_{uuid4().hex[:12]}", "password"))
+    key, secret = await server.on_server(users.keys.create(user.user_id, "k"))
+    token = server.container.tokens.issue(user)
+    cookie = {"Cookie": f"dataagent_session={token}", "Origin": server.url}
+    return Account(server, user, cookie, {"X-API-Key": secret}, key.key_id)
+
+
+async def as_admin(account: Account, method: str, path: str, body: Any = None) -> None:
+    async with account.server.http("root") as admin:
+        url = f"/api/users/{account.user.user_id}{path}"
+        answer = await admin.request(method, url, json=body)
+        assert answer.status_code in (200, 204), answer.text
+
+
+async def as_user(account: Account, method: str, path: str, body: Any = None) -> None:
+    async with account.server.http(None, headers=account.cookie) as browser:
+        answer = await browser.request(method, path, json=body)
+        assert answer.status_code in (200, 204), answer.text
+
+
+Change = Callable[[Account], Awaitable[None]]
+CHANGES: dict[str, tuple[Change, set[str]]] = {
+    "disabled": (
+        lambda a: as_admin(a, "PATCH", "/status", {"status": "disabled"}),
+        {"cookie", "key"},
+    ),
+    "deleted": (lambda a: as_admin(a, "DELETE", ""), {"cookie", "key"}),
+    "another role": (
+        lambda a: as_admin(a, "PATCH", "/role", {"role": "admin"}),
+        {"cookie", "key"},
+    ),
+    "password reset": (
+        lambda a: as_admin(a, "PUT", "/password", {"password": "another"}),
+        {"cookie", "key"},
+    ),
+    "password changed, keys kept": (
+        lambda a: as_user(
+            a,
+            "POST",
+            "/api/auth/password",
+            {"old_password": "password", "new_password": "another", "keep_keys": True},
+        ),
+        {"cookie"},
+    ),
+    "logged out": (lambda a: as_user(a, "POST", "/api/auth/logout"), {"cookie"}),
+    "key revoked": (lambda a: as_user(a, "DELETE", f"/api/v1/api-keys/{a.key_id}"), {"key"}),
+}
+
+
+async def test_open_sockets_of_whom_a_change_concerns_are_closed_and_no_others(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    server = start_server(recheck_interval=3600)  # so that no round can be what finds them
+    for change, (make, expected) in CHANGES.items():
+        account = await make_account(server)
+        async with (
+            server.socket(user=None, headers=account.cookie) as by_cookie,
+            server.socket(user=None, headers=account.key) as by_key,
+            server.socket() as another,
+        ):
+            await make(account)
+            for name, socket in (("cookie", by_cookie), ("key", by_key), ("another", another)):
+                if name in expected:
+                    said = await socket.next("error")
+                    assert said["data"]["error_code"] == "not_authenticated"
+                    assert await socket.closed() == 4401, (change, name)
+                else:
+                    await socket.say("ping")
+                    await socket.next("pong")
+        await server.until(lambda: server.container.visitors.count == 0)
+
+
+async def ended(stream: httpx.Response) -> list[str]:
+    """Read a stream to its end; the lines of it that are not comments."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        return [line async for line in stream.aiter_lines() if line and not line.startswith(":")]
+
+
+async def test_an_open_event_stream_ends_and_says_why(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    server = start_server(recheck_interval=3600)
+    for change in ("disabled", "deleted", "password reset", "logged out"):
+        account = await make_account(server)
+        async with server.http(None, headers=account.cookie) as browser:
+            session = (await browser.post("/api/v1/sessions", json={})).json()
+            url = f"/api/v1/sessions/{session['session_id']}/events"
+            async with browser.stream("GET", url) as stream:
+                assert stream.status_code == 200
+                await CHANGES[change][0](account)
+                lines = await ended(stream)
+            assert lines[0] == "event: stream_error", change
+            said = json.loads(lines[1].removeprefix("data: "))
+            assert said["error_code"] == "not_authenticated"
+            assert (await browser.get(url)).status_code == 401
+    await server.until(lambda: server.container.visitors.count == 0)
+
+
+async def test_a_client_that_does_not_read_is_not_heard_any_more(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    server = start_server()
+    server.hold_little()
+    account = await make_account(server)
+    async with server.socket(user=None, headers=account.key) as socket:
+        reading = socket.raw.transport
+        reading.pause_reading()  # pyright: ignore[reportAttributeAccessIssue] asyncio's transports of sockets have it
+        await CHANGES["disabled"][0](account)
+        with_messages = [socket.say("chat", {"message": "!echo too late"}) for _ in range(3)]
+        await asyncio.gather(*with_messages, return_exceptions=True)
+        reading.resume_reading()  # pyright: ignore[reportAttributeAccessIssue] as above
+        await socket.next("error")
+        with pytest.raises(ConnectionClosed):
+            await socket.receive()
+        assert socket.raw.close_code == 4401
+    service = {"X-API-Key": "service-key-0b1c2d", "X-User-Id": account.user.user_id}
+    async with server.http(None, headers=service) as client:
+        messages = await client.get(f"/api/v1/sessions/{socket.session_id}/messages")
+    assert messages.json() == {"items": [], "total": 0}
+
+
+async def test_the_run_of_someone_who_is_put_out_goes_on(live: LiveServer) -> None:
+    account = await make_account(live)
+    async with live.socket(user=None, headers=account.key) as socket:
+        accepted = await socket.chat("!slow 20 10")
+        await CHANGES["disabled"][0](account)
+        assert await socket.closed() == 4401
+    service = {"X-API-Key": "service-key-0b1c2d", "X-User-Id": account.user.user_id}
+    async with live.http(None, headers=service) as client:
+        url = f"/api/v1/runs/{accepted['run_id']}/events"
+        async with client.stream("GET", url) as stream:
+            lines = await ended(stream)
+    assert [line for line in lines if line.startswith("event:")][-1] == "event: done"
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres", "mysql"])
+async def test_a_change_in_another_process_puts_out_here(
+    start_server: Callable[..., LiveServer], tmp_path: Path, kind: str
+) -> None:
+    with fresh_database(kind, tmp_path) as url:
+        here = start_server(database_url=url, recheck_interval=0.1)
+        account = await make_account(here)
+        elsewhere = start_server(database_url=url)
+        async with (
+            here.socket(user=None, headers=account.cookie) as by_cookie,
+            here.socket(user=None, headers=account.key) as by_key,
+            here.socket() as another,
+        ):
+            await as_admin(
+                Account(elsewhere, account.user, {}, {}, ""),
+                "PATCH",
+                "/status",
+                {"status": "disabled"},
+            )
+            assert await by_cookie.closed() == 4401
+            assert await by_key.closed() == 4401
+            await another.say("ping")
+            await another.next("pong")
+        elsewhere.stop()
+        here.stop()
