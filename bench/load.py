@@ -1,7 +1,7 @@
 """A process that is the clients of a server: `python -m bench.load`. Runs on the other core.
 
 It sends messages through a door (`doors.py`) and measures the server's process meanwhile.
-Commands: `turns`, `paced`, `visits`, `hold` and `release`, `running`.
+Commands: `turns`, `paced`, `visits`, `hold` and `release`, `running`, `cancels`, `crowd`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import uvloop
 from aiohttp import ClientSession
 
+from bench.crowds import crowd
 from bench.doors import DOORS, SocketVisitor, TurnFailed, Visitor, client_options
 from bench.latency import Lateness
 from bench.meter import Meter, memory_of, percentile, to_json
@@ -186,6 +187,7 @@ _MEASURES: dict[str, Callable[..., Awaitable[Json]]] = {
     "visits": visits,
     "running": running,
     "cancels": cancels,
+    "crowd": crowd,
 }
 
 

@@ -33,6 +33,8 @@ _START_SECONDS = 60.0
 _CORES = sorted(os.sched_getaffinity(0))
 MEASURED = _CORES[0]
 OTHERS = _CORES[-1]
+ALL = -1
+"""In place of a core: whichever is free."""
 
 
 def clean_environment(**settings: str) -> dict[str, str]:
@@ -44,12 +46,12 @@ def clean_environment(**settings: str) -> dict[str, str]:
 def spawn(
     command: Sequence[str], *, core: int, environment: dict[str, str] | None = None, **streams: int
 ) -> subprocess.Popen[bytes]:
-    """Start a process that stays on one core, threads and all."""
+    """Start a process that stays on one core, threads and all (or on none, see `ALL`)."""
     return subprocess.Popen(
         command,
         cwd=ROOT,
         env=environment if environment is not None else clean_environment(),
-        preexec_fn=lambda: os.sched_setaffinity(0, {core}),  # noqa: PLW1509 no threads here
+        preexec_fn=lambda: os.sched_setaffinity(0, _CORES if core == ALL else {core}),  # noqa: PLW1509 no threads here
         stdin=streams.get("stdin"),
         stdout=streams.get("stdout"),
     )
@@ -134,8 +136,10 @@ class Service:
 
 
 @contextmanager
-def dataagent_server(*, model: str = "scripted", **settings: str) -> Generator[Service]:
-    """Our server with its embedded default (SQLite) on the measured core."""
+def dataagent_server(
+    core: int = MEASURED, /, *, model: str = "scripted", **settings: str
+) -> Generator[Service]:
+    """Our server with its embedded default (SQLite), on the measured core unless told otherwise."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="dataagent-bench-") as home:
         environment = clean_environment(
@@ -145,11 +149,13 @@ def dataagent_server(*, model: str = "scripted", **settings: str) -> Generator[S
             DATAAGENT_API_KEYS=f"bench:{KEY}",
             DATAAGENT_PORT=str(port),
             DATAAGENT_MAX_CONNECTIONS="2000",
+            DATAAGENT_MAX_RUNS_PER_USER="0",  # its one user stands for many
+            DATAAGENT_RATE_LIMIT_PER_MINUTE="0",
             DATAAGENT_LOG_LEVEL="WARNING",
             **settings,
         )
         command = [str(program("dataagent-server")), "serve"]
-        with served(command, port, "/api/v1/health", core=MEASURED, environment=environment) as it:
+        with served(command, port, "/api/v1/health", core=core, environment=environment) as it:
             yield it
 
 

@@ -1,7 +1,9 @@
-"""(g) A million rows through the data room, and what guarding one statement costs.
+"""(g) A million rows through the data room, cancelling, and what guarding one statement costs.
 
 Each engine is read by its plain driver and by us, in turns, in a process of its own; ours also
-writes the Parquet artefact with its statistics. Exports are compared with DuckDB's COPY.
+writes the Parquet artefact with its statistics. Exports are compared with DuckDB's COPY. A
+statement that would take days is cancelled a few times: the product promises that the engine is rid
+of it within a second.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ def run(report: Report) -> None:
         with ExitStack() as stack:
             side = stack.enter_context(Worker("bench.rows_side", engine, str(rows), core=MEASURED))
             _compare(report, side, engine, rows)
+            _cancel(report, side, engine)
     with ExitStack() as stack:
         side = stack.enter_context(Worker("bench.rows_side", "sqlite", "1000", core=MEASURED))
         found = side.ask(do="guard")
@@ -64,3 +67,12 @@ def _compare(report: Report, side: Worker, engine: str, rows: int) -> None:
             note=f"{exported['rows'] / exported['seconds']:,.0f} rows/s here",
         )
     )
+
+
+def _cancel(report: Report, side: Worker, engine: str) -> None:
+    times = 5 if report.options.is_quick else 20
+    found = [side.ask(do="cancel") for _ in range(times)]
+    report.keep("g", f"{engine} cancel", found=found)
+    slowest = max(each["milliseconds"] for each in found)
+    name = f"{engine}: cancel to gone from the engine, slowest of {times}"
+    report.add(Row("g", name, slowest, unit="ms", target=below(1000)))

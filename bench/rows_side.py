@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, LiteralString
 
 import duckdb
 import psycopg
@@ -30,13 +30,10 @@ from bench.meter import memory_of
 from bench.processes import Json, answer_lines
 from dataagent_core.config import Settings
 from dataagent_core.data.results import export, preview, preview_text
+from dataagent_core.data.room import Data, open_room
 from dataagent_core.data.service import Answered, Asked
 from dataagent_core.data.sources import EVERYONE, NewSource, Source
 from dataagent_core.data.types import Limits, Reader
-from dataagent_core.runs.data import Data, open_data
-from dataagent_core.storage import open_database
-from dataagent_core.storage.migrate import migrate
-from dataagent_core.workspace import SqlQuotaLedger, UserWorkspaceManager
 from tests.services import fresh_database
 
 _ALL = "SELECT * FROM facts"
@@ -53,6 +50,16 @@ _STATEMENTS = (
     "SELECT id, CASE WHEN amount > 10 THEN 'big' ELSE 'small' END AS size FROM facts "
     "WHERE note LIKE '%x%' UNION ALL SELECT id, 'none' FROM facts WHERE note IS NULL",
 )
+_ENDLESS = (
+    "SELECT SUM(a.quantity * b.quantity + c.quantity) AS s "
+    "FROM facts a CROSS JOIN facts b CROSS JOIN facts c"
+)
+_RUNNING: dict[str, LiteralString] = {
+    "postgres": "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' "
+    "AND datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%CROSS JOIN%'",
+    "mysql": "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE DB = DATABASE() "
+    "AND ID <> CONNECTION_ID() AND COMMAND IN ('Query', 'Execute') AND INFO LIKE '%CROSS JOIN%'",
+}
 _POLICY: dict[str, Any] = {
     "name": "eu",
     "subjects": "everyone",
@@ -85,19 +92,16 @@ class Side:
                 return await self._export(data, source)
             case "guard":
                 return await self._guard(data, source)
+            case "cancel":
+                return await self._cancel(data, source)
             case unknown:
                 raise ValueError(f"There is no command {unknown!r}.")
 
     async def _opened(self) -> tuple[Data, Source]:
         if self._data is None or self._source is None:
             self._url = await asyncio.to_thread(self._filled)
-            settings = Settings(home=self._home, sample_data=False)
-            database = open_database(settings.sql_url())
-            self.stack.push_async_callback(database.close)
-            await migrate(database)
-            quota = SqlQuotaLedger(database)
-            workspaces = UserWorkspaceManager(settings.workspaces_dir, 10**12, quota)
-            self._data = await open_data(settings, database, workspaces, quota, self.stack)
+            settings = Settings(home=self._home, sample_data=False, workspace_quota=10**12)
+            self._data = await self.stack.enter_async_context(open_room(settings))
             new = NewSource("facts", url=SecretStr(self._url), grants=(EVERYONE,), limits=_WIDE)
             self._source = await self._data.service.sources.create(new)
             await self._data.service.catalogues.get(self._source)
@@ -231,6 +235,44 @@ class Side:
             started = time.perf_counter()
             connection.execute(f"COPY (SELECT * FROM read_parquet('{path}')) TO '{target}'")
             return time.perf_counter() - started
+
+    async def _cancel(self, data: Data, source: Source) -> Json:
+        """From the cancel until neither we nor the engine have anything of the statement."""
+        asked = Asked(Reader("bench"))
+        task = asyncio.create_task(data.service.query(source, _ENDLESS, asked))
+        while not await asyncio.to_thread(self._is_running):
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.3)  # well into it
+        if task.done():
+            raise RuntimeError(f"it ended by itself: {task.exception()}")
+        started = time.perf_counter()
+        task.cancel()
+        await asyncio.wait([task])
+        ended = time.perf_counter() - started
+        is_gone = self._engine not in _RUNNING  # the others run in our thread, which has ended
+        while not is_gone:
+            is_gone = not await asyncio.to_thread(self._is_running)
+        seconds = time.perf_counter() - started
+        again = await data.service.query(source, "SELECT 1 AS x FROM facts WHERE id = 7", asked)
+        if again.kept.row_count != 1:
+            raise RuntimeError("the source is not usable after a cancel")
+        return {"milliseconds": seconds * 1000, "ours": ended * 1000}
+
+    def _is_running(self) -> bool:
+        """Whether the engine works on the statement; of one in our process it is taken for so."""
+        if self._engine not in _RUNNING:
+            return True
+        if self._engine == "postgres":
+            with psycopg.connect(self._url) as connection:
+                row = connection.execute(_RUNNING["postgres"]).fetchone()
+                return row is not None and row[0] > 0
+        connection = self._mysql(self._url)
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(_RUNNING["mysql"])
+                return cursor.fetchone()[0] > 0
+        finally:
+            connection.close()
 
     async def _guard(self, data: Data, source: Source) -> Json:
         await data.service.sources.policies.put(source.source_id, "eu", _POLICY)

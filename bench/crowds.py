@@ -1,0 +1,103 @@
+"""Many connected clients of whom some ask something at any time. Used by `load.py`."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import uuid
+from collections import deque
+from contextlib import suppress
+from time import monotonic
+
+from aiohttp import ClientSession
+
+from bench.doors import SocketVisitor, TurnFailed, client_options
+from bench.latency import Lateness
+from bench.meter import Meter, percentile, to_json
+from bench.processes import Json
+
+_AT_ONCE = 50
+_LOOK_SECONDS = 0.1
+
+
+async def crowd(
+    *,
+    url: str,
+    pid: int,
+    message: str,
+    users: int,
+    seconds: float,
+    turns_per_second: float,
+    pace: float,
+) -> Json:
+    """Let connected users ask at a steady rate, whoever has waited longest first."""
+    gc.collect()
+    gc.disable()
+    async with ClientSession(**client_options()) as http:
+        guests = _Crowd(http, url, message)
+        await guests.enter(users)
+        looking = asyncio.create_task(guests.look_at_health())
+        meter, own = Meter(pid), Meter(os.getpid())
+        meter.start()
+        own.start()
+        late = Lateness(pace, monotonic(), monotonic() + seconds * 2)
+        completed, started = await guests.ask(late, seconds, turns_per_second)
+        sample = meter.stop(started)
+        foreign = max(sample.foreign, own.stop(1).foreign)
+        looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await looking
+        await guests.leave()
+    gc.enable()
+    found = {"started": started, "completed": completed, "p95": percentile(late.values, 0.95)}
+    health = percentile(guests.health, 0.95)
+    return {**to_json(sample), **found, "foreign": foreign, "health_p95": health}
+
+
+class _Crowd:
+    """The connected users."""
+
+    def __init__(self, http: ClientSession, url: str, message: str) -> None:
+        self.health: list[float] = []
+        self._http = http
+        self._url = url
+        self._message = message
+        self._all: list[SocketVisitor] = []
+        self._idle: deque[SocketVisitor] = deque()
+
+    async def enter(self, users: int) -> None:
+        """Connect them, a few at a time."""
+        self._all = [SocketVisitor(self._http, self._url, str(uuid.uuid4())) for _ in range(users)]
+        for start in range(0, users, _AT_ONCE):
+            await asyncio.gather(*(one.enter() for one in self._all[start : start + _AT_ONCE]))
+        self._idle.extend(self._all)
+
+    async def ask(self, late: Lateness, seconds: float, turns_per_second: float) -> tuple[int, int]:
+        """Ask at the rate; how many turns ended well, and how many there were."""
+        begin = monotonic()
+        asked: list[asyncio.Task[None]] = []
+        for number in range(int(seconds * turns_per_second)):
+            await asyncio.sleep(max(0.0, begin + number / turns_per_second - monotonic()))
+            if not self._idle:
+                raise TurnFailed("Every user waits for an answer: the server is far behind.")
+            asked.append(asyncio.create_task(self._turn(self._idle.popleft(), late)))
+        outcomes = await asyncio.gather(*asked, return_exceptions=True)
+        return sum(outcome is None for outcome in outcomes), len(asked)
+
+    async def _turn(self, visitor: SocketVisitor, late: Lateness) -> None:
+        await visitor.turn(self._message, late.hears(monotonic()))
+        self._idle.append(visitor)
+
+    async def look_at_health(self) -> None:
+        """Ask for the server's health all the while."""
+        while True:
+            started = monotonic()
+            async with self._http.get(f"{self._url}/api/v1/health") as response:
+                await response.read()
+            self.health.append(monotonic() - started)
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    async def leave(self) -> None:
+        """Disconnect all."""
+        await asyncio.gather(*(one.leave() for one in self._all))
