@@ -24,7 +24,7 @@ import psycopg
 import pymysql
 import redis
 
-_COMPOSE = "docker compose -f infra/compose.yaml up -d"
+_COMPOSE = "docker compose -f infra/compose.tests.yaml up -d"
 _START_SECONDS = 60.0
 _HBA_LINES = "# tests of DataAgent: anyone on this machine\nhost all all 127.0.0.1/32 trust\n"
 _MARIADB_ROOT = """\

@@ -7,18 +7,17 @@ page in the tree is the one the code would give.
 from __future__ import annotations
 
 import importlib
-import inspect
-import re
 import sys
 import types
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
-from pydantic import AliasChoices, SecretStr
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings
 
+from dataagent_core.config.groups import setting_groups, variables
 from scripts.tree import ROOT
 
 PAGE = ROOT / "docs/reference/settings.md"
@@ -32,18 +31,6 @@ _PLACES = [
     ("Everywhere", "dataagent_core.config", "Settings"),
     ("The server, in addition", "dataagent_server.config", "ServerSettings"),
 ]
-
-
-def variables(name: str, field: FieldInfo, prefix: str) -> str:
-    """The environment variables that set a field, the first one wins."""
-    alias = field.validation_alias
-    if isinstance(alias, AliasChoices):
-        names = [str(choice) for choice in alias.choices]
-    elif isinstance(alias, str):
-        names = [alias]
-    else:
-        names = [f"{prefix}{name}".upper()]
-    return ", ".join(f"`{one}`" for one in names)
 
 
 def kind(annotation: Any) -> str:  # Any: an annotation can be any object
@@ -77,32 +64,20 @@ def default(field: FieldInfo) -> str:
     return f"`{value}`"
 
 
-def groups(settings: type[BaseSettings]) -> dict[str, list[str]]:
-    """The fields a class declares itself, under the comment lines that part them in its source."""
-    found: dict[str, list[str]] = {}
-    title = "other"
-    for line in inspect.getsource(settings).splitlines():
-        if comment := re.fullmatch(r"    # ([^-].*)", line):
-            title = comment[1]
-        elif (declared := re.match(r"    (\w+):", line)) and declared[1] in settings.model_fields:
-            found.setdefault(title, []).append(declared[1])
-    return found
-
-
 def section(title: str, settings: type[BaseSettings]) -> str:
     """One class's settings, a table a group; explained where the code explains them."""
-    prefix = settings.model_config.get("env_prefix", "")
     fields = settings.model_fields
     head = ["variable", "kind", "default"]
     if any(field.description for field in fields.values()):
         head.append("what it does")
     lines = [f"## {title}"]
-    for group, names in groups(settings).items():
+    for group, names in setting_groups(settings).items():
         lines += ["", f"### {group[0].upper()}{group[1:]}", ""]
         lines += [table_row(head), table_row(["---"] * len(head))]
         for name in names:
             field = fields[name]
-            cells = [variables(name, field, prefix), kind(field.annotation), default(field)]
+            written = ", ".join(f"`{one}`" for one in variables(settings, name))
+            cells = [written, kind(field.annotation), default(field)]
             lines.append(table_row([*cells, field.description or ""][: len(head)]))
     return "\n".join(lines) + "\n"
 

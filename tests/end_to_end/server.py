@@ -40,9 +40,10 @@ class Zygote:
         self._input = self._process.stdin
         self._output = self._process.stdout
 
-    def fork(self, env: dict[str, str], log: Path) -> int:
-        """Start a server; its pid."""
-        self._input.write(json.dumps({"env": env, "log": str(log)}) + "\n")
+    def fork(self, env: dict[str, str], log: Path, command: str = "serve") -> int:
+        """Start a server, or another command of it; its pid."""
+        order = {"env": env, "log": str(log), "command": command}
+        self._input.write(json.dumps(order) + "\n")
         self._input.flush()
         return int(self._output.readline())
 
@@ -70,8 +71,14 @@ class Server:
             "DATAAGENT_SAMPLE_DATA": "false",
             "DATAAGENT_API_KEYS": f"{USER}:{KEY},bob:bobs-key",
             "DATAAGENT_LOG_LEVEL": "WARNING",
+            "DATAAGENT_MAX_RUNS_PER_USER": "0",  # a test's few users stand for many
+            "DATAAGENT_RATE_LIMIT_PER_MINUTE": "0",
             **settings,
         }
+
+    def set(self, **settings: str) -> None:
+        """Change settings for the next start."""
+        self._env |= settings
 
     @property
     def url(self) -> str:
@@ -81,6 +88,10 @@ class Server:
     async def start(self) -> None:
         """Start it and wait until it is ready."""
         self.pid = self._zygote.fork(self._env, self.log)
+        await self.wait_ready()
+
+    async def wait_ready(self) -> None:
+        """Wait until it can take work."""
         async with asyncio.timeout(READY_SECONDS):
             while not await self._is_ready():
                 assert self.is_alive, self.log.read_text()

@@ -1,6 +1,7 @@
 """Starts servers quickly: imports everything once, then forks a server for each line it reads.
 
-Run as a program by `server.py`. A line is JSON `{"env": {…}, "log": path}`; the answer is the pid.
+Run as a program by `server.py`. A line is JSON `{"env": {…}, "log": path, "command": "serve"}`; the
+answer is the pid.
 The forked process is an ordinary server: it can be killed at any moment without harm to this one.
 """
 
@@ -12,8 +13,8 @@ import signal
 import sys
 
 
-def serve(env: dict[str, str], log: str) -> None:
-    """Become a server with these settings."""
+def serve(env: dict[str, str], log: str, command: str) -> None:
+    """Become a server, or whatever the command says, with these settings."""
     os.setsid()
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(output, 1)
@@ -22,7 +23,7 @@ def serve(env: dict[str, str], log: str) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     from dataagent_server.cli import main
 
-    sys.argv = ["dataagent-server", "serve"]
+    sys.argv = ["dataagent-server", command]
     main()
 
 
@@ -35,7 +36,7 @@ def run() -> None:
         order = json.loads(line)
         pid = os.fork()
         if pid == 0:
-            serve(order["env"], order["log"])
+            serve(order["env"], order["log"], order["command"])
             os._exit(0)
         print(pid, flush=True)
 
