@@ -25,6 +25,7 @@ from tests.requirements import requirement
 
 SLOTS = 50
 AT_ONCE = 20
+QUIET_LOOKS = 20
 MIB = 1024 * 1024
 NO_LINGER = struct.pack("ii", 1, 0)  # close with a reset, without a goodbye
 
@@ -123,12 +124,15 @@ def footprint(server: Server) -> tuple[int, int, int]:
     return process.num_fds(), process.num_threads(), process.memory_info().rss
 
 
-async def settled(server: Server, most_descriptors: int) -> tuple[int, int, int]:
-    """The footprint once closed sockets are gone and no run is left."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(10):
-            while server.process.num_fds() > most_descriptors:
-                await asyncio.sleep(0.05)
+async def settled(server: Server) -> tuple[int, int, int]:
+    """The footprint once the number of descriptors has stood still for a second."""
+    last, still = -1, 0
+    async with asyncio.timeout(20):
+        while still < QUIET_LOOKS:
+            descriptors = server.process.num_fds()
+            still = still + 1 if descriptors == last else 0
+            last = descriptors
+            await asyncio.sleep(0.05)
     return footprint(server)
 
 
@@ -144,10 +148,7 @@ async def all_slots_at_once(server: Server) -> None:
             await send(chat, "ping")
             await receive_until(chat, "pong")
 
-    async def attempt() -> None:
-        await asyncio.gather(*(one() for _ in range(SLOTS)))
-
-    await attempt()
+    await asyncio.gather(*(one() for _ in range(SLOTS)))
 
 
 @pytest.mark.timeout(300)
@@ -158,11 +159,10 @@ async def test_a_thousand_turns_and_three_hundred_abrupt_ends_leave_nothing_behi
     server = await start_server(DATAAGENT_MAX_CONNECTIONS=str(SLOTS))
     await asyncio.gather(*(turns(server, 20) for _ in range(AT_ONCE)))
     await abrupt(server, 40)
-    descriptors, threads, memory = await settled(server, 0)
+    descriptors, threads, memory = await settled(server)
     await asyncio.gather(*(turns(server, 50) for _ in range(AT_ONCE)))
     await abrupt(server, 300)
-    after = await settled(server, descriptors + 5)
-    print("FOOT", (descriptors, threads, memory // MIB), (after[0], after[1], after[2] // MIB))
+    after = await settled(server)
     assert abs(after[0] - descriptors) <= 5
     assert after[1] <= threads + 2
     assert after[2] - memory < 50 * MIB

@@ -53,6 +53,19 @@ def listens(process: psutil.Process, port: int) -> bool:
     return False
 
 
+async def until_gone(processes: list[psutil.Process]) -> None:
+    """Wait until none of the processes runs."""
+    async with asyncio.timeout(40):
+        while any(is_there(process) for process in processes):
+            await asyncio.sleep(0.05)
+
+
+def is_there(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
 @asynccontextmanager
 async def supervised(zygote: Zygote, folder: Path) -> AsyncGenerator[Server]:
     with fresh_database("postgres", folder) as url, fresh_redis_prefix() as prefix:
@@ -104,6 +117,7 @@ async def test_several_processes_share_a_port_and_one_that_dies_is_replaced(
             assert (status, run["status"]) == (200, "cancelled")
 
         os.kill(first[0].pid, signal.SIGKILL)
+        await until_gone(first[:1])
         second = await until_listening(server, PROCESSES)
         assert {p.pid for p in first} != {p.pid for p in second}
         assert len({p.pid for p in first} & {p.pid for p in second}) == 1
@@ -124,6 +138,4 @@ async def test_processes_end_when_their_supervisor_is_killed(
     async with supervised(zygote, tmp_path) as server:
         processes = await until_listening(server, PROCESSES)
         await server.signal()
-        async with asyncio.timeout(40):
-            while any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in processes):
-                await asyncio.sleep(0.1)
+        await until_gone(processes)

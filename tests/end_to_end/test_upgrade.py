@@ -168,8 +168,13 @@ def _events(session_id: str, run_id: str) -> dict[str, Any]:
 
 
 def _asked(session_id: str, run_id: str) -> dict[str, Any]:
-    action = {"name": "ls", "args": {}, "description": "List.", "args_schema": None}
-    asked = {"request_id": "r-1", "action": action, "allowed": ["approve"], "expires_at": 4e9}
+    action: dict[str, Any] = {"name": "ls", "args": {}, "description": "List.", "args_schema": None}
+    asked: dict[str, Any] = {
+        "request_id": "r-1",
+        "action": action,
+        "allowed": ["approve"],
+        "expires_at": 4e9,
+    }
     return _batch(session_id, run_id, _event(1, run_id, "hitl_request", asked))
 
 

@@ -58,7 +58,7 @@ class PublicRoute(APIRoute):
 
     def statuses(self, path: str, *, is_write: bool) -> frozenset[int]:
         """Which errors it may answer."""
-        return _OF_ALL | (_OF_WRITES if is_write else frozenset())
+        return _OF_ALL | (_OF_WRITES if is_write else frozenset[int]())
 
     def get_route_handler(self) -> Handler:
         """FastAPI's handler, on a strict request."""

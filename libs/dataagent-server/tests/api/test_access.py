@@ -213,31 +213,33 @@ def asks(document: Json, owner: Owner, caller: Caller) -> Iterator[Ask]:
 def asks_of(
     path: str, method: str, operation: Json, document: Json, owner: Owner, caller: Caller
 ) -> Iterator[Ask]:
-    parameters = operation.get("parameters", [])
-    place = f"{method} {path}"
-    (kind, media), *_ = [*operation.get("requestBody", {}).get("content", {}).items(), ("", {})]
-    base = {"form" if "form" in kind else "json": media.get("example")}
+    parameters: list[Json] = operation.get("parameters", [])
+    contents: Json = operation.get("requestBody", {}).get("content", {})
+    media: Json = next(iter(contents.values()), Json())
+    is_form = "multipart/form-data" in contents
+    place, example = f"{method} {path}", media.get("example")
+
+    def ask(url: str, body: Json | None = example, **rest: Any) -> Ask:
+        given: Json = {"form" if is_form else "json": body}
+        return Ask(operation, method, url, **given, **rest)
+
     urls = list(
         addresses(path, [p["name"] for p in parameters if p["in"] == "path"], owner, caller)
     )
-    for url in urls:
-        yield Ask(operation, method, url, has_foreign_id="{" in path, **base)
-    for name in (p["name"] for p in parameters if p["in"] == "query"):
+    yield from (ask(url, has_foreign_id="{" in path) for url in urls)
+    for name in (str(p["name"]) for p in parameters if p["in"] == "query"):
         if thing := known(name, owner, place):
-            for value in owner.ids[thing]:
-                yield Ask(operation, method, urls[0], query={name: value}, **base)
-    own = caller.own.items()
+            yield from (ask(urls[0], query={name: value}) for value in owner.ids[thing])
     for name in properties(media, document):
         if thing := known(name, owner, place):
+            mine = {each: own for each, own in caller.own.items() if each in (example or {})}
             for value in owner.ids[thing]:
-                foreign = {name: [value] if name.endswith("s") else value}
-                filled = {each: mine for each, mine in own if each in (media["example"] or {})}
-                body = {**media["example"], **filled, **foreign}
-                yield Ask(operation, method, urls[0], **{next(iter(base)): body})
+                foreign = {name: [value] if name.endswith("_ids") else value}
+                yield ask(urls[0], {**(example or {}), **mine, **foreign})
 
 
 def properties(media: Json, document: Json) -> list[str]:
-    schema = media.get("schema", {})
+    schema: Json = media.get("schema", {})
     if "$ref" in schema:
         schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     return list(schema.get("properties", {}))
@@ -331,8 +333,7 @@ def form_of(ask: Ask) -> Json:
 def flat(fields: Json) -> Iterator[tuple[str, Any]]:
     """A form's fields, lists as fields of the same name."""
     for name, value in fields.items():
-        values: list[Any] = value if isinstance(value, list) else [value]
-        yield from ((name, each) for each in values)
+        yield from ((name, each) for each in (value if name.endswith("_ids") else [value]))
 
 
 # -- sockets ---------------------------------------------------------------------------------

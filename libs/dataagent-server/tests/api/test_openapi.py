@@ -50,23 +50,23 @@ def contents(operation: Json) -> Iterator[tuple[str, str, Json]]:
 def due(method: str, path: str, operation: Json) -> set[str]:
     """The errors a route of its kind can answer."""
     is_write = method not in READS
-    statuses = FOR_ALL | (FOR_WRITES if is_write else set())
+    statuses = FOR_ALL | (FOR_WRITES if is_write else set[str]())
     if operation["operationId"] in OPEN:
         return statuses
-    named = {"404"} if "{" in path else set()
-    return statuses | FOR_CALLERS | named | (FOR_CALLERS_WRITES if is_write else set())
+    named = {"404"} if "{" in path else set[str]()
+    return statuses | FOR_CALLERS | named | (FOR_CALLERS_WRITES if is_write else set[str]())
 
 
 @requirement("R16.2", "R16.4")
 def test_every_route_documents_its_errors_in_the_one_shape(document: Json) -> None:
     shape = {"$ref": "#/components/schemas/ErrorResponse"}
     for method, path, operation in operations(document):
-        responses = operation["responses"]
+        responses: Json = operation["responses"]
         missing = due(method, path, operation) - responses.keys()
         assert not missing, (
             f"{method} {path}: document {missing}; is its route_class from route.py?"
         )
-        for status in filter(lambda each: each >= "4", responses):
+        for status in [each for each in responses if each >= "4"]:
             found = responses[status]["content"]["application/json"]["schema"]
             assert found == shape, (method, path, status)
         assert any(status < "3" for status in responses), (method, path)
