@@ -12,6 +12,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
+from dataagent_core.errors import Unavailable
 from dataagent_core.runs.bus import LocalBus
 from dataagent_core.runs.control import Control
 from dataagent_core.runs.store import RunStore
@@ -48,16 +49,20 @@ class Dispatch:
 
         Raises:
             SessionNotFound, SessionBusy: as `RunStore.open`.
+            Unavailable: this process stops.
         """
+        if self._worker.is_closing:
+            raise Unavailable("This process is shutting down. Try again in a moment.")
         if self._queue is not None:
             opened = await self._store.open(new, worker=None, lease_until=None)
             if opened.is_new:
                 self._queue.put(opened.run.run_id)
             return opened
         worker = self._worker
-        opened = await self._store.open(new, worker=worker.name, lease_until=worker.lease_until())
-        if opened.is_new:
-            worker.begin(opened.run, opened.last_seq)
+        with worker.leases.taking() as until:
+            opened = await self._store.open(new, worker=worker.name, lease_until=until)
+            if opened.is_new:
+                worker.begin(opened.run, opened.last_seq)
         return opened
 
     async def stop(self, run: Run) -> None:

@@ -7,8 +7,8 @@ Below: a `RunStore`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Generator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 
 from dataagent_core.errors import Unavailable
@@ -28,10 +28,31 @@ class Leases:
         self._seconds = seconds
         self._one_at_a_time = asyncio.Lock()  # or one given up could be renewed
         self._woken = asyncio.Event()
+        self._taking = 0
+        self._all_taken = asyncio.Event()
+        self._all_taken.set()
 
     def until(self) -> datetime:
         """Until when a lease taken now lasts."""
         return now() + timedelta(seconds=self._seconds)
+
+    @contextmanager
+    def taking(self) -> Generator[datetime]:
+        """Take a lease, until the time that is given; `all_taken` waits for this to be over."""
+        self._taking += 1
+        self._all_taken.clear()
+        try:
+            yield self.until()
+        finally:
+            self._taking -= 1
+            if not self._taking:
+                self._all_taken.set()
+
+    async def all_taken(self, timeout_seconds: float) -> None:
+        """Wait until nobody is about to take a lease."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                await self._all_taken.wait()
 
     async def pause(self) -> None:
         """Wait until it is time to renew, or until someone wants a look."""

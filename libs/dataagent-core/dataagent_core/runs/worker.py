@@ -94,7 +94,7 @@ class Worker:
         self._control = control or Control(LocalBus())
         self.approvals = StoredApprovals(store, audit, self._control)
         self._recovery = Recovery(store, self, duty or Duty())
-        self._leases = Leases(store, name, seconds=lease_seconds)
+        self.leases = Leases(store, name, seconds=lease_seconds)
         self._store = store
         self._sessions = sessions
         self._ledger = ledger
@@ -106,7 +106,7 @@ class Worker:
         self._owned: dict[str, _Owned] = {}
         self._keeper: asyncio.Task[None] | None = None
         self._orders: list[Subscription] = []
-        self._is_closing = False
+        self.is_closing = False
 
     # -- life of the process ------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ class Worker:
             self.name,
             on_cancel=self.cancel,
             on_decided=self.approvals.look,
-            on_look=self._leases.wake,
+            on_look=self.leases.wake,
         )
         await self.recover(not_worker=self.name if is_alone else None)
         self._keeper = asyncio.create_task(self._keep_leases(), name="leases")
@@ -126,7 +126,8 @@ class Worker:
 
         Leases are kept meanwhile: nobody may think that these runs are lost.
         """
-        self._is_closing = True
+        self.is_closing = True
+        await self.leases.all_taken(grace_seconds)
         self.approvals.suspend()
         tasks = {owned.owner for owned in self._owned.values() if owned.owner is not None}
         if tasks:
@@ -143,14 +144,14 @@ class Worker:
 
     def lease_until(self) -> datetime:
         """Until when a lease taken now lasts."""
-        return self._leases.until()
+        return self.leases.until()
 
     async def _keep_leases(self) -> None:
         while True:
-            await self._leases.pause()
+            await self.leases.pause()
             try:
                 await self._renew()
-                if not self._is_closing:
+                if not self.is_closing:
                     await self.recover()
                     await self._sessions.release_expired()
             except Unavailable:
@@ -160,7 +161,7 @@ class Worker:
 
     async def _renew(self) -> None:
         if self._owned:
-            for run_id in await self._leases.renew(self._owned.keys):
+            for run_id in await self.leases.renew(self._owned.keys):
                 self.cancel(run_id)
 
     async def recover(self, *, not_worker: str | None = None) -> int:
@@ -173,7 +174,7 @@ class Worker:
 
     async def take(self, run_id: str) -> bool:
         """Go on with a run without a living owner; False if it has one, or this process stops."""
-        return not self._is_closing and await self._recovery.claim(run_id)
+        return not self.is_closing and await self._recovery.claim(run_id)
 
     async def take_over(self, run: Run, lost: ErrorEvent = LOST) -> None:
         """Go on with a claimed run if it waits for a person, else give it its end."""
@@ -301,7 +302,7 @@ class Worker:
             self._owned.pop(owned.run.run_id, None)
             self._recovery.freed()
         if pump.done() and not pump.cancelled() and not pump.exception() and done is None:
-            await self._leases.give_up(owned.run.run_id)  # left waiting, for whoever is there
+            await self.leases.give_up(owned.run.run_id)  # left waiting, for whoever is there
             self._control.look()
 
     async def _finish(self, owned: _Owned, done: DoneEvent) -> None:

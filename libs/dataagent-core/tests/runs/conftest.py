@@ -113,7 +113,9 @@ def make_settings(home: Path) -> Callable[..., Settings]:
 
 @pytest.fixture
 async def core(make_settings: Callable[..., Settings]) -> AsyncGenerator[Core]:
-    async with open_core(make_settings(enable_shell=True), grace_seconds=2) as opened:
+    async with open_core(
+        make_settings(enable_shell=True, max_runs_per_user=0), grace_seconds=2
+    ) as opened:
         yield opened
 
 

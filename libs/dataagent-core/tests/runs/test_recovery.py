@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dataagent_core.config import Settings
 from dataagent_core.engine import AgentConfig, AgentFactory, MemoryCheckpoints
+from dataagent_core.errors import Unavailable
 from dataagent_core.events import DoneEvent, ErrorEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.runs import Ledger, Run, RunService, Worker
@@ -21,6 +23,7 @@ from dataagent_core.runs.control import Control
 from dataagent_core.runs.dispatch import Dispatch
 from dataagent_core.runs.recovery import Duty
 from dataagent_core.runs.stores.memory import MemoryRunStore
+from dataagent_core.runs.types import NewRun, Opened
 from dataagent_core.session import SessionManager, now
 from dataagent_core.session.stores.memory import (
     MemoryData,
@@ -255,3 +258,41 @@ async def test_a_process_that_stops_hands_waiting_runs_over_at_once(place: Place
         events = await other.told(run)
     assert [e for e in events if isinstance(e, HITLRequestEvent)] == [request]
     assert isinstance(events[-1], DoneEvent)
+
+
+class HeldStore(MemoryRunStore):
+    """A store whose `open` takes until it is let go."""
+
+    def __init__(self, data: MemoryData) -> None:
+        super().__init__(data)
+        self.entered, self.go = asyncio.Event(), asyncio.Event()
+
+    async def open(self, new: NewRun, **options: Any) -> Opened:
+        self.entered.set()
+        await self.go.wait()
+        return await super().open(new, **options)
+
+
+@requirement("G2", "G9")
+async def test_a_run_that_is_being_opened_when_its_process_stops_gets_its_end(place: Place) -> None:
+    store = place.store = HeldStore(place.data)
+    await place.ledger.aclose()
+    place.ledger = Ledger(store, pace_seconds=0)
+    place.ledger.start()
+    session = await MemorySessionStore(place.data).create("alice", "agent")
+    async with place.process("w1", Duty()) as process:
+        starting = asyncio.create_task(
+            process.runs.start(session.session_id, "!slow 100000 10", owner="alice")
+        )
+        await store.entered.wait()
+        stopping = asyncio.create_task(process.worker.aclose(0.5))
+        await asyncio.sleep(0)
+        store.go.set()
+        started = await starting
+        await stopping
+        with pytest.raises(Unavailable):
+            await process.runs.start(session.session_id, "too late", owner="alice")
+    assert (kept := await store.get(started.run.run_id)) is not None
+    assert kept.status == "failed"
+    assert kept.error is not None
+    assert kept.error["error_code"] == "shutdown"
