@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
@@ -99,8 +100,9 @@ class DataAgentClient:
         """
         payload = _chat_payload(message, assistant_id, file_ids, skill, client_message_id)
         chat = SocketChat(self._door, session_id or str(uuid.uuid4()), payload)
-        async for item in self._approving(chat.events(), on_approval):
-            yield item
+        async with aclosing(self._approving(chat.events(), on_approval)) as items:
+            async for item in items:
+                yield item
 
     async def chat_sse(
         self,
@@ -120,8 +122,9 @@ class DataAgentClient:
         if session_id is None:
             session_id = (await self.create_session(assistant_id=assistant_id)).session_id
         chat = RestChat(self, session_id, message, options)
-        async for item in self._approving(chat.events(is_new=is_new), on_approval):
-            yield item
+        async with aclosing(self._approving(chat.events(is_new=is_new), on_approval)) as items:
+            async for item in items:
+                yield item
 
     async def chat_sync(
         self,
@@ -147,15 +150,13 @@ class DataAgentClient:
         self, events: AsyncGenerator[Received], on_approval: OnApproval | None
     ) -> AsyncGenerator[Received]:
         """Pass events on until the end, asking for a decision where one is needed."""
-        try:
+        async with aclosing(events):
             async for item in events:
                 yield item
                 if isinstance(item.event, DoneEvent):
                     return
                 if isinstance(item.event, HITLRequestEvent) and on_approval is not None:
                     await self._approve(item.run_id, item.event, on_approval)
-        finally:
-            await events.aclose()
 
     async def _approve(
         self, run_id: str, request: HITLRequestEvent, on_approval: OnApproval
@@ -173,8 +174,9 @@ class DataAgentClient:
     async def run_events(self, run_id: str, *, after: int = 0) -> AsyncGenerator[Received]:
         """One run's events over SSE, from `after` to its `DoneEvent`; resumes by itself."""
         events = self._stream(f"runs/{_part(run_id)}/events", after)
-        async for item in self._approving(events, None):
-            yield item
+        async with aclosing(self._approving(events, None)) as items:
+            async for item in items:
+                yield item
 
     def session_events(self, session_id: str, *, after: int = 0) -> AsyncGenerator[Received]:
         """A session's events over SSE, from `after` on and without end; resumes by itself."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from dataagent_client.backoff import Backoff
 from dataagent_client.errors import (
@@ -44,8 +45,9 @@ class EventStream:
         while True:
             problem: _Passing = ConnectionFailed("The server ended the stream.")
             try:
-                async for item in self._connection():
-                    yield item
+                async with aclosing(self._connection()) as items:
+                    async for item in items:
+                        yield item
             except (ConnectionFailed, UnavailableError) as error:
                 problem = error
             await self._pause(problem)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any, Literal
 
 import httpx
@@ -126,7 +126,8 @@ class Http:
                 with _translated():
                     body = await response.aread()
                 raise error_from_response(response.status_code, response.headers, body)
-            yield _chunks(response)
+            async with aclosing(_chunks(response)) as chunks:
+                yield chunks
         finally:
             await response.aclose()
 

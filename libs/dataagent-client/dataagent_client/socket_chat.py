@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,8 +122,8 @@ class SocketChat:
         """
         while True:
             try:
-                async with self._connect() as socket:
-                    async for item in self._listen(socket):
+                async with self._connect() as socket, aclosing(self._listen(socket)) as items:
+                    async for item in items:
                         yield item
                         if isinstance(item.event, DoneEvent):
                             return

@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.types import Scope
 
 from dataagent_server import __version__
 from dataagent_server.api import metrics
@@ -69,12 +70,21 @@ def _lifespan(settings: ServerSettings) -> Callable[[FastAPI], AbstractAsyncCont
         async with open_container(settings) as container:
             app.state.container = container
             app.state.connections = ConnectionManager(container.capacity)
+            _build_routes(app)
             yield
 
     return lifespan
 
 
+def _build_routes(app: FastAPI) -> None:
+    """Let FastAPI build its routes now: it would do so in front of the first visitor."""
+    nowhere: Scope = {"type": "http", "method": "GET", "path": "/-", "headers": [], "root_path": ""}
+    for route in app.routes:
+        route.matches(nowhere)
+
+
 def _add_routes(app: FastAPI) -> None:
+    add_socket_route(app)
     v1 = APIRouter(prefix="/api/v1")
     for part in (health, chat, sessions, runs, data_sources, data_policies, queries, artifacts):
         v1.include_router(part.router)
@@ -91,7 +101,6 @@ def _add_routes(app: FastAPI) -> None:
     app.include_router(metrics.router)
     app.include_router(login.router)
     app.include_router(page.router)
-    add_socket_route(app)
 
 
 def _add_middleware(app: FastAPI, settings: ServerSettings) -> None:

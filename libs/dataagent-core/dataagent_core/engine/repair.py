@@ -8,6 +8,7 @@ so that the next message goes on from what the user saw.
 from __future__ import annotations
 
 import logging
+import uuid
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -60,7 +61,11 @@ def missing_messages(
             if call["id"] not in answered:
                 missing.append(
                     ToolMessage(
-                        note, tool_call_id=call["id"] or "", name=call["name"], status="error"
+                        note,
+                        id=str(uuid.uuid4()),
+                        tool_call_id=call["id"] or "",
+                        name=call["name"],
+                        status="error",
                     )
                 )
     if partial_text and all(message.id != partial_id for message in messages):

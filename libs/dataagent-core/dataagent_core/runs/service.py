@@ -163,7 +163,7 @@ class RunService:
         Raises:
             RunNotFound: as `get`.
         """
-        run = await self._owned(run_id, owner)
+        run = self._worker.run_of(owner, run_id=run_id) or await self._owned(run_id, owner)
         if run.is_active:
             await self._stop(run)
         return await self._owned(run_id, owner)
@@ -175,8 +175,10 @@ class RunService:
             SessionNotFound: the session is not the owner's.
             NothingToCancel: it has no active run.
         """
-        await self._sessions.get(session_id, owner=owner)
-        run = await self._store.active_run(session_id)
+        run = self._worker.run_of(owner, session_id=session_id)
+        if run is None:
+            await self._sessions.get(session_id, owner=owner)
+            run = await self._store.active_run(session_id)
         if run is None:
             raise NothingToCancel(f"Session {session_id} has no active run.")
         await self._stop(run)

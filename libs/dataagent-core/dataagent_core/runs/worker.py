@@ -340,6 +340,13 @@ class Worker:
         """How many runs this process executes, not counting those that wait for a person."""
         return len(self._owned) - self.approvals.waiting
 
+    def run_of(self, user_id: str, *, run_id: str = "", session_id: str = "") -> Run | None:
+        """A user's run in this process, by its id or its session's; other processes have more."""
+        for run in (owned.run for owned in self._owned.values()):
+            if run.user_id == user_id and (run.run_id == run_id or run.session_id == session_id):
+                return run
+        return None
+
     def owns(self, run_id: str) -> bool:
         """Whether this process has the run."""
         return run_id in self._owned

@@ -23,6 +23,8 @@ from dataagent_core.sandbox.types import CommandResult
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _GONE_CHECKS, _GONE_SECONDS = 50, 0.005
 _DRAIN_SECONDS = 2.0
+_PROCESSES = Path("/proc")
+_DEAD = frozenset("ZXx")
 _CHUNK = 65536
 
 
@@ -109,11 +111,33 @@ async def _end(process: Process, reading: asyncio.Task[None]) -> None:
 async def _group_is_gone(group: int) -> None:
     """Wait a moment until the others of a killed group have died too."""
     for _ in range(_GONE_CHECKS):
-        try:
-            os.killpg(group, 0)
-        except (ProcessLookupError, PermissionError):
+        if not _has_living(group):
             return
         await asyncio.sleep(_GONE_SECONDS)
+
+
+def _has_living(group: int) -> bool:
+    """Whether anybody of the group still runs. Who is dead and not buried does not count.
+
+    The others are not our children: whose they are now buries them late or, in many a container,
+    never.
+    """
+    try:
+        os.killpg(group, 0)
+    except (ProcessLookupError, PermissionError):
+        return False
+    if not _PROCESSES.is_dir():
+        return True
+    return any(_runs_in(stat, group) for stat in _PROCESSES.glob("[0-9]*/stat"))
+
+
+def _runs_in(stat: Path, group: int) -> bool:
+    """Whether a process is of the group and alive, by the line the system keeps about it."""
+    try:
+        state, _parent, its_group = stat.read_text().rpartition(")")[2].split()[:3]
+    except (OSError, ValueError):  # it is gone
+        return False
+    return int(its_group) == group and state not in _DEAD
 
 
 async def _until_done(task: asyncio.Task[None]) -> None:

@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from dataagent_core.workspace.workers import FileWorkers
 logger = logging.getLogger(__name__)
 FOLDERS = ("files", "uploads", "outputs")
 DEFAULT_QUOTA = 1024**3
+_SOON_SECONDS = 1.0
 _LAST_SECONDS = 5.0
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}")
 
@@ -67,6 +69,7 @@ class UserWorkspaceManager:
         self._beside: list[Callable[[str], Awaitable[int]]] = []
         self._quota_of: Callable[[str], int | None] | None = None
         self._booking: dict[str, asyncio.Task[None]] = {}
+        self._closing = asyncio.Event()
 
     def ask_quota(self, quota_of: Callable[[str], int | None]) -> None:
         """Ask first how many bytes a user may keep; None is as many as everyone."""
@@ -229,6 +232,9 @@ class UserWorkspaceManager:
 
     async def _book(self, user_id: str) -> None:
         try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_SOON_SECONDS):
+                    await self._closing.wait()
             await self.reconcile(user_id)
         except Exception:
             logger.exception("the workspace of %s was not measured", user_id)
@@ -290,6 +296,7 @@ class UserWorkspaceManager:
 
     async def aclose(self) -> None:
         """Let the books be finished, then stop the worker threads."""
+        self._closing.set()
         if self._booking:
             await asyncio.wait(self._booking.values(), timeout=_LAST_SECONDS)
         self.close()
