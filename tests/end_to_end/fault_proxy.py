@@ -32,18 +32,34 @@ class FaultProxy:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # what was dropped is closed in the loop's next round
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there_reader, there_writer = await asyncio.open_connection("127.0.0.1", self._target_port)
-        self._writers |= {writer, there_writer}
-        pumps = [
-            asyncio.create_task(_pump(reader, there_writer)),
-            asyncio.create_task(_pump(there_reader, writer)),
-        ]
-        self._tasks.update(pumps)
-        await asyncio.wait(pumps)
-        self._tasks.difference_update(pumps)
-        self._writers -= {writer, there_writer}
+        serving = asyncio.current_task()
+        assert serving is not None
+        writers = {writer}
+        tasks: set[asyncio.Task[None]] = {serving}
+        self._tasks.add(serving)
+        self._writers.add(writer)
+        try:
+            with suppress(OSError):  # nobody is there
+                there_reader, there_writer = await asyncio.open_connection(
+                    "127.0.0.1", self._target_port
+                )
+                writers.add(there_writer)
+                self._writers.add(there_writer)
+                pumps = {
+                    asyncio.create_task(_pump(reader, there_writer)),
+                    asyncio.create_task(_pump(there_reader, writer)),
+                }
+                tasks |= pumps
+                self._tasks |= pumps
+                await asyncio.wait(pumps)
+        finally:
+            for each in writers:
+                each.transport.abort()
+            self._tasks -= tasks
+            self._writers -= writers
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
