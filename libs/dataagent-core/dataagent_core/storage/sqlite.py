@@ -130,20 +130,35 @@ class _Worker:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connect = connect
         self._is_writer = is_writer
+        self._is_stopped = False
         self._last_start = 0.0
         self._last_size = 1
         self._thread = threading.Thread(target=self._serve, name=name, daemon=True)
         self._thread.start()
 
     async def run(self, unit: Unit[T], *, is_durable: bool = True) -> T:
+        if self._is_stopped:
+            raise StorageUnavailable("The database is closed.")
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._jobs.put(_Job(unit, loop, future, is_durable))
         return await future
 
     def stop(self) -> None:
+        self._is_stopped = True  # or who comes later would wait for ever
         self._jobs.put(None)
         self._thread.join()
+        late = [job for job in iter(self._next_left, None) if isinstance(job, _Job)]
+        for job in late:
+            job.error = StorageUnavailable("The database is closed.")
+        _hand_back(late)
+
+    def _next_left(self) -> _Job | bool | None:
+        """The next job nobody will do; True in place of a call to stop, None at the end."""
+        try:
+            return self._jobs.get_nowait() or True
+        except queue.Empty:
+            return None
 
     def _serve(self) -> None:
         connection: Connection | None = None
