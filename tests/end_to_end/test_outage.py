@@ -68,7 +68,7 @@ async def survive(server: Server, proxy: FaultProxy) -> None:
         await proxy.cut()
         await asyncio.sleep(AWAY_SECONDS)
         await proxy.mend()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while (await socket_event(socket)) != "done":
                 pass
     messages = await server.get(f"/sessions/{session_id}/messages")

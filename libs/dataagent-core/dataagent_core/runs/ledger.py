@@ -30,6 +30,7 @@ _FULL = 1000
 _RUNS_PER_PACE = 20
 _MOST_PACES = 3
 _RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
+_PATIENCE = (1.0,) * 30
 
 
 class Ledger:
@@ -85,7 +86,7 @@ class Ledger:
 
     async def _read(self, session_id: str, after: int) -> list[Entry]:
         """Read the store, with patience: a reader need not leave because it was away a moment."""
-        for pause in _RETRY_SECONDS * 2:
+        for pause in (*_RETRY_SECONDS, *_PATIENCE):
             with suppress(Unavailable):
                 return await self._store.read(session_id, after=after)
             await asyncio.sleep(pause)
