@@ -84,16 +84,32 @@ class LocalRunner:
 
 
 async def _read(readable: int, output: CutOutput) -> None:
-    """Collect what comes through the pipe until all who hold it have ended."""
-    reader = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(readable, "rb", buffering=0)
-    )
-    try:
-        while chunk := await reader.read(_CHUNK):
+    """Collect what comes through the pipe until all who hold it have ended.
+
+    Not with a pipe transport: uvloop's closes the descriptor twice, and the second time it may be
+    another thread's file.
+    """
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+
+    def take() -> None:
+        try:
+            chunk = os.read(readable, _CHUNK)
+        except BlockingIOError:
+            return
+        if chunk:
             output.add(chunk)
+        elif not ended.done():
+            loop.remove_reader(readable)
+            ended.set_result(None)
+
+    os.set_blocking(readable, False)
+    loop.add_reader(readable, take)
+    try:
+        await ended
     finally:
-        transport.close()
+        loop.remove_reader(readable)
+        os.close(readable)
 
 
 async def _end(process: Process, reading: asyncio.Task[None]) -> None:
