@@ -34,14 +34,18 @@ class Answer:
             self.table_ids.append(event.artifact_id)
         elif isinstance(event, TextEvent) and event.agent is None:
             if event.content:
-                if self._is_between:
-                    self._parts.append("\n\n")
-                    self._is_between = False
-                self._parts.append(event.content)
+                self.add_text(event.content)
             if event.is_final and self._parts:
                 self._is_between = True
         elif isinstance(event, ToolResultEvent):
             self.tool_calls += 1
+
+    def add_text(self, text: str) -> None:
+        """Take note of running text of the main agent."""
+        if self._is_between:
+            self._parts.append("\n\n")
+            self._is_between = False
+        self._parts.append(text)
 
     @property
     def text(self) -> str:

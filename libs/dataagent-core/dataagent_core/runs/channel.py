@@ -11,10 +11,12 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from itertools import islice
+from weakref import ref
 
 from dataagent_core.runs.types import Entry
 
 _KEPT = 512
+_KEPT_SECONDS = 2.0
 
 
 class Channel:
@@ -56,9 +58,18 @@ class Channel:
             self._changed.set()
             self._changed = asyncio.Event()
 
-    def forget(self) -> None:
-        """Drop the entries: from now on they are read from the store."""
-        self._entries.clear()
+    def forget_soon(self) -> None:
+        """A run has ended: drop its entries when readers had a moment to take them from here.
+
+        They are read from the store then. What comes meanwhile keeps them.
+        """
+        channel: ref[Channel] = ref(self)
+        asyncio.get_running_loop().call_later(_KEPT_SECONDS, _forget, channel, self.last_seq)
+
+    def forget_up_to(self, seq: int) -> None:
+        """Drop the entries if this is the last of them."""
+        if self.last_seq == seq:
+            self._entries.clear()
 
     def since(self, seq: int) -> list[Entry] | None:
         """The entries after `seq`; None when they are not all here and the store must be asked."""
@@ -67,3 +78,9 @@ class Channel:
         if not self._entries or self._entries[0].seq > seq + 1:
             return None
         return list(islice(self._entries, seq + 1 - self._entries[0].seq, None))
+
+
+def _forget(channel: ref[Channel], seq: int) -> None:
+    """A channel nobody uses any more need not be kept for this."""
+    if (living := channel()) is not None:
+        living.forget_up_to(seq)

@@ -189,6 +189,8 @@ class RunWriter:
         self._channel = ledger.channel(run.session_id)
         self._first_seq = self._last_seq = last_seq
         self._pending: list[AnyEvent] = []
+        self._running: list[str] = []  # text of the main agent after what is pending
+        self._running_since = 0.0
         self._has_spoken = False
         self.spoke_at: float | None = None  # when it had its first text, on the monotonic clock
         self._in_flight = False
@@ -211,16 +213,45 @@ class RunWriter:
         Raises:
             StaleAttempt: a newer attempt has taken the run.
         """
-        if self._is_refused:
-            raise StaleAttempt(f"Another process has taken over run {self.run.run_id}.")
+        self._check()
+        self._end_text()
         if isinstance(event, TextEvent) and self._join(event):
             return
         self._pending.append(event)
-        is_urgent = not isinstance(event, TextEvent) or not self._has_spoken
-        if not self._has_spoken and isinstance(event, TextEvent):
-            self._has_spoken = True
-            self.spoke_at = time.monotonic()
-        self._ledger.mark(self, is_urgent=is_urgent)
+        is_first = isinstance(event, TextEvent) and self._is_first_text()
+        self._ledger.mark(self, is_urgent=is_first or not isinstance(event, TextEvent))
+
+    def write_text(self, text: str) -> None:
+        """Add running text of the main agent: pieces that wait for a commit become one event.
+
+        Raises:
+            StaleAttempt: as `write`.
+        """
+        self._check()
+        if not self._running:
+            self._running_since = time.time()
+            self._ledger.mark(self, is_urgent=self._is_first_text())
+        self._running.append(text)
+
+    def _check(self) -> None:
+        if self._is_refused:
+            raise StaleAttempt(f"Another process has taken over run {self.run.run_id}.")
+
+    def _is_first_text(self) -> bool:
+        """Whether nothing was said before; the first piece of an answer does not wait."""
+        if self._has_spoken:
+            return False
+        self._has_spoken = True
+        self.spoke_at = time.monotonic()
+        return True
+
+    def _end_text(self) -> None:
+        """Make an event of the text that runs."""
+        if self._running:
+            text = TextEvent(content="".join(self._running), timestamp=self._running_since)
+            self._running = []
+            if not self._join(text):
+                self._pending.append(text)
 
     def _join(self, event: TextEvent) -> bool:
         """Add the text to a waiting text of the same speaker, if there is one."""
@@ -242,7 +273,7 @@ class RunWriter:
 
     async def flush(self) -> None:
         """Wait until everything written so far is committed."""
-        while (self._pending or self._in_flight) and not self._is_refused:
+        while (self._waits or self._in_flight) and not self._is_refused:
             await self._settle()
 
     async def _settle(self) -> None:
@@ -251,12 +282,18 @@ class RunWriter:
 
     def take(self) -> Batch | None:
         """What to commit next, numbered; None while a commit is under way or nothing waits."""
-        if self._in_flight or not self._pending:
+        if self._in_flight or not self._waits:
             return None
         self._in_flight = True
         return self._batch()
 
+    @property
+    def _waits(self) -> bool:
+        """Whether there is something to commit."""
+        return bool(self._pending or self._running)
+
     def _batch(self) -> Batch:
+        self._end_text()
         events, self._pending = self._pending, []
         first = self._last_seq + 1
         self._last_seq += len(events)
@@ -273,7 +310,7 @@ class RunWriter:
             self._channel.publish(entries_of(batch.wires, batch.first_seq, batch.run_id))
             if self._ledger.relay is not None:
                 self._ledger.relay.announce(batch)
-        if self._pending:
+        if self._waits:
             is_text = all(isinstance(event, TextEvent) for event in self._pending)
             self._ledger.mark(self, is_urgent=not is_text)
         self._settled.set()
@@ -285,6 +322,7 @@ class RunWriter:
         if self._is_refused:
             return False
         self._in_flight = True  # the commit loop leaves the rest to us
+        self._end_text()
         self._pending.append(done)
         last = self._batch()
         if not await self._ledger.close_run(self.run, ending, last):
@@ -293,7 +331,7 @@ class RunWriter:
         self._channel.publish(entries_of(last.wires, last.first_seq, last.run_id))
         if self._ledger.relay is not None:
             self._ledger.relay.announce(last)
-        self._channel.forget()
+        self._channel.forget_soon()
         return True
 
 

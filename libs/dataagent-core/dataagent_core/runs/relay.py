@@ -24,7 +24,6 @@ from dataagent_core.runs.types import Batch, Entry, entries_of
 logger = logging.getLogger(__name__)
 _CONFIRM_SECONDS = 1.0
 _LOOK_SECONDS = 1.5
-_FORGET_SECONDS = 2.0
 _AT_ONCE = 300
 
 
@@ -99,9 +98,8 @@ class Relay:
         elif not payload.startswith(self._sender):
             entries = decode(payload)
             watch.channel.receive(entries)
-            if entries[-1].event_type == "done":  # readers have a moment to take it from here
-                loop = asyncio.get_running_loop()
-                loop.call_later(_FORGET_SECONDS, watch.channel.forget)
+            if entries[-1].event_type == "done":
+                watch.channel.forget_soon()
 
     # -- looking at the store -------------------------------------------------------------------
 

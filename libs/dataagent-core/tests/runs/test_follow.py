@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -132,13 +133,15 @@ async def test_slow_reader_holds_no_memory_and_misses_nothing() -> None:
 
 
 @requirement("G16")
-async def test_channel_lives_as_long_as_someone_uses_it() -> None:
+async def test_channel_lives_as_long_as_someone_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dataagent_core.runs.channel._KEPT_SECONDS", 0.0)
     async with opened() as (store, ledger, writer):
         session_id = writer.run.session_id
         reader: Any = ledger.follow(session_id, after=0)
         writer.write(ThinkingEvent(content="x"))
         assert len(await anext(reader)) == 1
         assert await writer.close(DoneEvent(), ending())
+        await asyncio.sleep(0.01)
         assert len(ledger._channels) == 1
         assert ledger.channel(session_id)._entries.maxlen == KEPT
         assert len(ledger.channel(session_id)._entries) == 0  # an ended run holds nothing
@@ -200,6 +203,19 @@ async def test_gap_in_what_is_published_drops_what_was_before() -> None:
     channel.publish([entry(4)])
     assert channel.since(1) is None
     assert channel.since(3) == [entry(4)]
-    channel.forget()
-    assert channel.since(3) is None
-    assert channel.since(4) == []
+
+
+async def test_entries_of_an_ended_run_are_dropped_unless_more_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dataagent_core.runs.channel._KEPT_SECONDS", 0.0)
+    channel = Channel()
+    channel.publish([entry(1)])
+    channel.forget_soon()
+    channel.publish([entry(2)])
+    await asyncio.sleep(0.01)
+    assert channel.since(0) == [entry(1), entry(2)]
+    channel.forget_soon()
+    await asyncio.sleep(0.01)
+    assert channel.since(1) is None
+    assert channel.since(2) == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import ANY
 
@@ -100,6 +101,11 @@ def text(content: str, **more: Any) -> TextEvent:
     return TextEvent(content=content, timestamp=1.0, **more)
 
 
+def replaced(event: AnyEvent) -> AnyEvent:
+    """The event as if it had been said at the time of the others here."""
+    return replace(event, timestamp=1.0)
+
+
 async def kept(store: MemoryRunStore, writer: RunWriter) -> list[AnyEvent]:
     return [entry.event for entry in await store.read_run(writer.run.run_id)]
 
@@ -123,6 +129,34 @@ async def test_first_text_goes_alone_and_what_comes_meanwhile_is_joined() -> Non
         store.may_pass.set()
         await flushed(writer)
         assert store.appended == [[text("A")], [text("BCD")]]
+
+
+async def test_running_text_is_joined_and_keeps_its_place_among_events() -> None:
+    async with opened(SlowStore) as (store, _, writer):
+        writer.write_text("A")
+        async with asyncio.timeout(5):
+            await store.arrived.wait()
+        thought = ThinkingEvent(content="hm", timestamp=1.0)
+        for piece in "BC":
+            writer.write_text(piece)
+        writer.write(thought)
+        writer.write(text("D", agent="sub"))
+        for piece in "EF":
+            writer.write_text(piece)
+        writer.write(text("", is_final=True))
+        writer.write_text("G")
+        store.may_pass.set()
+        await flushed(writer)
+        assert [[replaced(event) for event in batch] for batch in store.appended] == [
+            [text("A")],
+            [
+                text("BC"),
+                thought,
+                text("D", agent="sub"),
+                text("EF", is_final=True),
+                text("G"),
+            ],
+        ]
 
 
 async def test_only_running_text_of_one_speaker_is_joined() -> None:

@@ -40,6 +40,7 @@ from dataagent_core.session.types import (
     now,
 )
 from dataagent_core.storage import Database
+from dataagent_core.storage.prepared import Prepared
 from dataagent_core.storage.tables import messages, runs, sessions
 from dataagent_core.storage.text import is_storable, storable
 
@@ -48,7 +49,7 @@ _SESSION = select(*(sessions.c[f.name] for f in fields(Session)))
 _NEWEST_FIRST = (sessions.c.last_active.desc(), sessions.c.session_id)
 _IS_AWAY = sessions.c.deleted_at.is_not(None)
 _IS_SEEN = sessions.c.deleted_at.is_(None)
-_GET = _SESSION.where(_ID, _IS_SEEN)
+_GET = Prepared(_SESSION.where(_ID, _IS_SEEN))
 _GET_PUT_AWAY = _SESSION.where(_ID, _IS_AWAY)
 _BY_THREAD = _SESSION.where(sessions.c.thread_id == bindparam("thread_id"), _IS_SEEN)
 _IS_TAKEN = select(sessions.c.session_id).where(
@@ -151,7 +152,7 @@ class SqlSessionStore(SessionStore):
         """As `SessionStore.get`."""
         if not is_storable(session_id):
             return None
-        rows = await self._read(_GET, {"key": session_id})
+        rows = await self._db.read(lambda c: _GET.rows(c, {"key": session_id}))
         return Session(*rows[0]) if rows else None
 
     async def get_by_thread(self, thread_id: str) -> Session | None:
