@@ -1,8 +1,10 @@
 """(f) From the command to `done(cancelled)`, while text streams or a tool runs.
 
 The one part whose target is a time: the product promises 300 ms for 95 of 100 cancels on this kind
-of machine. Beside it stands the same as a ratio to the server's round trip for a `ping`, which says
-how much of it is the machine's.
+of machine. Eight sessions run all the while, each is stopped at random moments and begins again.
+Beside it stands the same as a ratio to the server's round trip for a `ping`, which says how much of
+it is the machine's, and what it is when all eight do nothing but start and stop: the server has no
+processor time left then, so this is a matter of throughput and has no target.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from bench.report import Report, Row, below, say
 
 _TEXT = "!slow 500 20"
 _TOOL = '!tool shell {"command": "sleep 60"}'
+_WITHIN_SECONDS = 1.0
 _SETTINGS = {"DATAAGENT_ENABLE_SHELL": "true", "DATAAGENT_AUTO_APPROVE": "true"}
 
 
@@ -25,11 +28,13 @@ def run(report: Report) -> None:
         server = stack.enter_context(dataagent_server(**_SETTINGS))
         for what, message in (("text", _TEXT), ("tool", _TOOL)):
             for door in ("ws", "rest"):
-                say(f"(f) {count} cancels of a running {what} over {door}")
-                found = load.ask(
-                    do="cancels", url=server.url, door=door, message=message, count=count
-                )
                 name = f"cancel of a running {what} over {door}"
+                say(f"(f) {name}, {count} times")
+                asked = {"do": "cancels", "url": server.url, "door": door, "message": message}
+                found = load.ask(**asked, count=count, within=_WITHIN_SECONDS)
                 report.add(Row("f", f"{name}, p95", found["p95"], unit="ms", target=below(300)))
                 report.add(Row("f", f"{name} / ping", found["p95"] / found["ping"]))
                 report.keep("f", name, **found)
+                crowded = load.ask(**asked, count=count, within=0.0)
+                report.add(Row("f", f"{name}, p95, saturated", crowded["p95"], unit="ms"))
+                report.keep("f", f"{name}, saturated", **crowded)

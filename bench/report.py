@@ -14,7 +14,7 @@ import orjson
 
 from bench.meter import CALM
 
-Unit = Literal["×", "KB", "ms", "imported"]
+Unit = Literal["×", "KB", "ms", "/s", "imported"]
 _RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("dataagent-server", "deepagents", "langchain", "langgraph", "langchain-openai")
 

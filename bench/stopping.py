@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from statistics import median, quantiles
 
@@ -13,6 +14,7 @@ from bench.doors import HEADERS, TurnFailed, client_options
 from bench.processes import Json
 
 _AT_ONCE = 8
+_UP_SECONDS = 0.05  # a tool's process is up by then
 
 
 class Stopper:
@@ -23,20 +25,27 @@ class Stopper:
         self._url = url
         self._session_id = session_id
 
-    async def stop_some(self, door: str, message: str, count: int) -> tuple[list[float], float]:
-        """Milliseconds of each cancel, and of a ping."""
+    async def stop_some(
+        self, door: str, message: str, count: int, within: float
+    ) -> tuple[list[float], float]:
+        """Milliseconds of each cancel, and of a ping. Each comes at a random moment `within`."""
         url = f"{self._url}/ws/chat/{self._session_id}"
         async with self._http.ws_connect(url, headers=HEADERS) as socket:
-            times = [await self._stop_one(socket, door, message) for _ in range(count)]
+            times = [
+                await self._stop_one(socket, door, message, random.uniform(0, within))
+                for _ in range(count)
+            ]
             started = time.perf_counter()
             await _send(socket, "ping", {})
             await _until(socket, "pong")
             return times, (time.perf_counter() - started) * 1000
 
-    async def _stop_one(self, socket: ClientWebSocketResponse, door: str, message: str) -> float:
+    async def _stop_one(
+        self, socket: ClientWebSocketResponse, door: str, message: str, wait: float
+    ) -> float:
         await _send(socket, "chat", {"message": message})
         await _until(socket, "tool_call" if message.startswith("!tool") else "text")
-        await asyncio.sleep(0.05)  # the tool's process is up by then
+        await asyncio.sleep(_UP_SECONDS + wait)
         started = time.perf_counter()
         stop = _send(socket, "cancel", {}) if door == "ws" else self._post_cancel()
         asking = asyncio.create_task(stop)
@@ -52,12 +61,16 @@ class Stopper:
                 raise TurnFailed(await response.text())
 
 
-async def cancels(*, url: str, door: str, message: str, count: int) -> Json:
+async def cancels(*, url: str, door: str, message: str, count: int, within: float) -> Json:
     """Start and stop runs in a few sessions at once; the 95th percentile in milliseconds."""
+    random.seed(count)
     async with ClientSession(**client_options()) as http:
         made = [await _session(http, url) for _ in range(_AT_ONCE)]
         found = await asyncio.gather(
-            *(Stopper(http, url, one).stop_some(door, message, count // _AT_ONCE) for one in made)
+            *(
+                Stopper(http, url, one).stop_some(door, message, count // _AT_ONCE, within)
+                for one in made
+            )
         )
     times = [took for some, _ in found for took in some]
     ping = median(one for _, one in found)
