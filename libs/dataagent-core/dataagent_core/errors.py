@@ -4,18 +4,18 @@
     ├── Invalid             BadInput, UnknownEvent, BadDecision, QueryRefused, UnknownName,
     │                       BadChart, BadFile
     ├── NotFound            SessionNotFound, RunNotFound, RequestNotFound, AgentNotFound,
-    │                       ToolNotFound, SourceNotFound, ArtifactNotFound, FileNotFound,
-    │                       TenantNotFound
+    │                       SourceNotFound, ArtifactNotFound, FileNotFound, TenantNotFound,
+    │                       SkillNotFound
     ├── NotAuthenticated    WrongLogin
-    ├── Denied              NotYours, ToolNotBound, OutsideWorkspace, HostNotAllowed, DataDenied,
-    │                       WrongPassword, AgentDisabled
+    ├── Denied              NotYours, OutsideWorkspace, HostNotAllowed, DataDenied, WrongPassword,
+    │                       AgentDisabled
     ├── Conflict            SessionBusy, AlreadyDecided, StaleAttempt, NothingToCancel,
-    │                       OwnAccount, LastAdmin
-    ├── LimitReached        QuotaExceeded, UploadTooLarge, TooManyConnections, TooManySessions,
-    │                       TooManyLogins, TenantLimit, TooManyRuns, QueueFull, RateLimited,
-    │                       BudgetExhausted
-    ├── Unavailable         ModelUnavailable, McpUnavailable, StorageUnavailable,
-    │                       SourceUnavailable                                         (recoverable)
+    │                       OwnAccount, LastAdmin, AgentBusy
+    ├── LimitReached        QuotaExceeded, UploadTooLarge, TooManyConnections, TooManyLogins,
+    │                       TenantLimit, TooManyRuns, QueueFull, RateLimited, BudgetExhausted,
+    │                       TooManySandboxes
+    ├── Unavailable         ModelUnavailable, StorageUnavailable, SourceUnavailable,
+    │                       SandboxUnavailable, SandboxGone                           (recoverable)
     ├── QueryFailed         QueryTimedOut
     ├── ModelRefused        the provider answered and said no
     ├── ToolFailed
@@ -121,12 +121,6 @@ class AgentNotFound(NotFound):
     code = "agent_not_found"
 
 
-class ToolNotFound(NotFound):
-    """No tool of that name or number."""
-
-    code = "tool_not_found"
-
-
 class SourceNotFound(NotFound):
     """No such data source for this reader."""
 
@@ -151,6 +145,12 @@ class TenantNotFound(NotFound):
     code = "tenant_not_found"
 
 
+class SkillNotFound(NotFound):
+    """No such skill for this user and agent. `details["nearest"]` may help."""
+
+    code = "skill_not_found"
+
+
 class NotAuthenticated(DataAgentError):
     """No valid credential came with the request."""
 
@@ -173,12 +173,6 @@ class NotYours(Denied):
     """The thing belongs to another user."""
 
     code = "not_yours"
-
-
-class ToolNotBound(Denied):
-    """The agent has no binding for this tool."""
-
-    code = "tool_not_allowed"
 
 
 class OutsideWorkspace(Denied):
@@ -253,6 +247,12 @@ class LastAdmin(Conflict):
     code = "last_admin"
 
 
+class AgentBusy(Conflict):
+    """A run of this agent is active; `details["status"]` says what it does."""
+
+    code = "agent_busy"
+
+
 class LimitReached(DataAgentError):
     """A limit of the user, tenant or server is reached."""
 
@@ -287,12 +287,6 @@ class TooManyConnections(LimitReached):
     """The server holds as many sockets as it may."""
 
     code = "too_many_connections"
-
-
-class TooManySessions(LimitReached):
-    """The user has as many sessions as allowed."""
-
-    code = "too_many_sessions"
 
 
 class TooManyLogins(LimitReached):
@@ -331,6 +325,12 @@ class BudgetExhausted(LimitReached):
     code = "budget_exhausted"
 
 
+class TooManySandboxes(LimitReached):
+    """As many sandboxes run code as may. `details` has `limit` and `waiting`."""
+
+    code = "too_many_sandboxes"
+
+
 class Unavailable(DataAgentError):
     """Something outside does not answer; trying again may help."""
 
@@ -344,12 +344,6 @@ class ModelUnavailable(Unavailable):
     code = "model_unavailable"
 
 
-class McpUnavailable(Unavailable):
-    """An MCP server does not answer."""
-
-    code = "mcp_unavailable"
-
-
 class StorageUnavailable(Unavailable):
     """The database does not answer."""
 
@@ -360,6 +354,18 @@ class SourceUnavailable(Unavailable):
     """A data source cannot be reached."""
 
     code = "source_unavailable"
+
+
+class SandboxUnavailable(Unavailable):
+    """No wall can be built around code here, so none is run; the message says why."""
+
+    code = "sandbox_unavailable"
+
+
+class SandboxGone(Unavailable):
+    """A sandbox ended while it was used; the next call gets a new one."""
+
+    code = "sandbox_gone"
 
 
 class QueryFailed(DataAgentError):

@@ -1,6 +1,47 @@
-"""Running commands: the runner protocol and the local runner."""
+"""Running commands and code: the local runner, and sandboxes behind a wall."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from dataagent_core.sandbox.local import LocalRunner
-from dataagent_core.sandbox.types import CommandResult, Runner
+from dataagent_core.sandbox.types import (
+    CodeResult,
+    CommandResult,
+    Limits,
+    OutputFile,
+    Runner,
+)
 
-__all__ = ["CommandResult", "LocalRunner", "Runner"]
+if TYPE_CHECKING:
+    from dataagent_core.sandbox.bwrap import BwrapWall
+    from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
+    from dataagent_core.sandbox.session import SandboxSession
+
+_LAZY = {
+    "BwrapWall": "dataagent_core.sandbox.bwrap",
+    "PoolSettings": "dataagent_core.sandbox.pool",
+    "SandboxSession": "dataagent_core.sandbox.session",
+    "Sandboxes": "dataagent_core.sandbox.pool",
+}
+"""By module: they need deepagents, which takes seconds."""
+
+__all__ = [
+    "BwrapWall",
+    "CodeResult",
+    "CommandResult",
+    "Limits",
+    "LocalRunner",
+    "OutputFile",
+    "PoolSettings",
+    "Runner",
+    "SandboxSession",
+    "Sandboxes",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)

@@ -1,10 +1,22 @@
-"""What runs a command, and what comes back. Plain data and one protocol."""
+"""What runs commands and code, and what comes back. Plain data and protocols.
+
+Two notions stand side by side. A `Runner` runs a command of the person at the keyboard. A `Wall`
+starts a place for code that nobody trusts; bubblewrap and Docker are walls, and `session.py`
+talks to what they started.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from dataagent_core.sandbox.frames import Frame
+
+_MIB = 1024 * 1024
+
+CodeStatus = Literal["ok", "error", "timeout", "memory", "killed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,4 +41,132 @@ class Runner(Protocol):
         Raises:
             ToolFailed: the command could not be started.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a sandbox may use. A run that asks for more time gets at most `max_wall_seconds`."""
+
+    memory_bytes: int = 512 * _MIB
+    cpus: float = 1.0
+    processes: int = 64
+    wall_seconds: float = 30.0
+    max_wall_seconds: float = 300.0
+    file_bytes: int = 64 * _MIB
+    disk_bytes: int = 256 * _MIB
+    inodes: int = 4096
+    output_bytes: int = _MIB
+    harvest_files: int = 50
+    harvest_bytes: int = 50 * _MIB
+
+    def seconds(self, asked: float | None) -> float:
+        """How long a run may take that asked for so much."""
+        return min(asked or self.wall_seconds, self.max_wall_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """A file that code made or changed; `path` is relative to the workspace."""
+
+    path: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CodeResult:
+    """How a run ended.
+
+    `memory` and `timeout` say which limit ended it; `killed` is a run that was cancelled or whose
+    process was ended by a signal. `files` are those the run made or changed, `files_left_out` how
+    many more there were. `names` are the variables that live on; `state_lost` says that earlier
+    ones do not.
+    """
+
+    status: CodeStatus
+    stdout: str
+    stderr: str
+    is_cut: bool = False
+    exit_code: int | None = None
+    files: tuple[OutputFile, ...] = ()
+    files_left_out: int = 0
+    wall_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    max_rss_bytes: int = 0
+    names: tuple[str, ...] = ()
+    state_lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A difference between the sandbox's files and the workspace's."""
+
+    path: str
+    kind: Literal["written", "deleted"]
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxHome:
+    """Whose place a wall builds. `sandbox_id` is ours; the workspace may be bound later."""
+
+    sandbox_id: str
+    workspace: Path | None = None
+
+
+class WallProcess(Protocol):
+    """A runner inside a wall: frames go in and come out, in order."""
+
+    async def send(self, frame: Frame) -> None:
+        """Hand over a frame.
+
+        Raises:
+            SandboxGone: nobody is there any more.
+        """
+        ...
+
+    async def receive(self) -> Frame:
+        """Wait for the next frame; as `send` if there will be none."""
+        ...
+
+    async def kill(self) -> None:
+        """End everything inside, at once; returns when it is gone. Twice is fine."""
+        ...
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the runner is still there, as far as we know."""
+        ...
+
+    @property
+    def memory_kills(self) -> int:
+        """How many processes the system has ended inside for want of memory; 0 if not known."""
+        ...
+
+
+class Wall(Protocol):
+    """Starts runners inside a wall. bubblewrap and Docker implement it."""
+
+    @property
+    def name(self) -> str:
+        """`bwrap` or `docker`."""
+        ...
+
+    async def start(self, home: SandboxHome, limits: Limits) -> WallProcess:
+        """Build the wall and start a runner in it, which waits for frames.
+
+        Raises:
+            SandboxUnavailable: the wall cannot be built. No code has run.
+        """
+        ...
+
+    def place_of(self, workspace: Path) -> str | None:
+        """Where the runner finds a workspace it can mount below an overlay.
+
+        None: it cannot, so the session copies the files in.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """End everything this wall started."""
         ...

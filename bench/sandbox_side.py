@@ -1,0 +1,176 @@
+"""A process with sandboxes behind one wall: `python -m bench.sandbox_side bwrap|docker`.
+
+Commands: `start`, `compare` (a task by a plain interpreter and by us, in turns), `weigh`, `time`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+from statistics import median
+from uuid import uuid4
+
+from bench.processes import Json, answer_lines
+from dataagent_core.sandbox.bwrap import BwrapWall
+from dataagent_core.sandbox.docker import DockerWall
+from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
+from dataagent_core.sandbox.session import SandboxSession
+from dataagent_core.sandbox.types import Limits, Wall
+from scripts.docker_engine import engine
+
+_GROUPBY = """
+import numpy as np, pandas as pd
+table = pd.DataFrame({"group": np.arange(100_000) % 97, "value": np.arange(100_000) * 0.5})
+print(table.groupby("group")["value"].sum().head())
+"""
+_PICTURE = """
+import matplotlib
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+figure, axes = plt.subplots()
+axes.plot(range(100))
+figure.savefig("{place}/plot.png")
+plt.close(figure)
+"""
+_DEADLINE = 0.5
+_POOL = PoolSettings(ready=1, max_uses=100_000)
+
+
+class Side:
+    """The sandboxes, and what is measured of them."""
+
+    def __init__(self, wall: str, home: Path) -> None:
+        self.stack = AsyncExitStack()
+        self._wall = wall
+        self._home = home
+        self._sandboxes: Sandboxes | None = None
+        self._session: SandboxSession | None = None
+
+    async def handle(self, command: Json) -> Json:
+        """Carry out a command."""
+        match command["do"]:
+            case "start":
+                return await self._start()
+            case "compare":
+                return await self._compare(command["task"], command["times"])
+            case "weigh":
+                return await self._weigh()
+            case _:
+                return await self._time(command["times"])
+
+    async def _start(self) -> Json:
+        self._sandboxes = Sandboxes(self._made_wall(), limits=Limits(), settings=_POOL)
+        self.stack.push_async_callback(self._sandboxes.aclose)
+        began = time.perf_counter()
+        self._session = await self._new_session()
+        await self._session.run_python("1")
+        return {"cold_ms": _milliseconds(began)}
+
+    def _made_wall(self) -> Wall:
+        if self._wall == "bwrap":
+            return BwrapWall()
+        found = self.stack.enter_context(engine())
+        return DockerWall(found.image, url=found.url, binds=found.binds)
+
+    async def _new_session(self) -> SandboxSession:
+        assert self._sandboxes is not None
+        return await self._sandboxes.session(f"user-{uuid4().hex[:8]}", "bench")
+
+    async def _compare(self, task: str, times: int) -> Json:
+        assert self._session is not None
+        plain: list[float] = []
+        ours: list[float] = []
+        for _ in range(times):
+            plain.append(_plain(_code(task, str(self._home))))
+            began = time.perf_counter()
+            result = await self._session.run_python(_code(task, "/output"))
+            ours.append(_milliseconds(began))
+            if result.status != "ok" or (task == "picture" and not result.files):
+                raise RuntimeError(f"{task}: {result}")
+        return {"plain_ms": median(plain), "ours_ms": median(ours), "all_ms": sorted(ours)}
+
+    async def _weigh(self) -> Json:
+        """What one more session costs that has run something and waits."""
+        await self._filled()
+        before = _pss()
+        sessions = [await self._new_session() for _ in range(4)]
+        for session in sessions:
+            await session.run_python("x = 1")
+        await self._filled()
+        return {"pss_kb": (_pss() - before) / len(sessions)}
+
+    async def _filled(self) -> None:
+        assert self._sandboxes is not None
+        async with asyncio.timeout(60):
+            while not self._sandboxes.ready:
+                await asyncio.sleep(0.05)
+
+    async def _time(self, times: int) -> Json:
+        assert self._session is not None
+        late: list[float] = []
+        first: list[float] = []
+        for _ in range(times):
+            began = time.perf_counter()
+            await self._session.run_python("while True: pass", timeout_seconds=_DEADLINE)
+            late.append(_milliseconds(began) - _DEADLINE * 1000)
+        for _ in range(min(times, 5)):
+            await self._filled()
+            began = time.perf_counter()
+            await (await self._new_session()).run_python("print(1)")
+            first.append(_milliseconds(began))
+        return {"late_ms": max(late), "first_ms": median(first)}
+
+
+def _code(task: str, place: str) -> str:
+    return {"print": "print(1)", "groupby": _GROUPBY, "picture": _PICTURE.format(place=place)}[task]
+
+
+def _plain(code: str) -> float:
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    return _milliseconds(began)
+
+
+def _pss() -> float:
+    """Kilobytes of all processes of sandboxes on this machine, shared pages in shares."""
+    total = 0
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and _is_runner(folder):
+            total += _kilobytes(folder / "smaps_rollup")
+    return total
+
+
+def _is_runner(folder: Path) -> bool:
+    try:
+        command = (folder / "cmdline").read_bytes()
+    except OSError:
+        return False
+    return b"runner" in command
+
+
+def _kilobytes(rollup: Path) -> int:
+    try:
+        lines = rollup.read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+def _milliseconds(began: float) -> float:
+    return (time.perf_counter() - began) * 1000
+
+
+def main() -> None:
+    """Answer commands until stdin ends."""
+    with tempfile.TemporaryDirectory(prefix="dataagent-bench-") as home:
+        side = Side(sys.argv[1], Path(home))
+        answer_lines(side.handle, asyncio.new_event_loop, side.stack)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,327 @@
+"""The bubblewrap wall: one fork server behind it, from which every session is a fork.
+
+bubblewrap builds the outer wall once (no network, no host files but programs, no environment, an
+ordinary user even if we are root); each session then has namespaces of its own inside. What
+bubblewrap is asked for is in `bwrap_command.py`; how sessions are used is in `session.py`.
+"""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import json
+import logging
+import os
+import shutil
+import signal
+import socket
+import struct
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+from dataagent_core.errors import SandboxGone, SandboxUnavailable
+from dataagent_core.sandbox.bwrap_command import BwrapCommand
+from dataagent_core.sandbox.cgroups import Cgroup, Cgroups
+from dataagent_core.sandbox.frames import Frame, FrameStream
+from dataagent_core.sandbox.places import own_folder
+from dataagent_core.sandbox.types import Limits, SandboxHome
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_START_SECONDS = 60.0
+_SESSION_SECONDS = 10.0
+_STAGE = "dataagent-wall-"
+_CREDENTIALS = struct.Struct("3i")
+INSTALL = "Install it with: apt-get install bubblewrap (as root)."
+
+
+class BwrapWall:
+    """Starts sessions behind bubblewrap. The fork server starts with the first one."""
+
+    name = "bwrap"
+
+    def __init__(self, *, workspaces: Path | None = None, packages: Path | None = None) -> None:
+        """Sessions may have workspaces below `workspaces`; `packages` is what code can import."""
+        self._workspaces = workspaces
+        self._packages = packages
+        self._cgroups = Cgroups()
+        self._server: _ForkServer | None = None
+        self._processes: WeakSet[BwrapProcess] = WeakSet()
+        self._starting = asyncio.Lock()
+
+    async def start(self, home: SandboxHome, limits: Limits) -> BwrapProcess:
+        """As `Wall.start`."""
+        stream, pid = await self._fork()
+        try:
+            process = BwrapProcess(stream, pid)
+        except ProcessLookupError as error:
+            stream.close()
+            raise SandboxUnavailable("The sandbox ended before it began.") from error
+        self._processes.add(process)
+        try:
+            hello = await _within(stream.receive(), _SESSION_SECONDS)
+            if hello.op != "hello":
+                raise SandboxUnavailable(f"The sandbox did not start: {hello.fields.get('reason')}")
+            process.cgroup = await asyncio.to_thread(
+                self._cgroups.make, home.sandbox_id, pid, limits
+            )
+        except BaseException:
+            await process.kill()
+            raise
+        return process
+
+    def place_of(self, workspace: Path) -> str | None:
+        """As `Wall.place_of`."""
+        if self._workspaces is None or self._server is None or not self._server.has_workspaces:
+            return None
+        try:
+            place = workspace.resolve().relative_to(self._workspaces.resolve())
+        except ValueError:
+            return None
+        return str(place) if place.parts else None
+
+    async def aclose(self) -> None:
+        """As `Wall.aclose`."""
+        await asyncio.gather(*(process.kill() for process in list(self._processes)))
+        async with self._starting:
+            if self._server is not None:
+                await self._server.close()
+                self._server = None
+        await asyncio.to_thread(self._cgroups.close)
+
+    async def _fork(self) -> tuple[FrameStream, int]:
+        """A new session of the server; of a new server, if the one that was there has died."""
+        server = await self._running(None)
+        try:
+            return await server.fork()
+        except SandboxUnavailable:
+            return await (await self._running(server)).fork()
+
+    async def _running(self, dead: _ForkServer | None) -> _ForkServer:
+        """The server that runs; not the one that is known to be dead."""
+        async with self._starting:
+            server = self._server
+            if server is None or server is dead or not server.is_alive:
+                self._server = None
+                if server is not None:
+                    await server.close()
+                server = await _ForkServer.start(self._workspaces, self._packages)
+                self._server = server
+            return server
+
+
+class BwrapProcess:
+    """One session's process, by a descriptor that no other process can take over."""
+
+    def __init__(self, stream: FrameStream, pid: int) -> None:
+        self.pid = pid
+        self.cgroup: Cgroup | None = None
+        self._stream = stream
+        self._descriptor: int | None = os.pidfd_open(pid)
+        self._ending: asyncio.Task[None] | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """As `WallProcess.is_alive`."""
+        if self._descriptor is None:
+            return False
+        try:
+            signal.pidfd_send_signal(self._descriptor, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+    @property
+    def memory_kills(self) -> int:
+        """How many processes the system ended for want of memory."""
+        return 0 if self.cgroup is None else self.cgroup.memory_kills()
+
+    async def send(self, frame: Frame) -> None:
+        """As `WallProcess.send`."""
+        await self._stream.send(frame)
+
+    async def receive(self) -> Frame:
+        """As `WallProcess.receive`."""
+        return await self._stream.receive()
+
+    async def kill(self) -> None:
+        """As `WallProcess.kill`."""
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._end(), name="sandbox-end")
+        await asyncio.shield(self._ending)
+
+    async def _end(self) -> None:
+        """To its end, even if nobody waits for it any more."""
+        if self._descriptor is None:
+            return
+        descriptor, self._descriptor = self._descriptor, None
+        self._stream.close()
+        with suppress(ProcessLookupError):  # it has ended by itself
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        await _readable(descriptor)
+        os.close(descriptor)
+        if self.cgroup is not None:
+            await asyncio.to_thread(self.cgroup.remove)
+
+
+class _ForkServer:
+    """bubblewrap and, inside it, the process that forks."""
+
+    def __init__(self, process: Process, control: socket.socket, stage: Path) -> None:
+        self._process = process
+        self._control = control
+        self._stage = stage
+        self._inner: int | None = None
+        self.has_workspaces = False
+
+    @classmethod
+    async def start(cls, workspaces: Path | None, packages: Path | None) -> _ForkServer:
+        """Start it and wait until it is ready.
+
+        Raises:
+            SandboxUnavailable: bubblewrap is missing, or may not build its walls here.
+        """
+        program = shutil.which("bwrap")
+        if program is None:
+            raise SandboxUnavailable(f"Code is not run: bubblewrap is not installed. {INSTALL}")
+        stage = await asyncio.to_thread(_new_stage)
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        try:
+            command = BwrapCommand(program, stage, workspaces, packages).arguments()
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=theirs.fileno(), stdout=DEVNULL, stderr=PIPE, env={}, cwd="/"
+            )
+        except (OSError, ValueError) as error:
+            ours.close()
+            shutil.rmtree(stage, ignore_errors=True)
+            raise SandboxUnavailable("Code is not run: bubblewrap does not start.") from error
+        finally:
+            theirs.close()
+        server = cls(process, ours, stage)
+        try:
+            await server._become_ready()
+        except BaseException:
+            await server.close()
+            raise
+        return server
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.returncode is None
+
+    async def fork(self) -> tuple[FrameStream, int]:
+        """A new session: its stream and its process.
+
+        Raises:
+            SandboxUnavailable: the server does not answer.
+        """
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        rights = array.array("i", [theirs.fileno()])
+        try:
+            self._control.sendmsg([b"s"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+            theirs.close()
+            pid = await _within(_sender_of(ours), _SESSION_SECONDS)
+            reader, writer = await asyncio.open_unix_connection(sock=ours)
+        except BaseException as error:
+            ours.close()
+            if isinstance(error, OSError | SandboxGone):
+                raise SandboxUnavailable("The sandbox's server does not answer.") from error
+            raise
+        finally:
+            theirs.close()
+        return FrameStream(reader, writer), pid
+
+    async def close(self) -> None:
+        """End it and every session."""
+        self._control.close()
+        if self._inner is not None:  # the first process inside: all others end with it
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._inner, signal.SIGKILL)
+            await _readable(self._inner)
+            os.close(self._inner)
+            self._inner = None
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError):  # it ends by itself when what it started has ended
+                self._process.kill()
+        await self._process.wait()
+        await asyncio.to_thread(shutil.rmtree, self._stage, ignore_errors=True)
+
+    async def _become_ready(self) -> None:
+        line = await _within(self._first_line(), _START_SECONDS)
+        if not line:
+            complaint = await self._complaint()
+            raise SandboxUnavailable(f"Code is not run: bubblewrap says: {complaint}")
+        message = json.loads(line)
+        self.has_workspaces = bool(message["workspaces"])
+        if message["missing"]:
+            names = ", ".join(message["missing"])
+            logger.warning("The sandbox lacks packages: %s", names)
+
+    async def _first_line(self) -> bytes:
+        loop, line = asyncio.get_running_loop(), b""
+        with suppress(SandboxGone, ConnectionError, ProcessLookupError):  # then there is no line
+            self._inner = os.pidfd_open(await _sender_of(self._control))
+        while not line.endswith(b"\n"):
+            try:
+                chunk = await loop.sock_recv(self._control, 4096)
+            except ConnectionError:
+                return b""
+            if not chunk:
+                return b""
+            line += chunk
+        return line
+
+    async def _complaint(self) -> str:
+        assert self._process.stderr is not None  # noqa: S101 - it was asked for
+        with suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                text = (await self._process.stderr.read(2000)).decode(errors="replace").strip()
+                return text.splitlines()[-1] if text else "nothing"
+        return "nothing"
+
+
+def _new_stage() -> Path:
+    """A directory that bubblewrap's user can look into."""
+    stage = own_folder(_STAGE)
+    stage.chmod(0o755)
+    return stage
+
+
+async def _sender_of(connection: socket.socket) -> int:
+    """Which process, as we number them, has sent what waits on the socket; nothing is taken."""
+    await _readable(connection.fileno())
+    space = socket.CMSG_SPACE(_CREDENTIALS.size)
+    content, ancillary, _, _ = connection.recvmsg(1, space, socket.MSG_PEEK)
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_CREDENTIALS and content:
+            return _CREDENTIALS.unpack(data[: _CREDENTIALS.size])[0]
+    raise SandboxGone("The sandbox ended before it began.")
+
+
+async def _readable(descriptor: int) -> None:
+    """Wait until there is something to read."""
+    loop = asyncio.get_running_loop()
+    ready: asyncio.Future[None] = loop.create_future()
+    loop.add_reader(descriptor, lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(descriptor)
+
+
+async def _within(work: Coroutine[Any, Any, T], seconds: float) -> T:  # Any: asyncio's own
+    try:
+        return await asyncio.wait_for(work, seconds)
+    except TimeoutError as error:
+        raise SandboxUnavailable(f"The sandbox did not answer within {seconds:.0f} s.") from error

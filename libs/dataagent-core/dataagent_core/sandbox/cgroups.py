@@ -1,0 +1,171 @@
+"""Limits the system keeps for a whole session: memory, processes, processor time.
+
+Where we may not make cgroups (an ordinary user without delegation) there are none, and the
+session's own watch does what it can. Both
+generations are known; which one is there is found out once.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from dataagent_core.sandbox.types import Limits
+
+logger = logging.getLogger(__name__)
+
+_ROOT = Path("/sys/fs/cgroup")
+_PERIOD = 100_000
+OWN_BYTES = 24 * 1024 * 1024
+"""What the session's own process may hold; it is in the group too."""
+
+_TRIES, _TRY_SECONDS = 100, 0.005
+
+
+class Cgroup:
+    """The groups of one session, one directory a controller."""
+
+    def __init__(self, folders: Mapping[str, Path]) -> None:
+        self._folders = folders
+
+    def memory_kills(self) -> int:
+        """How many processes were ended because the memory was used up."""
+        for name in ("memory.oom_control", "memory.events"):
+            with suppress(OSError, KeyError):
+                for line in (self._folders["memory"] / name).read_text().splitlines():
+                    if line.startswith("oom_kill "):
+                        return int(line.split()[1])
+        return 0
+
+    def remove(self) -> None:
+        """Take the groups away, once their processes are gone."""
+        for folder in set(self._folders.values()):
+            _remove(folder)
+
+
+class Cgroups:
+    """Makes groups below one of our own."""
+
+    def __init__(self, root: Path = _ROOT) -> None:
+        self._root = root
+        self._parents: dict[str, Path] | None = None
+        self._made: set[Path] = set()
+
+    def make(self, name: str, pid: int, limits: Limits) -> Cgroup | None:
+        """Put a process into groups with these limits; None where that is not possible."""
+        if self._parents is None:
+            self._parents = self._find_parents()
+            for parent in set(self._parents.values()):
+                _sweep(parent.parent)
+        folders: dict[str, Path] = {}
+        for controller, parent in self._parents.items():
+            folder = parent / name
+            try:
+                folder.mkdir(exist_ok=True)
+                self._made.add(folder)
+                _set(folder, controller, limits)
+                (folder / "cgroup.procs").write_text(str(pid))
+            except OSError:
+                logger.info("No cgroup %s here; the sandbox's own watch stands in", controller)
+                _remove(folder)
+                continue
+            folders[controller] = folder
+        return Cgroup(folders) if folders else None
+
+    def close(self) -> None:
+        """Take our own groups away."""
+        parents = set((self._parents or {}).values())
+        for folder in [*(made for made in self._made if made.exists()), *parents]:
+            _remove(folder)
+        self._parents = None
+        self._made.clear()
+
+    def _find_parents(self) -> dict[str, Path]:
+        if (self._root / "cgroup.controllers").exists():
+            return self._second_generation()
+        found: dict[str, Path] = {}
+        for controller in ("memory", "pids", "cpu"):
+            own = _own_group(controller)
+            parent = self._root / controller / own.lstrip("/") / f"dataagent-{os.getpid()}"
+            with suppress(OSError):
+                parent.mkdir(exist_ok=True)
+                found[controller] = parent
+        return found
+
+    def _second_generation(self) -> dict[str, Path]:
+        """One tree for all: ours must have its controllers switched on, which root may do."""
+        parent = self._root / f"dataagent-{os.getpid()}"
+        try:
+            (self._root / "cgroup.subtree_control").write_text("+memory +pids +cpu")
+            parent.mkdir(exist_ok=True)
+            (parent / "cgroup.subtree_control").write_text("+memory +pids +cpu")
+        except OSError:
+            _remove(parent)
+            return {}
+        return {"memory": parent, "pids": parent, "cpu": parent}
+
+
+def _sweep(folder: Path) -> None:
+    """Take away the groups of servers that are no more."""
+    for group in folder.glob("dataagent-*"):
+        pid = group.name.removeprefix("dataagent-")
+        if not pid.isdigit() or Path("/proc", pid).exists():
+            continue
+        for inner in [path for path in group.iterdir() if path.is_dir()]:
+            with suppress(OSError):
+                inner.rmdir()
+        with suppress(OSError):
+            group.rmdir()
+
+
+def _own_group(controller: str) -> str:
+    """In which group of the first generation we are ourselves."""
+    with suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, names, group = line.split(":", 2)
+            if controller in names.split(","):
+                return group
+    return "/"
+
+
+def _set(folder: Path, controller: str, limits: Limits) -> None:
+    for name, value in _values(folder, controller, limits).items():
+        (folder / name).write_text(value)
+    if controller == "memory":  # swap would be memory on top; not every kernel counts it
+        for name in ("memory.memsw.limit_in_bytes", "memory.swap.max"):
+            with suppress(OSError):
+                if (folder / name).exists():
+                    is_swap = name == "memory.swap.max"
+                    most = limits.memory_bytes + OWN_BYTES
+                    (folder / name).write_text("0" if is_swap else str(most))
+
+
+def _values(folder: Path, controller: str, limits: Limits) -> dict[str, str]:
+    is_second = (folder / "cgroup.controllers").exists()
+    quota = str(int(limits.cpus * _PERIOD))
+    if controller == "memory":
+        name = "memory.max" if is_second else "memory.limit_in_bytes"
+        return {name: str(limits.memory_bytes + OWN_BYTES)}
+    if controller == "pids":
+        return {"pids.max": str(limits.processes + 2)}  # the session's own, and the kernel
+    if is_second:
+        return {"cpu.max": f"{quota} {_PERIOD}"}
+    return {"cpu.cfs_period_us": str(_PERIOD), "cpu.cfs_quota_us": quota}
+
+
+def _remove(folder: Path) -> None:
+    """Remove a group; its last processes may take a moment to go."""
+    for _ in range(_TRIES):
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(_TRY_SECONDS)
+        else:
+            return
+    logger.warning("The cgroup %s could not be removed", folder)

@@ -1,0 +1,94 @@
+"""Requests to a runner and their answers: one at a time, each within its time.
+
+Who is cancelled while a request is under way has the runner end it first, so that the sandbox can
+be used again. A runner that does not answer is ended, and the sandbox with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from dataagent_core.errors import SandboxGone, SandboxUnavailable
+from dataagent_core.sandbox.frames import Frame
+from dataagent_core.sandbox.types import WallProcess
+
+_CANCEL_SECONDS = 2.0
+"""How long a runner may take to end what was cancelled."""
+
+
+class Channel:
+    """The conversation with one runner."""
+
+    def __init__(self, process: WallProcess, on_idle: Callable[[], None]) -> None:
+        """`on_idle` is called whenever the last request has been answered."""
+        self._process = process
+        self._on_idle = on_idle
+        self._lock = asyncio.Lock()
+        self._users = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is under way or waits."""
+        return self._users > 0
+
+    async def ask(self, frame: Frame, seconds: float) -> Frame:
+        """Send a request and wait for its answer.
+
+        Raises:
+            SandboxGone: the runner has ended, or was ended because it did not answer.
+            SandboxUnavailable: it could not do what was asked; no code has run.
+        """
+        self._users += 1
+        try:
+            async with self._lock:
+                answer = await self._exchange(frame, seconds)
+        finally:
+            self._users -= 1
+            if self._users == 0:
+                self._on_idle()
+        if answer.op == "failed":
+            raise SandboxUnavailable(f"The sandbox refused: {answer.fields.get('reason')}")
+        return answer
+
+    async def _exchange(self, frame: Frame, seconds: float) -> Frame:
+        task = asyncio.create_task(self._send_and_receive(frame))
+        try:
+            await asyncio.wait({task}, timeout=seconds)
+        except asyncio.CancelledError:
+            await _undisturbed(asyncio.create_task(self._call_off(task)))
+            raise
+        if not task.done():
+            await self._end(task)
+            raise SandboxGone("The sandbox did not answer in time and was ended.")
+        return task.result()
+
+    async def _send_and_receive(self, frame: Frame) -> Frame:
+        await self._process.send(frame)
+        return await self._process.receive()
+
+    async def _call_off(self, task: asyncio.Task[Frame]) -> None:
+        """Have the runner end what it does; end the runner if it does not."""
+        try:
+            await self._process.send(Frame("cancel"))
+        except SandboxGone:
+            await self._end(task)
+            return
+        await asyncio.wait({task}, timeout=_CANCEL_SECONDS)
+        if not task.done() or task.cancelled() or task.exception() is not None:
+            await self._end(task)
+
+    async def _end(self, task: asyncio.Task[Frame]) -> None:
+        task.cancel()
+        await self._process.kill()
+        await asyncio.wait({task})
+
+
+async def _undisturbed(task: asyncio.Task[None]) -> None:
+    """Wait for a task's end however often we are cancelled."""
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            continue
+    task.result()

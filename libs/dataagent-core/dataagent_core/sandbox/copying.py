@@ -1,0 +1,72 @@
+"""A workspace's files for a sandbox that cannot mount it: what is new and fits. Blocking."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from dataagent_core.sandbox.types import Limits
+
+_BATCH_BYTES = 4 * 1024 * 1024
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+Seen = dict[str, tuple[int, int]]
+"""When each file that was sent had last been changed, and its size."""
+
+
+def batches_below(workspace: Path, limits: Limits, seen: Seen) -> Iterator[list[tuple[str, bytes]]]:
+    """The plain files of a workspace that are not as they were `seen`, in parts that can be sent.
+
+    Links are not followed. A file over the limit, and what comes when the place is full, stays out.
+    """
+    room, count = limits.disk_bytes * 3 // 4, limits.inodes * 3 // 4
+    batch: list[tuple[str, bytes]] = []
+    size = 0
+    for path, content in _files(workspace, limits.file_bytes, seen):
+        if len(content) > room or count == 0:
+            break
+        room, count, size = room - len(content), count - 1, size + len(content)
+        batch.append((path, content))
+        if size > _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def note(workspace: Path, paths: Iterable[str], seen: Seen) -> None:
+    """These files are known as they are now: the sandbox has them already."""
+    for path in paths:
+        with suppress(OSError):
+            about = (workspace / path).lstat()
+            seen[path] = (about.st_mtime_ns, about.st_size)
+
+
+def _files(workspace: Path, limit: int, seen: Seen) -> Iterator[tuple[str, bytes]]:
+    for folder, folders, names, descriptor in os.fwalk(workspace):
+        folders.sort()
+        for name in sorted(names):
+            path = str(Path(folder, name).relative_to(workspace))
+            content = _read(name, descriptor, limit, seen, path)
+            if content is not None:
+                yield path, content
+
+
+def _read(name: str, folder: int, limit: int, seen: Seen, path: str) -> bytes | None:
+    try:
+        number = os.open(name, _FLAGS, dir_fd=folder)
+    except OSError:  # a link, or gone
+        return None
+    with os.fdopen(number, "rb") as file:
+        about = os.fstat(number)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > limit:
+            return None
+        stamp = (about.st_mtime_ns, about.st_size)
+        if seen.get(path) == stamp:
+            return None
+        seen[path] = stamp
+        return file.read(limit)

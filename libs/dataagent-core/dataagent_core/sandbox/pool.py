@@ -1,0 +1,262 @@
+"""All sandboxes of a server: who has which, how many are ready, and when one ends.
+
+A sandbox is made for nobody, waits warm, and is bound to the first (user, thread) that needs one;
+from then on it is never anybody else's. It ends when nobody used it for a while, when it was used
+often enough, when its session ends, or when something in it had to be ended from outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from dataagent_core.errors import DataAgentError, NotFound, SandboxUnavailable, TooManySandboxes
+from dataagent_core.sandbox.session import SandboxSession
+from dataagent_core.sandbox.types import Limits, Wall
+
+logger = logging.getLogger(__name__)
+
+Owner = tuple[str, str]
+WorkspaceOf = Callable[[str], Path | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """How many sandboxes there are, and how long one lives."""
+
+    ready: int = 5
+    max_sessions: int = 50
+    max_uses: int = 100
+    idle_seconds: float = 1200.0
+    wait_seconds: float = 30.0
+
+
+class Sandboxes:
+    """The pool: one sandbox per (user, thread), never shared across users."""
+
+    def __init__(
+        self,
+        wall: Wall,
+        *,
+        limits: Limits | None = None,
+        settings: PoolSettings | None = None,
+        workspace_of: WorkspaceOf | None = None,
+    ) -> None:
+        """`workspace_of` names the directory of a user's files, if the sandbox is to see one."""
+        self._wall = wall
+        self._limits = limits or Limits()
+        self._settings = settings or PoolSettings()
+        self._workspace_of = workspace_of or _no_workspace
+        self._bound: OrderedDict[Owner, SandboxSession] = OrderedDict()
+        self._ready: list[SandboxSession] = []
+        self._binding: dict[Owner, asyncio.Lock] = {}
+        self._idle: dict[Owner, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._freed = asyncio.Event()
+        self._opening = 0
+        self._waiting = 0
+        self._refilling: asyncio.Task[None] | None = None
+        self._is_closed = False
+
+    @property
+    def wall(self) -> Wall:
+        """What stands around the code."""
+        return self._wall
+
+    @property
+    def limits(self) -> Limits:
+        """What each may use."""
+        return self._limits
+
+    @property
+    def bound(self) -> int:
+        """How many have an owner."""
+        return len(self._bound)
+
+    @property
+    def ready(self) -> int:
+        """How many wait for an owner."""
+        return len(self._ready)
+
+    async def warm(self) -> None:
+        """Fill the pool and wait for it.
+
+        Raises:
+            SandboxUnavailable: the wall cannot be built here; says why.
+        """
+        while len(self._ready) < self._settings.ready and not self._is_closed:
+            self._ready.append(await self._new())
+
+    async def session(
+        self, user_id: str, thread_id: str, *, sandbox_id: str | None = None
+    ) -> SandboxSession:
+        """The sandbox of a user's thread; a new one if there is none or it has ended.
+
+        With `sandbox_id` the user gets back a living one of theirs.
+
+        Raises:
+            NotFound: nobody's, or somebody else's, sandbox has that id.
+            TooManySandboxes: all are in use, and none came free in time.
+            SandboxUnavailable: the wall cannot be built; no code runs.
+        """
+        if self._is_closed:
+            raise SandboxUnavailable("The server is shutting down.")
+        owner = (user_id, thread_id)
+        if sandbox_id is not None:
+            owner = self._owner_of(user_id, sandbox_id)
+        async with self._binding.setdefault(owner, asyncio.Lock()):
+            session = self._bound.get(owner)
+            if session is None or not self._is_usable(session):
+                await self._drop(owner)
+                session = await self._bind(owner, has_forgotten=session is not None)
+            self._touch(owner)
+            return session
+
+    async def release(self, user_id: str, thread_id: str) -> None:
+        """End a thread's sandbox, if it has one."""
+        await self._drop((user_id, thread_id))
+
+    async def aclose(self) -> None:
+        """End all sandboxes and the wall."""
+        self._is_closed = True
+        for task in [*self._tasks, self._refilling]:
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+        for owner in list(self._bound):
+            await self._drop(owner)
+        while self._ready:
+            await self._ready.pop().close()
+        await self._wall.aclose()
+
+    def _owner_of(self, user_id: str, sandbox_id: str) -> Owner:
+        for owner, session in self._bound.items():
+            if owner[0] == user_id and session.id == sandbox_id and session.is_alive:
+                return owner
+        raise NotFound(f"There is no sandbox {sandbox_id!r}. Leave the id out to get a new one.")
+
+    def _is_usable(self, session: SandboxSession) -> bool:
+        return session.is_alive and (session.is_busy or session.uses < self._settings.max_uses)
+
+    async def _bind(self, owner: Owner, *, has_forgotten: bool) -> SandboxSession:
+        await self._wait_for_room()
+        try:
+            await self._make_room()
+            session = await self._take()
+            try:
+                await session.bind(self._wall, self._workspace_of(owner[0]))
+            except BaseException:
+                await session.close()
+                raise
+            session.notify(lambda: self._touch(owner), has_forgotten=has_forgotten)
+            self._bound[owner] = session
+            return session
+        finally:
+            self._opening -= 1
+            self._refill()
+
+    async def _take(self) -> SandboxSession:
+        while self._ready:
+            session = self._ready.pop(0)
+            if session.is_alive:
+                return session
+            await session.close()
+        return await self._new()
+
+    async def _new(self) -> SandboxSession:
+        return await SandboxSession.start(self._wall, uuid4().hex, self._limits)
+
+    async def _wait_for_room(self) -> None:
+        """Count one more as soon as one is free, or not in use just now."""
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._settings.wait_seconds):
+                while self._is_full() and self._longest_idle() is None:
+                    self._freed.clear()
+                    await self._freed.wait()
+        except TimeoutError as error:
+            raise self._too_many() from error
+        finally:
+            self._waiting -= 1
+        self._opening += 1
+
+    async def _make_room(self) -> None:
+        """End the one that was not used for the longest time, if there is one too many."""
+        idle = self._longest_idle()
+        if idle is not None and len(self._bound) + self._opening > self._settings.max_sessions:
+            await self._drop(idle)
+
+    def _is_full(self) -> bool:
+        return len(self._bound) + self._opening >= self._settings.max_sessions
+
+    def _too_many(self) -> TooManySandboxes:
+        limit, waiting = self._settings.max_sessions, self._waiting - 1
+        return TooManySandboxes(
+            f"All {limit} sandboxes are in use and {waiting} others wait. Try again in a moment.",
+            details={"limit": limit, "waiting": waiting},
+            retry_after_seconds=max(int(self._settings.wait_seconds), 1),
+        )
+
+    def _longest_idle(self) -> Owner | None:
+        """Of those that nobody uses just now, the one that was used last the longest time ago."""
+        for owner, session in self._bound.items():
+            if not session.is_busy:
+                return owner
+        return None
+
+    def _touch(self, owner: Owner) -> None:
+        """It was used just now: it is the last to go, and has its whole time again."""
+        if owner not in self._bound:
+            return
+        self._bound.move_to_end(owner)
+        self._freed.set()
+        self._forget_timer(owner)
+        loop = asyncio.get_running_loop()
+        self._idle[owner] = loop.call_later(self._settings.idle_seconds, self._expire, owner)
+
+    def _forget_timer(self, owner: Owner) -> None:
+        timer = self._idle.pop(owner, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _expire(self, owner: Owner) -> None:
+        session = self._bound.get(owner)
+        if session is None or session.is_busy:  # it is touched again when it becomes idle
+            return
+        task = asyncio.create_task(self._drop(owner), name="sandbox-expire")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _drop(self, owner: Owner) -> None:
+        """End a sandbox; nobody can get it any more from the first moment on."""
+        session = self._bound.pop(owner, None)
+        self._forget_timer(owner)
+        lock = self._binding.get(owner)
+        if lock is not None and not lock.locked():
+            del self._binding[owner]
+        if session is not None:
+            await session.close()
+            self._freed.set()
+
+    def _refill(self) -> None:
+        """See that enough wait for an owner, without anybody waiting for it."""
+        if self._is_closed or (self._refilling is not None and not self._refilling.done()):
+            return
+        self._refilling = asyncio.create_task(self._refill_quietly(), name="sandbox-refill")
+
+    async def _refill_quietly(self) -> None:
+        try:
+            await self.warm()
+        except DataAgentError:
+            logger.exception("No sandbox could be made in advance")
+
+
+def _no_workspace(_user_id: str) -> Path | None:
+    return None

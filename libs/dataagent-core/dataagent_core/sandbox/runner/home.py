@@ -1,0 +1,176 @@
+"""Where a session lives: its namespaces, its size-limited file system, its view of the workspace.
+
+In `fork` mode the session makes namespaces of its own and mounts: one tmpfs with a hard size and
+number of files holds everything that can be written (`/workspace`, `/tmp`, `/dev/shm`), and the
+user's real workspace lies read-only below an overlay, whose upper layer is then the exact list of
+what was changed. In `single` mode the container has mounted everything already.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from . import system, tree
+from .kernel import OUTPUT, WORKSPACE
+from .limits import RunLimits
+
+WORKSPACES = "/run/workspaces"
+_UPPER = "/run/upper"
+_PLAIN = system.MS_NOSUID | system.MS_NODEV
+_ALL_NEW = (
+    system.CLONE_NEWUSER
+    | system.CLONE_NEWNS
+    | system.CLONE_NEWPID
+    | system.CLONE_NEWIPC
+    | system.CLONE_NEWUTS
+    | system.CLONE_NEWNET
+    | system.CLONE_NEWCGROUP
+)
+_ROOTS = (("/workspace/", ""), ("/output/", f"{OUTPUT}/"), ("output/", f"{OUTPUT}/"))
+
+
+def leave_namespaces() -> None:
+    """Get new namespaces, of which our children are the first inhabitants.
+
+    Raises:
+        OSError: the system does not let us.
+    """
+    user, group = os.getuid(), os.getgid()
+    system.set_dumpable(True)  # else /proc/self is not ours to write
+    system.unshare(_ALL_NEW)
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+
+
+def settle() -> None:
+    """As the first process in them: our own /proc, and nobody may look into us."""
+    system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
+    system.mount("proc", "/proc", "proc", _PLAIN | system.MS_NOEXEC)
+    Path("/proc/self/oom_score_adj").write_text("100")  # before the server, after user code
+    system.set_dumpable(False)
+
+
+class Home:
+    """The files of a session, by descriptor.
+
+    `changed` is the directory in which everything is new or changed; `has_overlay` says whether the
+    workspace lies below it. Without one, what was put there as `baseline` counts as unchanged.
+    """
+
+    def __init__(self, workspace: int, changed: int, *, has_overlay: bool) -> None:
+        self._workspace = workspace
+        self._changed = changed
+        self._temporary = os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # noqa: S108
+        self.has_overlay = has_overlay
+        self._baseline: dict[str, str] = {}
+
+    def snapshot(self) -> dict[str, str]:
+        """What is there, by path, with a stamp that differs when the content may."""
+        return {entry.path: entry.stamp for entry in tree.walk(self._changed)}
+
+    def changed_since(self, before: dict[str, str]) -> list[tree.Entry]:
+        """The files that were made or changed since a snapshot."""
+        now = tree.walk(self._changed)
+        return [e for e in now if e.kind == "written" and before.get(e.path) != e.stamp]
+
+    def changes(self) -> list[tree.Entry]:
+        """Everything that differs from the user's workspace."""
+        now = list(tree.walk(self._changed))
+        there = {entry.path for entry in now}
+        deleted = [
+            tree.Entry(path, "deleted", 0, "") for path in self._baseline if path not in there
+        ]
+        return deleted + [e for e in now if self._baseline.get(e.path) != e.stamp]
+
+    def open_changed(self, path: str, limit: int) -> tree.OpenFile | None:
+        """A changed file; None if it is gone, no plain file, or longer."""
+        try:
+            return tree.open_plain(self._changed, path, limit)
+        except OSError:
+            return None
+
+    def open(self, path: str, limit: int) -> tree.OpenFile | None:
+        """A file, by the path user code would use; as `tree.open_plain`."""
+        root, below = self._find(path)
+        return tree.open_plain(root, below, limit)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Put a file there, likewise; as `tree.write`."""
+        root, below = self._find(path)
+        tree.write(root, below, content)
+
+    def set_baseline(self) -> None:
+        """What is there now is the user's workspace."""
+        self._baseline = self.snapshot()
+
+    def _find(self, path: str) -> tuple[int, str]:
+        if path.startswith("/tmp/"):  # noqa: S108 - the session's own
+            return self._temporary, path.removeprefix("/tmp/")  # noqa: S108
+        for prefix, replacement in _ROOTS:
+            if path.startswith(prefix):
+                return self._workspace, replacement + path[len(prefix) :]
+        return self._workspace, path
+
+
+def plain_home() -> Home:
+    """The home that a container has prepared."""
+    workspace = _open(WORKSPACE)
+    _make_output(workspace)
+    return Home(workspace, workspace, has_overlay=False)
+
+
+def mount_home(limits: RunLimits, place: str | None) -> Home:
+    """Mount a home; the workspace at `place` lies below it.
+
+    Raises:
+        OSError: it cannot be built.
+    """
+    size = f"size={limits.disk},nr_inodes={limits.inodes},mode=755"
+    system.mount("tmpfs", _UPPER, "tmpfs", _PLAIN, size)
+    for name, mode in (("upper", 0o755), ("work", 0o755), ("tmp", 0o1777), ("shm", 0o1777)):
+        os.mkdir(f"{_UPPER}/{name}", mode)
+        os.chmod(f"{_UPPER}/{name}", mode)
+    changed = _open(f"{_UPPER}/upper")
+    has_overlay = place is not None and _overlay(place)
+    if not has_overlay:
+        _bind(f"{_UPPER}/upper", WORKSPACE)
+    _bind(f"{_UPPER}/tmp", "/tmp")  # noqa: S108 - the session's own
+    _bind(f"{_UPPER}/shm", "/dev/shm")  # noqa: S108
+    if os.path.isdir(WORKSPACES):  # nobody sees the others' workspaces
+        system.mount("tmpfs", WORKSPACES, "tmpfs", _PLAIN | system.MS_RDONLY, "size=4k,nr_inodes=1")
+    system.unmount(_UPPER)
+    workspace = _open(WORKSPACE)
+    _make_output(workspace)
+    return Home(workspace, changed, has_overlay=has_overlay)
+
+
+def _overlay(place: str) -> bool:
+    """Lay the workspace below the upper layer; False where the system cannot (Linux < 6.6)."""
+    root = _open(WORKSPACES)
+    lower = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
+    os.close(root)
+    try:
+        layers = f"lowerdir=/proc/self/fd/{lower},upperdir={_UPPER}/upper,workdir={_UPPER}/work"
+        system.mount("overlay", WORKSPACE, "overlay", _PLAIN, f"{layers},userxattr")
+    except OSError:
+        return False
+    finally:
+        os.close(lower)
+    return True
+
+
+def _bind(source: str, target: str) -> None:
+    system.mount(source, target, flags=system.MS_BIND)
+
+
+def _open(path: str) -> int:
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _make_output(workspace: int) -> None:
+    try:
+        os.mkdir(OUTPUT, 0o755, dir_fd=workspace)
+    except FileExistsError:
+        return

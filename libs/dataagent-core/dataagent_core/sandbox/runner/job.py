@@ -1,0 +1,167 @@
+"""One run from its start to its end: output, deadline, limits, cancellation.
+
+Waits on everything at once: the run's output, its end, the supervisor (who may cancel) and the
+clock. Does not know whether it runs a cell or a command; `JobSource` says when the run has ended.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from . import processes
+from .limits import RunLimits
+
+_CHUNK = 1 << 16
+_LAST_READS = 64
+
+
+@dataclass
+class Outcome:
+    """How a run ended, so far as the session knows by itself."""
+
+    status: str
+    exit_code: int | None = None
+    names: list[str] = field(default_factory=list[str])
+    cpu: float = 0.0
+    rss: int = 0
+
+
+class JobSource(Protocol):
+    """Something that runs, and how to notice that it has ended."""
+
+    def descriptors(self) -> list[int]:
+        """What becomes readable when something happened."""
+        ...
+
+    def poll(self) -> Outcome | None:
+        """The outcome, once there is one."""
+        ...
+
+    def pid(self) -> int | None:
+        """The process whose use is counted."""
+        ...
+
+
+class Canceller(Protocol):
+    """Whoever may call off a run."""
+
+    def fileno(self) -> int:
+        """Readable when there is something to hear."""
+        ...
+
+    def is_cancelled(self) -> bool:
+        """Whether the run was called off, or nobody waits for it any more."""
+        ...
+
+
+class Output:
+    """A stream of which the beginning and the end are kept."""
+
+    def __init__(self, number: int, limit: int) -> None:
+        self.number = number
+        self._head_limit = limit * 3 // 4
+        self._tail_limit = limit - self._head_limit
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._total = 0
+        self.is_open = True
+
+    def read(self) -> bool:
+        """Take what is there; False when there was nothing."""
+        try:
+            chunk = os.read(self.number, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not chunk:
+            self.is_open = False
+            return False
+        self._total += len(chunk)
+        room = max(self._head_limit - len(self._head), 0)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        if len(self._tail) > self._tail_limit * 4:
+            del self._tail[: -self._tail_limit]
+        return True
+
+    def finish(self) -> tuple[bytes, bool]:
+        """Take the last of it and close; what was kept, and whether something is missing."""
+        for _ in range(_LAST_READS):
+            if not self.read():
+                break
+        os.close(self.number)
+        if self._total <= self._head_limit + self._tail_limit:
+            return bytes(self._head + self._tail), False
+        kept = len(self._head) + self._tail_limit
+        note = f"\n… [{self._total - kept} of {self._total} bytes cut] …\n".encode()
+        return bytes(self._head + note + self._tail[-self._tail_limit :]), True
+
+
+class Job:
+    """Watches over one run."""
+
+    def __init__(
+        self, source: JobSource, outputs: list[Output], canceller: Canceller, limits: RunLimits
+    ) -> None:
+        self._source = source
+        self._outputs = outputs
+        self._canceller = canceller
+        self._memory = processes.MemoryWatch(limits.memory)
+        self._used: processes.Usage | None = None
+
+    def wait(self, seconds: float) -> Outcome:
+        """Wait for the end, at most so long; who has not ended by then still runs."""
+        poller = select.poll()
+        for number in [*self._source.descriptors(), self._canceller.fileno()]:
+            poller.register(number, select.POLLIN)
+        for output in self._outputs:
+            poller.register(output.number, select.POLLIN)
+        now = time.monotonic()
+        deadline, next_watch = now + seconds, now + self._memory.seconds
+        while True:
+            timeout = max(min(deadline, next_watch) - time.monotonic(), 0)
+            poller.poll(timeout * 1000 + 0.5)
+            outcome = self._look(poller) or self._limit(deadline)
+            if outcome is None and time.monotonic() >= next_watch:
+                outcome = self._watch()
+                next_watch = time.monotonic() + self._memory.seconds
+            if outcome is not None:
+                return self._with_usage(outcome)
+
+    def _look(self, poller: select.poll) -> Outcome | None:
+        for output in self._outputs:
+            if output.is_open:
+                output.read()
+                if not output.is_open:
+                    poller.unregister(output.number)
+        return self._source.poll()
+
+    def _limit(self, deadline: float) -> Outcome | None:
+        if self._canceller.is_cancelled():
+            return Outcome("killed")
+        return Outcome("timeout") if time.monotonic() >= deadline else None
+
+    def _watch(self) -> Outcome | None:
+        self._sample()
+        return Outcome("memory") if self._memory.is_over() else None
+
+    def _sample(self) -> None:
+        pid = self._source.pid()
+        used = processes.usage_of(pid) if pid else None
+        if used is not None:
+            self._used = used
+
+    def _with_usage(self, outcome: Outcome) -> Outcome:
+        self._sample()
+        if self._used is not None:
+            outcome.cpu = max(outcome.cpu, self._used.cpu_seconds)
+            outcome.rss = max(outcome.rss, self._used.peak_bytes)
+        return outcome
+
+
+def number(value: Any) -> float:  # Any: an untrusted report's
+    """A number of a report, or 0."""
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < 1e15 else 0.0

@@ -1,0 +1,178 @@
+"""The processes of a session: who is there, what they use, and how all but some are ended.
+
+The session's process is PID 1 of its own process namespace (or of its container), so whatever
+user code starts is in its `/proc` and, once orphaned, its child.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PATIENCE_SECONDS = 2.0
+"""How long killed processes may take to go; much memory takes its time."""
+_DEAD = frozenset("ZXx")
+_WATCH_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a process has used so far."""
+
+    cpu_seconds: float
+    peak_bytes: int
+
+
+def others() -> list[int]:
+    """Every living process but this one."""
+    own = os.getpid()
+    return [pid for name in os.listdir("/proc") if name.isdigit() and (pid := int(name)) != own]
+
+
+def end_all_but(kept: frozenset[int]) -> bool:
+    """End every process but `kept` and ourselves; False if some could not be caught.
+
+    They are stopped before they are killed: what forks without end cannot once it stands still.
+    """
+    patience = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < patience:
+        reap()
+        found = [pid for pid in others() if pid not in kept and _is_alive(pid)]
+        if not found:
+            return True
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in found:
+                _signal(pid, number)
+        time.sleep(0.0005)
+    return False
+
+
+def end_all() -> None:
+    """End every process but ourselves, at once and whatever they do."""
+    while True:
+        try:
+            os.kill(-1, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        reap()
+        if not any(_is_alive(pid) for pid in others()):
+            return
+        time.sleep(0.001)
+
+
+def end(pid: int) -> None:
+    """End one process; it may take a moment to be gone."""
+    _signal(pid, signal.SIGKILL)
+
+
+def pause(pid: int) -> None:
+    """Have a process stand still."""
+    _signal(pid, signal.SIGSTOP)
+
+
+def resume(pid: int) -> None:
+    """Have it go on."""
+    _signal(pid, signal.SIGCONT)
+
+
+def reap() -> dict[int, int]:
+    """Bury who has died; their wait statuses by pid."""
+    buried: dict[int, int] = {}
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return buried
+        if pid == 0:
+            return buried
+        buried[pid] = status
+
+
+def usage_of(pid: int) -> Usage | None:
+    """What a process and its dead children have used; None if it is gone."""
+    try:
+        fields = _read(pid, "stat").rpartition(")")[2].split()
+        status = _read(pid, "status")
+    except OSError:
+        return None
+    cpu = sum(int(ticks) for ticks in fields[11:15]) / _TICKS
+    return Usage(cpu, _kilobytes(status, "VmHWM:"))
+
+
+class MemoryWatch:
+    """Says when a session's processes hold more memory together than they may.
+
+    Pages shared with the forked parent are divided among those who share them; the exact count is
+    taken only when a cheap upper bound is over the limit.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.seconds = _WATCH_SECONDS
+        """How soon to look again: sooner when little is left."""
+
+    def is_over(self) -> bool:
+        """Whether the limit is exceeded now."""
+        pids = others()
+        self.seconds = _WATCH_SECONDS
+        if sum(_most(pid) for pid in pids) <= self._limit:
+            return False
+        shared = _shared_with_all()
+        held = sum(max(_exact(pid) - shared, 0) for pid in pids)
+        if held > self._limit // 2:
+            self.seconds = _WATCH_SECONDS / 5
+        return held > self._limit
+
+
+def _shared_with_all() -> int:
+    """A process's part of what all sessions share, which is not its own to answer for."""
+    rollup = _read(os.getpid(), "smaps_rollup")
+    return max(_kilobytes(rollup, "Pss_Anon:") - _kilobytes(rollup, "Private_Dirty:"), 0)
+
+
+def _most(pid: int) -> int:
+    try:
+        status = _read(pid, "status")
+    except OSError:
+        return 0
+    return _kilobytes(status, "RssAnon:") + _kilobytes(status, "RssShmem:")
+
+
+def _exact(pid: int) -> int:
+    try:
+        rollup = _read(pid, "smaps_rollup")
+    except OSError:  # it has ended
+        return 0
+    return _kilobytes(rollup, "Pss_Anon:") + _kilobytes(rollup, "Pss_Shmem:")
+
+
+def _kilobytes(text: str, label: str) -> int:
+    """The value of a line like `label 12 kB`, in bytes; 0 if there is none."""
+    start = text.find(label)
+    if start < 0:
+        return 0
+    return int(text[start + len(label) :].split(None, 1)[0]) * 1024
+
+
+def _read(pid: int, name: str) -> str:
+    with open(f"/proc/{pid}/{name}", errors="replace") as file:
+        return file.read()
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process runs, or is dead and ours to bury."""
+    try:
+        state, parent = _read(pid, "stat").rpartition(")")[2].split()[:2]
+    except (OSError, ValueError):
+        return False
+    return state not in _DEAD or int(parent) == os.getpid()
+
+
+def _signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:  # it has ended by itself
+        return

@@ -1,0 +1,313 @@
+"""A session: trusted, one request at a time, runs no user code itself.
+
+Below it run kernels and commands, which are not trusted; above it is the supervisor, whose frames
+it answers. What it says of a run is what it saw: its own clock, its own count, its own walk
+over the files.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from . import processes
+from .frames import BadFrame, Frame, items, unpack_files
+from .home import Home
+from .job import Job, Outcome, Output
+from .kernel_link import KernelLink, KernelLost
+from .limits import RunLimits, limits_from
+from .link import Link, LinkClosed
+from .sources import CellSource, CommandSource, WallsBroken
+from .tree import OpenFile
+from .wake import Wake
+
+HomeMaker = Callable[[RunLimits, str | None], Home]
+
+
+def serve(link: Link, make_home: HomeMaker, *, has_own_users: bool) -> NoReturn:
+    """Answer frames until the supervisor leaves, then end everything."""
+    session = Session(link, make_home, has_own_users=has_own_users)
+    try:
+        link.send(Frame("hello", {"pid": os.getpid()}))
+        while True:
+            session.bury_until_asked()
+            answer = session.answer(link.receive())
+            link.send(answer.frame, answer.size, answer.body())
+    except (LinkClosed, BadFrame):
+        processes.end_all()
+    finally:
+        os._exit(0)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A frame whose body is some text and then files, which are read while they are sent."""
+
+    frame: Frame
+    text: bytes = b""
+    files: list[tuple[str, OpenFile]] = field(default_factory=list[tuple[str, OpenFile]])
+
+    @property
+    def size(self) -> int:
+        """How many bytes the body has."""
+        return len(self.text) + sum(file.size for _, file in self.files)
+
+    def body(self) -> Iterator[bytes]:
+        """The body in parts."""
+        yield self.text
+        for _, file in self.files:
+            yield from file.chunks()
+
+
+class Session:
+    """One session's state: its limits, its files and its kernel."""
+
+    def __init__(self, link: Link, make_home: HomeMaker, *, has_own_users: bool) -> None:
+        self._link = link
+        self._make_home = make_home
+        self._has_own_users = has_own_users
+        self._wake = Wake()
+        self._bound: tuple[RunLimits, Home] | None = None
+        self._kernel: KernelLink | None = None
+        self._has_lost_state = False
+
+    def bury_until_asked(self) -> None:
+        """Wait for the supervisor's next word, and bury who dies meanwhile."""
+        watched = [self._link.fileno(), self._wake.fileno()]
+        while not self._link.has_waiting:
+            readable = select.select(watched, [], [])[0]
+            self._wake.clear()
+            processes.reap()
+            if self._link.fileno() in readable:
+                return
+
+    def answer(self, frame: Frame) -> Answer:
+        """Do what a frame asks; the one answer to it."""
+        handlers = {
+            "bind": self._bind,
+            "put": self._put,
+            "get": self._get,
+            "changes": self._changes,
+            "python": self._python,
+            "shell": self._shell,
+        }
+        handler = handlers.get(frame.op)
+        if handler is None:
+            return Answer(Frame("failed", {"reason": f"unknown request {frame.op!r}"}))
+        try:
+            return handler(frame)
+        except WallsBroken as error:
+            self._drop_kernel()
+            return Answer(Frame("failed", {"reason": str(error)}))
+        except (OSError, ValueError, KernelLost) as error:
+            return Answer(Frame("failed", {"reason": str(error) or type(error).__name__}))
+
+    def _bind(self, frame: Frame) -> Answer:
+        if self._bound is not None:
+            raise ValueError("The session is bound already.")
+        limits = limits_from(frame.fields, has_own_users=self._has_own_users)
+        place = frame.fields.get("workspace")
+        home = self._make_home(limits, place if isinstance(place, str) else None)
+        self._bound = limits, home
+        return Answer(Frame("done", {"overlay": home.has_overlay}))
+
+    def _place(self) -> tuple[RunLimits, Home]:
+        if self._bound is None:
+            raise ValueError("The session is not bound yet.")
+        return self._bound
+
+    def _put(self, frame: Frame) -> Answer:
+        _, home = self._place()
+        errors: list[list[str]] = []
+        for path, content in unpack_files(frame.fields.get("files"), frame.body):
+            try:
+                home.write(path, content)
+            except (OSError, ValueError) as error:
+                errors.append([path, _kind_of(error)])
+        if frame.fields.get("baseline"):
+            home.set_baseline()
+        return Answer(Frame("done", {"errors": errors}))
+
+    def _get(self, frame: Frame) -> Answer:
+        limits, home = self._place()
+        room = limits.harvest_bytes
+        files: list[tuple[str, OpenFile]] = []
+        errors: list[list[str]] = []
+        for path in map(str, items(frame.fields.get("paths"))):
+            try:
+                file = home.open(path, room)
+            except (OSError, ValueError) as error:
+                errors.append([path, _kind_of(error)])
+                continue
+            if file is None:
+                errors.append([path, "invalid_path"])
+            else:
+                files.append((path, file))
+                room -= file.size
+        return Answer(Frame("files", {"files": _listed(files), "errors": errors}), files=files)
+
+    def _changes(self, _frame: Frame) -> Answer:
+        _, home = self._place()
+        found = [[e.path, e.kind, e.size, e.stamp] for e in home.changes()]
+        return Answer(Frame("done", {"changes": found}))
+
+    def _python(self, frame: Frame) -> Answer:
+        if frame.fields.get("reset"):
+            self._drop_kernel()
+
+        def start(stdout: int, stderr: int) -> CellSource:
+            return self._start_cell(frame.body, stdout, stderr)
+
+        return self._run(frame, start)
+
+    def _start_cell(self, code: bytes, stdout: int, stderr: int) -> CellSource:
+        """Have the kernel run a cell; if there is none that does, a new one."""
+        limits, _ = self._place()
+        if self._kernel is not None:
+            try:
+                started = self._kernel.submit(code, stdout, stderr)
+                return CellSource(self._kernel, self._wake, started)
+            except KernelLost:
+                self._drop_kernel()
+                self._has_lost_state = True
+        self._kernel = KernelLink(limits)
+        try:
+            started = self._kernel.submit(code, stdout, stderr)
+        except KernelLost as error:
+            self._drop_kernel()
+            raise WallsBroken("The walls around the code could not be built.") from error
+        return CellSource(self._kernel, self._wake, started)
+
+    def _shell(self, frame: Frame) -> Answer:
+        limits, _ = self._place()
+
+        def start(stdout: int, stderr: int) -> CommandSource:
+            return CommandSource(frame.body, self._wake, limits, stdout, stderr)
+
+        return self._run(frame, start)
+
+    def _run(self, frame: Frame, start: Callable[[int, int], CellSource | CommandSource]) -> Answer:
+        limits, home = self._place()
+        before = home.snapshot()
+        began = time.monotonic()
+        self._has_lost_state = False
+        outputs, writers = _pipes(limits.output)
+        try:
+            source = start(*writers)
+        except WallsBroken:
+            for output in outputs:
+                output.finish()
+            raise
+        finally:
+            for writer in writers:
+                os.close(writer)
+        outcome = Job(source, outputs, self._link, limits).wait(_seconds(frame.fields))
+        self._clean_up(source)
+        wall = time.monotonic() - began
+        files, left_out = self._harvest(limits, home, before)
+        state_lost = self._has_lost_state
+        return _result(outcome, outputs, files, left_out, wall=wall, state_lost=state_lost)
+
+    def _clean_up(self, source: CellSource | CommandSource) -> None:
+        """End everything but the last good state, which stands still from now on."""
+        kernel = self._kernel
+        if kernel is None:
+            processes.end_all()
+        elif not source.has_lost_kernel and processes.end_all_but(kernel.kept()):
+            kernel.pause()
+        else:
+            self._drop_kernel()
+            self._has_lost_state = True
+
+    def _drop_kernel(self) -> None:
+        processes.end_all()
+        if self._kernel is not None:
+            self._kernel.close()
+            self._kernel = None
+
+    def _harvest(
+        self, limits: RunLimits, home: Home, before: dict[str, str]
+    ) -> tuple[list[tuple[str, OpenFile]], int]:
+        """The files the run made or changed, so far as they may be taken, and how many more."""
+        changed = home.changed_since(before)
+        room = limits.harvest_bytes
+        files: list[tuple[str, OpenFile]] = []
+        for entry in changed:
+            if len(files) == limits.harvest_files:
+                break
+            file = home.open_changed(entry.path, room)
+            if file is not None:
+                files.append((entry.path, file))
+                room -= file.size
+        return files, len(changed) - len(files)
+
+
+def _pipes(limit: int) -> tuple[list[Output], list[int]]:
+    """Two pipes: what we read from, and what the run writes to."""
+    outputs: list[Output] = []
+    writers: list[int] = []
+    for _ in range(2):
+        readable, writable = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(readable, False)
+        outputs.append(Output(readable, limit))
+        writers.append(writable)
+    return outputs, writers
+
+
+def _result(
+    outcome: Outcome,
+    outputs: list[Output],
+    files: list[tuple[str, OpenFile]],
+    left_out: int,
+    *,
+    wall: float,
+    state_lost: bool,
+) -> Answer:
+    (stdout, is_cut), (stderr, is_error_cut) = (output.finish() for output in outputs)
+    fields: dict[str, Any] = {
+        "status": outcome.status,
+        "exit_code": outcome.exit_code,
+        "stdout": len(stdout),
+        "stderr": len(stderr),
+        "is_cut": is_cut or is_error_cut,
+        "files": _listed(files),
+        "left_out": left_out,
+        "wall": wall,
+        "cpu": outcome.cpu,
+        "rss": outcome.rss,
+        "names": outcome.names,
+        "state_lost": state_lost,
+    }
+    return Answer(Frame("result", fields), stdout + stderr, files)
+
+
+def _listed(files: list[tuple[str, OpenFile]]) -> list[list[Any]]:
+    return [[path, file.size] for path, file in files]
+
+
+def _seconds(header: dict[str, Any]) -> float:
+    asked = header.get("seconds")
+    return float(asked) if isinstance(asked, (int, float)) and asked > 0 else 30.0
+
+
+def _kind_of(error: OSError | ValueError) -> str:
+    """Which of deepagents' words for a file that could not be had fits."""
+    if isinstance(error, FileNotFoundError):
+        return "file_not_found"
+    if isinstance(error, IsADirectoryError):
+        return "is_directory"
+    if isinstance(error, PermissionError):
+        return "permission_denied"
+    number = error.errno if isinstance(error, OSError) else None
+    return f"no_space: {os.strerror(number)}" if number == 28 else "invalid_path"
+
+
+def ignore_terminal_signals() -> None:
+    """The supervisor ends us, not a key that was pressed in its terminal."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_IGN)

@@ -1,0 +1,105 @@
+"""System calls that the standard library does not have, as functions that raise OSError."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+
+CLONE_NEWNS = 0x00020000
+CLONE_NEWCGROUP = 0x02000000
+CLONE_NEWUTS = 0x04000000
+CLONE_NEWIPC = 0x08000000
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
+
+MS_RDONLY = 0x1
+MS_NOSUID = 0x2
+MS_NODEV = 0x4
+MS_NOEXEC = 0x8
+MS_REMOUNT = 0x20
+MS_BIND = 0x1000
+MS_REC = 0x4000
+MS_PRIVATE = 0x40000
+MNT_DETACH = 0x2
+
+_PR_SET_DUMPABLE = 4
+_PR_CAPBSET_DROP = 24
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT = 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+_CAPABILITY_VERSION = 0x20080522
+_LAST_CAPABILITY = 63
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def unshare(flags: int) -> None:
+    """Leave the namespaces that `flags` names for new ones."""
+    _check(_libc().unshare(ctypes.c_int(flags)), "unshare")
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
+    """Mount something somewhere; the arguments are those of the system call."""
+    result = _libc().mount(
+        source.encode(),
+        target.encode(),
+        kind.encode() or None,
+        ctypes.c_ulong(flags),
+        data.encode() or None,
+    )
+    _check(result, f"mount {target}")
+
+
+def unmount(target: str, flags: int = MNT_DETACH) -> None:
+    """Take a mount away; who uses it keeps it."""
+    _check(_libc().umount2(target.encode(), ctypes.c_int(flags)), f"unmount {target}")
+
+
+def _prctl(option: int, value: int, other: int = 0) -> int:
+    zero = ctypes.c_ulong(0)
+    arguments = ctypes.c_ulong(value), ctypes.c_ulong(other), zero, zero
+    return int(_libc().prctl(ctypes.c_int(option), *arguments))
+
+
+def set_dumpable(is_dumpable: bool) -> None:
+    """Whether others of the same user may look into this process."""
+    _check(_prctl(_PR_SET_DUMPABLE, int(is_dumpable)), "prctl dumpable")
+
+
+def set_no_new_privileges() -> None:
+    """From now on no program gives this process more rights than it has."""
+    _check(_prctl(_PR_SET_NO_NEW_PRIVS, 1), "prctl no_new_privs")
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, and the way back to any."""
+    for number in range(_LAST_CAPABILITY + 1):
+        if _prctl(_PR_CAPBSET_DROP, number) < 0:
+            break  # beyond the last one of this kernel, or none is ours to drop: checked by `walls`
+    _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    nothing = (ctypes.c_uint32 * 6)()
+    _check(_libc().capset(header, nothing), "capset")
+
+
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+
+
+def set_filter(program: bytes) -> None:
+    """Judge every system call from now on by a BPF program of `seccomp.py`."""
+    fprog = _Program(len(program) // 8, program)
+    option, mode = ctypes.c_int(22), ctypes.c_ulong(2)  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+    _check(_libc().prctl(option, mode, ctypes.byref(fprog)), "prctl seccomp")

@@ -1,0 +1,98 @@
+"""What a process takes upon itself before it runs user code, and whether that worked.
+
+Fails closed: a process whose walls do not stand ends with `BROKEN` and has run nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from pathlib import Path
+
+from . import seccomp, system
+from .limits import RunLimits
+
+BROKEN = 91
+"""Exit status of a process that could not build its walls."""
+
+
+FIRST, LATER = 1000, 600
+"""Whom the system ends first when memory is short: what runs, before the state to go back to."""
+
+
+def set_rank(rank: int) -> None:
+    """Say when it is this process's turn."""
+    Path("/proc/self/oom_score_adj").write_text(str(rank))
+
+
+def build_or_exit(limits: RunLimits, kept: set[int]) -> None:
+    """Give up everything that user code must not have; end the process if that fails.
+
+    Of the open files those in `kept` stay open, and 0, 1, 2.
+    """
+    try:
+        _close_others(kept)
+        _set_limits(limits)
+        system.set_dumpable(True)  # else the next file is not ours, and the watch sees nothing
+        set_rank(FIRST)
+        system.drop_capabilities()
+        system.set_no_new_privileges()
+        filters = _filters()
+        system.set_filter(seccomp.build(os.uname().machine))
+        _verify(filters)
+    except BaseException as error:
+        os.write(2, f"The walls could not be built: {error}\n".encode())
+        os._exit(BROKEN)
+
+
+def _close_others(kept: set[int]) -> None:
+    start = 3
+    for number in sorted(kept):
+        os.closerange(start, number)
+        start = number + 1
+    os.closerange(start, 65536)
+
+
+def _set_limits(limits: RunLimits) -> None:
+    data = _data_bytes() + limits.memory
+    pairs = [
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, limits.file),
+        (resource.RLIMIT_DATA, data),
+        (resource.RLIMIT_NOFILE, 512),
+        (resource.RLIMIT_MEMLOCK, 0),
+    ]
+    if limits.has_own_users:
+        pairs.append((resource.RLIMIT_NPROC, limits.processes))
+    for kind, value in pairs:
+        _, hard = resource.getrlimit(kind)
+        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (most, most))
+
+
+def _data_bytes() -> int:
+    """How much this process has mapped already: the limit counts from there."""
+    return int(_status()["VmData"].split()[0]) * 1024
+
+
+def _filters() -> int | None:
+    """How many filters of system calls there are, a container's too; None before Linux 5.9."""
+    count = _status().get("Seccomp_filters")
+    return None if count is None else int(count)
+
+
+def _verify(filters: int | None) -> None:
+    """Look whether everything was given up, and one filter more is there than before."""
+    status = _status()
+    wanted = {"CapEff": 0, "CapPrm": 0, "CapInh": 0, "CapBnd": 0, "CapAmb": 0}
+    held = {name: int(status[name], 16) for name in wanted}
+    if held != wanted or status["NoNewPrivs"] != "1" or status["Seccomp"] != "2":
+        raise PermissionError(f"not all rights were given up on {sys.platform}")
+    if filters is not None and _filters() != filters + 1:
+        raise PermissionError("the filter of system calls is not there")
+
+
+def _status() -> dict[str, str]:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}

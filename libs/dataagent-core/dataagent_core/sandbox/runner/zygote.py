@@ -1,0 +1,177 @@
+"""The process all sessions are forked from: imports once what code usually needs.
+
+It runs no user code, holds no secret, has no environment and exactly one thread. Each request on
+its control socket carries the socket of a new session, which a fork of this process then serves.
+"""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import importlib
+import io
+import json
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+from typing import Any, NoReturn
+
+from . import home, processes, session, system
+from .frames import Frame
+from .link import Link, LinkClosed
+
+_MODULES = (
+    "numpy",
+    "pandas",
+    "matplotlib.pyplot",
+    "duckdb",
+    "openpyxl",
+    "docx",
+    "pptx",
+    "PIL.Image",
+    "pypdf",
+    "json",
+    "csv",
+    "datetime",
+    "re",
+    "statistics",
+    "collections",
+    "ast",
+    "traceback",
+)
+_ENVIRONMENT = {
+    "PATH": "/opt/bin:/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/tmp",  # noqa: S108 - the session's own
+    "LANG": "C.UTF-8",
+    "MPLBACKEND": "Agg",
+    "MPLCONFIGDIR": "/tmp",  # noqa: S108
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+_FONTS = ("WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Noto Sans CJK SC", "Noto Sans CJK JP")
+
+
+def prepare(modules: tuple[str, ...] = _MODULES) -> list[str]:
+    """Import everything and get ready to be forked; the names that are missing.
+
+    Raises:
+        RuntimeError: something started a thread, which no fork would have.
+    """
+    os.environ.clear()
+    os.environ.update(_ENVIRONMENT)
+    missing = [name for name in modules if not _imported(name)]
+    if "matplotlib.pyplot" in sys.modules:
+        _warm_matplotlib()
+    if "pandas" in sys.modules:
+        _warm_pandas()
+    threads = len(os.listdir("/proc/self/task"))
+    if threads != 1:
+        raise RuntimeError(f"The runner has {threads} threads; it must have one to be forked.")
+    _settle_memory()
+    return missing
+
+
+def _imported(name: str) -> bool:
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
+
+
+def _warm_matplotlib() -> None:
+    """Fonts that know Chinese, and one picture, so that nobody waits for the first."""
+    matplotlib: Any = sys.modules["matplotlib"]  # Any: not known to be installed
+    manager: Any = importlib.import_module("matplotlib.font_manager").fontManager
+    known = {font.name for font in manager.ttflist}
+    families = ["DejaVu Sans", *(name for name in _FONTS if name in known)]
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+    matplotlib.rcParams["font.family"] = families
+    matplotlib.rcParams["font.sans-serif"] = families
+    matplotlib.rcParams["axes.unicode_minus"] = False
+    pyplot: Any = sys.modules["matplotlib.pyplot"]
+    figure, axes = pyplot.subplots()
+    axes.plot([1, 2, 3], label="a")
+    axes.bar([1, 2], [3, 4])
+    axes.set_title("Title 中文")
+    axes.legend()
+    figure.savefig(io.BytesIO(), format="png")
+    pyplot.close("all")
+
+
+def _warm_pandas() -> None:
+    pandas: Any = sys.modules["pandas"]  # Any: not known to be installed
+    table = pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    table.groupby("b")["a"].sum().to_string()
+    table.to_csv(io.StringIO())
+    table.describe()
+
+
+def _settle_memory() -> None:
+    """What is here now is shared by all forks as long as nobody writes to it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 50)
+    ctypes.CDLL(None).malloc_trim(0)
+
+
+def serve(control: socket.socket) -> NoReturn:
+    """Fork a session for every socket that comes; end when the supervisor does."""
+    session.ignore_terminal_signals()
+    missing = prepare()
+    system.set_dumpable(False)
+    overlay = os.path.isdir(home.WORKSPACES)
+    _reply(control, {"ready": True, "missing": missing, "workspaces": overlay})
+    signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+    while True:
+        select.select([control], [], [], 5)
+        processes.reap()
+        descriptors = _descriptors(control)
+        if descriptors is None:
+            os._exit(0)
+        for number in descriptors:
+            if os.fork() == 0:
+                control.close()
+                _become_session(number)
+            os.close(number)
+
+
+def _descriptors(control: socket.socket) -> list[int] | None:
+    """The sockets of new sessions; None when the supervisor is gone."""
+    received = array.array("i")
+    space = socket.CMSG_SPACE(received.itemsize)
+    try:
+        content, ancillary, _, _ = control.recvmsg(1, space, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return []
+    if not content:
+        return None
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            received.frombytes(data)
+    return received.tolist()
+
+
+def _reply(control: socket.socket, message: dict[str, Any]) -> None:
+    control.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _become_session(number: int) -> NoReturn:
+    """Get namespaces, fork their first process, and have it serve. Never returns."""
+    link = Link(number, number)
+    try:
+        home.leave_namespaces()
+        if os.fork():
+            os._exit(0)
+        home.settle()
+        session.serve(link, home.mount_home, has_own_users=True)
+    except (OSError, LinkClosed) as error:
+        link.send(Frame("failed", {"reason": f"no namespaces of its own: {error}"}))
+    finally:
+        os._exit(1)

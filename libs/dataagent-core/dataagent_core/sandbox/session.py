@@ -1,0 +1,282 @@
+"""A sandbox of one user's conversation, as the rest of DataAgent uses it.
+
+`run_python` runs a cell whose variables stay; `execute` and deepagents' file tools act in the same
+place, because this is one of its `BaseSandbox`es. One thing runs at a time. The user's workspace is
+seen but not changed: `changes` says what differs, `commit` carries it over. Whoever is cancelled
+while something runs has ended it. Above: `pool.py`. Below: `channel.py`, and a wall.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from deepagents.backends.protocol import (
+    ExecuteResponse,
+    FileDownloadResponse,
+    FileUploadResponse,
+)
+from deepagents.backends.sandbox import BaseSandbox
+
+from dataagent_core.sandbox.channel import Channel
+from dataagent_core.sandbox.commit import Committed, Keeper, commit_changes
+from dataagent_core.sandbox.copying import Seen, batches_below, note
+from dataagent_core.sandbox.frames import Frame, pack_files
+from dataagent_core.sandbox.results import clean_path, code_result, downloads, file_changes, uploads
+from dataagent_core.sandbox.types import (
+    CodeResult,
+    FileChange,
+    Limits,
+    SandboxHome,
+    Wall,
+    WallProcess,
+)
+
+T = TypeVar("T")
+
+_GRACE_SECONDS = 3.0
+"""How much longer than its deadline a run may take to be answered for."""
+
+_ANSWER_SECONDS = 60.0
+
+
+class SandboxSession(BaseSandbox):
+    """Code, commands and files of one conversation, behind a wall."""
+
+    def __init__(self, sandbox_id: str, process: WallProcess, limits: Limits) -> None:
+        self._sandbox_id = sandbox_id
+        self._process = process
+        self._limits = limits
+        self._channel = Channel(process, self._became_idle)
+        self._loop = asyncio.get_running_loop()
+        self._committed: dict[str, str] = {}
+        self._copied: Path | None = None  # a workspace that is not mounted but followed
+        self._seen: Seen = {}
+        self._has_ended = False
+        self._uses = 0
+        self._has_forgotten = False
+        self._on_idle: Callable[[], None] | None = None
+
+    @classmethod
+    async def start(cls, wall: Wall, sandbox_id: str, limits: Limits) -> SandboxSession:
+        """Start a sandbox that nobody owns yet; `bind` gives it a workspace.
+
+        Raises:
+            SandboxUnavailable: the wall cannot be built.
+        """
+        process = await wall.start(SandboxHome(sandbox_id), limits)
+        return cls(sandbox_id, process, limits)
+
+    @property
+    def id(self) -> str:
+        """The sandbox's id, by which its owner may ask for it again."""
+        return self._sandbox_id
+
+    @property
+    def limits(self) -> Limits:
+        """What may be used here."""
+        return self._limits
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can still be used."""
+        return not self._has_ended and self._process.is_alive
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something runs, or waits to."""
+        return self._channel.is_busy
+
+    @property
+    def uses(self) -> int:
+        """How often code or a command was run."""
+        return self._uses
+
+    def notify(self, on_idle: Callable[[], None], *, has_forgotten: bool) -> None:
+        """Call `on_idle` whenever nothing runs any more.
+
+        `has_forgotten`: an earlier sandbox of the owner is gone, and the next result says so.
+        """
+        self._on_idle = on_idle
+        self._has_forgotten = has_forgotten
+
+    async def bind(self, wall: Wall, workspace: Path | None) -> None:
+        """Give the sandbox its limits and its view of a workspace. Once, before anything else.
+
+        Raises:
+            SandboxUnavailable: it could not be set up; nothing has run.
+        """
+        place = wall.place_of(workspace) if workspace is not None else None
+        answer = await self._ask(Frame("bind", {**_limit_fields(self._limits), "workspace": place}))
+        if workspace is not None and not answer.fields.get("overlay"):
+            await self._copy_in(workspace)
+
+    async def run_python(
+        self,
+        code: str,
+        *,
+        files: Mapping[str, bytes] | None = None,
+        timeout_seconds: float | None = None,
+        reset: bool = False,
+    ) -> CodeResult:
+        """Run code after everything that ran here before; `reset` forgets that first.
+
+        `files` are put into the workspace before. What the code does is never an error here: the
+        result's status says how it ended.
+
+        Raises:
+            SandboxGone: the sandbox ended; the next one starts clean.
+            SandboxUnavailable: the walls could not be built; the code has not run.
+        """
+        if files:
+            await self.aupload_files(list(files.items()))
+        return await self._run("python", code, timeout_seconds, {"reset": reset})
+
+    async def run_command(
+        self, command: str, *, timeout_seconds: float | None = None
+    ) -> CodeResult:
+        """Run a shell command in the workspace; as `run_python`, but only its files stay."""
+        return await self._run("shell", command, timeout_seconds, {})
+
+    async def changes(self) -> list[FileChange]:
+        """What differs from the workspace and was not committed."""
+        return [change for change, _ in await self._stamped_changes()]
+
+    async def commit(self, keeper: Keeper, paths: frozenset[str] | None = None) -> Committed:
+        """Carry changes over into the workspace: all of them, or those that are named.
+
+        Raises:
+            QuotaExceeded: there is no room for all; nothing was changed.
+        """
+        found = await self._stamped_changes()
+        wanted = {
+            change.path: (change, stamp)
+            for change, stamp in found
+            if clean_path(change.path) == change.path and (paths is None or change.path in paths)
+        }
+        done = await commit_changes([c for c, _ in wanted.values()], self._fetch, keeper)
+        for path in (*done.written, *done.deleted):
+            self._committed[path] = wanted[path][1]
+        if self._copied is not None:
+            await asyncio.to_thread(note, self._copied, done.written, self._seen)
+        return done
+
+    async def close(self) -> None:
+        """End the sandbox and everything in it."""
+        self._has_ended = True
+        await self._process.kill()
+
+    async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """As `SandboxBackendProtocol.aexecute`."""
+        result = await self.run_command(command, timeout_seconds=timeout)
+        output = result.stdout + result.stderr
+        if result.status in {"timeout", "memory", "killed"}:
+            output += f"\n[ended: {_REASONS[result.status]}]"
+        return ExecuteResponse(output, result.exit_code, result.is_cut)
+
+    async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """As `BackendProtocol.aupload_files`; relative paths are the workspace's."""
+        answer = await self._ask(_put(files))
+        return uploads([path for path, _ in files], answer)
+
+    async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """As `BackendProtocol.adownload_files`."""
+        return downloads(paths, await self._ask(Frame("get", {"paths": paths})))
+
+    def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
+        """Blocking twin of `aexecute`, for other threads than the loop's."""
+        return self._from_thread(self.aexecute(command, timeout=timeout))
+
+    def upload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
+        """Blocking twin of `aupload_files`."""
+        return self._from_thread(self.aupload_files(files))
+
+    def download_files(self, paths: list[str]) -> list[FileDownloadResponse]:
+        """Blocking twin of `adownload_files`."""
+        return self._from_thread(self.adownload_files(paths))
+
+    async def _run(
+        self, op: str, text: str, timeout_seconds: float | None, fields: dict[str, Any]
+    ) -> CodeResult:
+        await self._follow()
+        seconds = self._limits.seconds(timeout_seconds)
+        frame = Frame(op, {**fields, "seconds": seconds}, text.encode(errors="replace"))
+        self._uses += 1
+        kills = self._process.memory_kills
+        answer = await self._ask(frame, seconds + _GRACE_SECONDS)
+        result = code_result(answer, ran_out_of_memory=self._process.memory_kills > kills)
+        if self._has_forgotten:
+            self._has_forgotten = False
+            result = replace(result, state_lost=True)
+        return result
+
+    def _became_idle(self) -> None:
+        if self._on_idle is not None:
+            self._on_idle()
+
+    async def _ask(self, frame: Frame, seconds: float = _ANSWER_SECONDS) -> Frame:
+        return await self._channel.ask(frame, seconds)
+
+    async def _stamped_changes(self) -> list[tuple[FileChange, str]]:
+        found = file_changes(await self._ask(Frame("changes")))
+        return [(c, stamp) for c, stamp in found if self._committed.get(c.path) != stamp]
+
+    async def _fetch(self, path: str) -> bytes | None:
+        [download] = await self.adownload_files([path])
+        return download.content
+
+    async def _copy_in(self, workspace: Path) -> None:
+        self._copied = workspace
+        await self._follow()
+        await self._ask(Frame("put", {"files": [], "baseline": True}))
+
+    async def _follow(self) -> None:
+        """Send what has changed in a workspace that cannot be mounted."""
+        if self._copied is None:
+            return
+        batches = batches_below(self._copied, self._limits, self._seen)
+        while (batch := await asyncio.to_thread(_next, batches)) is not None:
+            await self._ask(_put(batch))
+
+    def _from_thread(self, work: Coroutine[Any, Any, T]) -> T:  # Any: asyncio's own
+        try:
+            here = asyncio.get_running_loop()
+        except RuntimeError:
+            here = None
+        if here is self._loop:
+            work.close()
+            raise RuntimeError("This blocks the loop it waits for; use the async twin.")
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+_REASONS = {
+    "timeout": "it took longer than it may",
+    "memory": "it used more memory than it may",
+    "killed": "its process was ended",
+}
+
+
+def _put(files: list[tuple[str, bytes]]) -> Frame:
+    listed, body = pack_files(files)
+    return Frame("put", {"files": listed}, body)
+
+
+def _next(batches: Iterator[list[tuple[str, bytes]]]) -> list[tuple[str, bytes]] | None:
+    return next(batches, None)
+
+
+def _limit_fields(limits: Limits) -> dict[str, float]:
+    return {
+        "memory": limits.memory_bytes,
+        "processes": limits.processes,
+        "file": limits.file_bytes,
+        "disk": limits.disk_bytes,
+        "inodes": limits.inodes,
+        "output": limits.output_bytes,
+        "harvest_files": limits.harvest_files,
+        "harvest_bytes": limits.harvest_bytes,
+        "cpus": limits.cpus,
+    }
