@@ -120,7 +120,10 @@ class DataService:
         if not visible:
             raise SourceNotFound("There is no data source yet. Register one first.")
         own = [source for source in visible if not source.is_sample]
-        return (own or visible)[0]
+        lasting = [source for source in own if not source.made_of]
+        if own and not lasting:  # of what was read on the way, the last is meant
+            return max(own, key=lambda source: source.created_at)
+        return (lasting or visible)[0]
 
     async def catalogue(self, source: Source, reader: Reader) -> Catalogue:
         """What the reader may see of a source.

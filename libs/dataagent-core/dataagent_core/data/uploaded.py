@@ -3,17 +3,20 @@
 Anyone may make one, for themselves: it is theirs, and granted to them alone. The files are copied
 out of the workspace to `{root}/{user_id}/…`, so that nothing an agent does there changes what a
 query reads, under names from which the tables get theirs. Their bytes count on the user's quota.
-Above: the data-source routes. Below: `service.py`, `workspace/uploads.py`.
+Some are made on the way, of one file that an agent reads (`of_file`): these go with their file.
+Above: the data-source routes, `tools/read_file.py`. Below: `service.py`, `workspace/uploads.py`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import shutil
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from dataagent_core.data.files.kinds import EXTENSIONS
 from dataagent_core.data.service import DataService
@@ -28,6 +31,9 @@ from dataagent_core.workspace.jail import Jail
 from dataagent_core.workspace.workers import to_the_end
 
 MAX_SOURCES = 100
+MAX_OF_FILES = 20
+_DIGEST = 12
+_STEM = 40
 _TABLES = [extension for extension in KINDS if extension in EXTENSIONS]
 
 
@@ -42,6 +48,7 @@ class UploadedSources:
         self._workspaces = workspaces
         self._workers = workspaces.workers
         self._root = root
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def create(
         self, name: str, file_ids: Sequence[str], *, reader: Reader, description: str = ""
@@ -56,11 +63,54 @@ class UploadedSources:
             Conflict: the reader sees a source of that name already.
             QuotaExceeded, LimitReached: there is no room, or a file is over a limit.
         """
-        owner = reader.user_id
-        found = await self._files.get_all(file_ids, owner=owner)
+        found = await self._files.get_all(file_ids, owner=reader.user_id)
         _check_tables(found)
-        await self._check_room(owner)
-        folder, booked = self._folder(owner), sum(file.byte_size for file in found)
+        await self._check_room(reader.user_id)
+        folder = self._folder(reader.user_id, uuid4().hex)
+        return await self._made(name, found, folder, reader, description)
+
+    async def of_file(self, file: StoredFile, digest: str, *, reader: Reader) -> Source:
+        """The source of one file alone, made now unless it is there; `digest` is its content's.
+
+        It holds what the file held then; when the content has changed, another takes its place.
+        The oldest of these make room for the newest.
+
+        Raises:
+            As `create`.
+        """
+        _check_tables([file])
+        async with self._turns.setdefault(reader.user_id, asyncio.Lock()):
+            return await self._of_file(file, digest, reader)
+
+    async def _of_file(self, file: StoredFile, digest: str, reader: Reader) -> Source:
+        content = f"{file.file_id}-{digest[:_DIGEST]}-"
+        for source in await self._of_files(reader.user_id):
+            if Path(source.files[0]).parent.name.startswith(content):
+                return source
+            if source.made_of == file.file_id:
+                await self._remove(source)
+        await self._make_room(reader.user_id)
+        folder = self._folder(reader.user_id, f"{content}{secrets.token_hex(4)}")
+        name = f"{plain_stem(file.filename)[:_STEM]}-{file.file_id[:6]}"
+        description = f"Made of the uploaded file '{file.filename}'."
+        return await self._made(name, [file], folder, reader, description)
+
+    async def forget_file(self, file: StoredFile) -> None:
+        """Remove what was made of a file that is deleted; what its owner asked for stays."""
+        for source in await self._of_files(file.user_id):
+            if source.made_of == file.file_id:
+                await self._remove(source)
+
+    async def _made(
+        self,
+        name: str,
+        found: Sequence[StoredFile],
+        folder: Path,
+        reader: Reader,
+        description: str,
+    ) -> Source:
+        """Book, copy and register; on failure none of it."""
+        owner, booked = reader.user_id, sum(file.byte_size for file in found)
         await self._workspaces.usage(owner)  # the ledger must know the user before it books
         await self._workspaces.reserve(owner, booked)
         try:
@@ -86,6 +136,9 @@ class UploadedSources:
         """
         if not reader.is_admin and source.owner_id != reader.user_id:
             raise Denied("Only its owner or an administrator may delete a data source.")
+        await self._remove(source)
+
+    async def _remove(self, source: Source) -> None:
         await self._service.forget(source.source_id)
         folder = self._folder_of(source)
         if folder is not None and source.owner_id is not None:
@@ -98,9 +151,9 @@ class UploadedSources:
 
     # -- inside -----------------------------------------------------------------------------
 
-    def _folder(self, owner: str) -> Path:
+    def _folder(self, owner: str, name: str) -> Path:
         self._workspaces.quota(owner)  # refuses an id that cannot be a directory's name
-        return self._root / owner / uuid4().hex
+        return self._root / owner / name
 
     def _folder_of(self, source: Source) -> Path | None:
         """The folder this class made for a source."""
@@ -108,6 +161,18 @@ class UploadedSources:
             return None
         folder = Path(source.files[0]).parent
         return folder if folder.parent == self._root / source.owner_id else None
+
+    async def _of_files(self, owner: str) -> list[Source]:
+        """The owner's sources that were made on the way, the oldest first."""
+        mine = [one for one in await self._service.sources.list() if one.owner_id == owner]
+        made = [one for one in mine if one.made_of and self._folder_of(one)]
+        return sorted(made, key=lambda one: one.created_at)
+
+    async def _make_room(self, owner: str) -> None:
+        made = await self._of_files(owner)
+        for source in made[: max(0, len(made) + 1 - MAX_OF_FILES)]:
+            await self._remove(source)
+        await self._check_room(owner)
 
     async def _check_room(self, owner: str) -> None:
         sources = await self._service.sources.list()

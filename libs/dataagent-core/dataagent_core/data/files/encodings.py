@@ -3,7 +3,7 @@
 The order is: a byte order mark, strict UTF-8 over the whole file, UTF-16 by its zero bytes, GB18030
 where the bytes look like Chinese, and a guess by charset-normalizer, which the notes call a guess.
 A decoder is always strict: no character is dropped or replaced. Above: `delimited.py`,
-`json_rows.py`.
+`json_rows.py`, and `documents/`, which shows the same files as text.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def as_utf8(file: OpenFile, scratch: Path) -> TextFile:
     Raises:
         BadInput: no encoding reads the whole file.
     """
-    encoding, mark, note = _encoding(file)
+    encoding, mark, note = encoding_of(file)
     notes = (note,) if note else ()
     if encoding == "utf-8" and mark == 0:
         return TextFile(file.path, notes)
@@ -56,8 +56,12 @@ def as_utf8(file: OpenFile, scratch: Path) -> TextFile:
     return TextFile(str(target), notes)
 
 
-def _encoding(file: OpenFile) -> tuple[str, int, str | None]:
-    """The encoding, how many bytes of mark come first, and what to say about it."""
+def encoding_of(file: OpenFile) -> tuple[str, int, str | None]:
+    """The encoding, how many bytes of mark come first, and what to say about it.
+
+    Raises:
+        BadInput: as `as_utf8`.
+    """
     with open(file.path, "rb") as stream:
         stream.seek(0)
         head = stream.read(_LOOK_BYTES)
@@ -78,8 +82,8 @@ def _encoding(file: OpenFile) -> tuple[str, int, str | None]:
 
 
 def _guessed(file: OpenFile, head: bytes) -> tuple[str, int, str]:
-    best = from_bytes(head).best()
-    for name in ([best.encoding] if best else []) + ["gb18030", "cp1252"]:
+    best = None if _looks_western(head) else from_bytes(head).best()
+    for name in [best.encoding, "gb18030", "cp1252"] if best else ["cp1252", "gb18030"]:
         if _decodes(file.path, name):
             return name, 0, f"The encoding is a guess: {name}. Save it as UTF-8 to be sure."
     raise BadInput(
@@ -105,6 +109,12 @@ def _looks_chinese(head: bytes) -> bool:
     """
     seconds = [match[1] for match in _PAIR.finditer(head)]
     return sum(1 for one in seconds if one[0] >= 0xA1) * 2 > len(seconds)
+
+
+def _looks_western(head: bytes) -> bool:
+    """Whether letters with accents stand among plain ones, as in no other script."""
+    letters = [letter for letter in head.decode("cp1252", errors="ignore") if letter.isalpha()]
+    return sum(1 for letter in letters if not letter.isascii()) * 2 < len(letters)
 
 
 def _must_decode(file: OpenFile, encoding: str, mark: int) -> None:

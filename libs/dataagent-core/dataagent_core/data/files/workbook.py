@@ -13,21 +13,18 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 from duckdb import DuckDBPyConnection
 from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, PasswordError
 
 from dataagent_core.data.files.batches import append
+from dataagent_core.data.files.cells import LAST_EXACT, Cell, text_of
 from dataagent_core.data.files.delimited import check_width
 from dataagent_core.data.files.headers import LOOK_ROWS, Header, find_header
 from dataagent_core.data.files.tables import FileLimits, OpenFile, Raw
 from dataagent_core.errors import BadInput, LimitReached
 
-Cell = Any  # str, int, float, bool, date, datetime, time or timedelta, as calamine gives them
-
 _BATCH_CELLS = 500_000
-_LAST_EXACT = 2**53
 
 
 def read_workbook(
@@ -145,7 +142,7 @@ def _census(sheet: CalamineSheet, skip: int) -> list[str]:
                 continue
             seen[index].add(type(cell))
             if type(cell) is float and is_whole[index]:
-                is_whole[index] = cell.is_integer() and abs(cell) <= _LAST_EXACT
+                is_whole[index] = cell.is_integer() and abs(cell) <= LAST_EXACT
     return [_column_type(kinds, whole) for kinds, whole in zip(seen, is_whole, strict=True)]
 
 
@@ -182,27 +179,3 @@ def _value(cell: Cell, kind: str) -> Cell:
     if kind == "TIMESTAMP" and type(cell) is dt.date:
         return dt.datetime(cell.year, cell.month, cell.day)  # noqa: DTZ001 Excel knows no zones
     return cell
-
-
-def text_of(cell: Cell) -> str | None:
-    """A cell as one would write it: `5`, not `5.0`; `true`; `2026-01-05`; `36:00:00`."""
-    match cell:
-        case str():
-            return cell or None
-        case bool():
-            return "true" if cell else "false"
-        case float():
-            return str(int(cell)) if cell.is_integer() and abs(cell) <= _LAST_EXACT else repr(cell)
-        case dt.datetime():
-            return cell.isoformat(sep=" ")
-        case dt.timedelta():
-            return _clock(cell)
-        case _:
-            return str(cell)
-
-
-def _clock(span: dt.timedelta) -> str:
-    seconds = abs(span).days * 86_400 + abs(span).seconds
-    sign = "-" if span < dt.timedelta() else ""
-    clock = f"{sign}{seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    return f"{clock}.{abs(span).microseconds:06}" if span.microseconds else clock

@@ -7,9 +7,11 @@ password. Above: the API, the terminal, `config_file.py`. Below: `data/types.py`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from pydantic import SecretStr
@@ -18,6 +20,7 @@ from dataagent_core.data.types import Limits, SourceKind
 
 SubjectKind = Literal["everyone", "user", "tenant", "agent"]
 DefaultPolicy = Literal["allow", "deny"]
+_OF_ONE_FILE = re.compile(r"(?P<file_id>[0-9a-f]{32})-[0-9a-f]{12}-[0-9a-f]{8}")
 
 
 def now() -> datetime:
@@ -90,6 +93,14 @@ class Source:
     address_changed_at: datetime  # an engine opened or a catalogue built before is outdated
     created_at: datetime
     updated_at: datetime
+
+    @property
+    def made_of(self) -> str | None:
+        """The id of the upload it was made of on the way (`uploaded.py`); None for all others."""
+        if not self.files or self.owner_id is None:
+            return None
+        found = _OF_ONE_FILE.fullmatch(PurePosixPath(self.files[0]).parent.name)
+        return found["file_id"] if found else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,167 @@
+"""Which reader a document needs: by its bytes, then by its name. Unpacks nothing.
+
+An archive is judged by its directory before anyone opens it. A name that says one thing over bytes
+that say another is decided by the bytes, and said. Above: `worker.py`.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Collection
+from pathlib import PurePosixPath
+from typing import BinaryIO, Final, Literal
+
+from dataagent_core.documents.reading import Reading
+from dataagent_core.errors import BadFile, LimitReached
+
+Kind = Literal[
+    "text", "csv", "json", "html", "pdf", "word", "slides", "workbook", "old_word", "old_slides",
+    "parquet",
+]  # fmt: skip
+
+READABLE: Final = ".txt, .md, .json, .csv, .pdf, .doc, .docx, .ppt, .pptx, .xls and .xlsx"
+_BY_NAME: Final[dict[str, Kind]] = {
+    ".txt": "text",
+    ".md": "text",
+    ".log": "text",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".json": "json",
+    ".html": "html",
+    ".htm": "html",
+    ".pdf": "pdf",
+    ".doc": "old_word",
+    ".docx": "word",
+    ".ppt": "old_slides",
+    ".pptx": "slides",
+    ".xls": "workbook",
+    ".xlsx": "workbook",
+    ".parquet": "parquet",
+}
+_WHAT: Final[dict[Kind, str]] = {
+    "text": "text",
+    "csv": "text",
+    "json": "text",
+    "html": "a web page",
+    "pdf": "a PDF",
+    "word": "a Word document",
+    "slides": "PowerPoint slides",
+    "workbook": "a workbook",
+    "old_word": "a Word document of the old format",
+    "old_slides": "slides of the old format",
+    "parquet": "a Parquet table",
+}
+_TEXTUAL: Final[Collection[Kind]] = ("text", "csv", "json", "html")
+_FOREIGN: Final = {
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"\x1f\x8b": "packed with gzip",
+    b"\x7fELF": "a program",
+    b"MZ": "a program",
+    b"{\\rtf": "a document in RTF. Save it as .docx",
+}
+_OLE: Final = bytes.fromhex("D0CF11E0A1B11AE1")
+_ALWAYS_UNPACKED: Final = 64 * 1024 * 1024
+_MAX_ENTRIES: Final = 10_000
+_DIRECTORY_ENTRY: Final = b"PK\x01\x02"
+
+
+def kind_of(content: bytes, reading: Reading) -> Kind:
+    """The kind of a document; an archive was looked through.
+
+    Raises:
+        BadFile: it cannot be read as text, is encrypted, or broken.
+        LimitReached: it unpacks to more than is allowed.
+    """
+    if not content:
+        raise BadFile(f"'{reading.name}' is empty.")
+    named = _BY_NAME.get(PurePosixPath(reading.name).suffix.lower())
+    found = _by_bytes(content, named, reading)
+    if named is not None and found != named and not {found, named} <= {*_TEXTUAL}:
+        reading.notes.append(f"Its name says {_WHAT[named]}; it is {_WHAT[found]}.")
+    return found
+
+
+def _by_bytes(content: bytes, named: Kind | None, reading: Reading) -> Kind:
+    head = content[:1024]
+    if b"%PDF-" in head:
+        return "pdf"
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"PK\x03\x04"):
+        return _office_kind(content, reading)
+    if head.startswith(_OLE):
+        return _old_kind(content, named, reading)
+    for magic, what in _FOREIGN.items():
+        if head.startswith(magic):
+            raise BadFile(f"'{reading.name}' is {what}. Text is read from {READABLE}.")
+    if named is None or named in _TEXTUAL:
+        return named or "text"
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].lower()
+    if start.startswith((b"<!doctype html", b"<html", b"<table")):
+        return "html"
+    raise BadFile(
+        f"'{reading.name}' is not {_WHAT[named]}, as its name says, or it is broken. Save it "
+        "again in that format."
+    )
+
+
+def _office_kind(content: bytes, reading: Reading) -> Kind:
+    names = _archived(content, reading)
+    if any(name.endswith("vbaProject.bin") for name in names):
+        reading.notes.append("It has macros. They were not run and are not shown.")
+    if any(name.startswith("word/") for name in names):
+        return "word"
+    if any(name.startswith("ppt/") for name in names):
+        return "slides"
+    if any(name.startswith("xl/") for name in names) or "content.xml" in names:
+        return "workbook"
+    raise BadFile(f"'{reading.name}' is an archive. Unpack it; text is read from {READABLE}.")
+
+
+def _archived(content: bytes, reading: Reading) -> set[str]:
+    """The names in an archive that is no bomb."""
+    if content.count(_DIRECTORY_ENTRY) > _MAX_ENTRIES:  # before anyone makes objects of them
+        raise LimitReached(f"'{reading.name}' has more than {_MAX_ENTRIES:,} parts. Split it.")
+    try:
+        entries = zipfile.ZipFile(io.BytesIO(content)).infolist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise BadFile(f"'{reading.name}' is broken or cut off. Save it again.") from error
+    if any(entry.flag_bits & 1 for entry in entries):
+        raise BadFile(f"'{reading.name}' is encrypted. Save it without a password.")
+    unpacked = sum(entry.file_size for entry in entries)
+    limits = reading.limits
+    is_bomb = unpacked > _ALWAYS_UNPACKED and unpacked > limits.pack_ratio * len(content)
+    if is_bomb or unpacked > limits.unpacked_bytes:
+        raise LimitReached(
+            f"'{reading.name}' unpacks to {unpacked:,} bytes; {limits.unpacked_bytes:,} can be "
+            "read. Split it."
+        )
+    return {entry.filename for entry in entries}
+
+
+def _old_kind(content: bytes, named: Kind | None, reading: Reading) -> Kind:
+    """By the names of the streams inside, which are UTF-16."""
+    if "EncryptedPackage".encode("utf-16-le") in content:
+        raise BadFile(f"'{reading.name}' is encrypted. Save it without a password.")
+    streams: dict[str, Kind] = {
+        "WordDocument": "old_word",
+        "PowerPoint Document": "old_slides",
+        "Workbook": "workbook",
+        "Book": "workbook",
+    }
+    if "_VBA_PROJECT".encode("utf-16-le") in content:
+        reading.notes.append("It has macros. They were not run and are not shown.")
+    found: list[Kind] = [
+        kind for name, kind in streams.items() if name.encode("utf-16-le") in content
+    ]
+    if found:
+        return named if named is not None and named in found else found[0]
+    raise BadFile(f"'{reading.name}' is broken, or of a kind that cannot be read. Save it again.")
+
+
+def opened(content: bytes) -> BinaryIO:
+    """The content as a file."""
+    return io.BytesIO(content)

@@ -1,0 +1,120 @@
+"""Word documents and slides of the old binary formats, through a converter of the machine's.
+
+Runs in the reading process, whose limits hold for the converter too. Which one is used: a small
+text extractor where there is one, else LibreOffice. Without any the error says what to install.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dataagent_core.documents.reading import Reading
+from dataagent_core.errors import BadFile
+
+OldKind = Literal["old_word", "old_slides"]
+
+
+@dataclass(frozen=True, slots=True)
+class Converter:
+    """A program that writes the text of a file to its output."""
+
+    program: str
+    arguments: tuple[str, ...]
+
+
+_EXTRACTORS: dict[OldKind, tuple[Converter, ...]] = {
+    "old_word": (
+        Converter("antiword", ("-m", "UTF-8.txt", "-w", "0")),
+        Converter("catdoc", ("-d", "utf-8", "-w")),
+    ),
+    "old_slides": (Converter("catppt", ("-d", "utf-8")),),
+}
+_OFFICES = ("soffice", "libreoffice")
+_WHAT: dict[OldKind, tuple[str, str, str]] = {
+    "old_word": ("Word document of the old format", ".docx", "antiword, catdoc or LibreOffice"),
+    "old_slides": ("Slides of the old format", ".pptx", "catdoc (for catppt) or LibreOffice"),
+}
+
+
+def read_old(content: bytes, kind: OldKind, reading: Reading, scratch: Path, *, path: str) -> None:
+    """Give the text out; programs are looked for along `path`.
+
+    Raises:
+        BadFile: there is no converter, or it cannot read the file.
+    """
+    place = scratch / ("document.doc" if kind == "old_word" else "document.ppt")
+    place.write_bytes(content)
+    reading.what = _WHAT[kind][0]
+    for converter in _EXTRACTORS[kind]:
+        if program := shutil.which(converter.program, path=path):
+            _give(_run([program, *converter.arguments, str(place)], scratch, reading), reading)
+            return
+    for name in _OFFICES:
+        if program := shutil.which(name, path=path):
+            _convert(program, place, kind, reading)
+            return
+    what, modern, programs = _WHAT[kind]
+    raise BadFile(
+        f"'{reading.name}' is a file of the old binary format ({what}), and no converter for it "
+        f"is installed here. Save it as {modern} and upload that, or ask the operator to install "
+        f"{programs}."
+    )
+
+
+def _give(text: str, reading: Reading) -> None:
+    lines = text.splitlines()
+    first = reading.begin_at("line", len(lines))
+    last = first
+    for line in lines[first:]:
+        last += 1
+        if not reading.add(f"{line}\n"):
+            break
+    reading.ended_at("line", last, len(lines))
+
+
+def _convert(program: str, place: Path, kind: OldKind, reading: Reading) -> None:
+    """LibreOffice writes the modern format, which is read as such."""
+    modern = "docx" if kind == "old_word" else "pptx"
+    profile = place.parent / "profile"
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))  # it maps far more than it uses
+    arguments = ["--headless", "--norestore", f"-env:UserInstallation=file://{profile}"]
+    arguments += ["--convert-to", modern, "--outdir", str(place.parent), str(place)]
+    _run([program, *arguments], place.parent, reading)
+    converted = place.with_suffix(f".{modern}")
+    if not converted.exists():
+        raise _unreadable(reading)
+    with converted.open("rb") as stream:
+        if kind == "old_word":
+            from dataagent_core.documents.word import read_word
+
+            read_word(stream, reading)
+        else:
+            from dataagent_core.documents.slides import read_slides
+
+            read_slides(stream, reading)
+
+
+def _run(command: Sequence[str], scratch: Path, reading: Reading) -> str:
+    reading.at("the converter's output")
+    ended = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        cwd=scratch,
+        env={"HOME": str(scratch), "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"},
+        check=False,
+    )
+    if ended.returncode != 0:
+        raise _unreadable(reading)
+    return ended.stdout.decode("utf-8", errors="replace")
+
+
+def _unreadable(reading: Reading) -> BadFile:
+    return BadFile(f"'{reading.name}' is broken or encrypted: the converter cannot read it.")

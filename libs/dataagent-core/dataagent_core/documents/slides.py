@@ -1,0 +1,82 @@
+"""The text of slides, with tables and speakers' notes. Runs in the reading process.
+
+Below: python-pptx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from pptx import Presentation
+from pptx.exc import PackageNotFoundError
+
+from dataagent_core.documents.reading import Reading, counted
+from dataagent_core.documents.rows import as_table
+from dataagent_core.errors import BadFile
+
+_DEEPEST = 20
+
+
+def read_slides(stream: BinaryIO, reading: Reading) -> None:
+    """Give the slides out, from the start on.
+
+    Raises:
+        BadFile: it is broken, or has macros in a way that makes it another kind of file.
+    """
+    slides = _slides(stream, reading)
+    reading.what = f"PowerPoint, {counted(len(slides), 'slide')}"
+    first = reading.begin_at("slide", len(slides))
+    last, pictures = first, 0
+    for slide in slides[first:]:
+        last += 1
+        reading.at(f"slide {last}")
+        pictures += sum(hasattr(shape, "image") for shape in slide.shapes)
+        if not reading.add(f"{_slide(slide, last)}\n\n"):
+            break
+    if pictures:
+        reading.notes.append(f"Not read: {counted(pictures, 'picture')}.")
+    reading.ended_at("slide", last, len(slides))
+
+
+def _slides(stream: BinaryIO, reading: Reading) -> list[Any]:
+    try:
+        return list(Presentation(stream).slides)  # pyright: ignore[reportArgumentType] bytes
+    except (PackageNotFoundError, KeyError) as error:
+        raise BadFile(f"'{reading.name}' is broken or cut off. Save it again as .pptx.") from error
+    except ValueError as error:  # python-pptx says so of other content types
+        raise BadFile(
+            f"'{reading.name}' is a presentation with macros or a template. Save it as .pptx."
+        ) from error
+
+
+def _slide(slide: Any, number: int) -> str:
+    title = slide.shapes.title
+    heading = f"## Slide {number}"
+    if title is not None and title.has_text_frame and title.text_frame.text.strip():
+        heading += f": {' '.join(title.text_frame.text.split())}"
+    if slide.element.get("show") == "0":
+        heading += " (hidden)"
+    parts = [heading]
+    for shape in _shapes(slide.shapes, 0):
+        if title is None or shape.shape_id != title.shape_id:
+            parts += filter(None, [_text(shape)])
+    if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
+        notes = slide.notes_slide.notes_text_frame.text.strip()
+        parts += [f"Speaker's notes: {notes}"] if notes else []
+    return "\n\n".join(parts)
+
+
+def _shapes(shapes: Any, depth: int) -> Iterator[Any]:
+    """The shapes, those in groups among them."""
+    for shape in shapes:
+        if hasattr(shape, "shapes") and depth < _DEEPEST:
+            yield from _shapes(shape.shapes, depth + 1)
+        else:
+            yield shape
+
+
+def _text(shape: Any) -> str:
+    if getattr(shape, "has_table", False):
+        return as_table([[cell.text for cell in row.cells] for row in shape.table.rows])
+    return shape.text_frame.text.strip() if getattr(shape, "has_text_frame", False) else ""

@@ -1,0 +1,97 @@
+"""The text of a Word document, paragraphs and tables in their order. Runs in the reading process.
+
+Headings are marked as Markdown marks them. Headers, footnotes, comments and text boxes are not
+read; those that are there are named. Below: python-docx.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, BinaryIO
+
+import docx
+from docx.document import Document as WordDocument
+from docx.opc.exceptions import PackageNotFoundError
+from docx.table import Table
+from docx.text.paragraph import Paragraph
+
+from dataagent_core.documents.reading import Reading, counted
+from dataagent_core.documents.rows import as_table
+from dataagent_core.errors import BadFile
+
+_UNREAD = {
+    "word/footnotes.xml": "footnotes",
+    "word/endnotes.xml": "endnotes",
+    "word/comments.xml": "comments",
+}
+
+
+def read_word(stream: BinaryIO, reading: Reading) -> None:
+    """Give the blocks out, from the start on.
+
+    Raises:
+        BadFile: it is broken, or has macros in a way that makes it another kind of file.
+    """
+    document = _opened(stream, reading)
+    total = sum(1 for _ in document.iter_inner_content())
+    reading.what = f"Word document, {counted(total, 'paragraph')} (a table is one)"
+    _name_the_unread(stream, reading)
+    first = reading.begin_at("paragraph", total)
+    last = first
+    for block in islice(_blocks(document), first, None):
+        last += 1
+        if block and not reading.add(f"{block}\n\n"):
+            break
+    reading.ended_at("paragraph", last, total)
+
+
+def _opened(stream: BinaryIO, reading: Reading) -> WordDocument:
+    try:
+        return docx.Document(stream)
+    except (PackageNotFoundError, KeyError) as error:
+        raise BadFile(f"'{reading.name}' is broken or cut off. Save it again as .docx.") from error
+    except ValueError as error:  # python-docx says so of other content types
+        raise BadFile(
+            f"'{reading.name}' is a document with macros or a template. Save it as .docx."
+        ) from error
+
+
+def _blocks(document: WordDocument) -> Iterator[str]:
+    for block in document.iter_inner_content():
+        yield _table(block) if isinstance(block, Table) else _paragraph(block)
+
+
+def _paragraph(paragraph: Paragraph) -> str:
+    text = paragraph.text.strip()
+    style = paragraph.style.name if paragraph.style is not None else None
+    if not text or style is None:
+        return text
+    if style == "Title":
+        return f"# {text}"
+    if style.startswith("Heading "):
+        level = style.removeprefix("Heading ")
+        return f"{'#' * min(int(level), 6)} {text}" if level.isdigit() else text
+    return f"- {text}" if style.startswith("List ") else text
+
+
+def _table(table: Table) -> str:
+    """The rows as they are kept: python-docx's own cells take quadratic time on a large table."""
+    body: Any = table._tbl  # pyright: ignore[reportPrivateUsage] no public way is linear
+    return as_table([[_text(cell) for cell in row.tc_lst] for row in body.tr_lst])
+
+
+def _text(cell: Any) -> str:
+    return " ".join(str(paragraph.text) for paragraph in cell.p_lst).strip()
+
+
+def _name_the_unread(stream: BinaryIO, reading: Reading) -> None:
+    stream.seek(0)
+    with zipfile.ZipFile(stream) as archive:
+        parts = set(archive.namelist())
+    unread = [what for part, what in _UNREAD.items() if part in parts]
+    if any(part.startswith(("word/header", "word/footer")) for part in parts):
+        unread.append("headers and footers")
+    if unread:
+        reading.notes.append(f"Not read: {', '.join(unread)}.")

@@ -1,0 +1,133 @@
+"""The process that reads a document: `python -m dataagent_core.documents.worker`.
+
+It lowers its own limits and priority, takes one job from standard input and writes JSON lines to
+standard output: `{"at": …}` before a part, `{"text": …}` for what was read, then `{"end": {…}}` or
+`{"error": {…}}`. What ends it otherwise ends only it. Above: `reader.py`. Below: a reader for each
+kind, imported when it is needed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import resource
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+from dataagent_core.data.files.tables import OpenFile
+from dataagent_core.documents.kinds import Kind, kind_of, opened
+from dataagent_core.documents.reading import Reading
+from dataagent_core.documents.types import ReadLimits
+from dataagent_core.errors import BadFile, DataAgentError, LimitReached
+
+_NICENESS = 10
+_MAX_WRITTEN = 256 * 1024 * 1024
+_CONVERTER_TIMES = 4
+"""How much more address space a converter may map than a reader of ours."""
+
+
+def _lower_limits(limits: ReadLimits) -> None:
+    os.nice(_NICENESS)
+    seconds = math.ceil(limits.timeout_seconds)
+    memory = limits.memory_bytes
+    for what, soft, hard in (
+        (resource.RLIMIT_AS, memory, memory * _CONVERTER_TIMES),
+        (resource.RLIMIT_CPU, seconds, seconds + 1),
+        (resource.RLIMIT_FSIZE, _MAX_WRITTEN, _MAX_WRITTEN),
+        (resource.RLIMIT_CORE, 0, 0),
+    ):
+        _, most = resource.getrlimit(what)
+        if most == resource.RLIM_INFINITY:
+            most = hard
+        resource.setrlimit(what, (min(soft, most), min(hard, most)))
+
+
+def _say(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+def _read(job: dict[str, Any], reading: Reading) -> None:
+    file = OpenFile(job["name"], job["path"], job["byte_size"])
+    content = Path(file.path).read_bytes()
+    kind: Kind = "html" if job["is_page"] else kind_of(content, reading)
+    match kind:
+        case "text" | "csv" | "json":
+            from dataagent_core.documents.plain import read_plain
+
+            read_plain(file, reading, kind)
+        case "html":
+            from dataagent_core.documents.web import read_web
+
+            text = content.decode(job["charset"] or "utf-8", errors="replace")
+            read_web(text, reading, base_url=job["base_url"])
+        case "old_word" | "old_slides":
+            from dataagent_core.documents.legacy import read_old
+
+            read_old(content, kind, reading, Path(job["scratch"]), path=job["programs"])
+        case "parquet":
+            reading.what, reading.has_rows = "Parquet table", True
+        case _:
+            _read_office(kind, content, reading)
+
+
+def _read_office(kind: Kind, content: bytes, reading: Reading) -> None:
+    """The kinds that are read from a file's bytes by a library of their own."""
+    match kind:
+        case "pdf":
+            from dataagent_core.documents.pdf import read_pdf
+
+            read_pdf(opened(content), reading)
+        case "word":
+            from dataagent_core.documents.word import read_word
+
+            read_word(opened(content), reading)
+        case "slides":
+            from dataagent_core.documents.slides import read_slides
+
+            read_slides(opened(content), reading)
+        case _:
+            from dataagent_core.documents.workbook import read_workbook
+
+            read_workbook(opened(content), reading)
+
+
+def _failure(name: str, error: BaseException) -> DataAgentError:
+    """What a library raised, in our words and without its own."""
+    if isinstance(error, DataAgentError):
+        return error
+    if isinstance(error, MemoryError):
+        return LimitReached(f"'{name}' needs more memory than reading a file may use. Split it.")
+    if isinstance(error, RecursionError):
+        return BadFile(f"'{name}' is nested too deeply to be read.")
+    return BadFile(
+        f"'{name}' is broken, or not what its name says ({type(error).__name__}). Save it again."
+    )
+
+
+def main() -> None:
+    """Do the job on standard input."""
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    job = json.load(sys.stdin)
+    limits = ReadLimits(**job["limits"])
+    _lower_limits(limits)
+    reading = Reading(job["name"], limits, _say, start=job["start"])
+    try:
+        _read(job, reading)
+    except BaseException as error:  # a library in Rust may panic, which is no Exception
+        failure = _failure(job["name"], error)
+        reading.flush()
+        _say({"error": {"code": failure.code, "message": failure.message}})
+        return
+    reading.flush()
+    about = {"what": reading.what, "notes": reading.notes, "cuts": reading.cuts}
+    _say({"end": {**about, "has_rows": reading.has_rows}})
+
+
+if __name__ == "__main__":
+    main()
