@@ -20,7 +20,7 @@ from tests.open_connections import OpenConnections
 _SETTINGS = re.compile(r"(DATAAGENT_(?!TEST_)|LANGSMITH_|LANGCHAIN_|OPENAI_|ANTHROPIC_|TAVILY_)")
 _ALSO = {"DATABASE_URL", "ADMIN_USERNAME", "ADMIN_PASSWORD", "GOOGLE_API_KEY"}
 _CONNECTING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
-_SERVERS = re.compile(r"postgres|mysql|mariadb|redis")
+_SERVERS = re.compile(r"postgres|mysql|mariadb|redis|docker")
 
 
 class OutsideNetwork(RuntimeError):

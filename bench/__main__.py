@@ -1,4 +1,4 @@
-"""`python -m bench [a … h] [--quick] [--check]`: measure, print the table, keep the details."""
+"""`python -m bench [a … j] [--quick] [--check]`: measure, print the table, keep the details."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ _PARTS = {
     "f": ("cancel",),
     "g": ("rows",),
     "h": ("crowd",),
+    "i": ("sandbox",),
+    "j": ("workers",),
 }
 
 
@@ -51,14 +53,14 @@ def _ran(module: str, report: Report) -> bool:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="a to h; all if none")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="a to j; all if none")
     parser.add_argument("--quick", action="store_true", help="fewer rounds and cells")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument("--rounds", type=int, help="how often each comparison is made")
     given = parser.parse_args()
     unknown = set(given.parts) - set(_PARTS)
     if unknown:
-        parser.error(f"there is no part {', '.join(sorted(unknown))}; use a to h")
+        parser.error(f"there is no part {', '.join(sorted(unknown))}; use a to j")
     return given
 
 

@@ -23,6 +23,13 @@ _BY_NAME = {
         "langgraph-checkpoint-postgres",
         "langgraph-checkpoint-sqlite",
         "redis",
+        "pandas",  # the sandbox's runner imports all of these by name
+        "numpy",
+        "matplotlib",
+        "pillow",
+        "openpyxl",
+        "pdfplumber",
+        "reportlab",
     ],
     "dataagent-server": [
         "httptools",  # uvicorn loads all three

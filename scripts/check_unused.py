@@ -28,8 +28,8 @@ _CALLED_BY_FRAMEWORKS = [
     "@requirement",
     "@given",
 ]
-_NAMES = ["test_*", "pytest_*", "upgrade", "downgrade", "__getattr__"]
-"""Called by pytest and by Alembic."""
+_NAMES = ["test_*", "pytest_*", "upgrade", "downgrade", "__getattr__", "ShippedFolders"]
+"""Called by pytest, by Alembic and by hatchling."""
 
 
 def unused() -> list[Item]:

@@ -3,7 +3,7 @@
 A test says `@requirement("R3.4", "P7")`; `tests/test_requirements.py` fails when an id that is
 required has no test that names it, or a test names an id that does not exist. The ids and what they
 say are lines of `tests/requirement_ids.txt`: R for requirements, P for properties, G for
-guarantees.
+guarantees, B for the binding of tools to agents.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ REQUIRED_GROUPS = [
     *(f"R{number}" for number in [*range(1, 15), 17, 18, 19, 22, 24, 25, 26, 32, 33, 34, 35]),
     *(f"P{number}" for number in [*range(1, 23), *range(26, 32), *range(36, 47)]),
     *(f"G{number}" for number in [*range(1, 13), 14, 15, 16, 17]),
+    *(f"B{number}" for number in range(1, 9)),
 ]
 """Built, so they must have tests: `R3` stands for all criteria of R3. A part that is built later
 adds its ids here in the same change."""

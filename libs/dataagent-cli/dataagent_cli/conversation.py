@@ -13,8 +13,10 @@ from dataagent_cli.arguments import DEFAULT_AGENT
 if TYPE_CHECKING:
     from dataagent_cli.turn import TurnEnd, Turns
     from dataagent_core.config.state import SessionState
+    from dataagent_core.runs.skills import Skills
     from dataagent_core.session.manager import SessionManager
     from dataagent_core.session.types import Session
+    from dataagent_core.skills import Shelf
 
 _RECENT = 50
 
@@ -30,12 +32,14 @@ class Conversation:
         user_id: str,
         assistant_id: str | None,
         state: SessionState,
+        skills: Skills | None = None,
     ) -> None:
         self._sessions = sessions
         self._turns = turns
         self._user_id = user_id
         self._assistant_id = assistant_id
         self._session: Session | None = None
+        self._skills = skills
         self.state = state
         self.last_message: str | None = None
 
@@ -69,6 +73,18 @@ class Conversation:
         self.last_message = None
         self.state.current_todos = []
 
+    async def skills(self) -> Shelf | None:
+        """What this person can put before a task, with the agent that would answer."""
+        if self._skills is None:
+            return None
+        return await self._skills.list(owner=self._user_id, agent=self._agent)
+
+    @property
+    def _agent(self) -> str:
+        """Who answers the next message."""
+        mine = self._session.assistant_id if self._session else DEFAULT_AGENT
+        return self._assistant_id or mine
+
     async def ask(self, message: str) -> TurnEnd:
         """Send a message and show the answer.
 
@@ -76,6 +92,8 @@ class Conversation:
             DataAgentError: the message was not accepted.
         """
         if self._session is None:
+            if self._skills is not None:  # a message that is refused leaves no session behind
+                await self._skills.choose(message, owner=self._user_id, agent=self._agent)
             self._session = await self._sessions.get_or_create_session(
                 self._user_id, self._assistant_id or DEFAULT_AGENT
             )
@@ -83,5 +101,5 @@ class Conversation:
         return await self._turns.take(
             self._session.session_id,
             message,
-            assistant_id=self._assistant_id or self._session.assistant_id,
+            assistant_id=self._agent,
         )

@@ -23,7 +23,7 @@ def full_question(question: str, streams: Streams) -> str:
         NotText: what was piped in is not text.
     """
     piped = "" if streams.piped is None else read_piped(streams.piped, note=streams.say)
-    parts = [part for part in (question.strip(), piped) if part.strip()]
+    parts = [part for part in (question.rstrip(), piped) if part.strip()]
     if not parts:
         raise BadInput('There is no question. Write it after -p: dataagent -p "How many users?"')
     return "\n\n".join(parts)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dataagent_cli import exits
 from dataagent_cli.commands import CommandContext, Commands, Outcome
-from dataagent_cli.commands.registry import is_command
+from dataagent_cli.commands.registry import is_command, name_in
 from dataagent_cli.data.files import CannotWrite
 from dataagent_cli.failures import explain
 from dataagent_core.errors import DataAgentError
@@ -65,10 +65,7 @@ class Interactive:
     async def _command(self, line: str) -> Outcome:
         found = self._commands.parse(line)
         if found is None:
-            near = self._commands.nearest(line)
-            hint = f"did you mean /{near}?" if near else "/help shows the commands."
-            self._view.note(f"unknown command {line.split(maxsplit=1)[0]}\nhint: {hint}")
-            return Outcome()
+            return await self._skill(line)
         command, rest = found
         context = CommandContext(self._conversation, self._view, self._commands)
         try:
@@ -76,6 +73,17 @@ class Interactive:
         except (DataAgentError, CannotWrite) as error:
             self._view.note(explain(error).text)
             return Outcome()
+
+    async def _skill(self, line: str) -> Outcome:
+        """Send a line that begins with a skill; say what is near to one that does not."""
+        shelf = await self._conversation.skills()
+        names = () if shelf is None else shelf.skills
+        if name_in(line) in names:
+            return Outcome(message=line)
+        near = self._commands.nearest(line, names)
+        hint = f"did you mean /{near}?" if near else "/help shows the commands, /skills the skills."
+        self._view.note(f"unknown command {line.split(maxsplit=1)[0]}\nhint: {hint}")
+        return Outcome()
 
     async def _ask(self, message: str) -> None:
         try:

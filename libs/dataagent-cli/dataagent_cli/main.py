@@ -78,7 +78,7 @@ async def _start(options: Options, streams: Streams) -> int:
             await _resume(conversation, options, view)
             if question is not None:
                 return await answer_one(conversation, question)
-            return await _interact(conversation, _desk(core.data, streams), settings, view)
+            return await _interact(conversation, core, streams, view)
 
 
 async def _obey(settings: Settings, options: Options, streams: Streams) -> int:
@@ -141,7 +141,12 @@ def _conversation(
     )
     turns = Turns(core.runs, owner=user_id, view=view, handler=handler, state=state)
     return Conversation(
-        core.sessions, turns, user_id=user_id, assistant_id=options.agent, state=state
+        core.sessions,
+        turns,
+        user_id=user_id,
+        assistant_id=options.agent,
+        state=state,
+        skills=core.skills,
     )
 
 
@@ -152,13 +157,17 @@ async def _resume(conversation: Conversation, options: Options, view: View) -> N
         view.note("there is no earlier conversation: this is a new one")
 
 
-async def _interact(conversation: Conversation, desk: Desk, settings: Settings, view: View) -> int:
-    from dataagent_cli.commands import builtin_commands, data_commands
+async def _interact(conversation: Conversation, core: Core, streams: Streams, view: View) -> int:
+    from dataagent_cli.commands import builtin_commands, data_commands, memory_command
     from dataagent_cli.input import CommandCompleter, Keyboard, open_history
     from dataagent_cli.interactive import Interactive
+    from dataagent_core.identity import Principal
 
-    commands = builtin_commands(*data_commands(desk))
+    settings = core.settings
+    person = Principal(_user_id(), "user", "terminal")
+    memory = memory_command(core.files.memories, person)
+    commands = builtin_commands(memory, *data_commands(_desk(core.data, streams)))
     history = open_history(settings.home_dir / "history")
-    keyboard = Keyboard(history, CommandCompleter(commands))
+    keyboard = Keyboard(history, CommandCompleter(commands, await conversation.skills() or ()))
     view.note(f"DataAgent · {settings.default_model} · /help shows the commands")
     return await Interactive(conversation, keyboard, view, commands).run()

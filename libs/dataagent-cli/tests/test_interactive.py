@@ -10,7 +10,7 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from dataagent_cli.commands import builtin_commands, data_commands
+from dataagent_cli.commands import builtin_commands, data_commands, memory_command
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.data.desk import Desk
 from dataagent_cli.hitl import TerminalHITLHandler
@@ -20,6 +20,7 @@ from dataagent_cli.streams import Streams
 from dataagent_cli.turn import Turns
 from dataagent_cli.ui import PlainRenderer
 from dataagent_core.config import SessionState, Settings
+from dataagent_core.identity import Principal
 from dataagent_core.runs.assembly import open_core
 from tests.requirements import requirement
 
@@ -53,10 +54,16 @@ async def sit(lines: Sequence[str], end: str = CTRL_D) -> Sitting:
         handler = TerminalHITLHandler(made.state, is_interactive=False)
         async with asyncio.timeout(30), open_core(Settings()) as core:
             desk = Desk(core.data, "ann", Streams(made.out, made.err, None))
-            commands = builtin_commands(*data_commands(desk))
+            memory = memory_command(core.files.memories, Principal("ann", "user", "terminal"))
+            commands = builtin_commands(memory, *data_commands(desk))
             turns = Turns(core.runs, owner="ann", view=view, handler=handler, state=made.state)
             conversation = Conversation(
-                core.sessions, turns, user_id="ann", assistant_id=None, state=made.state
+                core.sessions,
+                turns,
+                user_id="ann",
+                assistant_id=None,
+                state=made.state,
+                skills=core.skills,
             )
             keyboard = Keyboard(
                 InMemoryHistory(),
@@ -98,13 +105,44 @@ async def test_quit_leaves_what_is_typed_after_it() -> None:
 async def test_an_unknown_command_suggests_the_nearest() -> None:
     sitting = await sit(["/hlep", "/xyzzy"])
     assert "unknown command /hlep\nhint: did you mean /help?" in sitting.said
-    assert "hint: /help shows the commands." in sitting.said
+    assert "hint: /help shows the commands, /skills the skills." in sitting.said
     assert sitting.sessions == 0
 
 
+@requirement("R7.3")
+async def test_a_skill_is_used_by_its_name_and_listed() -> None:
+    lines = ["/skills", "/sql-review !echo checked", "/sql-reviw x", "/skills-x y"]
+    sitting = await sit(lines)
+    assert sitting.answers == "checked\n"
+    assert "/sql-review " in sitting.said
+    assert "unknown command /sql-reviw\nhint: did you mean /sql-review?" in sitting.said
+    assert "hint: did you mean /skills?" in sitting.said
+    assert sitting.sessions == 1
+
+
+@requirement("R34.4")
+async def test_memory_is_seen_and_forgotten() -> None:
+    note = '{"file_path": "/memories/AGENTS.md", "content": "Prefers tea."}'
+    look = ["/memory", "/memory show agent/AGENTS.md"]
+    sitting = await sit(
+        ["/memory", "/auto", f"!tool write_file {note}", *look, "/memory forget agent", "/memory"]
+    )
+    assert sitting.said.count("nothing is remembered of you") == 2
+    assert "agent/AGENTS.md  12 bytes" in sitting.said
+    assert "Prefers tea." in sitting.said.split("/memory show")[1]
+    assert "forgotten: agent" in sitting.said
+    odd = await sit(
+        ["/memory x", "/memory show", "/memory show ../x/y", "/memory show agent/no.md"]
+    )
+    assert odd.said.count("usage: /memory") == 2
+    assert odd.said.count("error: ") == 2
+
+
 async def test_a_path_is_a_message_and_not_a_command() -> None:
-    sitting = await sit(["/tmp/data.csv has what?"])
+    sitting = await sit(["/tmp/data.csv has what?", " /tmp is full"])
     assert "/tmp/data.csv has what?" in sitting.answers
+    assert "/tmp is full" in sitting.answers
+    assert "unknown command" not in sitting.said
 
 
 @requirement("R3.6")

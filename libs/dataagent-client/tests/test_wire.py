@@ -162,7 +162,7 @@ def test_the_answer_of_a_proxy_is_an_error_too(body: bytes) -> None:
         ("not_authenticated", 401),
         ("storage_unavailable", 503),
         ("too_many_connections", 503),
-        ("too_many_sessions", 429),
+        ("tenant_limit", 429),
         ("bad_input", 422),
         ("something_new", 400),
     ],

@@ -12,7 +12,6 @@ import os
 import shutil
 import socket
 import stat
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass
@@ -152,25 +151,28 @@ def _model(settings: ServerSettings) -> Finding:
     return Finding("ok", "model", f"{name}; its key is set, whether it is valid shows in use")
 
 
-def _sandbox(settings: ServerSettings) -> Finding:
+async def _sandbox(settings: ServerSettings) -> Finding:
+    from dataagent_core.sandbox.factory import first_wall, wall_problem
+
     what = "sandbox"
-    if not settings.enable_shell:
-        return Finding("ok", what, "agents may not run commands")
-    wall = shutil.which("bwrap")
-    if wall is None:
-        hint = "install bubblewrap, or set DATAAGENT_ENABLE_SHELL=false."
-        return Finding("warn", what, "agents run commands as this user, without a wall", hint)
-    tried = subprocess.run(
-        [wall, "--unshare-all", "--ro-bind", "/", "/", "true"],
-        capture_output=True,
-        timeout=_SECONDS,
-        check=False,
+    if settings.sandbox == "off":
+        return _shell(settings) or Finding("ok", what, "off: agents run no code")
+    problem = await wall_problem(settings)
+    if problem is not None:
+        level: Level = "warn" if settings.sandbox is None else "fail"
+        hint = "docs/guides/sandbox.md; DATAAGENT_SANDBOX=off does without."
+        return Finding(level, what, f"agents run no code. {problem}", hint)
+    return _shell(settings) or Finding(
+        "ok", what, f"agents' code runs behind {await first_wall(settings)}"
     )
-    if tried.returncode != 0:
-        hint = "allow unprivileged user namespaces, or set DATAAGENT_ENABLE_SHELL=false."
-        return Finding("warn", what, "bubblewrap is there and cannot build its wall", hint)
-    hint = "bubblewrap works here, but commands run as this user; a person approves each."
-    return Finding("warn", what, "agents run commands without a wall", hint)
+
+
+def _shell(settings: ServerSettings) -> Finding | None:
+    """What to say of a shell that is asked for and has no wall around it: then it is off."""
+    if not settings.enable_shell or settings.has_shell:
+        return None
+    hint = "set DATAAGENT_SANDBOX=auto to run commands in it, or DATAAGENT_ENABLE_SHELL=false."
+    return Finding("warn", "sandbox", "agents have no shell: on a server it needs a sandbox", hint)
 
 
 def _port(settings: ServerSettings) -> Finding:

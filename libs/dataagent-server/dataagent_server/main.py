@@ -19,6 +19,7 @@ from dataagent_server.api.errors import install_error_handlers
 from dataagent_server.api.middleware import BodyLimit, RequestContext
 from dataagent_server.api.openapi import install_document
 from dataagent_server.api.v1 import (
+    agents,
     api_keys,
     artifacts,
     audit,
@@ -32,10 +33,21 @@ from dataagent_server.api.v1 import (
     sessions,
     source_uploads,
     tenants,
+    tools,
     usage,
     workspace,
 )
-from dataagent_server.api.web import auth, conversations, files, login, page, threads, users
+from dataagent_server.api.web import agents as web_agents
+from dataagent_server.api.web import (
+    auth,
+    conversations,
+    files,
+    login,
+    page,
+    skills,
+    threads,
+    users,
+)
 from dataagent_server.api.web import chat as web_chat
 from dataagent_server.config import ServerSettings, load_settings
 from dataagent_server.deps.container import open_container
@@ -91,11 +103,13 @@ def _add_routes(app: FastAPI) -> None:
     v1.include_router(api_keys.router)
     for part in (source_uploads, workspace, memory, tenants, usage):
         v1.include_router(part.router)
-    v1.include_router(audit.router)
+    for part in (audit, agents, tools):
+        v1.include_router(part.router)
     app.include_router(v1)
     web = APIRouter(prefix="/api")
     web.include_router(auth.open_router)
-    for part in (auth, users, conversations, web_chat, threads, files):
+    web.include_router(web_agents.router)
+    for part in (auth, users, conversations, web_chat, threads, files, skills):
         web.include_router(part.router)
     app.include_router(web)
     app.include_router(metrics.router)

@@ -314,6 +314,7 @@ def test_the_doctor_says_what_is_wrong_and_how_to_mend_it(
     monkeypatch.setenv("DATAAGENT_REDIS_URL", "redis://:hunter33@127.0.0.1:1/0")
     monkeypatch.setenv("DATAAGENT_MODEL", "nonsense:model")
     monkeypatch.setenv("DATAAGENT_ENABLE_SHELL", "true")
+    monkeypatch.setenv("DATAAGENT_SANDBOX", "off")
     monkeypatch.setenv("DATAAGENT_AUTH_DISABLED", "true")
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -64,13 +64,18 @@ class Commands:
         command = self._by_name.get(name.strip().lower())
         return None if command is None else (command, rest.strip())
 
-    def nearest(self, line: str) -> str | None:
-        """The known name most like the one that was typed."""
-        name = line.removeprefix("/").partition(" ")[0].lower()
-        return next(iter(difflib.get_close_matches(name, self._by_name, n=1)), None)
+    def nearest(self, line: str, more: Iterable[str] = ()) -> str | None:
+        """The name most like the one that was typed, among commands and what else there is."""
+        names = [*self._by_name, *more]
+        return next(iter(difflib.get_close_matches(name_in(line), names, n=1)), None)
 
 
 def is_command(line: str) -> bool:
     """Whether a line is a command and not a message (a path such as `/tmp/x` is a message)."""
-    name = line.removeprefix("/").partition(" ")[0]
-    return line.startswith("/") and name.replace("-", "").isalpha()
+    name = name_in(line).replace("-", "")
+    return line.startswith("/") and name.isalnum() and not name.isdigit()
+
+
+def name_in(line: str) -> str:
+    """The name after the slash."""
+    return (line.removeprefix("/").split(maxsplit=1) or [""])[0].lower()

@@ -41,13 +41,16 @@ class Keyboard:
         )
 
     async def read(self) -> str:
-        """The next message, without white space around it.
+        """The next message, without white space around it; a space before a slash stays.
 
         Raises:
             EOFError: Ctrl-D, or the terminal is gone.
             KeyboardInterrupt: Ctrl-C.
         """
-        return (await self._session.prompt_async()).strip()
+        typed = await self._session.prompt_async()
+        message = typed.strip()
+        is_text = typed[:1].isspace() and message.startswith("/")  # and neither command nor skill
+        return f" {message}" if is_text else message
 
 
 def _keys() -> KeyBindings:

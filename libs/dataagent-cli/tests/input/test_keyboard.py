@@ -71,7 +71,7 @@ def test_a_history_that_cannot_be_kept_is_no_reason_to_stop(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("/", ["/help", "/new", "/retry", "/auto", "/quit"]),
+        ("/", ["/help", "/new", "/retry", "/auto", "/skills", "/quit"]),
         ("/q", ["/quit"]),
         ("/new x", []),
         ("why /q", []),

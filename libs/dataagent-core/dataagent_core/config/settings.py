@@ -53,6 +53,7 @@ class Settings(BaseSettings):
     workspace_archive_days: int = Field(default=30, ge=0)
     memory_retention_days: int = Field(default=90, ge=0)
     max_upload_bytes: int = Field(default=10 * 1024**2, ge=1)
+    read_timeout: float = Field(default=15.0, gt=0, le=600)
 
     # the model
     model: str | None = None
@@ -60,6 +61,9 @@ class Settings(BaseSettings):
     openai_base_url: str | None = Field(default=None, validation_alias="OPENAI_BASE_URL")
     anthropic_api_key: SecretStr | None = Field(default=None, validation_alias="ANTHROPIC_API_KEY")
     tavily_api_key: SecretStr | None = Field(default=None, validation_alias="TAVILY_API_KEY")
+    tavily_base_url: str = Field(
+        default="https://api.tavily.com", validation_alias="TAVILY_BASE_URL"
+    )
     model_timeout: float = Field(default=120.0, gt=0)
     model_max_retries: int = Field(default=2, ge=0)
     text_window_ms: float = Field(default=20.0, ge=0)
@@ -108,8 +112,28 @@ class Settings(BaseSettings):
     # tenants
     multi_tenant: bool = False
 
+    # the sandbox: where agents' code runs; unset takes the first wall there is, `off` none
+    sandbox: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    sandbox_memory: int = Field(default=512 * 1024**2, ge=64 * 1024**2)
+    sandbox_cpus: float = Field(default=1.0, gt=0)
+    sandbox_processes: int = Field(default=64, ge=8)
+    sandbox_timeout: float = Field(default=30.0, gt=0)
+    sandbox_max_timeout: float = Field(default=300.0, gt=0)
+    sandbox_disk: int = Field(default=256 * 1024**2, ge=1024**2)
+    sandbox_files: int = Field(default=4096, ge=64)
+    sandbox_pool_size: int = Field(default=5, ge=0)
+    sandbox_max_sessions: int = Field(default=50, ge=1)
+    sandbox_max_uses: int = Field(default=100, ge=1)
+    sandbox_idle_seconds: float = Field(default=1200.0, gt=0)
+    sandbox_image: str = "dataagent-sandbox"
+    sandbox_docker_url: str | None = None
+    sandbox_docker_runtime: str | None = None
+
     # skills: folders of SKILL.md folders, later ones win
     skills_dirs: CommaList = []
+
+    # packages: folders of agents as folders with an AGENTS.md, searched beside ours; later ones win
+    packages_dirs: CommaList = []
 
     # data
     sources_config: Path | None = None
@@ -129,7 +153,7 @@ class Settings(BaseSettings):
     )
     otel_service_name: str = Field(default="dataagent", validation_alias="OTEL_SERVICE_NAME")
 
-    @field_validator("allow_private_hosts", "skills_dirs", mode="before")
+    @field_validator("allow_private_hosts", "skills_dirs", "packages_dirs", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         return split_commas(value)
@@ -201,6 +225,18 @@ class Settings(BaseSettings):
         path = self.agents_home.expanduser() / assistant_id
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+    # -- the shell --------------------------------------------------------------------------
+
+    @property
+    def has_shell(self) -> bool:
+        """Whether agents may run commands. The machine belongs to whoever sits at the terminal."""
+        return self.enable_shell
+
+    @property
+    def shell_sandbox(self) -> str | None:
+        """The sandbox that commands run in, where one is asked for; None is this machine."""
+        return None if self.sandbox == "off" else self.sandbox
 
     # -- storage ----------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dataagent_core.agents.types import AgentSpec
+
 if TYPE_CHECKING:
     from langchain.agents.middleware import AgentMiddleware
     from langchain_core.language_models import BaseChatModel
@@ -35,6 +37,9 @@ class AgentConfig:
         default_factory=list["AgentMiddleware[Any, Any, Any]"]
     )
     subagents: list[SubAgentConfig] = field(default_factory=list["SubAgentConfig"])
+    tools: frozenset[str] | None = None  # names of those it is bound to; None: all there are
+    skill_folders: tuple[Path, ...] = ()  # of skills of its own, beside everyone's
+    agents: tuple[AgentSpec, ...] = ()  # for a supervisor: those it can hand over to
     workspace_root: Path | None = None
     recursion_limit: int = 1000
     timeout: float | None = None
@@ -54,6 +59,9 @@ class AgentConfig:
             tuple(id(tool) for tool in self.extra_tools),
             tuple(id(middleware) for middleware in self.extra_middleware),
             tuple(subagent.cache_key() for subagent in self.subagents),
+            self.tools,
+            self.skill_folders,
+            self.agents,
             self.workspace_root,
         )
 
@@ -67,9 +75,13 @@ class SubAgentConfig:
     system_prompt: str
     tools: tuple[BaseTool, ...] | None = None
     model: str | BaseChatModel | None = None
+    bound: frozenset[str] | None = None
+    """Names of the tools it is bound to. None: those of the agent that calls it."""
+    skill_folders: tuple[Path, ...] = ()
 
     def cache_key(self) -> tuple[Any, ...]:
         """See `AgentConfig.cache_key`."""
         tools = None if self.tools is None else tuple(id(tool) for tool in self.tools)
         model = self.model if isinstance(self.model, str | None) else id(self.model)
-        return (self.name, self.description, self.system_prompt, tools, model)
+        named = (self.name, self.description, self.system_prompt)
+        return (*named, tools, model, self.bound, self.skill_folders)

@@ -33,7 +33,8 @@ from dataagent_core.identity import RunContext
 from dataagent_core.middleware import with_files
 
 logger = logging.getLogger(__name__)
-Say = Callable[[AnyEvent], None]
+Say = Callable[[AnyEvent | str], None]
+"""Takes what is said at once: an event, or running text of the main agent as it is."""
 REJECTED = "The user rejected this call; it was not executed."
 
 
@@ -51,8 +52,11 @@ class _Turn:
     asked: HumanMessage | None
     deadline: float | None
     say: Say | None = None
-    translator: Translator = field(default_factory=Translator)
+    translator: Translator = field(init=False)
     is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self.translator = Translator(lg.depth(self.graph))
 
     async def repair(self, note: str | None = None) -> None:
         await repair(
@@ -66,9 +70,14 @@ class _Turn:
 
     def hear(self, chunk: AIMessageChunk, message_id: str) -> None:
         """Pass on what the model says as it says it."""
-        if self.say is not None:
-            for event in self.translator.hear(chunk, message_id):
+        if self.say is None:
+            return
+        said = self.translator.hear(chunk, message_id)
+        if not isinstance(said, str):
+            for event in said:
                 self.say(event)
+        elif said:
+            self.say(said)
 
     def done(self, **how: Any) -> DoneEvent:
         self.is_over = True
@@ -96,8 +105,7 @@ class AgentExecutor:
         hitl_timeout_seconds: float | None = None,
     ) -> None:
         """Bind the agent to a saver. Without a handler every call is approved."""
-        self._agent = agent
-        self._saver = saver
+        self._graph = lg.bind(agent, saver)
         self._handler = hitl_handler
         self._recursion_limit = recursion_limit
         self._timeout_seconds = timeout_seconds
@@ -148,8 +156,7 @@ class AgentExecutor:
         if (await lg.snapshot(turn.graph, turn.config)).interrupts:
             turn.asked = None  # it died after an approval: the thread has the question
         if partial_text:
-            turn.translator.partial_id = str(uuid.uuid4())
-            turn.translator.partial_text = partial_text
+            turn.translator.resume_text(str(uuid.uuid4()), partial_text)
         await turn.repair()
 
     def _turn(
@@ -161,7 +168,7 @@ class AgentExecutor:
     ) -> _Turn:
         loop_time = asyncio.get_running_loop().time
         turn = _Turn(
-            graph=lg.bind(self._agent, self._saver),
+            graph=self._graph,
             config=lg.thread(session_id, self._recursion_limit),
             context=context or _anonymous(session_id),
             asked=asked,
@@ -174,7 +181,8 @@ class AgentExecutor:
 
     async def _guarded(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
         if turn.say is not None:
-            listen(turn.hear)
+            depth = lg.depth(turn.graph)
+            listen(turn.hear, depth=depth, catch_up=lg.catch_up if depth else None)
         try:
             async with aclosing(self._rounds(turn, given)) as events:
                 async for event in events:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from deepagents import (
@@ -17,6 +16,7 @@ from deepagents import (
 )
 from deepagents.backends import CompositeBackend, StateBackend
 from deepagents.backends.protocol import BackendProtocol
+from deepagents.middleware.filesystem import supports_execution
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -24,7 +24,11 @@ from langchain_core.tools import BaseTool
 from dataagent_core.config import Settings
 from dataagent_core.config.llm import close_model
 from dataagent_core.engine.config import AgentConfig, SubAgentConfig
+from dataagent_core.engine.definitions import define, memory_of
 from dataagent_core.engine.graph import Graph
+from dataagent_core.engine.late import late_subagents
+from dataagent_core.engine.sandboxed import SandboxedWorkspace
+from dataagent_core.engine.supervisor import Seat, supervise
 from dataagent_core.engine.thread import quicken
 from dataagent_core.engine.tuning import untraced_hooks
 from dataagent_core.errors import Misconfigured
@@ -43,11 +47,14 @@ from dataagent_core.middleware import (
     TodoList,
     TokenCounter,
     ToolErrorMiddleware,
+    ToolPolicyMiddleware,
     approvals_middleware,
     summarization,
 )
-from dataagent_core.sandbox import LocalRunner, Runner
-from dataagent_core.skills import SkillFolder, skill_routes
+from dataagent_core.middleware.tool_policy import OnDenied
+from dataagent_core.sandbox import LocalRunner, Sandboxes
+from dataagent_core.sandbox.shell import LocalShells, Shells
+from dataagent_core.skills import SkillLibrary, skill_folders
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
 
 Middleware = AgentMiddleware[Any, Any, Any]
@@ -72,17 +79,26 @@ class AgentFactory:
         tools: Sequence[BaseTool] = (),
         around_tools: Sequence[Middleware] = (),
         around_calls: Sequence[Middleware] = (),
+        on_denied: OnDenied | None = None,
+        skills: SkillLibrary | None = None,
+        sandboxes: Sandboxes | None = None,
     ) -> None:
-        """`tools` are given to every agent beside its own.
+        """`tools` are given to every agent that is bound to them, beside its own.
 
         `around_tools` wraps the calls that were approved, `around_calls` all of models and tools.
+        `on_denied` is told of calls of tools that are not bound. With `sandboxes` agents can
+        execute commands in them.
         """
         self._settings = settings
         self._workspaces = workspaces
         self._tools = list(tools)
         self._around_approved = list(around_tools)
         self._around_calls = list(around_calls)
+        self._on_denied = on_denied
+        self._skills = skills
+        self._sandboxes = sandboxes
         self._counter = TokenCounter()
+        self._local_shells = LocalShells(LocalRunner())
         self._models: list[BaseChatModel] = []
         self._built: OrderedDict[tuple[Any, ...], tuple[Graph, CompositeBackend]] = OrderedDict()
 
@@ -102,21 +118,32 @@ class AgentFactory:
         return built
 
     def _build(self, config: AgentConfig) -> tuple[Graph, CompositeBackend]:
+        if config.agents:
+            return self._build_supervisor(config)
         model = self._model(config.model)
-        routes, sources = skill_routes(self._skill_folders(), self._workspaces)
-        backend = self._backend(routes)
-        with untraced_hooks():
+        backend = self._backend(self.skills.routes(config.skill_folders))
+        with untraced_hooks(), late_subagents():
             graph = create_deep_agent(
                 model,
-                [*self._tools, *config.extra_tools],
+                [*self._bound_tools(config.tools), *config.extra_tools],
                 system_prompt=config.system_prompt or SYSTEM_PROMPT,
-                middleware=self._middleware(config, model, backend, sources),
-                subagents=[self._subagent(sub, backend) for sub in self._subagents(config)],
+                middleware=self._middleware(config, model, backend),
+                subagents=[self._subagent(sub, backend, config) for sub in self._subagents(config)],
                 backend=backend,
                 context_schema=RunContext,
                 name=MAIN_AGENT,
             )
         return quicken(graph), backend
+
+    def _build_supervisor(self, config: AgentConfig) -> tuple[Graph, CompositeBackend]:
+        """The supervisor over the very graphs its agents have when they are chosen directly."""
+        defined = [(spec, define(spec, config.agents, config)) for spec in config.agents]
+        built = [(spec, *self.create_agent(definition)) for spec, definition in defined]
+        around = [PatchToolCalls(), *self._around_calls, ToolErrorMiddleware()]
+        with untraced_hooks():
+            seats = [Seat(spec, memory_of(spec), graph) for spec, graph, _ in built]
+            graph = supervise(self._model(config.model), seats, around)
+        return graph, built[-1][2]
 
     def _model(self, model: str | BaseChatModel | None) -> BaseChatModel:
         if isinstance(model, BaseChatModel):
@@ -125,22 +152,36 @@ class AgentFactory:
         self._models.append(made)
         return made
 
+    def bindable_tools(self) -> list[BaseTool]:
+        """All tools an agent can be bound to: those given, those on files, the shell's."""
+        backend = self._backend({})
+        tools = [*self._tools, *_files(backend).tools]
+        if self._settings.has_shell:
+            tools += [
+                tool for one in self._shell(self._settings.shell_sandbox) for tool in one.tools
+            ]
+        can_execute = supports_execution(backend)
+        return [tool for tool in tools if can_execute or tool.name != "execute"]
+
     async def aclose(self) -> None:
-        """Close the connections of the models made here."""
+        """Close the connections of the models made here, and forget the shells."""
+        self._local_shells.close()
         models, self._models = self._models, []
         for model in models:
             await close_model(model)
 
-    def _skill_folders(self) -> list[SkillFolder]:
-        return [
-            SkillFolder("Custom", Path(folder).expanduser())
-            for folder in self._settings.skills_dirs
-        ]
+    @property
+    def skills(self) -> SkillLibrary:
+        """The skills of all agents; unless given, those the settings name."""
+        if self._skills is None:
+            folders = skill_folders(self._settings.skills_dirs)
+            self._skills = SkillLibrary(folders, self._workspaces)
+        return self._skills
 
     def _backend(self, skills: Mapping[str, BackendProtocol]) -> CompositeBackend:
         """Files in the run's workspace, memories and skills beside it, leftovers in the thread."""
         return CompositeBackend(
-            default=WorkspaceBackend(self._workspaces),
+            default=self._workspace(),
             routes={
                 MEMORIES_ROUTE: MemoriesBackend(self._workspaces),
                 f"{ARTIFACTS_ROOT}/": StateBackend(),
@@ -149,12 +190,16 @@ class AgentFactory:
             artifacts_root=ARTIFACTS_ROOT,
         )
 
+    def _workspace(self) -> WorkspaceBackend:
+        if self._sandboxes is None:
+            return WorkspaceBackend(self._workspaces)
+        return SandboxedWorkspace(self._workspaces, self._sandboxes)
+
     def _middleware(
         self,
         config: AgentConfig,
         model: BaseChatModel,
         backend: CompositeBackend,
-        skill_sources: list[tuple[str, str]],
     ) -> list[Middleware]:
         stack: list[Middleware] = [
             _files(backend),
@@ -165,13 +210,16 @@ class AgentFactory:
             TodoList(),
         ]
         if config.enable_skills:
-            stack.append(SkillsMiddleware(backend=backend, sources=skill_sources))
+            stack.append(
+                SkillsMiddleware(backend=backend, library=self.skills, folders=config.skill_folders)
+            )
         if config.enable_memory:
             stack.append(AgentMemoryMiddleware(backend=backend, has_memory=self._has_memory))
         stack.append(AttachmentsMiddleware())
         if config.enable_shell:
-            stack.append(ShellMiddleware(self._runner(config.sandbox_type), self._workspaces))
-        return [*stack, *config.extra_middleware, *self._around_tools(backend)]
+            stack += self._shell(config.sandbox_type)
+        policy = self._policy(config.tools, config.extra_tools)
+        return [*stack, *config.extra_middleware, *policy, *self._around_tools(backend)]
 
     def _has_memory(self, context: RunContext) -> bool:
         name = MEMORY_PATH.removeprefix(MEMORIES_ROUTE)
@@ -187,23 +235,75 @@ class AgentFactory:
             ToolErrorMiddleware(),
         ]
 
-    def _runner(self, sandbox_type: str | None) -> Runner:
+    def _bound_tools(self, bound: frozenset[str] | None) -> list[BaseTool]:
+        return [tool for tool in self._tools if bound is None or tool.name in bound]
+
+    def _policy(
+        self, bound: frozenset[str] | None, own: Sequence[BaseTool] = ()
+    ) -> list[Middleware]:
+        """What keeps an agent to the tools it is bound to and its own; nothing if it has all."""
+        if bound is None:
+            return []
+        return [ToolPolicyMiddleware(bound | {tool.name for tool in own}, self._on_denied)]
+
+    def _shell(self, sandbox_type: str | None) -> list[Middleware]:
+        """The shell; none where it must be in a sandbox and nobody asked for one that is missing.
+
+        Raises:
+            Misconfigured: the sandbox that was asked for is not there.
+        """
+        if sandbox_type == "auto" and self._sandboxes is None and self._settings.sandbox is None:
+            return []
+        return [ShellMiddleware(self._shells(sandbox_type), self._workspaces)]
+
+    def _shells(self, sandbox_type: str | None) -> Shells:
+        """One for all graphs: a conversation keeps its shell, whichever agent answers."""
         if sandbox_type in (None, "local"):
-            return LocalRunner()
-        raise Misconfigured(f"There is no sandbox of type {sandbox_type!r}. Use 'local'.")
+            return self._local_shells
+        if self._sandboxes is None or sandbox_type not in ("auto", self._settings.sandbox):
+            raise Misconfigured(
+                f"There is no sandbox of type {sandbox_type!r}. Use 'local', or set "
+                "DATAAGENT_SANDBOX."
+            )
+        from dataagent_core.sandbox.sandbox_shell import SandboxShells
+
+        return SandboxShells(self._sandboxes)
+
+    def _skills_of(self, sub: SubAgentConfig, backend: CompositeBackend) -> list[Middleware]:
+        """A helper with folders of skills has them and everyone's; others do as they are told."""
+        if not sub.skill_folders:
+            return []
+        made = SkillsMiddleware(
+            backend=backend, library=self.skills, folders=sub.skill_folders, is_helper=True
+        )
+        return [made]
 
     def _subagents(self, config: AgentConfig) -> list[SubAgentConfig]:
         return [_GENERAL_PURPOSE, *config.subagents]
 
-    def _subagent(self, sub: SubAgentConfig, backend: CompositeBackend) -> SubAgent:
+    def _subagent(
+        self, sub: SubAgentConfig, backend: CompositeBackend, config: AgentConfig
+    ) -> SubAgent:
+        bound = config.tools if sub.bound is None else sub.bound
+        policy = self._policy(bound, sub.tools or ())
+        if sub.skill_folders:
+            backend = self._backend(self.skills.routes(sub.skill_folders))
         spec: SubAgent = {
             "name": sub.name,
             "description": sub.description,
             "system_prompt": sub.system_prompt,
-            "middleware": [_files(backend), PatchToolCalls(), *self._around_tools(backend)],
+            "middleware": [
+                _files(backend),
+                PatchToolCalls(),
+                *self._skills_of(sub, backend),
+                *policy,
+                *self._around_tools(backend),
+            ],
         }
         if sub.tools is not None:
             spec["tools"] = list(sub.tools)
+        elif sub.bound is not None:
+            spec["tools"] = self._bound_tools(sub.bound)
         if sub.model is not None:
             spec["model"] = self._model(sub.model)
         return spec

@@ -10,7 +10,8 @@ the package can be checked strictly. What comes out is a `Part` (one piece of th
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterator
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -18,10 +19,13 @@ from typing import Any
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.constants import END
-from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Interrupt, StreamMode
+from langgraph.config import get_stream_writer
+from langgraph.constants import END, START
+from langgraph.graph.state import CompiledStateGraph, StateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Interrupt, StateSnapshot, StreamMode
 
+from dataagent_core.agents.types import SUPERVISOR
 from dataagent_core.identity import RunContext
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -29,6 +33,9 @@ Part = dict[
     str, Any
 ]  # {"type": "messages" | "updates" | "custom", "ns": tuple[str, ...], "data": …}
 Config = RunnableConfig
+Work = Callable[[Graph, Mapping[str, Any], RunContext, int], Awaitable[dict[str, Any]]]
+"""What a node does: agent, thread, context and step limit in, what it adds to the thread out."""
+
 STREAM_MODES: list[StreamMode] = ["messages", "updates", "custom"]
 
 
@@ -40,6 +47,7 @@ class Snapshot:
     results: list[ToolMessage]  # of tools that finished before their siblings; not yet messages
     has_finished: bool  # tasks of a step that others left open
     interrupts: tuple[Interrupt, ...]
+    unmerged: list[BaseMessage]  # what a team's agent said and did that its thread has not got
 
 
 def bind(graph: Graph, saver: BaseCheckpointSaver[Any]) -> Graph:
@@ -72,16 +80,48 @@ async def stream(
     )
     async with aclosing(parts):
         async for part in parts:
-            yield part
+            if part["type"] == "custom" and isinstance(part["data"], _Mark):
+                part["data"].is_taken.set()
+            else:
+                yield part
+
+
+class _Mark:
+    """A place in the stream. Whoever put it there learns when the reader has come to it."""
+
+    __slots__ = ("is_taken",)
+
+    def __init__(self) -> None:
+        self.is_taken = asyncio.Event()
+
+
+async def catch_up() -> None:
+    """Wait, inside a node, until the reader of the run's stream has taken what is in it."""
+    mark = _Mark()
+    get_stream_writer()(mark)
+    await mark.is_taken.wait()
 
 
 async def snapshot(graph: Graph, config: Config) -> Snapshot:
     """The thread's messages, what its last step had reached, and what it waits for."""
-    state = await graph.aget_state(config)
-    results = [found for task in state.tasks for found in _tool_messages(task.result)]
+    state = await graph.aget_state(config, subgraphs=depth(graph) > 0)
     messages = list(state.values.get("messages", ()))
+    inner = [task.state for task in state.tasks if isinstance(task.state, StateSnapshot)]
+    if inner:
+        known = {message.id for message in messages}
+        unmerged = [each for at in inner for each in _reached(at) if each.id not in known]
+        return Snapshot(messages, [], False, state.interrupts, unmerged)
     has_finished = any(task.result is not None for task in state.tasks)
-    return Snapshot(messages, results, has_finished, state.interrupts)
+    return Snapshot(messages, _results(state), has_finished, state.interrupts, [])
+
+
+def _reached(state: StateSnapshot) -> list[BaseMessage]:
+    """Everything an agent has in its own thread, with the results of tools that had finished."""
+    return [*state.values.get("messages", ()), *_results(state)]
+
+
+def _results(state: StateSnapshot) -> list[ToolMessage]:
+    return [found for task in state.tasks for found in _tool_messages(task.result)]
 
 
 def _tool_messages(result: Any) -> Iterator[ToolMessage]:
@@ -107,5 +147,54 @@ async def add_messages(graph: Graph, config: Config, messages: list[BaseMessage]
 
 def last_node(graph: Graph) -> str:
     """The node after which a turn is over: the last `after_agent` hook, or the model."""
+    if depth(graph):
+        return SUPERVISOR
     hooks = [name for name in graph.nodes if name.endswith(".after_agent")]
     return hooks[-1] if hooks else "model"
+
+
+# -- several agents in one graph ------------------------------------------------------------------
+
+
+def depth(graph: Graph) -> int:
+    """How far inside a graph its main agent speaks: one level down in a team, else on top."""
+    return int(SUPERVISOR in graph.nodes)
+
+
+def opened(graph: Graph) -> Graph:
+    """An agent's graph as a node's work: it takes and gives all of its state, private parts too."""
+    builder = graph.builder
+    kept = builder.input_schema, builder.output_schema
+    builder.input_schema = builder.output_schema = builder.state_schema
+    try:
+        inner = builder.compile(name=graph.name)
+    finally:
+        builder.input_schema, builder.output_schema = kept
+    return inner.with_config(graph.config)
+
+
+def team(like: Graph, agents: Mapping[str, tuple[Graph, Work]], *, entry: str) -> Graph:
+    """A graph of agents that keeps a thread as `like` does and begins with the `entry`."""
+    builder: Any = StateGraph(like.builder.state_schema, context_schema=RunContext)
+    for name, (agent, work) in agents.items():
+        builder.add_node(name, _node(agent, work), destinations=tuple(agents))
+    builder.add_edge(START, entry)
+    return builder.compile()
+
+
+def _node(agent: Graph, work: Work) -> Any:
+    """An agent as a node. It must name its agent: so LangGraph finds the thread inside it."""
+
+    async def node(
+        state: dict[str, Any], config: RunnableConfig, runtime: Runtime[RunContext]
+    ) -> dict[str, Any]:
+        return await work(agent, state, runtime.context, config.get("recursion_limit", 25))
+
+    return node
+
+
+async def invoke(
+    graph: Graph, given: Mapping[str, Any], context: RunContext, recursion_limit: int
+) -> dict[str, Any]:
+    """Run an agent inside a node, on the saver and stream of the graph around it."""
+    return await graph.ainvoke(given, {"recursion_limit": recursion_limit}, context=context)

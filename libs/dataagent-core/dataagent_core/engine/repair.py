@@ -34,8 +34,9 @@ async def repair(
     """
     try:
         state = await lg.snapshot(graph, config)
-        known = [*state.messages, *state.results]
+        known = [*state.messages, *state.results, *state.unmerged]
         missing = missing_messages(known, asked, partial_text, partial_id, note)
+        missing = [*state.unmerged, *missing]
         if state.has_finished:
             await lg.commit_finished(graph, config)
         if missing:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, ToolCall, ToolMessage
 from langgraph.types import Interrupt
 
+from dataagent_core.agents.routing import handed_over
+from dataagent_core.agents.types import SUPERVISOR
 from dataagent_core.engine.graph import Part
 from dataagent_core.events import (
     AnyEvent,
@@ -27,7 +29,8 @@ from dataagent_core.events import (
 )
 
 _MODEL = "model"
-THINKING_TOOLS = {"think_tool": "reflection", "route": "task_description"}
+_ROUTE = "route"
+THINKING_TOOLS = {"think_tool": "reflection", _ROUTE: "task_description"}
 _STATUSES: dict[str, ToolStatus] = {
     "success": "success",
     "error": "error",
@@ -37,34 +40,57 @@ _STATUSES: dict[str, ToolStatus] = {
 
 
 class Translator:
-    """Translates the parts of one turn, in order."""
+    """Translates the parts of one turn, in order.
 
-    def __init__(self) -> None:
+    `depth` says how many graphs stand around the main agent: in a team it is one level down, and
+    what the level above repeats of it is left out.
+    """
+
+    def __init__(self, depth: int = 0) -> None:
+        self._depth = depth
         self.interrupts: dict[str, Interrupt] = {}
         self.usage: dict[str, int] = {}
         self.partial_id: str | None = None
-        self.partial_text = ""
+        self._partial: list[str] = []
         self._hidden_calls: set[str] = set()
         self._open_text: set[tuple[str, ...]] = set()
         self._heard: str | None = None  # the message whose chunks were heard at the model's edge
 
     def feed(self, part: Part) -> Iterator[AnyEvent]:
         """The events one part gives: none, one or several."""
-        ns: tuple[str, ...] = part["ns"]
+        ns: tuple[str, ...] = part["ns"][self._depth :]
+        is_above = len(part["ns"]) < self._depth
         match part["type"]:
-            case "messages":
+            case "messages" if not is_above:
                 yield from self._message(ns, *part["data"])
             case "updates":
-                yield from self._updates(ns, part["data"])
+                yield from self._updates(ns, part["data"], is_above=is_above)
             case "custom":
                 yield from _custom(part["data"])
             case _:
                 return
 
-    def hear(self, chunk: AIMessageChunk, message_id: str) -> Iterator[AnyEvent]:
-        """The events of a chunk that comes from the main agent's model itself, not in a part."""
+    def hear(self, chunk: AIMessageChunk, message_id: str) -> str | Iterator[AnyEvent]:
+        """What a chunk says that comes from the main agent's model itself, not in a part.
+
+        Events, or the text alone: most chunks are nothing else, and there are many.
+        """
         self._heard = message_id
-        yield from self._chunk((), chunk, None, message_id)
+        content: Any = chunk.content  # pyright: ignore[reportUnknownMemberType] text or blocks
+        if not isinstance(content, str) or chunk.additional_kwargs:  # pyright: ignore[reportUnknownMemberType] provider-specific
+            return self._chunk((), chunk, None, message_id)
+        if content:
+            self._add_text((), content, message_id)
+        return content
+
+    @property
+    def partial_text(self) -> str:
+        """What the main agent has said of a message that is not complete."""
+        return "".join(self._partial)
+
+    def resume_text(self, message_id: str, text: str) -> None:
+        """Take text that was said before this turn was taken over."""
+        self.partial_id, self._partial = message_id, [text]
 
     def take_interrupts(self) -> list[Interrupt]:
         """The interrupts since the last call."""
@@ -101,21 +127,26 @@ class Translator:
         text = chunk.text
         if not text:
             return
+        self._add_text(ns, text, message_id)
+        yield TextEvent(content=text, agent=agent)
+
+    def _add_text(self, ns: tuple[str, ...], text: str, message_id: str | None) -> None:
         self._open_text.add(ns)
         if not ns:
             if message_id != self.partial_id:
-                self.partial_id, self.partial_text = message_id, ""
-            self.partial_text += text
-        yield TextEvent(content=text, agent=agent)
+                self.partial_id, self._partial = message_id, []
+            self._partial.append(text)
 
-    def _updates(self, ns: tuple[str, ...], updates: dict[str, Any]) -> Iterator[AnyEvent]:
+    def _updates(
+        self, ns: tuple[str, ...], updates: dict[str, Any], *, is_above: bool
+    ) -> Iterator[AnyEvent]:
         about: Any = updates.get("__metadata__")
         if about and about.get("cached"):
             return
         for node, update in updates.items():
             if node == "__interrupt__":
                 self.interrupts.update({item.id: item for item in update})
-            elif isinstance(update, dict):
+            elif isinstance(update, dict) and not is_above:
                 yield from self._update(ns, node, update)  # pyright: ignore[reportUnknownArgumentType] state of any shape
 
     def _update(self, ns: tuple[str, ...], node: str, update: dict[str, Any]) -> Iterator[AnyEvent]:
@@ -137,21 +168,28 @@ class Translator:
         elif is_new and message.text:  # a model that does not stream
             yield TextEvent(content=message.text, is_final=True, agent=agent)
         if not ns:
-            self.partial_id, self.partial_text = None, ""
+            self.partial_id, self._partial = None, []
         self._count(message)
         for call in message.tool_calls:
-            yield self._call(call["name"], call["args"], call["id"] or "", agent)
+            yield self._call(call, agent, can_route=message.name == SUPERVISOR)
 
-    def _call(self, name: str, args: dict[str, Any], call_id: str, agent: str | None) -> AnyEvent:
-        if name in THINKING_TOOLS:
-            self._hidden_calls.add(call_id)
-            return ThinkingEvent(content=str(args.get(THINKING_TOOLS[name], "")), agent=agent)
-        return ToolCallEvent(tool_name=name, tool_args=args, tool_call_id=call_id, agent=agent)
+    def _call(self, call: ToolCall, agent: str | None, *, can_route: bool) -> AnyEvent:
+        name, args, call_id = call["name"], call["args"], call["id"] or ""
+        if name not in THINKING_TOOLS or (name == _ROUTE and not can_route):
+            return ToolCallEvent(tool_name=name, tool_args=args, tool_call_id=call_id, agent=agent)
+        self._hidden_calls.add(call_id)
+        return ThinkingEvent(content=_thought(name, args), agent=agent)
 
     def _count(self, message: AIMessage) -> None:
         if message.usage_metadata:
             for name in ("input_tokens", "output_tokens", "total_tokens"):
                 self.usage[name] = self.usage.get(name, 0) + message.usage_metadata[name]
+
+
+def _thought(name: str, args: dict[str, Any]) -> str:
+    """What a call that is shown as thinking says."""
+    text = str(args.get(THINKING_TOOLS[name], ""))
+    return handed_over(str(args.get("agent_name", "")), text) if name == _ROUTE else text
 
 
 def _speaker(ns: tuple[str, ...], meta: dict[str, Any]) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextvars
+import dataclasses
 import functools
 import gc
 import importlib
@@ -34,6 +35,8 @@ def tune_process() -> None:
 
     langsmith.set_runtime_overrides(aio_to_thread=_inline)
     spare_threads_looks()
+    remember_signatures()
+    quicken_requests()
     gc.collect()
     gc.freeze()
     atexit.register(gc.unfreeze)  # else native libraries report what is frozen as leaked
@@ -64,6 +67,49 @@ def spare_threads_looks() -> None:
     seen = streams.StreamMessagesHandler.on_chain_start
     if not hasattr(seen, "__wrapped__"):
         streams.StreamMessagesHandler.on_chain_start = _seen_at_once(seen)
+
+
+def remember_signatures() -> None:
+    """Let LangGraph look only once at how a kind of saver wants its writes, not at every run."""
+    loop: Any = importlib.import_module("langgraph.pregel._loop")
+    look = loop.put_writes_accepts_task_path
+    if hasattr(look, "__wrapped__"):
+        return
+    known: dict[Any, bool] = {}
+
+    @functools.wraps(look)
+    def accepts(put_writes: Any) -> bool:
+        function = getattr(put_writes, "__func__", None)
+        if function is None:
+            return look(put_writes)
+        if function not in known:
+            known[function] = look(put_writes)
+        return known[function]
+
+    loop.put_writes_accepts_task_path = accepts
+
+
+def quicken_requests() -> None:
+    """Let a middleware's changed copy of a request be a copy.
+
+    LangChain's sets each of its nine fields with a warning that it first switches off, in the
+    process's own list of filters, a dozen times for each call of a model.
+    """
+    kind: Any = importlib.import_module("langchain.agents.middleware.types").ModelRequest
+    made_anew = kind.override
+    if hasattr(made_anew, "__wrapped__"):
+        return
+    names = frozenset(field.name for field in dataclasses.fields(kind))
+
+    @functools.wraps(made_anew)
+    def override(request: Any, **changes: Any) -> Any:
+        if None in changes.values() or not changes.keys() <= names:
+            return made_anew(request, **changes)
+        copy = object.__new__(kind)
+        object.__setattr__(copy, "__dict__", {**vars(request), **changes})
+        return copy
+
+    kind.override = override
 
 
 def _ask_first(module: Any, name: str) -> None:

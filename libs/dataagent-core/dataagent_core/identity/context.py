@@ -21,4 +21,5 @@ class RunContext:
     assistant_id: str
     tenant_id: str | None = None
     auto_approve: bool = False
+    skill: str | None = None  # the user chose it for this run
     budget: RunBudget | None = field(default=None, compare=False, repr=False)

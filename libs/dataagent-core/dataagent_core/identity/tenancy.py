@@ -92,16 +92,16 @@ class Tenancy:
         tenant = await self.tenant_of(user_id)
         return None if tenant is None else tenant.max_sessions_per_user
 
-    async def check_agent(self, user_id: str, agent: str) -> Tenant | None:
-        """The user's tenant, which has the agent on.
+    async def check_agent(self, user_id: str, *names: str) -> Tenant | None:
+        """The user's tenant, which has the agent on, by each of its names.
 
         Raises:
             AgentDisabled: it is off.
         """
         tenant = await self.tenant_of(user_id)
-        if tenant is not None and not tenant.has(f"agent:{agent}"):
+        if tenant is not None and not all(tenant.has(f"agent:{name}") for name in names):
             raise AgentDisabled(
-                f"The agent {agent!r} is switched off for your organisation. Use another agent."
+                f"The agent {names[0]!r} is switched off for your organisation. Use another agent."
             )
         return tenant
 

@@ -11,6 +11,7 @@ from dataagent_core.middleware.shell import ShellMiddleware
 from dataagent_core.middleware.skills import SkillsMiddleware
 from dataagent_core.middleware.steps import NoParentNotifier, PatchToolCalls, TodoList
 from dataagent_core.middleware.tool_errors import ToolErrorMiddleware
+from dataagent_core.middleware.tool_policy import ToolPolicyMiddleware
 from dataagent_core.middleware.tracing import TracingMiddleware
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "TodoList",
     "TokenCounter",
     "ToolErrorMiddleware",
+    "ToolPolicyMiddleware",
     "TracingMiddleware",
     "approvals_middleware",
     "summarization",

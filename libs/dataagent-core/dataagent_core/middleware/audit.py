@@ -58,6 +58,10 @@ class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
         self._note(request, _status(outcome), started)
         return outcome
 
+    def denied(self, request: ToolCallRequest) -> None:
+        """Note a call that was refused before it came here."""
+        self._note(request, "denied", time.perf_counter())
+
     def _note(self, request: ToolCallRequest, status: str, started: float) -> None:
         call = request.tool_call
         known = request.tool is not None  # a model may call what there is not

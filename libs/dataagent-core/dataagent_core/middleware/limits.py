@@ -30,7 +30,8 @@ ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 EXPECTED_OUTPUT_TOKENS = 500
 """Set aside for what a model will say, until it is known."""
 
-_SUB_AGENT_TOOL = "task"
+_NAMING_AGENTS = {"task": "subagent_type", "route": "agent_name"}
+"""Tools that a model names an agent to, and where."""
 
 
 class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -145,11 +146,11 @@ def _name(tool: BaseTool | dict[str, Any]) -> str:
 
 
 def _switched_off(tenant: Tenant, request: ToolCallRequest) -> str | None:
-    """What a call names that is off: its tool, or the agent it hands a task to."""
+    """What a call names that is off: its tool, or the agent it hands something to."""
     name, args = request.tool_call["name"], request.tool_call["args"]
     if not tenant.has(f"tool:{name}"):
         return f"The tool {name!r}"
-    agent = args.get("subagent_type") if name == _SUB_AGENT_TOOL else None
+    agent = args.get(_NAMING_AGENTS[name]) if name in _NAMING_AGENTS else None
     if agent is not None and not tenant.has(f"agent:{agent}"):
         return f"The agent {str(agent)[:80]!r}"
     return None

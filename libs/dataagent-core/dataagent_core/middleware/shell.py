@@ -1,6 +1,6 @@
-"""The `shell` tool: a command in the user's workspace.
+"""The `shell` tool: a command in the shell of the conversation, in the user's workspace.
 
-What a command may do is the runner's matter (`sandbox/`); whether it may run at all is the
+What a command may do is the shells' matter (`sandbox/`); whether it may run at all is the
 approvals'. Files a command wrote are measured afterwards, so the quota knows them.
 """
 
@@ -14,7 +14,8 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, ConfigDict, Field
 
 from dataagent_core.errors import ToolFailed
-from dataagent_core.sandbox import CommandResult, Runner
+from dataagent_core.sandbox import CommandResult
+from dataagent_core.sandbox.shell import Shells
 from dataagent_core.workspace import UserWorkspaceManager, run_context
 from dataagent_core.workspace.blocking import run_blocking
 
@@ -37,21 +38,28 @@ class ShellTool(BaseTool):
 
     name: str = "shell"
     description: str = (
-        "Run a shell command. It starts in your workspace (the folder the file tools call '/', so "
-        "use relative paths such as files/data.csv). Nothing it leaves in the background survives. "
-        "Returns stdout and stderr together, and the exit code if it is not 0."
+        "Run a shell command. The first of a conversation starts in your workspace (the folder the "
+        "file tools call '/', so use relative paths such as files/data.csv); the next ones go on "
+        "where the last one ended, with its directory, variables and functions. Nothing left in "
+        "the background survives. Returns stdout and stderr together, and the exit code if it is "
+        "not 0."
     )
     args_schema: Any = ShellArguments  # BaseTool's own annotation is as wide
-    runner: Any = Field(exclude=True)  # a Runner; pydantic cannot check a protocol
+    shells: Any = Field(exclude=True)  # Shells; pydantic cannot check a protocol
     manager: UserWorkspaceManager = Field(exclude=True)
 
     async def _arun(self, command: str, timeout_seconds: float = 120.0) -> str:
-        user_id = run_context().user_id
+        context = run_context()
+        user_id = context.user_id
         directory = await self.manager.prepare(user_id)
-        runner: Runner = self.runner
+        shells: Shells = self.shells
         try:
-            result = await runner.run(
-                command, directory=directory, timeout_seconds=min(timeout_seconds, _MAX_SECONDS)
+            result = await shells.run(
+                user_id,
+                context.session_id,
+                command,
+                directory=directory,
+                timeout_seconds=min(timeout_seconds, _MAX_SECONDS),
             )
         except asyncio.CancelledError:  # who stops a command does not wait for the books
             self.manager.reconcile_soon(user_id)
@@ -66,10 +74,10 @@ class ShellTool(BaseTool):
 class ShellMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gives the agent the `shell` tool."""
 
-    def __init__(self, runner: Runner, manager: UserWorkspaceManager) -> None:
-        """Run commands with the runner, in the workspaces of the manager."""
+    def __init__(self, shells: Shells, manager: UserWorkspaceManager) -> None:
+        """Run commands in the shells, in the workspaces of the manager."""
         super().__init__()
-        self.tools = [ShellTool(runner=runner, manager=manager)]
+        self.tools = [ShellTool(shells=shells, manager=manager)]
 
 
 def _report(result: CommandResult, timeout_seconds: float) -> str:
@@ -81,7 +89,8 @@ def _report(result: CommandResult, timeout_seconds: float) -> str:
     output = result.output.rstrip("\n")
     if result.timed_out:
         raise ToolFailed(
-            f"The command was stopped after {timeout_seconds:g} seconds. "
+            f"The command was stopped after {timeout_seconds:g} seconds, with all it started; the "
+            "shell is as it was before. "
             f"Its output so far:\n{output}"
         )
     if result.exit_code:

@@ -33,8 +33,10 @@ class Admission:
         self._entering: dict[str, int] = {}
         self.room = None if is_alone else room
 
-    async def check(self, user_id: str, agent: str) -> str | None:
+    async def check(self, user_id: str, *agent: str) -> str | None:
         """The id of the user's tenant, if they are in one and may start a run of the agent.
+
+        `agent` are all its names, the one it was called by first.
 
         Raises:
             AgentDisabled: the tenant has the agent off.
@@ -42,7 +44,7 @@ class Admission:
         """
         if self._budgets is not None:
             await self._budgets.check_day(user_id)
-        tenant = await self._tenancy.check_agent(user_id, agent) if self._tenancy else None
+        tenant = await self._tenancy.check_agent(user_id, *agent) if self._tenancy else None
         return None if tenant is None else tenant.tenant_id
 
     @contextmanager

@@ -16,11 +16,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataagent_core.agents import builtin_agent
 from dataagent_core.config import Settings
 from dataagent_core.data.room import Data, open_data
+from dataagent_core.documents import ReadLimits
+from dataagent_core.documents.reader import DocumentReader
 from dataagent_core.engine import (
-    AgentConfig,
     AgentFactory,
     Checkpoints,
     MemoryCheckpoints,
@@ -29,17 +29,20 @@ from dataagent_core.engine import (
     tune_process,
 )
 from dataagent_core.errors import Misconfigured
+from dataagent_core.runs.agents import Agents, agent_config, open_agents
 from dataagent_core.runs.files import Files, open_files
 from dataagent_core.runs.ledger import Ledger
 from dataagent_core.runs.limits import Limits, open_limits
 from dataagent_core.runs.observers import Observers, open_observers
 from dataagent_core.runs.peers import Peers, Role, open_peers
 from dataagent_core.runs.retention import start_erasing
+from dataagent_core.runs.sandbox import SandboxEnds, open_sandboxes
 from dataagent_core.runs.service import RunService
+from dataagent_core.runs.skills import Skills
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores.factory import open_run_store
-from dataagent_core.runs.types import Run
 from dataagent_core.runs.worker import Worker
+from dataagent_core.sandbox import Sandboxes
 from dataagent_core.session import SessionManager
 from dataagent_core.session.stores.factory import SessionStoreFactory, SessionStores
 from dataagent_core.session.stores.memory import MemoryData
@@ -47,6 +50,8 @@ from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
 from dataagent_core.storage.redis import open_redis
 from dataagent_core.tools import OutboundClient, builtin_tools
+from dataagent_core.tools.python import python_tools
+from dataagent_core.tools.read_file import file_tools
 from dataagent_core.tools.sql import data_tools
 from dataagent_core.workspace import QuotaLedger, SqlQuotaLedger, UserWorkspaceManager
 
@@ -70,6 +75,9 @@ class Core:
     limits: Limits
     files: Files
     peers: Peers
+    skills: Skills
+    agents: Agents
+    sandboxes: Sandboxes | None
 
 
 @asynccontextmanager
@@ -90,9 +98,13 @@ async def open_core(
         storage = await _open_storage(settings, stack)
         rooms = await _open_rooms(settings, storage.database, stack)
         factory = _factory(settings, rooms, stack)
-        sessions = _sessions(settings, storage, rooms, factory, stack)
+        agents = await _agents(settings, storage, rooms, factory, stack)
+        sessions = _sessions(settings, storage, rooms, factory, stack, agents=agents)
         peers = await open_peers(settings, storage.runs, stack, role=role, name=worker_name())
-        ledger, worker = _worker(settings, storage.runs, sessions, rooms, peers=peers)
+        agents.share(peers.bus)
+        ledger, worker = _worker(
+            settings, storage.runs, sessions, rooms, peers=peers, agents=agents
+        )
         ledger.start()
         stack.push_async_callback(ledger.aclose)
         is_alone = stack.enter_context(_hold(settings))
@@ -100,6 +112,7 @@ async def open_core(
         tune_process()
         await worker.start(is_alone=is_alone)
         peers.work(worker, stack, lease_seconds=settings.lease_seconds)
+        skills = Skills(factory.skills, agents.registry)
         runs = RunService(
             storage.runs,
             sessions,
@@ -108,10 +121,13 @@ async def open_core(
             rooms.limits.admission,
             files=rooms.files.store,
             dispatch=peers.dispatch(storage.runs, worker),
+            skills=skills,
+            agents=agents.registry,
         )
         parts = (rooms.workspaces, factory, storage.checkpoints, rooms.data)
-        watched = (rooms.observers, rooms.limits, rooms.files, peers)
-        yield Core(settings, storage.database, sessions, runs, worker, *parts, *watched)
+        watched = (rooms.observers, rooms.limits, rooms.files, peers, skills, agents)
+        beside = (*parts, *watched, rooms.sandboxes)
+        yield Core(settings, storage.database, sessions, runs, worker, *beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +155,7 @@ class _Rooms:
     workspaces: UserWorkspaceManager
     data: Data
     files: Files
+    sandboxes: Sandboxes | None
 
 
 async def _open_rooms(settings: Settings, database: Database, stack: AsyncExitStack) -> _Rooms:
@@ -152,7 +169,8 @@ async def _open_rooms(settings: Settings, database: Database, stack: AsyncExitSt
     workspaces.count_beside(data.service.artifacts.usage)
     workspaces.ask_quota(limits.tenancy.known_quota)
     files = open_files(settings, database, workspaces, data.service, stack)
-    return _Rooms(observers, limits, workspaces, data, files)
+    sandboxes = await open_sandboxes(settings, workspaces, observers.metrics, stack)
+    return _Rooms(observers, limits, workspaces, data, files, sandboxes)
 
 
 def _sessions(
@@ -161,19 +179,26 @@ def _sessions(
     rooms: _Rooms,
     factory: AgentFactory,
     stack: AsyncExitStack,
+    *,
+    agents: Agents,
 ) -> SessionManager:
     sessions = SessionManager(
         storage.sessions.sessions,
         storage.sessions.messages,
         factory=factory,
         checkpoints=storage.checkpoints,
-        belongings=[rooms.data.service.artifacts, rooms.files.store],
+        belongings=[*_sandbox_ends(rooms), rooms.data.service.artifacts, rooms.files.store],
         most_sessions=rooms.limits.tenancy.most_sessions,
+        assistant_id_of=agents.registry.assistant_id_of,
         timeout_seconds=settings.session_timeout,
         hitl_timeout_seconds=settings.hitl_timeout,
     )
     start_erasing(sessions, stack, days=settings.deleted_retention_days)
     return sessions
+
+
+def _sandbox_ends(rooms: _Rooms) -> list[SandboxEnds]:
+    return [] if rooms.sandboxes is None else [SandboxEnds(rooms.sandboxes)]
 
 
 def _worker(
@@ -183,6 +208,7 @@ def _worker(
     rooms: _Rooms,
     *,
     peers: Peers,
+    agents: Agents,
 ) -> tuple[Ledger, Worker]:
     observers = rooms.observers
     ledger = Ledger(run_store, relay=peers.relay)
@@ -191,7 +217,7 @@ def _worker(
         run_store,
         sessions,
         ledger,
-        lambda run: agent_config(settings, run),
+        lambda run: agent_config(settings, run, agents.registry),
         lease_seconds=settings.lease_seconds,
         duty=peers.duty,
         control=peers.control,
@@ -203,21 +229,6 @@ def _worker(
     )
     observers.metrics.watch("active_runs", "Runs this process has.", lambda: worker.active)
     return ledger, worker
-
-
-def agent_config(settings: Settings, run: Run) -> AgentConfig:
-    """The agent that answers a run."""
-    known = builtin_agent(run.assistant_id)
-    return AgentConfig(
-        assistant_id=run.assistant_id,
-        system_prompt=known.system_prompt if known else None,
-        user_id=run.user_id,
-        tenant_id=run.input.get("tenant_id"),
-        enable_shell=settings.enable_shell,
-        auto_approve=settings.auto_approve,
-        recursion_limit=settings.recursion_limit,
-        timeout=settings.run_timeout,
-    )
 
 
 def worker_name() -> str:
@@ -252,16 +263,37 @@ def _workspaces(
 def _factory(settings: Settings, rooms: _Rooms, stack: AsyncExitStack) -> AgentFactory:
     outbound = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
     stack.push_async_callback(outbound.aclose)
-    data, observers = rooms.data, rooms.observers
+    documents = DocumentReader(ReadLimits(timeout_seconds=settings.read_timeout))
+    data, observers, files = rooms.data, rooms.observers, rooms.files
     factory = AgentFactory(
         settings,
         rooms.workspaces,
-        tools=[*builtin_tools(settings, outbound), *data_tools(data.service, data.charts)],
+        tools=[
+            *builtin_tools(settings, outbound, documents),
+            *data_tools(data.service, data.charts),
+            *file_tools(files.store, rooms.workspaces, documents, files.sources, data.service),
+            *python_tools(rooms.sandboxes, files.store, observers.of_code),
+        ],
+        sandboxes=rooms.sandboxes,
         around_tools=observers.around_tools,
         around_calls=[*observers.around_calls, *rooms.limits.around_calls],
+        on_denied=observers.tool_denied,
     )
     stack.push_async_callback(factory.aclose)
     return factory
+
+
+async def _agents(
+    settings: Settings,
+    storage: _Storage,
+    rooms: _Rooms,
+    factory: AgentFactory,
+    stack: AsyncExitStack,
+) -> Agents:
+    tenancy = rooms.limits.tenancy
+    return await open_agents(
+        settings, storage.database, storage.runs, tenancy, factory, stack=stack
+    )
 
 
 async def _checkpoints(

@@ -51,6 +51,7 @@ def open_files(
     root = settings.home_dir / "sources" / "uploads"
     sources = UploadedSources(data, store, workspaces, root)
     workspaces.count_beside(sources.usage)
+    store.when_deleted(sources.forget_file)
     sweeper = Sweeper(
         workspaces,
         memories,

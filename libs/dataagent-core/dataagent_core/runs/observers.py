@@ -8,11 +8,14 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
+from langchain.agents.middleware.types import ToolCallRequest
+
 from dataagent_core.audit import AuditLog
 from dataagent_core.config import Settings
 from dataagent_core.data.watching import QueryWatch
 from dataagent_core.engine.factory import Middleware
 from dataagent_core.middleware import AuditMiddleware, TracingMiddleware
+from dataagent_core.sandbox.watching import CodeWatch
 from dataagent_core.storage import Database
 from dataagent_core.telemetry import Metrics, Scrubber, Traces, known_secrets, open_traces
 
@@ -31,9 +34,18 @@ class Observers:
         return QueryWatch(self.audit, self.metrics)
 
     @property
+    def of_code(self) -> CodeWatch:
+        """What is told of code in sandboxes."""
+        return CodeWatch(self.audit, self.metrics)
+
+    @property
     def around_tools(self) -> list[Middleware]:
         """What tool calls that were approved are wrapped in."""
         return [AuditMiddleware(self.audit, self.metrics)]
+
+    def tool_denied(self, request: ToolCallRequest) -> None:
+        """Hear of a tool call that was refused before it could run."""
+        AuditMiddleware(self.audit, self.metrics).denied(request)
 
     @property
     def around_calls(self) -> list[Middleware]:

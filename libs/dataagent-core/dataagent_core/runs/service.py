@@ -10,14 +10,16 @@ import re
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Any
 
-from dataagent_core.errors import BadInput, FileNotFound, NothingToCancel, RunNotFound
+from dataagent_core.agents import AgentRegistry
+from dataagent_core.errors import BadInput, NothingToCancel, RunNotFound
 from dataagent_core.hitl import Decision
 from dataagent_core.runs.admission import Admission
 from dataagent_core.runs.dispatch import Dispatch
 from dataagent_core.runs.history import History, told_by
+from dataagent_core.runs.intake import Intake
 from dataagent_core.runs.ledger import Ledger, is_done
+from dataagent_core.runs.skills import Skills
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Entry, NewRun, Run
 from dataagent_core.runs.worker import Worker
@@ -36,6 +38,7 @@ class RunOptions:
 
     auto_approve: bool | None = None
     file_ids: tuple[str, ...] = ()
+    skill: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,8 @@ class RunService:
         *,
         files: FileStore | None = None,
         dispatch: Dispatch | None = None,
+        skills: Skills | None = None,
+        agents: AgentRegistry | None = None,
     ) -> None:
         """Without a `dispatch` runs are executed by this worker and nowhere else."""
         self._store = store
@@ -76,7 +81,7 @@ class RunService:
         self._ledger = ledger
         self._worker = worker
         self._admission = admission or Admission()
-        self._files = files
+        self._intake = Intake(self._admission, files=files, skills=skills, agents=agents)
 
     async def start(
         self,
@@ -97,19 +102,26 @@ class RunService:
             SessionBusy: a run of it is active.
             BadInput: the message is empty, too long, or has characters that cannot be kept.
             FileNotFound: a file is not the owner's.
+            SkillNotFound: the owner has no such skill with this agent.
+            AgentNotFound: the agent was deleted.
             AgentDisabled: the owner's tenant has the agent off.
             TooManyRuns, QueueFull, BudgetExhausted: a limit is reached.
         """
         check_message(message, client_message_id, assistant_id)
         session = await self._sessions.get(session_id, owner=owner)
-        agent = assistant_id or session.assistant_id
-        tenant_id = await self._admission.check(owner, agent)
-        attached = await self._attached(options, owner) if options else {}
+        options = options or RunOptions()
+        asked = await self._intake.take(
+            message,
+            assistant_id or session.assistant_id,
+            owner=owner,
+            file_ids=options.file_ids,
+            skill=options.skill,
+        )
         new = NewRun(
             run_id=str(uuid.uuid4()),
             session_id=session_id,
             user_id=owner,
-            assistant_id=agent,
+            assistant_id=asked.assistant_id,
             message_id=str(uuid.uuid4()),
             answer_id=str(uuid.uuid4()),
             content=message,
@@ -117,8 +129,8 @@ class RunService:
             client_message_id=client_message_id,
             title=title_of(message) if session.title == DEFAULT_TITLE else None,
             room=self._admission.room,
-            input={"message": message, **_chosen(options), **_tenant(tenant_id), **attached},
-            metadata=attached,
+            input={**asked.input, **_rules(options)},
+            metadata=asked.metadata,
         )
         with self._admission.entering(owner):
             opened = await self._dispatch.open(new)
@@ -129,9 +141,9 @@ class RunService:
         """Whether `start` would let a run in, before a session is made for it.
 
         Raises:
-            AgentDisabled, TooManyRuns, BudgetExhausted: as `start`.
+            AgentNotFound, AgentDisabled, TooManyRuns, BudgetExhausted: as `start`.
         """
-        await self._admission.check(owner, agent)
+        await self._intake.admit(owner, agent)
         with self._admission.entering(owner):
             return
 
@@ -295,15 +307,6 @@ class RunService:
     async def _stop(self, run: Run) -> None:
         await self._dispatch.stop(run)
 
-    async def _attached(self, options: RunOptions, owner: str) -> dict[str, Any]:
-        """What a message keeps of the files it names."""
-        if not options.file_ids:
-            return {}
-        if self._files is None:
-            raise FileNotFound(f"There is no file {options.file_ids[0][:64]!r}.")
-        found = await self._files.get_all(options.file_ids, owner=owner)
-        return {"files": [file.reference() for file in found]}
-
     async def _owned(self, run_id: str, owner: str) -> Run:
         run = await self._store.find(run_id)
         if run is None or run.user_id != owner:
@@ -311,14 +314,8 @@ class RunService:
         return run
 
 
-def _chosen(options: RunOptions | None) -> dict[str, bool]:
-    if options is None or options.auto_approve is None:
-        return {}
-    return {"auto_approve": options.auto_approve}
-
-
-def _tenant(tenant_id: str | None) -> dict[str, str]:
-    return {} if tenant_id is None else {"tenant_id": tenant_id}
+def _rules(options: RunOptions) -> dict[str, bool]:
+    return {} if options.auto_approve is None else {"auto_approve": options.auto_approve}
 
 
 def check_message(

@@ -80,6 +80,10 @@ class RunStore(ABC):
         """The session's active run, if any."""
 
     @abstractmethod
+    async def active_agents(self) -> dict[str, frozenset[str]]:
+        """The statuses of all active runs by the assistant they name."""
+
+    @abstractmethod
     async def request_cancel(self, run_id: str) -> None:
         """Mark an active run as to be cancelled, for whichever process owns it."""
 

@@ -21,7 +21,6 @@ from datetime import datetime
 from dataagent_core.audit import AuditLog
 from dataagent_core.data.checking import FigureChecks
 from dataagent_core.engine import AgentConfig, AgentExecutor, Suspended
-from dataagent_core.engine.failures import error_event
 from dataagent_core.errors import DataAgentError, StaleAttempt, Unavailable
 from dataagent_core.events import (
     AnyEvent,
@@ -40,6 +39,7 @@ from dataagent_core.runs.control import Control
 from dataagent_core.runs.leases import Leases
 from dataagent_core.runs.ledger import Ledger, RunWriter
 from dataagent_core.runs.recovery import LOST, Duty, Recovery
+from dataagent_core.runs.routing import refused, told
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Run
 from dataagent_core.session import SessionManager
@@ -63,10 +63,14 @@ class _Owned:
     has_begun: bool = False
     started_at: float = field(default_factory=time.monotonic)
 
-    def say(self, event: AnyEvent) -> None:
-        """Take an event of the run into its answer and its ledger."""
-        self.answer.add(event)
-        self.writer.write(event)
+    def say(self, event: AnyEvent | str) -> None:
+        """Take an event of the run, or running text, into its answer and its ledger."""
+        if isinstance(event, str):
+            self.answer.add_text(event)
+            self.writer.write_text(event)
+        else:
+            self.answer.add(event)
+            self.writer.write(event)
 
 
 class Worker:
@@ -222,18 +226,16 @@ class Worker:
         try:
             executor = self._executor(run)
         except Exception as error:  # whatever keeps an agent from being built is the run's end
-            self._launch(owned, _refusal(error))
+            self._launch(owned, refused(error))
             return
-        self._launch(
-            owned,
-            executor.execute(
-                run.input["message"],
-                run.session_id,
-                self._context(run),
-                say=owned.say,
-                files=run.input.get("files", ()),
-            ),
+        events = executor.execute(
+            run.input["message"],
+            run.session_id,
+            self._context(run),
+            say=owned.say,
+            files=run.input.get("files", ()),
         )
+        self._launch(owned, told(run, executor, events))
 
     def cancel(
         self, run_id: str, reason: DoneReason = "user_cancelled"
@@ -375,9 +377,10 @@ class Worker:
             user_id=run.user_id,
             session_id=run.session_id,
             run_id=run.run_id,
-            assistant_id=run.assistant_id,
+            assistant_id=config.assistant_id,
             tenant_id=config.tenant_id,
             auto_approve=bool(run.input.get("auto_approve", config.auto_approve)),
+            skill=run.input.get("skill"),
             budget=self._budgets.open(run.run_id, run.user_id) if self._budgets else None,
         )
 
@@ -391,8 +394,3 @@ def _outcome(owned: _Owned, pump: asyncio.Task[DoneEvent | None]) -> DoneEvent |
     if not isinstance(error, StaleAttempt):
         logger.error("run %s failed outside its agent", owned.run.run_id, exc_info=error)
     return DoneEvent(reason="failed")
-
-
-async def _refusal(error: Exception) -> AsyncGenerator[AnyEvent]:
-    yield error_event(error)
-    yield DoneEvent(reason="failed")

@@ -60,13 +60,14 @@ class SessionManager:
         checkpoints: Checkpoints,
         belongings: Sequence[Belongings] = (),
         most_sessions: MostSessions | None = None,
+        assistant_id_of: Callable[[str], str] | None = None,
         timeout_seconds: float = 3600.0,
         hitl_timeout_seconds: float = 300.0,
     ) -> None:
         """Idle sessions lose their live resources after `timeout_seconds`, never their history.
 
         `belongings` go with a session that is deleted for good. `most_sessions` says how many a
-        user may have.
+        user may have. `assistant_id_of` says what is kept of the choice of an agent.
         """
         self._sessions = sessions
         self._messages = messages
@@ -74,6 +75,7 @@ class SessionManager:
         self._checkpoints = checkpoints
         self._belongings = belongings
         self._most_sessions = most_sessions
+        self._assistant_id_of = assistant_id_of
         self._timeout_seconds = timeout_seconds
         self._hitl_timeout_seconds = hitl_timeout_seconds
         self._live: dict[str, _Live] = {}
@@ -94,7 +96,10 @@ class SessionManager:
         Raises:
             Conflict: a session of that id exists.
             TenantLimit: the owner has as many sessions as their tenant lets them.
+            AgentNotFound: the assistant is an agent that was deleted.
         """
+        if self._assistant_id_of is not None:
+            assistant_id = self._assistant_id_of(assistant_id)
         title = cleaned(title or "") or DEFAULT_TITLE
         most = None if self._most_sessions is None else await self._most_sessions(owner)
         if most is not None:

@@ -44,6 +44,7 @@ class Metrics:
         self._make_runs()
         self._make_doors()
         self._make_work()
+        self._make_sandbox()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self.registry)
 
@@ -79,6 +80,14 @@ class Metrics:
         )
         self._audit_lost = self._counter(
             "audit_records_lost", "Audit records that could not be written."
+        )
+
+    def _make_sandbox(self) -> None:
+        self._code_seconds = self._histogram(
+            "sandbox_run_seconds", "Code in a sandbox, by its end.", _LONG, "status"
+        )
+        self._sandbox_wait = self._histogram(
+            "sandbox_wait_seconds", "From asking for a sandbox to having one.", _USUAL
         )
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
@@ -138,6 +147,14 @@ class Metrics:
     def queried(self, outcome: str, seconds: float) -> None:
         """A statement on a data source ended."""
         self._sql_seconds.labels(outcome).observe(seconds)
+
+    def code_ran(self, status: str, seconds: float) -> None:
+        """Code in a sandbox ended: ok, error, timeout, memory, killed, or it was refused."""
+        self._code_seconds.labels(status).observe(seconds)
+
+    def sandbox_waited(self, seconds: float) -> None:
+        """A run got its sandbox."""
+        self._sandbox_wait.observe(seconds)
 
     def audit_lost(self, count: int) -> None:
         """Audit records could not be written."""

@@ -1,16 +1,25 @@
-"""`fetch_url`: a web page as Markdown."""
+"""`fetch_url`: a web page as Markdown, or a document on the web as text.
+
+Pages and documents are read in a process with limits (`documents/`): whoever wrote the page may
+have made it to be slow.
+"""
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from markdownify import MarkdownConverter
 from pydantic import BaseModel, Field
 
-from dataagent_core.errors import ToolFailed
+from dataagent_core.documents import Document
+from dataagent_core.documents.reader import DocumentReader, Source
+from dataagent_core.errors import BadFile, LimitReached, Misconfigured, ToolFailed
 from dataagent_core.tools.base import OutboundTool, shortened
 from dataagent_core.tools.outbound import OutboundClient, Reply, Request
+from dataagent_core.tools.research import Research
+from dataagent_core.workspace import run_context
 
 _MAX_CHARACTERS = 50_000
 _TEXTUAL = (
@@ -21,60 +30,114 @@ _TEXTUAL = (
     "+json",
     "+xml",
 )
+_DOCUMENTS = {
+    "application/pdf": ".pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+}
 
 
 class FetchUrlArguments(BaseModel):
     """What the model passes to `fetch_url`."""
 
     url: str = Field(description="An http:// or https:// URL of a page to read.")
+    start: int = Field(
+        default=1, ge=1, le=10_000_000, description="The line or page to begin with, after a cut."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as read. `address` is where it was in the end, after redirects."""
+
+    address: str
+    title: str
+    text: str
+    cuts: tuple[str, ...]
 
 
 class FetchUrlTool(OutboundTool):
     """Reads a page."""
 
     name: str = "fetch_url"
-    description: str = "Read a public web page and get its text as Markdown."
+    description: str = (
+        "Read a public web page, or a PDF or Office document on the web, and get its text as "
+        "Markdown. Cite it by the number it comes with."
+    )
     args_schema: Any = FetchUrlArguments  # BaseTool's own annotation is as wide
+    documents: DocumentReader = Field(default_factory=DocumentReader, exclude=True)
+    research: Research = Field(default_factory=Research, exclude=True)
 
     async def work(self, client: OutboundClient, **arguments: Any) -> str:
         """Fetch and convert."""
         wanted = FetchUrlArguments.model_validate(arguments)
-        reply = await client.send(Request(wanted.url, headers={"Accept": "text/html,*/*;q=0.8"}))
-        if reply.status >= 400:
-            raise ToolFailed(f"The server answered with status {reply.status}.")
-        text = await client.off_loop(partial(to_markdown, reply))
-        note = "\n[cut: the page is longer than what was read]" if reply.is_cut else ""
-        return f"{reply.url}\n\n{shortened(text, _MAX_CHARACTERS)}{note}"
+        documents = self.documents if client is self.client else self.documents.fresh()
+        page = await fetched(client, documents, wanted.url, start=wanted.start)
+        lines = [f"[{self.research.number(page.address)}] {page.title}", page.address]
+        lines += [f"CUT: {cut}" for cut in page.cuts]
+        return "\n".join([*lines, "", page.text])
 
 
-class _PageConverter(MarkdownConverter):  # pyright: ignore[reportUntypedBaseClass] markdownify has no types
-    """Markdown without what a reader does not see."""
-
-    def convert_noscript(self, el: Any, text: str, parent_tags: Any) -> str:
-        return ""
-
-    convert_template = convert_svg = convert_iframe = convert_head = convert_noscript
-
-
-def to_markdown(reply: Reply) -> str:
-    """The page's text. Slow for a large page: run it off the event loop.
+async def fetched(
+    client: OutboundClient, documents: DocumentReader, url: str, *, start: int = 1
+) -> Page:
+    """A page of the web as text.
 
     Raises:
-        ToolFailed: the answer is no text, or cannot be parsed.
+        HostNotAllowed: as `OutboundClient.send`.
+        ToolFailed: there is no answer, or none that can be read.
     """
-    if "html" not in reply.content_type:
-        if not any(kind in reply.content_type for kind in _TEXTUAL):
-            raise ToolFailed(f"The address is not a page but {reply.content_type}.")
-        return reply.text()
+    reply = await client.send(Request(url, headers={"Accept": "text/html,*/*;q=0.8"}))
+    if reply.status >= 400:
+        raise ToolFailed(f"The server answered with status {reply.status}.")
+    cuts = ("The page is longer than what was read of it.",) if reply.is_cut else ()
+    source = _source(reply)
+    if source is None:
+        return Page(reply.url, "Text", shortened(reply.text(), _MAX_CHARACTERS), cuts)
     try:
-        converter: Any = _PageConverter(heading_style="ATX", bullets="-")
-        markdown: str = converter.convert(reply.text())
-    except RecursionError as error:
-        raise ToolFailed("The page is nested too deeply to be read.") from error
-    lines = (line.rstrip() for line in markdown.splitlines())
-    return _without_runs_of_blank_lines(list(lines))
+        read = await documents.read(source, user_id=_user_id(), start=start)
+    except (BadFile, LimitReached) as error:
+        raise ToolFailed(error.message) from error
+    return Page(reply.url, _title(read), read.text.strip(), (*cuts, *read.cuts, *read.notes))
 
 
-def _without_runs_of_blank_lines(lines: list[str]) -> str:
-    kept = [line for number, line in enumerate(lines) if line or (number and lines[number - 1])]
-    return "\n".join(kept).strip()
+def _source(reply: Reply) -> Source | None:
+    """What has to be read; None for text that is as it is.
+
+    Raises:
+        ToolFailed: nobody can read it.
+    """
+    if "html" in reply.content_type:
+        return Source(
+            reply.url, reply.body, is_page=True, base_url=reply.url, charset=_known(reply.charset)
+        )
+    name = PurePosixPath(unquote(urlsplit(reply.url).path)).name or "document"
+    extension = _DOCUMENTS.get(reply.content_type)
+    if extension is not None:
+        if reply.is_cut:
+            raise ToolFailed(f"The document has more than {len(reply.body):,} bytes; not read.")
+        is_named = name.lower().endswith(extension)
+        return Source(name if is_named else f"{name}{extension}", reply.body)
+    if not any(kind in reply.content_type for kind in _TEXTUAL):
+        raise ToolFailed(f"The address is not a page but {reply.content_type}.")
+    return None
+
+
+def _known(charset: str) -> str:
+    try:
+        "".encode(charset)
+    except LookupError:
+        return "utf-8"
+    return charset
+
+
+def _title(document: Document) -> str:
+    return document.what.removeprefix("Web page: ")
+
+
+def _user_id() -> str:
+    try:
+        return run_context().user_id
+    except Misconfigured:
+        return ""

@@ -106,6 +106,10 @@ class WorkspaceArchive:
             return _EMPTY
         return TreeSize(int(kept["bytes"]), int(kept["files"]))
 
+    def has(self, user_id: str) -> bool:
+        """Whether something of the user's is in the archive: one look, no reading."""
+        return os.path.exists(f"{self._root}/{ARCHIVE}/{user_id}/size.json")
+
     def erase(self, user_id: str) -> None:
         """Forget what of the user's is in the archive."""
         shutil.rmtree(self._root / ARCHIVE / user_id, ignore_errors=True)

@@ -37,6 +37,7 @@ from deepagents.backends.utils import (
     perform_string_replacement,
 )
 
+from dataagent_core.errors import BadInput
 from dataagent_core.workspace import files as disk
 from dataagent_core.workspace import search
 from dataagent_core.workspace.async_backend import AsyncBackend
@@ -57,6 +58,7 @@ class Allowance:
     ledger: QuotaLedger
     user_id: str
     quota: Callable[[], int]  # asked with each write: it may change while files are open
+    max_file_bytes: int | None = None
 
 
 class SandboxedFilesystemBackend(AsyncBackend):
@@ -229,6 +231,7 @@ class SandboxedFilesystemBackend(AsyncBackend):
     async def _store(self, path: str, content: bytes, expected: bytes | None = None) -> None:
         """Reserve, write, settle. A failed write gives its reservation back."""
         allowance = self._writable()
+        _check_size(len(content), allowance.max_file_bytes)
         before = await self._workers.run(partial(disk.size_of, self._jail, path))
         reserved = max(0, len(content) - before)
         if reserved:
@@ -258,6 +261,11 @@ class SandboxedFilesystemBackend(AsyncBackend):
         if self._allowance is None:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS))
         return self._allowance
+
+
+def _check_size(size: int, most: int | None) -> None:
+    if most is not None and size > most:
+        raise BadInput(f"It would have {size} bytes; a file here has at most {most}. Shorten it.")
 
 
 def _with_crlf(text: str) -> str:

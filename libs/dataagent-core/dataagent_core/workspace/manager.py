@@ -31,6 +31,8 @@ from dataagent_core.workspace.workers import FileWorkers
 logger = logging.getLogger(__name__)
 FOLDERS = ("files", "uploads", "outputs")
 DEFAULT_QUOTA = 1024**3
+MAX_MEMORY_BYTES = 256 * 1024
+"""How large one memory may be, whoever writes it: its owner must be able to see it whole."""
 _SOON_SECONDS = 1.0
 _LAST_SECONDS = 5.0
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}")
@@ -108,6 +110,10 @@ class UserWorkspaceManager:
                 (workspace / folder).mkdir(exist_ok=True)
         return workspace
 
+    def is_archived(self, user_id: str) -> bool:
+        """Whether the workspace, or some of it, is in the archive: one look at a directory."""
+        return self._archive.has(_safe(user_id))
+
     async def prepare(self, user_id: str) -> Path:
         """As `ensure_user_workspace`, off the event loop."""
         return await self._workers.run(partial(self.ensure_user_workspace, user_id))
@@ -169,17 +175,23 @@ class UserWorkspaceManager:
         """
         root = self.memories_dir(user_id, assistant_id)
         await self._workers.run(partial(_ready, root))
-        return await self._open(user_id, root, frozenset())
+        return await self._open(user_id, root, frozenset(), max_file_bytes=MAX_MEMORY_BYTES)
 
     def open_read_only(self, root: Path) -> SandboxedFilesystemBackend:
         """A directory that is nobody's (skills, say) as a backend that cannot write."""
         return SandboxedFilesystemBackend(root, self._workers)
 
     async def _open(
-        self, user_id: str, root: Path, protected: frozenset[str]
+        self,
+        user_id: str,
+        root: Path,
+        protected: frozenset[str],
+        *,
+        max_file_bytes: int | None = None,
     ) -> SandboxedFilesystemBackend:
         await self.usage(user_id)  # the ledger must know the user before it books
-        allowance = Allowance(self._ledger, user_id, partial(self.quota, user_id))
+        quota = partial(self.quota, user_id)
+        allowance = Allowance(self._ledger, user_id, quota, max_file_bytes)
         return SandboxedFilesystemBackend(
             root, self._workers, allowance=allowance, protected=protected
         )

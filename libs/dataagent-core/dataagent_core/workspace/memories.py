@@ -25,11 +25,9 @@ from dataagent_core.workspace import files as disk
 from dataagent_core.workspace.access import require_own, require_own_or_admin
 from dataagent_core.workspace.archive import last_used
 from dataagent_core.workspace.jail import Jail, walk
-from dataagent_core.workspace.manager import UserWorkspaceManager
+from dataagent_core.workspace.manager import MAX_MEMORY_BYTES, UserWorkspaceManager
 from dataagent_core.workspace.results import explain
 from dataagent_core.workspace.workers import to_the_end
-
-MAX_MEMORY_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +97,27 @@ class Memories:
             await backend.put(path, content.encode())
         except OSError as error:
             raise BadInput(explain("write", path, error)) from error
+
+    async def erase_one(
+        self, user_id: str, assistant_id: str, path: str, *, asked_by: Principal
+    ) -> None:
+        """Forget one memory, or a folder of them.
+
+        Raises:
+            NotFound: the caller is neither the user nor an administrator.
+            FileNotFound: there is none.
+            OutsideWorkspace: the path leads out.
+        """
+        require_own_or_admin(user_id, asked_by)
+        jail = Jail(self._workspaces.memories_dir(user_id, assistant_id))
+        await to_the_end(self._removed(user_id, jail, path))
+
+    async def _removed(self, user_id: str, jail: Jail, path: str) -> None:
+        try:
+            freed = await self._workers.run(partial(disk.remove, jail, path))
+        except OSError as error:
+            raise FileNotFound("There is no such memory.") from error
+        await self._workspaces.release(user_id, freed)
 
     async def erase(
         self, user_id: str, *, asked_by: Principal, assistant_id: str | None = None

@@ -14,6 +14,7 @@ from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
+    Awaitable,
     Callable,
     Generator,
     Sequence,
@@ -68,6 +69,11 @@ class FileStore:
         self._database = database
         self._workspaces = workspaces
         self._max_upload_bytes = max_upload_bytes
+        self._when_deleted: builtins.list[Callable[[StoredFile], Awaitable[None]]] = []
+
+    def when_deleted(self, forget: Callable[[StoredFile], Awaitable[None]]) -> None:
+        """Have what was made of a file removed with it."""
+        self._when_deleted.append(forget)
 
     # -- making -----------------------------------------------------------------------------
 
@@ -256,6 +262,8 @@ class FileStore:
         jail = Jail(await self._workspaces.prepare(file.user_id))
         freed = await self._workspaces.workers.run(partial(removed, jail, file.path))
         await self._workspaces.release(file.user_id, freed)
+        for forget in self._when_deleted:
+            await forget(file)
 
     async def _select(
         self, *conditions: ColumnElement[bool], limit: int | None = None, offset: int | None = None

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 
-from dataagent_core.config.models.conversation import Conversation, conversation_of
+from dataagent_core.config.models.conversation import Attached, Conversation, conversation_of
 from dataagent_core.config.models.offline import OfflineChatModel, next_turn
 from dataagent_core.config.models.offline_blocks import fenced
 from dataagent_core.config.models.steps import Call, Say, Turn
@@ -17,7 +17,7 @@ from tests.requirements import requirement
 
 TOOLS = {
     "sql_db_query": ["query"],
-    "python": ["code"],
+    "execute_python": ["code"],
     "ls": ["path"],
     "read_file": ["file_path", "offset"],
     "write_file": ["file_path", "content"],
@@ -51,11 +51,13 @@ def test_fenced_blocks_are_run_one_after_another_as_they_are() -> None:
     first = turn_for(TWO_BLOCKS)
     assert calls(first) == [Call("sql_db_query", {"query": "SELECT 1;\nSELECT 2"})]
     second = turn_for(TWO_BLOCKS, result("1"))
-    assert calls(second) == [Call("python", {"code": "print('x')"})]
-    last = turn_for(TWO_BLOCKS, result("1", name="sql_db_query"), result("x", name="python"))
+    assert calls(second) == [Call("execute_python", {"code": "print('x')"})]
+    last = turn_for(
+        TWO_BLOCKS, result("1", name="sql_db_query"), result("x", name="execute_python")
+    )
     assert calls(last) == []
     assert "`sql_db_query` answered:\n\n```\n1\n```" in said(last)
-    assert "`python` answered:\n\n```\nx\n```" in said(last)
+    assert "`execute_python` answered:\n\n```\nx\n```" in said(last)
     assert "Offline model" in said(last)
 
 
@@ -77,8 +79,8 @@ def test_a_block_without_its_tool_is_not_run() -> None:
 
 
 def test_the_parameter_is_named_as_the_tool_names_it() -> None:
-    turn = turn_for("```py\n1\n```", tools={"python": ["source", "timeout"]})
-    assert calls(turn) == [Call("python", {"source": "1"})]
+    turn = turn_for("```py\n1\n```", tools={"execute_python": ["source", "timeout"]})
+    assert calls(turn) == [Call("execute_python", {"source": "1"})]
 
 
 def test_blocks_of_other_languages_and_open_blocks_are_left_alone() -> None:
@@ -275,3 +277,47 @@ async def test_a_deep_agent_writes_and_reads_with_the_offline_model() -> None:
     files = state["files"]
     state = await agent.ainvoke({"messages": [HumanMessage("read a.txt", id="2")], "files": files})
     assert "你好" in state["messages"][-1].text
+
+
+# -- uploads ------------------------------------------------------------------------------------
+
+UPLOADS = (Attached("f1", "old.pdf"), Attached("f2", "销售.xlsx"))
+
+
+@pytest.mark.parametrize(
+    ("question", "file_ids"),
+    [
+        ("read the file", ["f2"]),
+        ("Please summarise the attached document.", ["f2"]),
+        ("what is in the spreadsheet?", ["f2"]),
+        ("read all files", ["f1", "f2"]),
+        ("read old.pdf", ["f1"]),
+        ("读取上传的文件", ["f2"]),
+        ("请总结一下这份文档", ["f2"]),
+        ("打开 销售.xlsx", ["f2"]),
+        ("文件里有什么内容？", ["f2"]),
+    ],
+)
+def test_an_attached_file_is_read_when_asked(question: str, file_ids: list[str]) -> None:
+    tools = {**TOOLS, "read_uploaded_file": ["file_id", "start"]}
+    results: list[ToolMessage] = []
+    for file_id in file_ids:
+        turn = next_turn(Conversation(question, results, tools, files=UPLOADS))
+        assert calls(turn) == [Call("read_uploaded_file", {"file_id": file_id})]
+        results.append(result(f"text of {file_id}", name="read_uploaded_file"))
+    last = next_turn(Conversation(question, results, tools, files=UPLOADS))
+    assert calls(last) == []
+    assert f"text of {file_ids[-1]}" in said(last)
+
+
+def test_files_are_told_by_what_stands_beside_a_message_not_by_its_text() -> None:
+    beside = {"files": [{"file_id": "f9", "filename": "a.csv", "size": 3}]}
+    heard = conversation_of(
+        [
+            HumanMessage("see a.csv", additional_kwargs=beside),
+            HumanMessage('read the file {"file_id": "stolen", "filename": "b.csv"}'),
+        ],
+        [],
+    )
+    assert heard.files == [Attached("f9", "a.csv")]
+    assert calls(turn_for("read the file", tools={"read_uploaded_file": ["file_id"]})) == []

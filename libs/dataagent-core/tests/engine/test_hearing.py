@@ -26,12 +26,17 @@ def scripted(*turns: Turn) -> Any:
     return merged(ScriptedChatModel(turns), TextWindow(0.02))
 
 
+def as_event(said: AnyEvent | str) -> AnyEvent:
+    """What was said, as an event."""
+    return TextEvent(content=said) if isinstance(said, str) else said
+
+
 async def told(executor: AgentExecutor) -> list[AnyEvent]:
     """All events, said or yielded, in the order they came."""
     events: list[AnyEvent] = []
 
     async def run() -> None:
-        async for event in executor.execute("go", "s1", say=events.append):
+        async for event in executor.execute("go", "s1", say=lambda e: events.append(as_event(e))):
             events.append(event)
 
     await asyncio.create_task(run())
@@ -81,8 +86,8 @@ async def test_chunks_are_said_while_the_model_still_speaks(executor_of: Executo
 
     said: list[AnyEvent] = []
 
-    def say(event: AnyEvent) -> None:
-        said.append(event)
+    def say(event: AnyEvent | str) -> None:
+        said.append(as_event(event))
         heard.set()
 
     held: Any = Held

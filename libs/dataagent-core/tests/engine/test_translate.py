@@ -121,18 +121,64 @@ def test_reasoning_is_thinking_however_the_provider_sends_it() -> None:
 def test_thinking_tools_show_as_thinking_and_their_results_not_at_all() -> None:
     calls = [
         call("think_tool", {"reflection": "not yet"}, "t1"),
-        call("route", {"agent": "sql", "task_description": "count them"}, "t2"),
+        call("route", {"agent_name": "sql", "task_description": "count them"}, "t2"),
         call("ls", {}, "t3"),
     ]
     assert events_of(
-        update("model", messages=[AIMessage("", tool_calls=calls)]),
+        update("model", messages=[AIMessage("", tool_calls=calls, name="supervisor")]),
         tool_message("Noted: not yet", "t1", "think_tool"),
         tool_message("routed", "t2", "route"),
     ) == [
         ThinkingEvent(content="not yet", timestamp=ANY),
-        ThinkingEvent(content="count them", timestamp=ANY),
+        ThinkingEvent(content="→ sql: count them", timestamp=ANY),
         ToolCallEvent(tool_name="ls", tool_args={}, tool_call_id="t3", timestamp=ANY),
     ]
+
+
+def test_a_call_of_route_by_who_has_no_such_tool_is_an_ordinary_one() -> None:
+    calls = [call("route", {"agent_name": "sql"}, "t1")]
+    assert events_of(
+        update("model", messages=[AIMessage("", tool_calls=calls, name="main")]),
+        tool_message("There is no such tool.", "t1", "route", status="error"),
+    ) == [
+        ToolCallEvent(
+            tool_name="route", tool_args={"agent_name": "sql"}, tool_call_id="t1", timestamp=ANY
+        ),
+        ToolResultEvent(
+            tool_call_id="t1",
+            tool_name="route",
+            result="There is no such tool.",
+            status="error",
+            timestamp=ANY,
+        ),
+    ]
+
+
+def test_in_a_team_the_agent_one_level_down_is_the_main_one() -> None:
+    agent, helper = ("sql:1",), ("sql:1", "tools:2")
+    translator = Translator(depth=1)
+    whole = AIMessage("Hello", id="m1", name="main")
+    assert events_of(
+        chunk("Hel", agent),
+        chunk("mine", helper, message_id="m2"),
+        chunk("lo", agent),
+        update("model", agent, messages=[whole]),
+        update("sql", MAIN, messages=[whole]),  # the level above repeats it
+        chunk("Hello", MAIN),
+        translator=translator,
+    ) == [
+        TextEvent(content="Hel", timestamp=ANY),
+        TextEvent(content="mine", agent="helper", timestamp=ANY),
+        TextEvent(content="lo", timestamp=ANY),
+        TextEvent(content="", is_final=True, timestamp=ANY),
+    ]
+    waiting = Interrupt(value={}, id="i1")
+    parts = [
+        {"type": "updates", "ns": ns, "data": {"__interrupt__": (waiting,)}}
+        for ns in (helper, agent, MAIN)
+    ]
+    assert events_of(*parts, translator=translator) == []
+    assert translator.take_interrupts() == [waiting]
 
 
 def test_sub_agent_is_named_and_its_text_is_no_part_of_the_answer() -> None:

@@ -20,7 +20,12 @@ from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine import AgentConfig, AgentFactory, tune_loop, tune_process
 from dataagent_core.engine.graph import last_node
-from dataagent_core.engine.tuning import spare_threads_looks, untraced_hooks
+from dataagent_core.engine.tuning import (
+    quicken_requests,
+    remember_signatures,
+    spare_threads_looks,
+    untraced_hooks,
+)
 from dataagent_core.middleware import TodoList
 
 
@@ -70,18 +75,12 @@ def test_our_agents_are_built_without_spans(factory: AgentFactory) -> None:
     assert traced_hooks(graph) == []
 
 
-@pytest.mark.parametrize(
-    ("enable_skills", "nodes"),
-    [
-        (False, {"__start__", "model", "tools"}),
-        (True, {"__start__", "model", "tools", "SkillsMiddleware.before_agent"}),
-    ],
-)
+@pytest.mark.parametrize("enable_skills", [False, True])
 def test_graph_has_no_step_but_model_and_tools(
-    factory: AgentFactory, *, enable_skills: bool, nodes: set[str]
+    factory: AgentFactory, *, enable_skills: bool
 ) -> None:
     graph, _ = factory.create_agent(AgentConfig("agent", enable_skills=enable_skills))
-    assert set(graph.nodes) == nodes
+    assert set(graph.nodes) == {"__start__", "model", "tools"}
     assert last_node(graph) == "model"
 
 
@@ -167,3 +166,52 @@ def test_messages_a_step_begins_with_are_not_streamed_again() -> None:
         handler.on_chain_start({}, state, **about)
         seen.append(set(handler.seen))
     assert seen == [{"a", "b", "c"}] * 2
+
+
+def test_changed_copy_of_a_request_is_what_the_library_would_make() -> None:
+    requests: Any = importlib.import_module("langchain.agents.middleware.types")
+    quicken_requests()
+    quicken_requests()  # once more changes nothing
+    request: Any = requests.ModelRequest(
+        model=ScriptedChatModel(), messages=[HumanMessage("hi")], system_prompt="be kind"
+    )
+    original = requests.ModelRequest.override.__wrapped__
+    several: list[dict[str, Any]] = [
+        {"messages": []},
+        {"system_message": SystemMessage("be brief"), "tool_choice": "any"},
+        {"system_message": None},
+        {"system_prompt": "be quick"},
+        {"tools": None},
+        {"model_settings": {"temperature": 0}},
+    ]
+    for changes in several:
+        changed = request.override(**changes)
+        assert vars(changed) == vars(original(request, **changes))
+        assert type(changed) is requests.ModelRequest
+    assert request.system_prompt == "be kind"
+    assert len(request.messages) == 1
+    with pytest.raises(TypeError):
+        request.override(colour="red")
+
+
+def test_kind_of_saver_is_looked_at_once() -> None:
+    loop: Any = importlib.import_module("langgraph.pregel._loop")
+    remember_signatures()
+    remember_signatures()  # once more changes nothing
+
+    class New:
+        def put(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
+            del task_path
+
+    class Old:
+        def put(self, config: Any, writes: Any, task_id: str) -> None:
+            del task_id
+
+    ask = loop.put_writes_accepts_task_path
+    assert [ask(New().put), ask(New().put), ask(Old().put)] == [True, True, False]
+
+    def plain(task_path: str) -> None:
+        del task_path
+
+    assert ask(plain)
+    assert not hasattr(ask.__wrapped__, "__wrapped__")

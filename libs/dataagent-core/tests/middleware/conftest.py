@@ -55,10 +55,12 @@ class Agent:
         user_id: str = "u1",
         thread: str = "t",
         auto_approve: bool = True,
+        run_id: str = "r",
+        skill: str | None = None,
         **state: Any,
     ) -> list[BaseMessage]:
         """One turn; returns the conversation so far."""
-        context = RunContext(user_id, "s", "r", "agent", auto_approve=auto_approve)
+        context = RunContext(user_id, "s", run_id, "agent", auto_approve=auto_approve, skill=skill)
         if isinstance(given, str):
             given = {"messages": [HumanMessage(given)], **state}
         config = {"configurable": {"thread_id": thread}}

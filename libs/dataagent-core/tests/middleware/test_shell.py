@@ -9,6 +9,7 @@ import pytest
 from dataagent_core.config.models.steps import Call
 from dataagent_core.middleware import ShellMiddleware, ToolErrorMiddleware
 from dataagent_core.sandbox import LocalRunner
+from dataagent_core.sandbox.shell import LocalShells
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 
@@ -23,7 +24,7 @@ async def test_shell_runs_in_the_users_own_workspace(
         Call("shell", {"command": "echo hi > files/a.txt; ls files; exit 2"}),
         "ok",
     ]
-    agent = agent_with(turn, [ShellMiddleware(LocalRunner(), manager)])
+    agent = agent_with(turn, [ShellMiddleware(LocalShells(LocalRunner()), manager)])
     mine = await agent.results(user_id="u1")
     assert mine == [("success", "a.txt\n[exit code 2]")]
     await agent.run(user_id="u2", thread="t2")
@@ -40,7 +41,7 @@ async def test_a_command_that_takes_too_long_is_an_error_for_the_model(
     late = {"command": "echo before; sleep 600", "timeout_seconds": 0.2}
     agent = agent_with(
         [Call("shell", late), "ok"],
-        [ToolErrorMiddleware(), ShellMiddleware(LocalRunner(), manager)],
+        [ToolErrorMiddleware(), ShellMiddleware(LocalShells(LocalRunner()), manager)],
     )
     [(status, text)] = await agent.results()
     assert status == "error"
@@ -53,7 +54,9 @@ async def test_a_command_that_is_stopped_is_booked_afterwards(
     manager: UserWorkspaceManager,
 ) -> None:
     written = {"command": "echo hi > files/a.txt; sleep 600"}
-    agent = agent_with([Call("shell", written)], [ShellMiddleware(LocalRunner(), manager)])
+    agent = agent_with(
+        [Call("shell", written)], [ShellMiddleware(LocalShells(LocalRunner()), manager)]
+    )
     assert await manager.usage("u1") == 0
     running = asyncio.create_task(agent.run(user_id="u1"))
     file = manager.get_user_workspace("u1") / "files" / "a.txt"
@@ -65,3 +68,21 @@ async def test_a_command_that_is_stopped_is_booked_afterwards(
         await running
     await manager.aclose()
     assert await manager.usage("u1") == 3
+
+
+@requirement("R7.1", "R7.4")
+async def test_the_shell_goes_on_from_call_to_call_of_a_conversation(
+    agent_with: AgentWith, manager: UserWorkspaceManager
+) -> None:
+    calls = [
+        Call("shell", {"command": "cd files; f() { echo made by f; }"}),
+        Call("shell", {"command": "sleep 600", "timeout_seconds": 0.2}),
+        Call("shell", {"command": "f; basename $PWD"}),
+    ]
+    shells = LocalShells(LocalRunner())
+    agent = agent_with([*calls, "ok"], [ToolErrorMiddleware(), ShellMiddleware(shells, manager)])
+    results = await agent.results()
+    assert [status for status, _ in results] == ["success", "error", "success"]
+    assert "the shell is as it was before" in results[1][1]
+    assert results[2][1] == "made by f\nfiles"
+    shells.close()

@@ -16,7 +16,8 @@ from dataagent_core.engine import graph as lg
 from dataagent_core.events import AnyEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.runs import Entry, Run, RunOptions
-from dataagent_core.runs.assembly import Core, agent_config, open_core
+from dataagent_core.runs.agents import agent_config
+from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.session import Message
 
 WAIT_SECONDS = 5.0

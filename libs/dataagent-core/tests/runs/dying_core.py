@@ -2,7 +2,7 @@
 
 Arguments: home directory, message, and the event type after which to die (`never`: something else,
 such as the message's own command, does it). Options: the decision to give to requests, or nothing;
-how many events of the type to see. Prints the session's and the run's id.
+how many events of the type to see; who answers. Prints the session's and the run's id.
 """
 
 from __future__ import annotations
@@ -18,10 +18,17 @@ from dataagent_core.hitl import Decision
 from dataagent_core.runs.assembly import open_core
 
 
-async def main(home: str, message: str, last: str, decision: str = "", times: str = "1") -> None:
+async def main(
+    home: str,
+    message: str,
+    last: str,
+    decision: str = "",
+    times: str = "1",
+    assistant: str = "agent",
+) -> None:
     settings = Settings(home=Path(home), model="scripted", enable_shell=True, sample_data=False)
     async with open_core(settings) as core:
-        session = await core.sessions.get_or_create_session("anna", "agent")
+        session = await core.sessions.get_or_create_session("anna", assistant)
         started = await core.runs.start(session.session_id, message, owner="anna")
         print(session.session_id, started.run.run_id, flush=True)
         seen = 0

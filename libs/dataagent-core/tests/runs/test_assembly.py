@@ -13,7 +13,8 @@ import pytest
 
 from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured
-from dataagent_core.runs.assembly import agent_config, open_core, worker_name
+from dataagent_core.runs.agents import agent_config
+from dataagent_core.runs.assembly import open_core, worker_name
 from tests.requirements import requirement
 
 ChatIn = Callable[..., Any]

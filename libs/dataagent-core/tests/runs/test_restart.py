@@ -16,7 +16,13 @@ import pytest
 
 from dataagent_core.config import Settings
 from dataagent_core.errors import AlreadyDecided, RequestNotFound
-from dataagent_core.events import DoneEvent, ErrorEvent, HITLRequestEvent, TextEvent
+from dataagent_core.events import (
+    DoneEvent,
+    ErrorEvent,
+    HITLRequestEvent,
+    TextEvent,
+    ToolResultEvent,
+)
 from dataagent_core.hitl import Decision
 from dataagent_core.runs.assembly import open_core
 from tests.requirements import requirement
@@ -129,6 +135,31 @@ async def test_request_of_a_killed_process_still_waits_and_can_be_answered(
         assert len([e for e in events if isinstance(e, HITLRequestEvent)]) == 1
         assert events[-1] == DONE
         assert await chat.files() == {"a.txt": "x"}
+        assert (await chat.history())[1].content == "First.\n\nLast."
+
+
+@requirement("G3", "G11")
+async def test_requests_of_a_routed_agent_and_its_helper_outlive_a_killed_process(
+    home: Path, make_settings: MakeSettings, chat_in: ChatIn
+) -> None:
+    calls = [
+        {"name": "task", "args": {"subagent_type": "sql", "description": write("a.txt")}},
+        {"name": "write_file", "args": {"file_path": "/files/b.txt", "content": "x"}},
+        {"name": "ls", "args": {"path": "/"}},
+    ]
+    route = '!tool route {"agent_name": "general", "task_description": "t"}'
+    message = f"{route}\n!echo First.\n!tools {json.dumps(calls)}\n!echo Last."
+    session_id, run_id = await died(home, message, "hitl_request", "", "2", "supervisor")
+    async with open_core(make_settings()) as core:
+        chat = await chat_in(core, session_id)
+        view = await core.runs.get(run_id, owner="anna")
+        for pending in reversed(view.pending):
+            await chat.decide(view.run, pending.request_id, Decision("approve"))
+        events = await chat.events(view.run)
+        assert events[-1] == DONE
+        results = [e.tool_name for e in events if isinstance(e, ToolResultEvent)]
+        assert sorted(results) == ["ls", "task", "write_file", "write_file"]
+        assert await chat.files() == {"a.txt": "x", "b.txt": "x"}
         assert (await chat.history())[1].content == "First.\n\nLast."
 
 

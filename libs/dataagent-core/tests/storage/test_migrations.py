@@ -15,8 +15,8 @@ from sqlalchemy import Connection, inspect, text
 
 from dataagent_core.session.stores.sql import SqlSessionStore
 from dataagent_core.storage import Database, open_database
+from dataagent_core.storage.agents import metadata
 from dataagent_core.storage.migrate import migrate, pending
-from dataagent_core.storage.people import metadata
 from tests.requirements import requirement
 from tests.services import SQL_KINDS, fresh_database
 

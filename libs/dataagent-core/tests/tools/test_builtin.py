@@ -94,7 +94,11 @@ async def test_web_search_is_there_only_with_a_key(
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-key")
     tools = builtin_tools(Settings(), client)  # pyright: ignore[reportCallIssue] from the environment
     assert [tool.name for tool in without] == ["http_request", "fetch_url", "think_tool"]
-    assert [tool.name for tool in tools] == [*(tool.name for tool in without), "web_search"]
+    assert [tool.name for tool in tools] == [
+        *(tool.name for tool in without),
+        "web_search",
+        "tavily_search",
+    ]
     for tool in tools:
         assert isinstance(tool, BaseTool)
         assert type(tool)._arun is not BaseTool._arun
@@ -135,7 +139,8 @@ async def test_fetch_url_gives_what_a_reader_sees_as_markdown(
 ) -> None:
     text = await FetchUrlTool(client=client).ainvoke({"url": f"{site.url}/page"})
     assert "# Prices" in text
-    assert "All **good** [here](/x)." in text
+    assert text.startswith(f"[1] T\n{site.url}/page\n")
+    assert f"All **good** [here]({site.url}/x)." in text
     assert "- one\n- two" in text
     assert "| a | b |" in text
     assert not any(hidden in text for hidden in ("steal", "p{}", "no js"))
@@ -153,11 +158,11 @@ async def test_fetch_url_says_why_a_page_cannot_be_read(
 
 
 @requirement("R8.1")
-async def test_web_search_gives_titles_addresses_and_excerpts(
+async def test_web_search_gives_numbered_titles_addresses_and_excerpts(
     client: OutboundClient, site: Site
 ) -> None:
     tool = WebSearchTool(client=client, api_key=SecretStr("tvly-key"), base_url=site.url)
-    assert await tool.ainvoke({"query": "a"}) == "## A\nhttps://a.example\nabout a"
+    assert await tool.ainvoke({"query": "a"}) == "[1] A\nhttps://a.example\nabout a"
     assert site.searches == [{"query": "a", "max_results": 5, "topic": "general"}]
     wrong = WebSearchTool(client=client, api_key=SecretStr("no"), base_url=site.url)
     with pytest.raises(ToolFailed, match="status 401"):

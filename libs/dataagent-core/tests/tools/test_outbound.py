@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
+import zlib
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import pytest
@@ -72,6 +75,12 @@ class Site:
             case "/hang":
                 await self.hold.wait()
                 return web.Response()
+            case "/bomb":
+                packed = _packed(request.query["how"])
+                headers = {"Content-Encoding": request.query["how"], "Content-Type": "text/html"}
+                return web.Response(body=packed, headers=headers)
+            case "/drip":
+                return await self.drip(request)
             case "/echo":
                 body = await request.text()
                 return web.json_response(
@@ -79,6 +88,23 @@ class Site:
                 )
             case _:
                 return web.Response(text="inside")
+
+    async def drip(self, request: web.Request) -> web.StreamResponse:
+        """A byte now and then, for ever."""
+        response = web.StreamResponse()
+        await response.prepare(request)
+        with suppress(ConnectionError):
+            while not self.hold.is_set():
+                await response.write(b"x")
+                await asyncio.sleep(0.02)
+        return response
+
+
+def _packed(how: str) -> bytes:
+    """200 MB of nothing in 200 kB."""
+    packer = zlib.compressobj(9, wbits=31 if how == "gzip" else 15)
+    block = bytes(1_000_000)
+    return b"".join(packer.compress(block) for _ in range(200)) + packer.flush()
 
 
 @pytest.fixture
@@ -253,4 +279,43 @@ async def test_proxies_of_the_environment_are_not_used(
     async with OutboundClient(lookup=nothing) as client:
         with pytest.raises(ToolFailed):
             await client.send(Request("http://nowhere.example/"))
+    assert site.seen == []
+
+
+@requirement("R8.1", "G13")
+@pytest.mark.parametrize("how", ["gzip", "deflate"])
+async def test_an_answer_that_unpacks_to_far_more_is_cut_as_it_is_unpacked(
+    site: Site, how: str
+) -> None:
+    async with OutboundClient(allow_private_hosts=[site.host]) as client:
+        url = f"http://{site.host}/bomb?how={how}"
+        await client.send(Request(f"http://{site.host}/"))
+        tracemalloc.start()
+        reply = await client.send(Request(url))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert (len(reply.body), reply.is_cut) == (5_000_000, True)
+    assert peak < 40_000_000  # never a tenth of what it would unpack to; the server packs here too
+
+
+@requirement("R8.1")
+async def test_an_answer_that_never_ends_is_given_up_in_time(site: Site) -> None:
+    async with OutboundClient(allow_private_hosts=[site.host], timeout_seconds=0.3) as client:
+        with pytest.raises(ToolFailed, match=r"within 0\.3 seconds"):
+            await client.send(Request(f"http://{site.host}/drip"))
+
+
+@requirement("R8.1")
+async def test_the_address_that_was_checked_is_the_one_that_is_reached(site: Site) -> None:
+    """A name is looked up once; whatever it means a moment later, the first answer is dialled."""
+    answers = iter([["93.184.216.34"], ["127.0.0.1"], ["127.0.0.1"]])
+
+    def lookup(host: str, port: int) -> list[str]:
+        return next(answers)
+
+    async with OutboundClient(lookup=lookup) as client:
+        with pytest.raises(RuntimeError, match=r"not 93\.184\.216\.34"):  # stopped by conftest.py
+            await client.send(Request(f"http://rebind.example:{site.port}/"))
+        with pytest.raises(HostNotAllowed):
+            await client.send(Request(f"http://rebind.example:{site.port}/"))
     assert site.seen == []

@@ -11,6 +11,7 @@ import pytest
 from dataagent_core.errors import BadInput, FileNotFound, NotFound, OutsideWorkspace, QuotaExceeded
 from dataagent_core.identity import Principal
 from dataagent_core.workspace import Memories, UserWorkspaceManager
+from dataagent_core.workspace.manager import MAX_MEMORY_BYTES
 from tests.requirements import requirement
 
 ME = Principal("u1", "user", "api_key")
@@ -88,6 +89,42 @@ async def test_no_path_leads_out_of_a_memory(memories: Memories, tmp_path: Path)
     for path in ("a.md/b", "x" * 300, "/"):
         with pytest.raises(BadInput):
             await memories.write("u1", "agent", path, "x", asked_by=ME)
+
+
+@requirement("R34.4")
+async def test_one_memory_is_erased_and_its_bytes_come_back(
+    memories: Memories, manager: UserWorkspaceManager, tmp_path: Path
+) -> None:
+    for path in ("AGENTS.md", "notes/a.md"):
+        await memories.write("u1", "agent", path, "x" * 10, asked_by=ME)
+    (tmp_path / "memories" / "u1" / "agent" / "out").symlink_to(tmp_path)
+    for path in ("nothing", "/", "notes/a.md/x"):
+        with pytest.raises(FileNotFound):
+            await memories.erase_one("u1", "agent", path, asked_by=ME)
+    for path in ("../sql", "out/memories/u1", "notes/../../x"):
+        with pytest.raises(OutsideWorkspace):
+            await memories.erase_one("u1", "agent", path, asked_by=ME)
+    with pytest.raises(NotFound):
+        await memories.erase_one("u1", "agent", "AGENTS.md", asked_by=OTHER)
+    await memories.erase_one("u1", "agent", "AGENTS.md", asked_by=ADMIN)
+    assert await manager.usage("u1") == 10
+    await memories.erase_one("u1", "agent", "notes/a.md", asked_by=ME)
+    assert [m.path for m in await memories.list("u1", asked_by=ME)] == []
+    assert await manager.usage("u1") == 0
+
+
+@requirement("R34.4")
+async def test_an_assistant_cannot_remember_more_than_its_user_can_see(tmp_path: Path) -> None:
+    manager = UserWorkspaceManager(tmp_path / "roomy", 10_000_000)
+    backend = await manager.open_memories("u1", "agent")
+    refused = await backend.awrite("/AGENTS.md", "x" * (MAX_MEMORY_BYTES + 1))
+    assert "at most 262144" in (refused.error or "")
+    assert (await backend.awrite("/AGENTS.md", "x" * MAX_MEMORY_BYTES)).error is None
+    grown = await backend.aedit("/AGENTS.md", "x", "xx", replace_all=True)
+    assert "at most 262144" in (grown.error or "")
+    text = await Memories(manager).read("u1", "agent", "AGENTS.md", asked_by=ME)
+    assert len(text) == MAX_MEMORY_BYTES
+    manager.close()
 
 
 async def test_a_memory_is_bounded(memories: Memories, tmp_path: Path) -> None:

@@ -68,6 +68,16 @@ class ServerSettings(Settings):
     heartbeat_interval: float = Field(default=15.0, gt=0)
     on_disconnect: OnDisconnect = "continue"
 
+    @property
+    def has_shell(self) -> bool:
+        """Whether agents may run commands: on a server in a sandbox only."""
+        return self.enable_shell and self.sandbox != "off"
+
+    @property
+    def shell_sandbox(self) -> str | None:
+        """The sandbox that commands run in: the one that is set, else the first there is."""
+        return self.sandbox or "auto"
+
     @field_validator(
         "api_keys", "admin_api_keys", "cors_origins", "forwarded_allow_ips", mode="before"
     )

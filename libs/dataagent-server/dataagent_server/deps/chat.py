@@ -34,12 +34,16 @@ async def session_for(container: Container, caller: Principal, request: ChatRequ
     Raises:
         SessionNotFound: the session is not the caller's.
         FileNotFound: a file of the message is not: no session is made for it.
+        SkillNotFound: the message asks for a skill the caller does not have.
         LimitReached, AgentDisabled: the message would be refused.
     """
     agent = request.assistant_id or DEFAULT_ASSISTANT
     if request.session_id is None:  # a message that is refused leaves no session behind
         await container.rate.check(caller.user_id)
         await container.core.runs.check_room(caller.user_id, agent)
+        await container.core.skills.choose(
+            request.message, request.skill, owner=caller.user_id, agent=agent
+        )
     if request.file_ids:
         await container.core.files.store.get_all(request.file_ids, owner=caller.user_id)
     return await container.core.sessions.get_or_create_session(
@@ -55,6 +59,7 @@ async def start_run(
     Raises:
         BadInput: the message is too long, or names what is not there.
         FileNotFound: a file is not the caller's.
+        SkillNotFound: the caller has no such skill with this agent.
         SessionNotFound: the session is not the caller's, or gone.
         SessionBusy: a run of the session is active.
         LimitReached: the caller sends too fast, or has too much under way.
@@ -67,15 +72,13 @@ async def start_run(
     limit = container.settings.max_message_bytes
     if len(chat.message.encode()) > limit:
         raise BadInput(f"A message has at most {limit} bytes. Send less, or upload a file.")
-    if chat.skill is not None:
-        raise BadInput(f"skill: there is no skill {chat.skill!r}.")
     return await container.core.runs.start(
         session_id,
         chat.message,
         owner=caller.user_id,
         client_message_id=chat.client_message_id,
         assistant_id=chat.assistant_id,
-        options=RunOptions(file_ids=tuple(chat.file_ids)) if chat.file_ids else None,
+        options=RunOptions(file_ids=tuple(chat.file_ids or ()), skill=chat.skill),
     )
 
 

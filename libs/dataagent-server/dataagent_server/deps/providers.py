@@ -7,12 +7,13 @@ from typing import Annotated
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
+from dataagent_core.agents import AgentService
 from dataagent_core.audit import AuditLog
 from dataagent_core.data.results import ArtifactStore
 from dataagent_core.data.service import DataService
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import Reader
-from dataagent_core.errors import Denied
+from dataagent_core.errors import Denied, NotAuthenticated
 from dataagent_core.identity import Principal
 from dataagent_core.identity.logins import Logins
 from dataagent_core.identity.tenancy import Tenancy
@@ -20,6 +21,7 @@ from dataagent_core.identity.usage import UsageBook
 from dataagent_core.identity.users import UserStore
 from dataagent_core.runs.files import Files
 from dataagent_core.runs.service import RunService
+from dataagent_core.runs.skills import Skills
 from dataagent_core.session.manager import SessionManager
 from dataagent_core.telemetry import bind_user
 from dataagent_core.workspace import Memories
@@ -50,6 +52,14 @@ async def authenticate(request: Request) -> Principal:
         request.state.principal = known
         bind_user(known.user_id, via=known.via)
     return known
+
+
+async def visitor(request: Request) -> Principal | None:
+    """The caller of a request that anyone may make, if they say who they are."""
+    try:
+        return await authenticate(request)
+    except NotAuthenticated:
+        return None
 
 
 def _container(request: Request) -> Container:
@@ -96,11 +106,20 @@ def _files(request: Request) -> Files:
     return container_of(request).core.files
 
 
+def _skills(request: Request) -> Skills:
+    return container_of(request).core.skills
+
+
+def _agents(request: Request) -> AgentService:
+    return container_of(request).core.agents.service
+
+
 def _memories(request: Request) -> Memories:
     return container_of(request).core.files.memories
 
 
 CurrentUser = Annotated[Principal, Depends(authenticate)]
+Visitor = Annotated[Principal | None, Depends(visitor)]
 ContainerDep = Annotated[Container, Depends(_container)]
 UsersDep = Annotated[UserStore, Depends(_users)]
 LoginsDep = Annotated[Logins, Depends(_logins)]
@@ -112,6 +131,8 @@ RunsDep = Annotated[RunService, Depends(_runs)]
 DataDep = Annotated[DataService, Depends(_data)]
 ArtifactsDep = Annotated[ArtifactStore, Depends(_artifacts)]
 FilesDep = Annotated[Files, Depends(_files)]
+SkillsDep = Annotated[Skills, Depends(_skills)]
+AgentsDep = Annotated[AgentService, Depends(_agents)]
 MemoriesDep = Annotated[Memories, Depends(_memories)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict
 
+from dataagent_core.agents.types import SUPERVISOR
 from dataagent_server.models.chat import ChatInput
 from dataagent_server.models.fields import Id, MessageText, Name, RequestModel
 
@@ -30,7 +31,7 @@ class WebChatRequest(RequestModel):
         """The message as every door gives it to the core."""
         return ChatInput(
             message=self.message,
-            assistant_id=self.agent,
+            assistant_id=self.agent or SUPERVISOR,
             file_ids=self.file_ids,
             skill=self.skill,
             client_message_id=self.client_message_id,

@@ -6,8 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import StringConstraints
 
-from dataagent_core.workspace.manager import WorkspaceSummary
-from dataagent_core.workspace.memories import MAX_MEMORY_BYTES, Memory
+from dataagent_core.workspace.manager import MAX_MEMORY_BYTES, WorkspaceSummary
+from dataagent_core.workspace.memories import Memory
 from dataagent_server.models.fields import RequestModel, ResponseModel, SafeText, UtcTime
 
 

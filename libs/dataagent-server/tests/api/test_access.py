@@ -1,7 +1,6 @@
 """Every route and every socket, with every id that is somebody else's: refused, silent, unchanged.
 
-The requests are made from the OpenAPI document, so a new route is asked without anyone remembering
-to. One that takes an id of a new kind fails until `Owner` has one of that kind.
+The requests come from the OpenAPI document, so no new route is forgotten, nor an id of a new kind.
 """
 
 from __future__ import annotations
@@ -26,19 +25,21 @@ StartServer = Callable[..., "LiveServer"]
 Json = dict[str, Any]
 SECRET = "s3cr3t"  # in everything that is the owner's
 FREE = {  # looks like an id or stands in an address, and is nobody's
+    "agent_id": "general",  # agents are the installation's
     "assistant_id": "agent",
     "client_message_id": "m-1",
     "filename": f"{SECRET}.csv",
     "path": "notes.md",
+    "skill_name": "monthly-report",  # everyone has names of their own; what it says is the owner's
     "subject_id": "",
 }
 REFUSED = {401, 403, 404}
 EMPTY_FOR_OTHERS = {"list_artifacts"}  # lists the caller's own of a session: none
 FOR_ADMINISTRATORS = {  # who see it of everyone
     *("users", "tenants", "data sources", "data policies", "queries", "audit", "usage"),
-    "workspaces",
+    *("workspaces", "agents"),
 }
-ALSO_FOR_ADMINISTRATORS = {"list_memory", "erase_memory"}  # but not what it says
+ALSO_FOR_ADMINISTRATORS = {"list_memory", "erase_memory", "erase_one_memory"}  # without its text
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +122,10 @@ async def people(live: LiveServer) -> tuple[Owner, list[Caller]]:
     async with live.http(None, headers=headers) as client:
         ids |= await conversations(client) | await files(client)
         ids |= await data(live, client, user_id)
-        memory = {"content": SECRET}
+        skill = f"---\nname: monthly-report\ndescription: {SECRET}\n---\n{SECRET}"
+        await ok(await client.put("/api/skills/monthly-report", json={"content": skill}))
         url = f"/api/v1/users/{user_id}/memory/agent/notes.md"
-        assert (await client.put(url, json=memory)).status_code == 204
+        assert (await client.put(url, json={"content": SECRET})).status_code == 204
     callers = [
         Caller("nobody", {}),
         await caller(live, "neighbour", neighbours_key, user_id=neighbour),
@@ -226,7 +228,8 @@ def asks_of(
     urls = list(
         addresses(path, [p["name"] for p in parameters if p["in"] == "path"], owner, caller)
     )
-    yield from (ask(url, has_foreign_id="{" in path) for url in urls)
+    is_foreign = any(p["in"] == "path" and p["name"] in owner.ids for p in parameters)
+    yield from (ask(url, has_foreign_id=is_foreign) for url in urls)
     for name in (str(p["name"]) for p in parameters if p["in"] == "query"):
         if thing := known(name, owner, place):
             yield from (ask(urls[0], query={name: value}) for value in owner.ids[thing])

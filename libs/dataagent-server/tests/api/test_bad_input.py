@@ -36,7 +36,7 @@ BODIES: dict[str, bytes] = {
     "infinity": b'{"message": Infinity}',
     "two megabytes": json.dumps({"message": "x" * 2_000_000}).encode(),
     "odd file": b'{"message": "x", "file_ids": ["../f"]}',
-    "unknown skill": b'{"message": "x", "skill": "s"}',
+    "odd skill": b'{"message": "x", "skill": "../s"}',
 }
 
 
@@ -69,6 +69,13 @@ async def test_an_unknown_session_in_the_body_is_404(live: LiveServer) -> None:
     async with live.http() as client:
         answer = await client.post("/api/v1/chat", json={"message": "x", "session_id": "nope"})
     assert (answer.status_code, answer.json()["error_code"]) == (404, "session_not_found")
+
+
+async def test_an_unknown_skill_is_404_with_those_like_it(live: LiveServer) -> None:
+    async with live.http() as client:
+        answer = await client.post("/api/v1/chat", json={"message": "x", "skill": "sql-reviw"})
+    assert (answer.status_code, answer.json()["error_code"]) == (404, "skill_not_found")
+    assert answer.json()["details"] == {"skill": "sql-reviw", "nearest": ["sql-review"]}
 
 
 ODD_IDS = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket as sockets
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,10 @@ async def test_memory_is_seen_corrected_and_erased(live: LiveServer) -> None:
         url = f"{MINE}/agent/AGENTS.md"
         assert (await client.put(url, json={"content": "Prefers tea. 茶"})).status_code == 204
         assert (await client.put(f"{MINE}/sql/a/b.md", json={"content": "x"})).status_code == 204
+        assert (await client.put(f"{MINE}/sql/c.md", json={"content": "y"})).status_code == 204
+        assert (await client.delete(f"{MINE}/sql/c.md")).status_code == 204
+        again = await client.delete(f"{MINE}/sql/c.md")
+        assert (again.status_code, again.json()["error_code"]) == (404, "file_not_found")
         listed = (await client.get(MINE)).json()
         assert listed["total"] == 2
         assert [(i["assistant_id"], i["path"], i["bytes"]) for i in listed["items"]] == [
@@ -67,6 +72,7 @@ async def test_others_see_nothing_and_administrators_no_text(live: LiveServer) -
             assert (await nobody.get(path)).status_code == 401
         assert (await bob.put(url, json={"content": "x"})).status_code == 404
         assert (await bob.delete(MINE)).status_code == 404
+        assert (await bob.delete(url)).status_code == 404
         assert (await root.get(url)).status_code == 404
         assert (await root.put(url, json={"content": "x"})).status_code == 404
         assert (await root.get(MINE)).json()["total"] == 1
@@ -84,17 +90,20 @@ async def test_no_raw_path_leads_out_of_a_memory(live: LiveServer) -> None:
         await bob.put("/api/v1/users/bob/memory/agent/AGENTS.md", json={"content": "of bob"})
     async with live.http() as alice:
         key = alice.headers["X-API-Key"]
-    for path in RAW_PATHS:
-        answer = await asyncio.to_thread(_raw, live.address, f"{MINE}/{path}", key)
+    for method, path in itertools.product(("GET", "DELETE"), RAW_PATHS):
+        answer = await asyncio.to_thread(_raw, live.address, method, f"{MINE}/{path}", key)
         assert 400 <= int(answer.split(b" ", 2)[1]) < 500, (path, answer[:200])
         assert b"of bob" not in answer
         assert b"root:" not in answer
+    async with live.http("bob") as bob:
+        kept = await bob.get("/api/v1/users/bob/memory/agent/AGENTS.md")
+        assert kept.json()["content"] == "of bob"
 
 
-def _raw(address: tuple[str, int], path: str, key: str) -> bytes:
+def _raw(address: tuple[str, int], method: str, path: str, key: str) -> bytes:
     """What the server answers to a path that no client has tidied up."""
     with sockets.create_connection(address, timeout=10) as connection:
-        request = f"GET {path} HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\n"
+        request = f"{method} {path} HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\n"
         connection.sendall(f"{request}Connection: close\r\n\r\n".encode())
         received = b""
         while piece := connection.recv(65536):

@@ -16,7 +16,7 @@ from tests.requirements import requirement
 
 Json = dict[str, Any]
 READS = {"get", "head"}
-OPEN = {"health", "health_live", "health_ready", "log_in", "log_out"}
+OPEN = {"health", "health_live", "health_ready", "log_in", "log_out", "list_agent_choices"}
 FOR_ALL = {"503"}
 FOR_CALLERS = {"401", "403", "422"}
 FOR_WRITES = {"413", "422", "429"}

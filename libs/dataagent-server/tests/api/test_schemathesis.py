@@ -37,6 +37,8 @@ ASK_FOR_SENSE = [  # of the right shape, and still refused: bytes, SQL, names, p
     *("create_policy", "replace_policy", "create_user", "reset_password", "change_password"),
     *("chat", "web_chat", "decide", "create_session", "write_memory", "read_memory"),
     *("session_events", "run_events", "web_chat_events", "list_usage"),
+    *("create_agent", "update_agent"),  # names that are reserved
+    *("put_skill", "erase_one_memory", "create_api_key"),
     *("create_tenant", "replace_tenant"),  # 5.0 is an integer for JSON Schema, and none here
 ]
 SETTINGS: dict[str, Any] = {

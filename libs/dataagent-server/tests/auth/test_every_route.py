@@ -30,6 +30,7 @@ OPEN = {
     ("GET", "/login"),  # the one-time link is the credential
     ("POST", "/api/auth/login"),  # name and password are
     ("POST", "/api/auth/logout"),  # nothing to get
+    ("GET", "/api/agents"),  # names and descriptions, for the page before the login
     ("GET", "/api/v1/health"),
     ("GET", "/api/v1/health/live"),
     ("GET", "/api/v1/health/ready"),

@@ -18,6 +18,8 @@ from dataagent_core.config.models.steps import Call, Say, Turn
 
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
 _MOST_SHOWN: Final = 4000
+HAND_OVER: Final = "route"
+"""The supervisor's tool. Its result is no answer to the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,14 @@ class Exchange:
 
     question: str
     results: Sequence[ToolMessage]
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A file beside a user's message, as the message names it."""
+
+    file_id: str
+    filename: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,10 @@ class Conversation:
     """Names of the bound tools, each with the names of its parameters."""
     earlier: Sequence[Exchange] = ()
     """The questions before the last one, oldest first."""
+    agents: Sequence[str] = ()
+    """The agents it can hand the question to; none but for a supervisor."""
+    files: Sequence[Attached] = ()
+    """The files of all the user's messages, the newest last."""
 
     @property
     def is_chinese(self) -> bool:
@@ -63,6 +77,8 @@ def conversation_of(
         results=exchanges[-1].results,
         tools={each["name"]: list(_parameters(each)) for each in functions},
         earlier=exchanges[:-1],
+        agents=[name for each in functions if each["name"] == HAND_OVER for name in _agents(each)],
+        files=_files(messages),
     )
 
 
@@ -111,9 +127,20 @@ def _exchanges(messages: Sequence[BaseMessage]) -> list[Exchange]:
             if question or results:
                 found.append(Exchange(question, results))
             question, results = str(message.text).strip(), []
-        elif isinstance(message, ToolMessage):
+        elif isinstance(message, ToolMessage) and message.name != HAND_OVER:
             results.append(message)
     return [*found, Exchange(question, results)]
+
+
+def _files(messages: Sequence[BaseMessage]) -> list[Attached]:
+    """What stands beside the texts (`middleware/attachments.py`), where no text can imitate it."""
+    found: dict[str, Attached] = {}
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            for file in message.additional_kwargs.get("files", ()):
+                found.pop(file["file_id"], None)
+                found[file["file_id"]] = Attached(file["file_id"], file["filename"])
+    return list(found.values())
 
 
 def _reported(conversation: Conversation, result: ToolMessage) -> str:
@@ -137,3 +164,7 @@ def _reported(conversation: Conversation, result: ToolMessage) -> str:
 def _parameters(function: Mapping[str, Any]) -> Mapping[str, Any]:
     parameters: Mapping[str, Any] = function.get("parameters") or {}
     return parameters.get("properties") or {}
+
+
+def _agents(function: Mapping[str, Any]) -> Sequence[str]:
+    return _parameters(function).get("agent_name", {}).get("enum", ())

@@ -9,9 +9,10 @@ words go through the stream, which keeps them in order with what else they do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import LC_ID_PREFIX, AIMessageChunk
@@ -20,14 +21,30 @@ from langgraph.constants import TAG_NOSTREAM
 Ear = Callable[[AIMessageChunk, str], None]
 """Takes a chunk and the id its whole message will have."""
 
+CatchUp = Callable[[], Awaitable[None]]
+"""Waits until the reader of the stream has taken everything that came before."""
+
 _MAIN_NODE = "model"
-_ear: ContextVar[Ear | None] = ContextVar("ear", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    ear: Ear
+    depth: int
+    catch_up: CatchUp | None
+
+
+_listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
 _call: ContextVar[Any] = ContextVar("call", default=None)
 
 
-def listen(ear: Ear) -> None:
-    """Hear the main agent from now on, in this task and those it starts."""
-    _ear.set(ear)
+def listen(ear: Ear, *, depth: int = 0, catch_up: CatchUp | None = None) -> None:
+    """Hear the main agent from now on, in this task and those it starts.
+
+    `depth` says how many graphs stand around it. A graph that stands in another does not wait for
+    the reader between its steps as the outermost does; `catch_up` does, before it is heard.
+    """
+    _listener.set(_Listener(ear, depth, catch_up))
 
 
 @contextmanager
@@ -42,17 +59,26 @@ def called_by(run_manager: Any) -> Generator[None]:  # LangChain's, for one call
 
 def ear() -> Callable[[AIMessageChunk], None] | None:
     """Who hears the call under way; None when it is not the main agent's answer."""
-    hear, call = _ear.get(), _call.get()
-    if hear is None or call is None or not _is_the_answer(call.metadata or {}, call.tags or ()):
+    listener, call = _listener.get(), _call.get()
+    if listener is None or call is None:
         return None
-    message_id = f"{LC_ID_PREFIX}-{call.run_id}"
+    if not _is_the_answer(call.metadata or {}, call.tags or (), listener.depth):
+        return None
+    hear, message_id = listener.ear, f"{LC_ID_PREFIX}-{call.run_id}"
     return lambda chunk: hear(chunk, chunk.id or message_id)
 
 
-def _is_the_answer(metadata: dict[str, Any], tags: Any) -> bool:
+async def in_order() -> None:
+    """Wait for the reader before the first word of an answer, where that is needed."""
+    listener = _listener.get()
+    if listener is not None and listener.catch_up is not None:
+        await listener.catch_up()
+
+
+def _is_the_answer(metadata: dict[str, Any], tags: Any, depth: int) -> bool:
     return (
         metadata.get("langgraph_node") == _MAIN_NODE
-        and "|" not in metadata.get("langgraph_checkpoint_ns", "|")
+        and metadata.get("langgraph_checkpoint_ns", "|||").count("|") == depth
         and "lc_source" not in metadata
         and TAG_NOSTREAM not in tags
     )

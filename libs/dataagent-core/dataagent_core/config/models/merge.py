@@ -25,7 +25,7 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.prompt_values import PromptValue
 
 from dataagent_core.config.models.failures import our_errors
-from dataagent_core.config.models.hearing import called_by, ear
+from dataagent_core.config.models.hearing import called_by, ear, in_order
 from dataagent_core.config.models.join import Joiner
 from dataagent_core.config.models.thread import Thread
 
@@ -173,6 +173,7 @@ async def _heard(
     """Let the ear hear each chunk as it comes; hand all of them on at the end, joined."""
     chunks: list[ChatGenerationChunk] = []
     async with aclosing(source):
+        await in_order()
         async for chunk in source:
             if isinstance(chunk.message, AIMessageChunk):
                 hear(chunk.message)

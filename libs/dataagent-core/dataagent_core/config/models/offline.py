@@ -4,8 +4,8 @@ It reads the tools it was given and follows what it understands to the letter: i
 and `python` blocks, lists, reads and writes files, answers plain questions about data with the SQL
 tools, and otherwise says what it is and what to set. It never guesses and never pretends. Each
 ability is a small function in `SKILLS`; the first one that has a turn for the conversation wins.
-Above: `config/llm.py`; below: `offline_blocks`, `offline_data`, `offline_files`, `offline_talk`,
-and `steps`, which plays the turn.
+Above: `config/llm.py`; below: `offline_blocks`, `offline_data`, `offline_files`, `offline_route`,
+`offline_talk`, and `steps`, which plays the turn.
 """
 
 from __future__ import annotations
@@ -24,15 +24,23 @@ from pydantic import PrivateAttr
 from dataagent_core.config.models.conversation import Conversation, Skill, conversation_of
 from dataagent_core.config.models.offline_blocks import run_blocks
 from dataagent_core.config.models.offline_data.skill import answer_from_data
-from dataagent_core.config.models.offline_files import list_files, read_a_file, write_a_file
+from dataagent_core.config.models.offline_files import (
+    list_files,
+    read_a_file,
+    read_an_upload,
+    write_a_file,
+)
+from dataagent_core.config.models.offline_route import hand_over
 from dataagent_core.config.models.offline_talk import greet, say_what_is_possible
 from dataagent_core.config.models.steps import Turn, play
 from dataagent_core.config.models.streamed import StreamedChatModel
 from dataagent_core.config.models.tool_schema import ToolLike, ToolSchemas
 
 SKILLS: Final[tuple[Skill, ...]] = (
+    hand_over,
     write_a_file,
     run_blocks,
+    read_an_upload,
     read_a_file,
     list_files,
     greet,

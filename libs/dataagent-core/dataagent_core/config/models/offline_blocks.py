@@ -10,8 +10,8 @@ from dataagent_core.config.models.steps import Call, Turn
 
 _TOOLS: Final = {
     "sql": ("sql_db_query", ("query", "sql")),
-    "python": ("python", ("code", "source", "script")),
-    "py": ("python", ("code", "source", "script")),
+    "python": ("execute_python", ("code", "source", "script")),
+    "py": ("execute_python", ("code", "source", "script")),
 }
 """Language of a block → the tool that runs it, and what its parameter may be called."""
 

@@ -1,4 +1,4 @@
-"""The offline model's skills for files: list, read and write, asked for in plain words.
+"""The offline model's skills for files: list, read and write, and read what was uploaded.
 
 English and Chinese. Each pattern takes the whole request, so that a longer question which only
 mentions a file is not mistaken for one of these. Pure; the tools do the work.
@@ -10,7 +10,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from dataagent_core.config.models.conversation import Conversation, argument, follow, missing
+from dataagent_core.config.models.conversation import (
+    Attached,
+    Conversation,
+    argument,
+    follow,
+    missing,
+)
 from dataagent_core.config.models.steps import Call, Turn
 
 _QUOTES: Final = "`'\"“”‘’「」《》"
@@ -53,6 +59,19 @@ _WRITE: Final = _patterns(
     rf"{_QING}(?:创建|新建|写入|写|保存)(?:一个)?(?:文件)?\s*+{_PATH}\s*+[，,]?\s*+(?:内容)?"
     r"(?:(?:为|是)[：:]?|[：:])(?P<content>.+)$",
 )
+_MINE: Final = r"(?:这个|这份|该|我的|我|刚才|刚刚|上传的?|附上的|附带的)*"
+_DOCUMENTS: Final = r"(?:file|document|attachment|pdf|spreadsheet|workbook|presentation|table)"
+_UPLOAD: Final = _patterns(
+    rf"{_PLEASE}(?:read|open|show|display|summari[sz]e|look at|describe|analy[sz]e)(?: me)?"
+    rf"(?: the| this| that| my| these| all)*(?: attached| uploaded)? {_DOCUMENTS}(?P<all>s?)"
+    rf"(?: i (?:attached|uploaded|sent)(?: you)?)?{_END}",
+    rf"^what(?:'s| is| does)(?: in)?(?: the| this| my)(?: attached| uploaded)? {_DOCUMENTS}"
+    rf"(?P<all>s?)(?: say| contain| about)?{_END}",
+    rf"{_QING}(?:读取|读一下|读|打开|总结|概括|分析|描述|{_SHOW})(?:一下)?{_MINE}"
+    rf"(?P<all>所有|全部)?的?(?:文件|文档|附件|表格|工作簿|演示文稿)(?:的内容|内容)?{_END}",
+    rf"^{_MINE}(?:文件|文档|附件|表格)(?:里|中)?(?:面)?(?:有|是|说了?)(?:什么|哪些内容)(?:内容)?{_END}",
+)
+_MOST_READ: Final = 5
 _FENCED: Final = re.compile(r"^```[^\n]*\n(.*?)\n?```\s*$", re.DOTALL)
 
 
@@ -75,6 +94,36 @@ def read_a_file(conversation: Conversation) -> Turn | None:
     args = {argument(conversation, "read_file", "file_path", "path"): path}
     before = conversation.say(f"Reading `{path}`.", f"正在读取 `{path}`。")
     return _use(conversation, Call("read_file", args), before=before)
+
+
+def read_an_upload(conversation: Conversation) -> Turn | None:
+    """`read the file`, `总结上传的文件`, `read sales.xlsx` → the `read_uploaded_file` tool.
+
+    Only for files that stand beside a message, the last of them unless one is named or all are
+    meant.
+    """
+    wanted = _meant(conversation)
+    if not wanted:
+        return None
+    tool = "read_uploaded_file"
+    if tool not in conversation.tools:
+        return missing(conversation, tool)
+    names = ", ".join(f"`{file.filename}`" for file in wanted)
+    calls = [Call(tool, {argument(conversation, tool, "file_id"): one.file_id}) for one in wanted]
+    before = conversation.say(f"Reading {names}.", f"正在读取 {names}。")
+    return follow(conversation, calls, before=before)
+
+
+def _meant(conversation: Conversation) -> Sequence[Attached]:
+    """The attached files a question asks for."""
+    if not conversation.files:
+        return ()
+    if found := _match(_UPLOAD, conversation.question):
+        return conversation.files[-_MOST_READ:] if found.get("all") else conversation.files[-1:]
+    named = _match(_READ, conversation.question)
+    if named is None:
+        return ()
+    return [file for file in conversation.files if file.filename == named["path"]][-1:]
 
 
 def write_a_file(conversation: Conversation) -> Turn | None:

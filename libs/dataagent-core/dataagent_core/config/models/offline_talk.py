@@ -17,13 +17,27 @@ _GREETING: Final = re.compile(
 )
 _ABILITIES: Final = (
     (
+        "route",
+        "pass what you ask for to an agent that has the tools for it",
+        "把您的请求交给有相应工具的智能体",
+    ),
+    (
         "sql_db_schema",
         "answer plain questions about data (“how many customers are there?”, “sales by month”)",
         "回答关于数据的简单问题（“一共有多少客户？”、“按月统计销售额”）",
     ),
     ("sql_db_query", "run a fenced ```sql block that you send", "执行您发送的 ```sql 代码块"),
-    ("python", "run a fenced ```python block that you send", "执行您发送的 ```python 代码块"),
+    (
+        "execute_python",
+        "run a fenced ```python block that you send",
+        "执行您发送的 ```python 代码块",
+    ),
     ("ls", "list files (“list files”)", "列出文件（“列出文件”）"),
+    (
+        "read_uploaded_file",
+        "read a file that you attach (“read the file”)",
+        "读取您上传的文件（“读取文件”）",
+    ),
     ("read_file", "read a file (“read /notes.md”)", "读取文件（“读取 /notes.md”）"),
     (
         "write_file",

@@ -27,7 +27,7 @@ def insert_run(connection: Connection, new: NewRun, row: Mapping[str, Any]) -> N
     Raises:
         TooManyRuns, QueueFull: there is none; the transaction is not to be committed.
     """
-    connection.execute(INSERT_RUN, row)
+    INSERT_RUN.execute(connection, row)
     if new.room is None:
         return
     of_user, queued = connection.execute(_COUNT, {"owner": new.user_id}).one()

@@ -151,6 +151,11 @@ class MemoryRunStore(RunStore):
         """As `RunStore.active_run`."""
         return self._runs.get(self._data.active_runs.get(session_id, ""))
 
+    async def active_agents(self) -> dict[str, frozenset[str]]:
+        """As `RunStore.active_agents`."""
+        active = [self._runs[run_id] for run_id in self._data.active_runs.values()]
+        return rules.by_agent((run.assistant_id, run.status) for run in active)
+
     async def request_cancel(self, run_id: str) -> None:
         """As `RunStore.request_cancel`."""
         run = self._runs.get(run_id)

@@ -63,6 +63,7 @@ class RedisRunStore(RunStore):
         self._queued = space.script(scripts.QUEUED)
         self._last_seqs = space.script(scripts.LAST_SEQS)
         self._active_run = space.script(scripts.ACTIVE_RUN)
+        self._active_agents = space.script(scripts.ACTIVE_AGENTS)
         self._read_run = space.script(scripts.READ_RUN)
         self._approvals = space.script(scripts.APPROVALS)
         self._decide = space.script(scripts.DECIDE)
@@ -158,6 +159,12 @@ class RedisRunStore(RunStore):
         """As `RunStore.active_run`."""
         row = await self._space.run(self._active_run, session_id)
         return _run(row) if row else None
+
+    async def active_agents(self) -> dict[str, frozenset[str]]:
+        """As `RunStore.active_agents`."""
+        found = await self._space.run(self._active_agents)
+        words = [part.decode() for part in found]
+        return rules.by_agent(zip(words[::2], words[1::2], strict=True))
 
     async def request_cancel(self, run_id: str) -> None:
         """As `RunStore.request_cancel`."""

@@ -230,6 +230,25 @@ local run = redis.call('HGET', ARGV[1]..'session:'..ARGV[2], 'active_run')
 return run and redis.call('HGETALL', ARGV[1]..'run:'..run)
 """
 
+# assistant and status of each active run: each has a lease, be it over, or is queued
+ACTIVE_AGENTS = (
+    _OWNS
+    + """
+local found, P = {}, ARGV[1]
+for _, some in ipairs({redis.call('ZRANGE', P..'leases', 0, -1),
+                       redis.call('LRANGE', P..'queued', 0, -1)}) do
+  for _, run in ipairs(some) do
+    local kept = redis.call('HMGET', P..'run:'..run, 'assistant_id', 'status')
+    if kept[1] and ACTIVE[kept[2]] then
+      found[#found + 1] = kept[1]
+      found[#found + 1] = kept[2]
+    end
+  end
+end
+return found
+"""
+)
+
 LAST_SEQS = """
 local found = {}
 for i = 2, #ARGV do

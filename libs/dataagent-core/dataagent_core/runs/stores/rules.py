@@ -131,6 +131,14 @@ def oldest_first(approvals: Iterable[Approval]) -> list[Approval]:
     return sorted(approvals, key=lambda approval: (approval.created_at, approval.request_id))
 
 
+def by_agent(active: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    """The statuses of runs by their assistant."""
+    found: dict[str, set[str]] = {}
+    for assistant_id, status in active:
+        found.setdefault(assistant_id, set()).add(status)
+    return {assistant_id: frozenset(statuses) for assistant_id, statuses in found.items()}
+
+
 def rebuilt_action(request_id: str, action: dict[str, Any]) -> ActionRequest:
     """An action from its kept form (`ActionRequest.to_dict`)."""
     return ActionRequest.from_dict(action, request_id)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 
-from sqlalchemy import Connection, Insert
+from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.hitl import Decision
@@ -41,6 +41,7 @@ from dataagent_core.runs.types import (
 )
 from dataagent_core.session.types import now
 from dataagent_core.storage import Database
+from dataagent_core.storage.prepared import Prepared
 from dataagent_core.storage.tables import approvals as approvals_table
 from dataagent_core.storage.tables import event_batches
 from dataagent_core.storage.text import is_storable, storable
@@ -125,6 +126,12 @@ class SqlRunStore(RunStore):
         values = {"session_id": session_id}
         return await self._db.read(lambda c: run_of(c.execute(sql.ACTIVE_RUN, values).first()))
 
+    async def active_agents(self) -> dict[str, frozenset[str]]:
+        """As `RunStore.active_agents`."""
+        return await self._db.read(
+            lambda c: rules.by_agent((row[0], row[1]) for row in c.execute(sql.ACTIVE_AGENTS))
+        )
+
     async def request_cancel(self, run_id: str) -> None:
         """As `RunStore.request_cancel`."""
         await self._db.write(lambda c: c.execute(sql.REQUEST_CANCEL, {"key": run_id}).rowcount)
@@ -206,7 +213,7 @@ class SqlRunStore(RunStore):
             if not connection.execute(sql.SET_STATUS, waiting).rowcount:
                 raise rules.stale(run)
             if rows:
-                connection.execute(self._insert_approval, rows)
+                self._insert_approval.execute(connection, rows)
 
         await self._db.write(unit)
 
@@ -244,13 +251,13 @@ def _opening(new: NewRun, run: Run) -> Callable[[Connection], int]:
 
     def unit(connection: Connection) -> int:
         insert_run(connection, new, row)
-        connection.execute(sql.INSERT_MESSAGE, messages)
-        seen = connection.execute(sql.OPENED_AFTER, {"session_id": new.session_id}).first()
-        if seen is None:
+        sql.INSERT_MESSAGE.execute(connection, messages)
+        seen = sql.OPENED_AFTER.rows(connection, {"session_id": new.session_id})
+        if not seen:
             raise rules.no_session(new.session_id)
         if new.title is not None:
-            connection.execute(sql.SET_TITLE, {"key": new.session_id, "new_title": new.title})
-        return seen[0] or 0
+            sql.SET_TITLE.execute(connection, {"key": new.session_id, "new_title": new.title})
+        return seen[0][0] or 0
 
     return unit
 
@@ -271,19 +278,18 @@ def _refusal(connection: Connection, new: NewRun) -> Opened | None:
     return None
 
 
-def _append(connection: Connection, insert_batch: Insert, batches: Sequence[Batch]) -> set[str]:
+def _append(connection: Connection, insert_batch: Prepared, batches: Sequence[Batch]) -> set[str]:
     run_ids = sorted({batch.run_id for batch in batches})
-    fences = connection.execute(sql.FENCES, {"run_ids": run_ids})
-    owners = {(row.run_id, row.attempt) for row in fences}
+    owners = {(row[0], row[1]) for row in sql.FENCES.rows(connection, {"run_ids": run_ids})}
     accepted = [batch for batch in batches if (batch.run_id, batch.attempt) in owners]
     rows = [batch_row(batch) for batch in accepted if batch.wires]
     if rows:
-        connection.execute(insert_batch, rows)
+        insert_batch.execute(connection, rows)
     return {batch.run_id for batch in batches if (batch.run_id, batch.attempt) not in owners}
 
 
 def _close(
-    connection: Connection, insert_batch: Insert, run: Run, ending: Ending, last: Batch
+    connection: Connection, insert_batch: Prepared, run: Run, ending: Ending, last: Batch
 ) -> bool:
     end = {
         "key": run.run_id,
@@ -293,23 +299,23 @@ def _close(
         "usage": ending.token_usage,
         "failure": ending.error,
     }
-    if not connection.execute(sql.CLOSE_RUN, end).rowcount:
+    if not sql.CLOSE_RUN.execute(connection, end):
         return _is_closed_so(connection, run, ending)
     if last.wires:
-        connection.execute(insert_batch, batch_row(last))
+        insert_batch.execute(connection, batch_row(last))
     answer = {
         "answer": run.answer_id,
         "text": storable(ending.content),
         "new_status": ending.message_status,
     }
-    connection.execute(sql.CLOSE_ANSWER, answer)
-    connection.execute(sql.TOUCH_SESSION, {"key": run.session_id, "at": ending.ended_at})
+    sql.CLOSE_ANSWER.execute(connection, answer)
+    sql.TOUCH_SESSION.execute(connection, {"key": run.session_id, "at": ending.ended_at})
     closing = {
         "key": run.run_id,
         "answer": rules.CLOSING_DECISION.to_dict(),
         "at": ending.ended_at,
     }
-    connection.execute(sql.CLOSE_APPROVALS, closing)
+    sql.CLOSE_APPROVALS.execute(connection, closing)
     return True
 
 

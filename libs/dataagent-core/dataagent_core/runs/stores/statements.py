@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import JSON, Insert, bindparam, case, func, insert, or_, select, update
+from sqlalchemy import JSON, bindparam, case, func, insert, or_, select, update
 from sqlalchemy.dialects import mysql, postgresql, sqlite
 
 from dataagent_core.runs.types import ACTIVE, Run
 from dataagent_core.session.types import DEFAULT_TITLE
+from dataagent_core.storage.prepared import Prepared
 from dataagent_core.storage.tables import (
     UtcTime,
     approvals,
@@ -24,7 +25,7 @@ from dataagent_core.storage.tables import (
 )
 
 _SQL_NULL_JSON = JSON(none_as_null=True)
-_IS_ACTIVE = runs.c.status.in_(sorted(ACTIVE))
+_IS_ACTIVE = or_(*(runs.c.status == status for status in sorted(ACTIVE)))
 _IS_RUN = runs.c.run_id == bindparam("key")
 FENCE = _IS_RUN & (runs.c.attempt == bindparam("fence")) & _IS_ACTIVE
 
@@ -33,6 +34,9 @@ FENCE = _IS_RUN & (runs.c.attempt == bindparam("fence")) & _IS_ACTIVE
 _RUN = select(*(runs.c[f.name] for f in fields(Run)))
 GET = _RUN.where(_IS_RUN)
 ACTIVE_RUN = _RUN.where(runs.c.active_session == bindparam("session_id"))
+ACTIVE_AGENTS = (
+    select(runs.c.assistant_id, runs.c.status).where(runs.c.active_session.is_not(None)).distinct()
+)
 BY_CLIENT_ID = _RUN.where(
     runs.c.session_id == bindparam("session_id"),
     runs.c.client_message_id == bindparam("client_message_id"),
@@ -41,13 +45,13 @@ _IS_SEEN = sessions.c.deleted_at.is_(None)  # not put away
 FIND = _RUN.join(sessions, sessions.c.session_id == runs.c.session_id).where(_IS_RUN, _IS_SEEN)
 _SEEN_SESSION = (sessions.c.session_id == bindparam("session_id")) & _IS_SEEN
 SESSION_EXISTS = select(sessions.c.session_id).where(_SEEN_SESSION)
-SET_TITLE = (
+SET_TITLE = Prepared(
     update(sessions)
     .where(sessions.c.session_id == bindparam("key"), sessions.c.title == DEFAULT_TITLE)
     .values(title=bindparam("new_title"))
 )
-INSERT_RUN = insert(runs)
-INSERT_MESSAGE = insert(messages).inline()
+INSERT_RUN = Prepared(insert(runs).inline())
+INSERT_MESSAGE = Prepared(insert(messages).inline())
 
 CLAIM = (
     update(runs)
@@ -97,7 +101,7 @@ QUEUED = (
 
 # -- the end ------------------------------------------------------------------------------------
 
-CLOSE_RUN = (
+CLOSE_RUN = Prepared(
     update(runs)
     .where(FENCE)
     .values(
@@ -110,17 +114,17 @@ CLOSE_RUN = (
         error=bindparam("failure", type_=_SQL_NULL_JSON),
     )
 )
-CLOSE_ANSWER = (
+CLOSE_ANSWER = Prepared(
     update(messages)
     .where(messages.c.message_id == bindparam("answer"))
     .values(content=bindparam("text"), status=bindparam("new_status"))
 )
-TOUCH_SESSION = (
+TOUCH_SESSION = Prepared(
     update(sessions)
     .where(sessions.c.session_id == bindparam("key"))
     .values(last_active=bindparam("at"))
 )
-CLOSE_APPROVALS = (
+CLOSE_APPROVALS = Prepared(
     update(approvals)
     .where(approvals.c.run_id == bindparam("key"), approvals.c.decided_at.is_(None))
     .values(decision=bindparam("answer"), decided_at=bindparam("at"))
@@ -129,7 +133,7 @@ CLOSE_APPROVALS = (
 # -- events -------------------------------------------------------------------------------------
 
 # shared locks: a takeover or an end waits until the batches judged by this are committed
-FENCES = (
+FENCES = Prepared(
     select(runs.c.run_id, runs.c.attempt)
     .where(_THESE_RUNS, _IS_ACTIVE)
     .order_by(runs.c.run_id)
@@ -139,7 +143,7 @@ LAST_SEQ = select(func.max(event_batches.c.last_seq)).where(
     event_batches.c.session_id == bindparam("session_id")
 )
 # of a session that is seen, with a shared lock: it is put away before this run is in, or after
-OPENED_AFTER = (
+OPENED_AFTER = Prepared(
     select(LAST_SEQ.scalar_subquery()).where(_SEEN_SESSION).with_for_update(read=True, of=sessions)
 )
 _newest = (  # of each session by its key: a grouped maximum would read all its batches
@@ -213,14 +217,14 @@ DECIDE = (
 )
 
 
-def insert_unless_known(dialect: str, table: Any) -> Insert:
+def insert_unless_known(dialect: str, table: Any) -> Prepared:
     """An INSERT that leaves a row whose primary key exists as it is.
 
     A writer that lost its connection at the commit may send the same rows again.
     """
     if dialect == "mysql":
         key = next(iter(table.primary_key.columns))
-        return mysql.insert(table).on_duplicate_key_update({key.name: key})
+        return Prepared(mysql.insert(table).on_duplicate_key_update({key.name: key}))
     if dialect == "postgresql":
-        return postgresql.insert(table).on_conflict_do_nothing()
-    return sqlite.insert(table).on_conflict_do_nothing()
+        return Prepared(postgresql.insert(table).on_conflict_do_nothing())
+    return Prepared(sqlite.insert(table).on_conflict_do_nothing())

@@ -29,11 +29,10 @@ def time_type() -> Any:
     return sa.DateTime().with_variant(mysql.DATETIME(fsp=3), "mysql", "mariadb")
 
 
-def create_table(name: str, *parts: Any) -> None:
+def create_table(name: str, *parts: Any, **options: Any) -> None:
     """Create a table unless it is there."""
-    op.create_table(
-        name, *parts, if_not_exists=True, mysql_engine="InnoDB", mysql_charset="utf8mb4"
-    )
+    options |= {"if_not_exists": True, "mysql_engine": "InnoDB", "mysql_charset": "utf8mb4"}
+    op.create_table(name, *parts, **options)
 
 
 def create_index(table: str, *columns: str) -> None:

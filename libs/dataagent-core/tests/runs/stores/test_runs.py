@@ -361,3 +361,23 @@ async def test_run_whose_worker_has_no_lease_can_be_recovered(stores: Stores) ->
     assert await stores.runs.abandoned(now() + LEASE) == []
     assert await stores.runs.abandoned(now(), not_worker="w2") == [run]
     assert await stores.runs.claim(run.run_id, worker="w2", lease_until=now() + LEASE)
+
+
+@requirement("B8")
+async def test_active_runs_are_known_by_the_agents_they_name(stores: Stores) -> None:
+    assert await stores.runs.active_agents() == {}
+    one, two = await stores.session(), await stores.session()
+    three, four = await stores.session(), await stores.session()
+    first = (await stores.opened(new_run(one.session_id, assistant_id="sql"))).run
+    waiting = (await stores.opened(new_run(two.session_id, assistant_id="sql"))).run
+    await stores.runs.set_status(waiting, "waiting")
+    await stores.opened(new_run(three.session_id))
+    queued = new_run(four.session_id, assistant_id="writer")
+    await stores.runs.open(queued, worker=None, lease_until=None)
+    assert await stores.runs.active_agents() == {
+        "sql": {"running", "waiting"},
+        "agent": {"running"},
+        "writer": {"queued"},
+    }
+    await stores.runs.close(first, ending(), batch(first, 1, "end"))
+    assert (await stores.runs.active_agents())["sql"] == {"waiting"}

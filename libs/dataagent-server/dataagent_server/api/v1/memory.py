@@ -63,3 +63,17 @@ async def write_memory(
 ) -> None:
     """Correct one of the caller's memories, or add one."""
     await memories.write(user_id, assistant_id, path, body.content, asked_by=user)
+
+
+@router.delete(
+    "/{user_id}/memory/{assistant_id}/{path:path}", operation_id="erase_one_memory", status_code=204
+)
+async def erase_one_memory(
+    user_id: PathId,
+    assistant_id: AssistantId,
+    path: MemoryPath,
+    user: CurrentUser,
+    memories: MemoriesDep,
+) -> None:
+    """Erase one of the caller's memories; of any user for administrators."""
+    await memories.erase_one(user_id, assistant_id, path, asked_by=user)

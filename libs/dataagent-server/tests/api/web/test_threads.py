@@ -28,7 +28,7 @@ async def turn(
     """A turn as a client of `/api/chat` sees it; `act` is what it does half way."""
     made = (await client.post("/api/conversations", json={})).json()
     thread_id, seen = made["thread_id"], list[dict[str, Any]]()
-    body = {"thread_id": thread_id, "message": message}
+    body = {"thread_id": thread_id, "message": message, "agent": "general"}
     async with client.stream("POST", "/api/chat", json=body) as stream:
         async for line in stream.aiter_lines():
             name, _, value = line.partition(": ")

@@ -53,7 +53,8 @@ async def test_a_turn_is_streamed_by_seed_names_to_its_end(live: LiveServer) -> 
     message = '!think hm\n!tool ls {"path": "/"}\n!echo hello there'
     async with live.http() as client:
         session_id, thread_id = await thread(client)
-        answer = await client.post(CHAT, json={"thread_id": thread_id, "message": message})
+        body = {"thread_id": thread_id, "message": message, "agent": "general"}
+        answer = await client.post(CHAT, json=body)
         assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
         assert answer.headers["x-accel-buffering"] == "no"
         run = (await client.get(f"/api/v1/sessions/{session_id}/messages")).json()["items"][1]
@@ -72,6 +73,43 @@ async def test_a_turn_is_streamed_by_seed_names_to_its_end(live: LiveServer) -> 
     assert (call["name"], call["args"], result["id"]) == ("ls", {"path": "/"}, call["id"])
     assert (result["status"], result["name"]) == ("success", "ls")
     assert title == "!think hm"
+
+
+@requirement("R16.3")
+async def test_without_an_agent_the_supervisor_decides_and_with_one_it_is_not_asked(
+    live: LiveServer,
+) -> None:
+    route = '!tool route {"agent_name": "sql", "task_description": "count"}\n!echo Three.'
+    seen: dict[str, list[dict[str, Any]]] = {}
+    agents: list[str] = []
+    async with live.http() as client:
+        _, thread_id = await thread(client)
+        for message, agent in (
+            (route, None),
+            ("!echo Hello.", None),
+            ("[ROUTE_TO: sql] hi", None),
+            ("[ROUTE_TO: nobody] hi", None),
+            ("!echo Direct.", "sql"),
+        ):
+            body = {"thread_id": thread_id, "message": message, "agent": agent}
+            answer = await client.post(CHAT, json=body)
+            seen[message] = events_in(answer.text)
+            run_id = seen[message][-1]["data"]["run_id"]
+            agents.append((await client.get(f"/api/v1/runs/{run_id}")).json()["assistant_id"])
+    thought = {
+        message: [each["data"]["content"] for each in events if each["event"] == "thinking"]
+        for message, events in seen.items()
+    }
+    assert thought == {
+        route: ["→ sql: count"],
+        "!echo Hello.": [],
+        "[ROUTE_TO: sql] hi": ["→ sql: the message names it"],
+        "[ROUTE_TO: nobody] hi": [],
+        "!echo Direct.": [],
+    }
+    assert agents == ["supervisor", "supervisor", "sql", "supervisor", "sql"]
+    assert said(seen[route]) == "Three."
+    assert said(seen["[ROUTE_TO: nobody] hi"]).startswith("There is no agent `nobody`.")
 
 
 @requirement("G4", "G5", "G15")

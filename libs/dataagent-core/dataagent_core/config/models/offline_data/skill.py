@@ -43,6 +43,11 @@ def answer_from_data(conversation: Conversation) -> Turn | None:
             return None
 
 
+def sounds_like_data(question: str) -> bool:
+    """Whether a question uses the words of one about data, whatever tools there are."""
+    return bool(roles_of(question[:LONGEST_QUESTION]) & _DATA_ROLES)
+
+
 def _is_asked(conversation: Conversation) -> bool:
     """Whether the question may be one about data: by its words, or because it is short."""
     question = conversation.question[:LONGEST_QUESTION]

@@ -1,0 +1,225 @@
+"""Which agents there are: built-in ones, packages and those that were created, as one list.
+
+A process keeps what it read from the database, and reads again when the version there has grown: at
+once after its own changes, when another process tells of one, and after a look once a second. So
+choosing an agent reads nothing. Above: `service.py`, `engine/`, `runs/`. Below: `store.py`,
+`packages.py`, `builtin.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from dataagent_core.agents.builtin import BUILTIN_AGENTS
+from dataagent_core.agents.naming import is_made_id
+from dataagent_core.agents.store import AgentRow, AgentStore, Kept, gone
+from dataagent_core.agents.tools import Tool, ToolDefinition
+from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, AgentSpec
+from dataagent_core.errors import Unavailable
+
+logger = logging.getLogger(__name__)
+LOOK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What is known at one version."""
+
+    kept: Kept
+    specs: tuple[AgentSpec, ...]
+    tools: tuple[Tool, ...] = field(repr=False)
+    """Those that this installation has now."""
+
+    @property
+    def tool_ids(self) -> dict[str, int]:
+        """The tools' numbers by name."""
+        return {tool.name: tool.tool_id for tool in self.tools}
+
+
+class AgentRegistry:
+    """The agents of an installation. Used from the event loop only."""
+
+    def __init__(
+        self,
+        store: AgentStore,
+        *,
+        packages: Iterable[AgentSpec] = (),
+        tools: Sequence[ToolDefinition] = (),
+    ) -> None:
+        """`tools` are those there are in this process. Call `open` before anything else."""
+        self._store = store
+        self._shipped = {spec.name: spec for spec in (*packages, *BUILTIN_AGENTS)}
+        self._tools = tools
+        self._named: dict[str, AgentSpec] = {}
+        self._now = Snapshot(Kept(), (), ())
+        self._reading = asyncio.Lock()
+        self._is_told = asyncio.Event()
+        self._looking: asyncio.Task[None] | None = None
+        self._tell: Callable[[], None] | None = None
+
+    # -- life -----------------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Give what this process has its rows, read all, and begin to look for changes.
+
+        Raises:
+            StorageUnavailable: the database does not answer.
+        """
+        await self._store.seed(self._shipped.values(), self._tools)
+        await self._read()
+        self._looking = asyncio.create_task(self._look(), name="agents")
+
+    async def aclose(self) -> None:
+        """Stop looking."""
+        if self._looking is not None:
+            self._looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._looking
+
+    def tell(self, others: Callable[[], None]) -> None:
+        """Have other processes told of changes made here."""
+        self._tell = others
+
+    async def changed(self) -> None:
+        """Read again after a change made here, and tell the others."""
+        await self._read()
+        if self._tell is not None:
+            self._tell()
+
+    async def refresh(self) -> None:
+        """Read again if anything was changed elsewhere.
+
+        Raises:
+            StorageUnavailable: the database does not answer.
+        """
+        if await self._store.version() != self._now.kept.version:
+            await self._read()
+
+    def look(self) -> None:
+        """Look for changes now: another process tells of one."""
+        self._is_told.set()
+
+    async def _look(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._is_told.wait()
+            self._is_told.clear()
+            try:
+                await self.refresh()
+            except Unavailable:
+                logger.warning("agents wait for the database")
+            except Exception:
+                logger.exception("a look for changed agents failed")
+
+    async def _read(self) -> None:
+        async with self._reading:
+            kept = await self._store.load()
+            if kept.version < self._now.kept.version:  # an answer that came late
+                return
+            self._now = self._snapshot(kept)
+            self._named = {spec.agent_id: spec for spec in self._now.specs}
+            self._named |= {spec.name: spec for spec in self._now.specs}
+            self._named[GENERAL_ALIAS] = self._named[GENERAL]
+
+    def _snapshot(self, kept: Kept) -> Snapshot:
+        here = {definition.name for definition in self._tools}
+        tools = tuple(tool for tool in kept.tools if tool.kind == "mcp" or tool.name in here)
+        specs = [spec for row in kept.rows if (spec := self._spec(row, tools)) is not None]
+        specs.sort(key=lambda spec: (spec.name == GENERAL, _ORDER[spec.kind], spec.name))
+        return Snapshot(kept, tuple(specs), tools)
+
+    def _spec(self, row: AgentRow, tools: Sequence[Tool]) -> AgentSpec | None:
+        """The agent of a row; None if its package is not there."""
+        if row.kind == "custom":
+            if self._shipped.pop(row.name, None) is not None:
+                logger.warning("package %r is left out: an agent of that name exists", row.name)
+            shipped = AgentSpec(row.agent_id, row.name, "", "custom", tools=frozenset())
+        elif row.name in self._shipped:
+            shipped = self._shipped[row.name]
+        else:
+            return None
+        given = {name: getattr(row, name) for name in _GIVEN if getattr(row, name) is not None}
+        return replace(shipped, **given, tools=_bound(row, shipped, tools))
+
+    # -- what there is --------------------------------------------------------------------------
+
+    async def get(self, assistant_id: str) -> AgentSpec:
+        """The agent of that id or name, as it is now; `agent` is `general`.
+
+        Raises:
+            AgentNotFound: there is none.
+            StorageUnavailable: the database does not answer.
+        """
+        await self.refresh()
+        found = self.find(assistant_id)
+        if found is None:
+            raise gone(assistant_id)
+        return found
+
+    async def list(self) -> builtins.list[AgentSpec]:
+        """All agents as they are now, `general` last."""
+        await self.refresh()
+        return self.known()
+
+    def find(self, assistant_id: str) -> AgentSpec | None:
+        """As `get` without asking the database; None if there is no such agent."""
+        return self._named.get(assistant_id)
+
+    def known(self) -> builtins.list[AgentSpec]:
+        """As `list` without asking the database."""
+        return [*self._now.specs]
+
+    def chosen(self, assistant_id: str) -> AgentSpec:
+        """The agent that answers for an assistant: the one of that id or name, else `general`.
+
+        An unknown name is a place for memories, which `general` serves.
+
+        Raises:
+            AgentNotFound: it is the id of a created agent that is gone.
+        """
+        found = self.find(assistant_id)
+        if found is None and is_made_id(assistant_id):
+            raise gone(assistant_id)
+        return found or self._named[GENERAL]
+
+    def assistant_id_of(self, assistant_id: str) -> str:
+        """What sessions and runs keep of a choice: a created agent's id, so that it may be renamed.
+
+        Raises:
+            AgentNotFound: as `chosen`.
+        """
+        spec = self.chosen(assistant_id)
+        return spec.agent_id if spec.kind == "custom" else assistant_id
+
+    def shipped(self, spec: AgentSpec) -> AgentSpec | None:
+        """A built-in or package agent as it came; None for one that was created."""
+        return None if spec.kind == "custom" else self._shipped.get(spec.name)
+
+    def version(self) -> int:
+        """Grows when anything changed."""
+        return self._now.kept.version
+
+    @property
+    def now(self) -> Snapshot:
+        """All that is known."""
+        return self._now
+
+
+_ORDER = {"builtin": 0, "package": 1, "custom": 2}
+_GIVEN = ("description", "system_prompt", "model", "icon", "show_in_selector")
+
+
+def _bound(row: AgentRow, shipped: AgentSpec, tools: Sequence[Tool]) -> frozenset[str] | None:
+    """The names of the tools that are bound and there; None for all."""
+    if row.bindings == "listed":
+        return frozenset(tool.name for tool in tools if tool.tool_id in row.tool_ids)
+    if row.bindings == "all" or shipped.tools is None:
+        return None
+    there = frozenset(tool.name for tool in tools)
+    return shipped.tools & there

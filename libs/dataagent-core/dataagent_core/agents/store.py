@@ -1,0 +1,261 @@
+"""Agents, tools and bindings in the database.
+
+Every change holds the row that counts the versions, so changes come one after the other on every
+database: a set of bindings is replaced as a whole, never mixed with another's. Knows nothing of
+packages, runs or rights. Above: `registry.py`, `service.py`. Below: `storage/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from sqlalchemy import Connection, RowMapping, bindparam, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from dataagent_core.agents.tools import Tool, ToolDefinition
+from dataagent_core.agents.types import AgentKind, AgentSpec
+from dataagent_core.errors import AgentNotFound, Conflict
+from dataagent_core.storage import Database
+from dataagent_core.storage.agents import agent_tools, agents, tools, versions
+
+Bindings = Literal["shipped", "all", "listed"]
+"""As it was shipped, all tools there are, or those listed for it."""
+
+_VERSION = select(versions.c.number).where(versions.c.name == "agents")
+_HOLD = _VERSION.with_for_update()
+_COUNT = update(versions).where(versions.c.name == "agents").values(number=versions.c.number + 1)
+_AGENTS = select(agents).order_by(agents.c.name)
+_TOOLS = select(tools).order_by(tools.c.tool_id)
+_BINDINGS = select(agent_tools.c.agent_id, agent_tools.c.tool_id)
+_IS_AGENT = agents.c.agent_id == bindparam("wanted")
+_AGENT = select(agents).where(_IS_AGENT)
+_BOUND = select(agent_tools.c.tool_id).where(agent_tools.c.agent_id == bindparam("wanted"))
+_NAMED = select(agents.c.agent_id).where(agents.c.name == bindparam("named"))
+_UNBIND = delete(agent_tools).where(agent_tools.c.agent_id == bindparam("wanted"))
+_TOOL_IDS = select(tools.c.tool_id)
+_DESCRIBE = (
+    update(tools)
+    .where(tools.c.tool_id == bindparam("wanted"))
+    .values(description=bindparam("said"), input_schema=bindparam("schema"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRow:
+    """An agent as it is kept. None in a row of a built-in or package agent: as it was shipped."""
+
+    agent_id: str
+    name: str
+    kind: AgentKind
+    description: str | None = None
+    system_prompt: str | None = None
+    model: str | None = None
+    icon: str | None = None
+    show_in_selector: bool | None = None
+    bindings: Bindings = "shipped"
+    tool_ids: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """All that is kept, at one version."""
+
+    version: int = 0
+    rows: tuple[AgentRow, ...] = ()
+    tools: tuple[Tool, ...] = field(default=(), repr=False)
+
+
+class AgentStore:
+    """The rows of agents, tools and bindings."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    async def version(self) -> int:
+        """How often anything was changed."""
+        return await self._db.read(_version)
+
+    async def load(self) -> Kept:
+        """All rows, as they are together at one version."""
+        return await self._db.write(_load)  # a transaction, held: no change in between
+
+    async def seed(
+        self, shipped: Iterable[AgentSpec], definitions: Sequence[ToolDefinition]
+    ) -> None:
+        """Give each agent and tool of this process a row, unless it has one; tools get numbers."""
+        specs = list(shipped)
+        await self._db.write(lambda c: _seed(c, specs, definitions))
+
+    async def create(self, row: AgentRow) -> None:
+        """Add an agent with its bindings.
+
+        Raises:
+            Conflict: there is an agent of that name.
+        """
+
+        def unit(connection: Connection) -> None:
+            _hold(connection)
+            _check_free(connection, row.name, but=None)
+            connection.execute(insert(agents), _new_row(row))
+            _bind(connection, row)
+            connection.execute(_COUNT)
+
+        await self._write(unit, row.name)
+
+    async def change(
+        self, agent_id: str, change: Callable[[AgentRow], AgentRow], *, named: str
+    ) -> None:
+        """Put what `change` makes of an agent's row and bindings in place of them.
+
+        Raises:
+            AgentNotFound: it is gone.
+            Conflict: there is another agent of its new name.
+        """
+
+        def unit(connection: Connection) -> None:
+            _hold(connection)
+            found = connection.execute(_AGENT, {"wanted": agent_id}).mappings().first()
+            if found is None:
+                raise gone(named)
+            listed = connection.execute(_BOUND, {"wanted": agent_id}).scalars().all()
+            row = change(_row(found, listed))
+            _check_free(connection, row.name, but=agent_id)
+            values = {**_columns(row), "updated_at": datetime.now(UTC)}
+            connection.execute(update(agents).where(_IS_AGENT).values(values), {"wanted": agent_id})
+            connection.execute(_UNBIND, {"wanted": agent_id})
+            _bind(connection, row)
+            connection.execute(_COUNT)
+
+        await self._write(unit, named)
+
+    async def delete(self, agent_id: str, *, named: str) -> None:
+        """Remove an agent and its bindings.
+
+        Raises:
+            AgentNotFound: it is gone.
+        """
+
+        def unit(connection: Connection) -> None:
+            _hold(connection)
+            connection.execute(_UNBIND, {"wanted": agent_id})
+            removed = connection.execute(delete(agents).where(_IS_AGENT), {"wanted": agent_id})
+            if not removed.rowcount:
+                raise gone(named)
+            connection.execute(_COUNT)
+
+        await self._db.write(unit)
+
+    async def _write(self, unit: Any, name: str) -> None:
+        try:
+            await self._db.write(unit)
+        except IntegrityError:  # a database that lets two writers in all the same
+            raise taken(name) from None
+
+
+def gone(name: str) -> AgentNotFound:
+    """There is no such agent."""
+    return AgentNotFound(
+        f"There is no agent {name[:80]!r}. GET /api/v1/agents lists those there are."
+    )
+
+
+def taken(name: str) -> Conflict:
+    """The name is another's."""
+    return Conflict(f"There is an agent {name!r} already. Choose another name.")
+
+
+def _version(connection: Connection) -> int:
+    return connection.execute(_VERSION).scalar() or 0
+
+
+def _hold(connection: Connection) -> int:
+    """Let no other change in until this one is committed."""
+    return connection.execute(_HOLD).scalar() or 0
+
+
+def _load(connection: Connection) -> Kept:
+    version = _hold(connection)
+    listed: dict[str, set[int]] = {}
+    for agent_id, tool_id in connection.execute(_BINDINGS):
+        listed.setdefault(agent_id, set()).add(tool_id)
+    rows = connection.execute(_AGENTS).mappings().all()
+    found = connection.execute(_TOOLS).all()
+    return Kept(
+        version=version,
+        rows=tuple(_row(each, listed.get(each["agent_id"], ())) for each in rows),
+        tools=tuple(
+            Tool(r.tool_id, r.name, r.description, r.kind, r.input_schema, r.server_id)
+            for r in found
+        ),
+    )
+
+
+def _row(kept: RowMapping, tool_ids: Collection[int]) -> AgentRow:
+    values = {name: kept[name] for name in _COLUMNS}
+    return AgentRow(**values, tool_ids=frozenset(tool_ids))
+
+
+_COLUMNS = tuple(name for name in AgentRow.__slots__ if name != "tool_ids")
+
+
+def _columns(row: AgentRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _COLUMNS}
+
+
+def _new_row(row: AgentRow) -> dict[str, Any]:
+    at = datetime.now(UTC)
+    return {**_columns(row), "created_at": at, "updated_at": at}
+
+
+def _check_free(connection: Connection, name: str, *, but: str | None) -> None:
+    if connection.execute(_NAMED, {"named": name}).scalar() not in (None, but):
+        raise taken(name)
+
+
+def _bind(connection: Connection, row: AgentRow) -> None:
+    """List the row's tools that are still there."""
+    if row.bindings != "listed" or not row.tool_ids:
+        return
+    there = set(connection.execute(_TOOL_IDS).scalars())
+    wanted = [{"agent_id": row.agent_id, "tool_id": each} for each in sorted(row.tool_ids & there)]
+    if wanted:
+        connection.execute(insert(agent_tools), wanted)
+
+
+def _seed(
+    connection: Connection, specs: Sequence[AgentSpec], definitions: Sequence[ToolDefinition]
+) -> None:
+    _hold(connection)
+    is_changed = _seed_tools(connection, definitions)
+    known = {row.name for row in connection.execute(select(agents.c.name))}
+    new = [
+        _new_row(AgentRow(spec.agent_id, spec.name, spec.kind))
+        for spec in specs
+        if spec.name not in known
+    ]
+    if new:
+        connection.execute(insert(agents), new)
+    if new or is_changed:
+        connection.execute(_COUNT)
+
+
+def _seed_tools(connection: Connection, definitions: Sequence[ToolDefinition]) -> bool:
+    """Number new tools, in order; describe known ones anew. Whether anything changed."""
+    known = {row.name: row for row in connection.execute(_TOOLS)}
+    at = datetime.now(UTC)
+    is_changed = False
+    for each in definitions:
+        row = known.get(each.name)
+        said = {"description": each.description, "input_schema": each.input_schema}
+        if row is None:
+            new = {"name": each.name, "kind": "builtin", "server_id": None, "created_at": at}
+            connection.execute(insert(tools), {**new, **said})
+            is_changed = True
+        elif row.kind == "builtin" and (row.description, row.input_schema) != tuple(said.values()):
+            values = {"wanted": row.tool_id, "said": each.description, "schema": each.input_schema}
+            connection.execute(_DESCRIBE, values)
+            is_changed = True
+    return is_changed

@@ -1,0 +1,131 @@
+"""Opens which agents there are, and says what each run's agent is.
+
+Above: `assembly.py`, `service.py`. Below: `agents/`, `engine/` for what they can be bound to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence, Set
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from dataagent_core.agents import (
+    BUILTIN_AGENTS,
+    GENERAL,
+    SUPERVISOR,
+    AgentRegistry,
+    AgentService,
+    AgentSpec,
+    builtin_agent,
+)
+from dataagent_core.agents.packages import load_packages, shipped_packages
+from dataagent_core.agents.service import names_of
+from dataagent_core.agents.store import AgentStore
+from dataagent_core.agents.tools import definitions
+from dataagent_core.config import Settings
+from dataagent_core.engine import AgentConfig, AgentFactory
+from dataagent_core.engine.definitions import define, define_supervisor
+from dataagent_core.identity.tenancy import Tenancy
+from dataagent_core.runs.bus import Bus
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import Run
+from dataagent_core.storage import Database
+
+logger = logging.getLogger(__name__)
+AGENTS = "agents"
+"""The bus's topic of agents that were changed; messages are empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agents:
+    """The agents, open: for runs, and for people."""
+
+    registry: AgentRegistry
+    service: AgentService
+
+    def share(self, bus: Bus) -> None:
+        """Tell other processes of changes, and look when they tell of one."""
+        if not bus.is_shared:
+            return
+        self.registry.tell(lambda: bus.publish(AGENTS, b""))
+        bus.subscribe(AGENTS, lambda _: self.registry.look())
+
+
+async def open_agents(
+    settings: Settings,
+    database: Database,
+    runs: RunStore,
+    tenancy: Tenancy,
+    factory: AgentFactory,
+    *,
+    stack: AsyncExitStack,
+) -> Agents:
+    """Read packages and tables, give new tools their numbers; the stack closes it.
+
+    Raises:
+        StorageUnavailable: the database does not answer.
+    """
+    packages = await asyncio.to_thread(load_packages, package_folders(settings))
+    store = AgentStore(database)
+    tools = definitions(factory.bindable_tools())
+    _name_missing(packages, {tool.name for tool in tools})
+    registry = AgentRegistry(store, packages=packages, tools=tools)
+    await registry.open()
+    stack.push_async_callback(registry.aclose)
+    return Agents(registry, AgentService(registry, store, tenancy, runs.active_agents))
+
+
+def _name_missing(packages: Sequence[AgentSpec], there: Set[str]) -> None:
+    """Say which tools packages ask for that are not here: misspelt, or not set up."""
+    for spec in packages:
+        missing = sorted((spec.tools or frozenset[str]()) - there)
+        if missing:
+            logger.info("package %s does without tools that are not here: %s", spec.name, missing)
+
+
+def package_folders(settings: Settings) -> list[Path]:
+    """Where packages are: ours, then those the settings name."""
+    own = (Path(folder).expanduser() for folder in settings.packages_dirs)
+    return [shipped_packages(), *own]
+
+
+def switches_of(registry: AgentRegistry | None, assistant_id: str) -> Sequence[str]:
+    """By which names a tenant may have the agent off that answers for an assistant.
+
+    Raises:
+        AgentNotFound: it is the id of a created agent that is gone.
+    """
+    if registry is None or assistant_id == SUPERVISOR:
+        return (assistant_id,)
+    return tuple(dict.fromkeys((assistant_id, *names_of(registry.chosen(assistant_id)))))
+
+
+def agent_config(
+    settings: Settings, run: Run, registry: AgentRegistry | None = None
+) -> AgentConfig:
+    """The agent that answers a run; without a registry, one of the built-in ones."""
+    base = AgentConfig(
+        assistant_id=run.assistant_id,
+        user_id=run.user_id,
+        tenant_id=run.input.get("tenant_id"),
+        enable_shell=settings.has_shell,
+        auto_approve=settings.auto_approve,
+        sandbox_type=settings.shell_sandbox,
+        recursion_limit=settings.recursion_limit,
+        timeout=settings.run_timeout,
+    )
+    agents = BUILTIN_AGENTS if registry is None else registry.known()
+    if run.assistant_id == SUPERVISOR:
+        return define_supervisor(agents, base)
+    return define(_spec(run.assistant_id, registry), agents, base)
+
+
+def _spec(assistant_id: str, registry: AgentRegistry | None) -> AgentSpec:
+    if registry is not None:
+        return registry.chosen(assistant_id)
+    found = builtin_agent(assistant_id) or builtin_agent(GENERAL)
+    assert found is not None  # noqa: S101 we ship it
+    return found

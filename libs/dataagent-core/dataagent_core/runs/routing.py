@@ -1,0 +1,75 @@
+"""Where a run of the supervisor goes when its message says so, decided before it is kept.
+
+The decision is a part of the run: another process, or the next one, finds it there. A run that a
+rule gave to an agent is that agent's run, as if it had been chosen; all that is added is that its
+readers are told. Above: `service.py` asks, `worker.py` tells. Below: `agents/routing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from dataagent_core.agents import SUPERVISOR, AgentRegistry
+from dataagent_core.agents.routing import choose
+from dataagent_core.engine import AgentExecutor
+from dataagent_core.engine.failures import error_event
+from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ThinkingEvent
+from dataagent_core.runs.types import Run
+from dataagent_core.skills import split_command
+
+_ROUTE = "route"
+
+
+def routed(
+    assistant_id: str,
+    message: str,
+    *,
+    file_ids: Sequence[str],
+    skill: str | None,
+    agents: AgentRegistry | None,
+) -> tuple[str, dict[str, Any]]:
+    """The assistant that a run is for, and what the run keeps of how that was decided."""
+    if assistant_id != SUPERVISOR or agents is None:
+        return assistant_id, {}
+    if skill is None and message.startswith("/") and (typed := split_command(message)):
+        skill = typed[0]
+    route = choose(message, file_ids=file_ids, skill=skill, agents=agents.known())
+    if route is None:
+        return assistant_id, {}
+    kept = {_ROUTE: {"rule": route.rule, "note": route.note, "is_known": route.agent is not None}}
+    return route.agent or assistant_id, kept
+
+
+def told(
+    run: Run, executor: AgentExecutor, events: AsyncGenerator[AnyEvent]
+) -> AsyncGenerator[AnyEvent]:
+    """The run's events, after what its readers are told of a rule's decision."""
+    route: dict[str, Any] | None = run.input.get(_ROUTE)
+    if route is None:
+        return events
+    if not route["is_known"]:
+        return _answered(run, executor, route["note"])
+    return _announced(route["note"], events)
+
+
+async def refused(error: Exception) -> AsyncGenerator[AnyEvent]:
+    """The events of a run whose agent could not be built."""
+    yield error_event(error)
+    yield DoneEvent(reason="failed")
+
+
+async def _announced(note: str, events: AsyncGenerator[AnyEvent]) -> AsyncGenerator[AnyEvent]:
+    yield ThinkingEvent(content=note)
+    async with aclosing(events) as following:
+        async for event in following:
+            yield event
+
+
+async def _answered(run: Run, executor: AgentExecutor, answer: str) -> AsyncGenerator[AnyEvent]:
+    """Answer without an agent; the thread has the question and the answer all the same."""
+    yield TextEvent(content=answer, is_final=True)
+    files = run.input.get("files", ())
+    await executor.adopt(run.input["message"], answer, run.session_id, files=files)
+    yield DoneEvent()

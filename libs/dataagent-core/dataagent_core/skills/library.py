@@ -1,0 +1,212 @@
+"""All skills of a process: who has which, what they say.
+
+Folders that everyone shares are read once; a user's own (`skills/` in their workspace) are looked
+at again before each use and read only when they changed. So a turn of a user without skills costs
+one look at a directory. Whose skills are whose is decided here: another user's do not exist. Above:
+`middleware/skills.py`, `runs/skills.py`, the routes. Below: `reading.py`, `workspace/`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dataagent_core.errors import BadInput, SkillNotFound
+from dataagent_core.skills.document import is_skill_name, parse_skill
+from dataagent_core.skills.places import SkillFolder
+from dataagent_core.skills.reading import Found, Place, is_unchanged, read_place, read_skill
+from dataagent_core.skills.shelf import Shelf, shelf_of
+from dataagent_core.skills.types import (
+    MAX_OWN,
+    MAX_SHARED,
+    SKILL_FILE,
+    BadSkill,
+    SkillEntry,
+    SkillText,
+)
+from dataagent_core.workspace.jail import Jail
+
+if TYPE_CHECKING:
+    from deepagents.backends.protocol import BackendProtocol
+
+    from dataagent_core.workspace import UserWorkspaceManager
+
+logger = logging.getLogger(__name__)
+OWN_FOLDER: Final = "skills"
+SHARED_ROUTE: Final = "/.skills"
+_KEPT_USERS: Final = 512
+_NOTHING: Final = Found()
+Folders = tuple[Path, ...]
+
+
+@dataclass(slots=True)
+class _Own:
+    """A user's skills as they were last read, and the shelves made with them."""
+
+    place: Place
+    found: Found
+    shelves: dict[Folders, Shelf] = field(default_factory=dict[Folders, Shelf])
+
+
+class SkillLibrary:
+    """The skills of all users and agents."""
+
+    def __init__(self, folders: Sequence[SkillFolder], workspaces: UserWorkspaceManager) -> None:
+        """Skills of later folders replace earlier ones of the same name."""
+        self._folders = tuple(folders)
+        self._workspaces = workspaces
+        self._workers = workspaces.workers
+        self._read: dict[Path, Found] = {}
+        self._shared: dict[Folders, Shelf] = {}
+        self._own: OrderedDict[str, _Own] = OrderedDict()
+
+    # -- shelves ----------------------------------------------------------------------------
+
+    async def shelf(self, user_id: str, folders: Folders = ()) -> Shelf:
+        """The user's skills with an agent that has these folders of its own."""
+        shared = await self.shared(folders)
+        if not self._may_have_own(user_id):
+            return shared
+        own = await self._own_of(user_id)
+        if not own.found.entries and not own.found.problems:
+            return shared
+        shelf = own.shelves.get(folders)
+        if shelf is None:
+            mine = (own.place, own.found)
+            shelf = own.shelves[folders] = shelf_of([*self._places(folders), mine])
+        return shelf
+
+    async def shared(self, folders: Folders = ()) -> Shelf:
+        """The skills that are nobody's own."""
+        known = self._shared.get(folders)
+        if known is not None:
+            return known
+        return await self._workers.search(partial(self._open, folders))
+
+    async def read(self, user_id: str, name: str, folders: Folders = ()) -> SkillText:
+        """A skill with its instructions.
+
+        Raises:
+            SkillNotFound: the user has none of this name here, or it can no longer be used.
+        """
+        _, place = (await self.shelf(user_id, folders)).find(name)
+        try:
+            return await self._workers.run(partial(read_skill, place, name))
+        except BadSkill as bad:
+            raise SkillNotFound(f"The skill {name!r} cannot be used any more: {bad}.") from bad
+
+    def routes(self, folders: Folders = ()) -> dict[str, BackendProtocol]:
+        """The shared folders as routes of an agent's file system, which cannot write there."""
+        return {
+            f"{place.location}/": self._workspaces.open_read_only(place.path)
+            for place in self._shared_places(folders)
+            if place.path.is_dir()
+        }
+
+    # -- a user's own -----------------------------------------------------------------------
+
+    async def put(self, user_id: str, name: str, content: str) -> SkillEntry:
+        """Keep a skill of the user's own, in place of the one they had of this name.
+
+        Raises:
+            BadInput: it cannot be used; nothing is kept.
+            QuotaExceeded: there is no room for it.
+        """
+        try:
+            parse_skill(content.encode(), folder=name)
+        except BadSkill as bad:
+            raise BadInput(f"This is no skill: {bad}.") from bad
+        await self._check_room(user_id, name)
+        backend = await self._workspaces.open_workspace(user_id)
+        try:
+            await backend.put(f"{OWN_FOLDER}/{name}/{SKILL_FILE}", content.encode())
+        except OSError as error:
+            raise BadInput(f"The skill {name!r} cannot be written to your workspace.") from error
+        self._own.pop(user_id, None)
+        return (await self.shelf(user_id)).find(name)[0]
+
+    async def delete(self, user_id: str, name: str) -> None:
+        """Delete one of the user's own, with all its files.
+
+        Raises:
+            SkillNotFound: they have none of this name.
+        """
+        is_mine = is_skill_name(name) and (self._own_place(user_id).path / name).exists()
+        if self._workspaces.is_archived(user_id) or is_mine:
+            backend = await self._workspaces.open_workspace(user_id)
+            if (await backend.adelete(f"/{OWN_FOLDER}/{name}")).error is None:
+                self._own.pop(user_id, None)
+                return
+        raise SkillNotFound(f"You have no skill {name[:64]!r} of your own.")
+
+    async def _check_room(self, user_id: str, name: str) -> None:
+        own = {entry.name for entry in await self.shelf(user_id) if entry.source == "own"}
+        if name not in own and len(own) >= MAX_OWN:
+            raise BadInput(f"You have {MAX_OWN} skills, the most there may be. Delete one first.")
+
+    def _may_have_own(self, user_id: str) -> bool:
+        """One look, without a hop to a thread: most users have none."""
+        if user_id in self._own:
+            return True
+        workspace = self._workspaces.get_user_workspace(user_id)
+        return os.path.exists(f"{workspace}/{OWN_FOLDER}") or self._workspaces.is_archived(user_id)
+
+    async def _own_of(self, user_id: str) -> _Own:
+        known = self._own.get(user_id)
+        if known is not None and is_unchanged(known.place, known.found.stamp):
+            self._own.move_to_end(user_id)
+            return known
+        if self._workspaces.is_archived(user_id):
+            await self._workspaces.prepare(user_id)
+        place = self._own_place(user_id)
+        found = await self._workers.run(partial(read_place, place))
+        _warn(place, found)
+        known = self._own[user_id] = _Own(place, found)
+        while len(self._own) > _KEPT_USERS:
+            self._own.popitem(last=False)
+        return known
+
+    # -- places -----------------------------------------------------------------------------
+
+    def _own_place(self, user_id: str) -> Place:
+        jail = Jail(self._workspaces.get_user_workspace(user_id))
+        return Place(jail, OWN_FOLDER, "own", f"/{OWN_FOLDER}", MAX_OWN)
+
+    def _shared_places(self, folders: Folders) -> list[Place]:
+        packages = [SkillFolder("package", folder) for folder in folders]
+        return [
+            Place(
+                Jail(folder.directory),
+                "",
+                folder.source,
+                f"{SHARED_ROUTE}/{folder.source}-{number}",
+                MAX_SHARED,
+            )
+            for number, folder in enumerate([*self._folders, *packages], 1)
+        ]
+
+    def _places(self, folders: Folders) -> list[tuple[Place, Found]]:
+        return [(place, self._found(place)) for place in self._shared_places(folders)]
+
+    def _found(self, place: Place) -> Found:
+        """What a shared place has; read once. Two that read at once find the same."""
+        found = self._read.get(place.path)
+        if found is None:
+            found = self._read[place.path] = read_place(place)
+            _warn(place, found)
+        return found
+
+    def _open(self, folders: Folders) -> Shelf:
+        shelf = self._shared[folders] = shelf_of(self._places(folders))
+        return shelf
+
+
+def _warn(place: Place, found: Found) -> None:
+    for problem in found.problems:
+        logger.warning("skill %s/%s is left out: %s", place.path, problem.path, problem.reason)

@@ -1,0 +1,190 @@
+"""`execute_python` and `execute_python_with_file`: the agent's Python, in the user's own sandbox.
+
+State lives on from call to call within a conversation. Whatever the code writes comes back as files
+of the user's, booked on the quota, with an artefact event each. Above: an agent. Below: `sandbox/`
+(where it runs), `workspace/` (where files are kept). What code may do is the wall's matter.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Annotated, Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool, InjectedToolCallId
+from langchain_core.tools.base import ArgsSchema
+from langgraph.config import get_stream_writer
+from pydantic import BaseModel, ConfigDict, Field
+
+from dataagent_core.errors import BudgetExhausted, DataAgentError, Misconfigured
+from dataagent_core.identity import RunContext
+from dataagent_core.sandbox.pool import Sandboxes
+from dataagent_core.sandbox.types import CodeResult, Limits, OutputFile
+from dataagent_core.sandbox.watching import CodeWatch
+from dataagent_core.tools.python_report import MOST_SHOWN, MadeFile, report
+from dataagent_core.workspace import FileStore, run_context
+
+_MOST_CODE = 1_000_000
+
+_ABOUT = """\
+Run Python in this conversation's own sandbox. Variables, imports and files live on from call to \
+call until the sandbox was idle for long; a call that fails or is stopped leaves variables as they \
+were. The last expression is shown. There is no network and no pip install; installed are pandas, \
+numpy, matplotlib, duckdb, pyarrow, openpyxl, python-docx, python-pptx, Pillow, pypdf, pdfplumber \
+and reportlab. The user's files are in /workspace (uploads in /workspace/uploads). Save what the \
+user should get in /output; open matplotlib figures are saved by themselves."""
+
+
+class PythonArguments(BaseModel):
+    """What the model passes to `execute_python`."""
+
+    tool_call_id: Annotated[str, InjectedToolCallId] = ""
+    code: str = Field(min_length=1, max_length=_MOST_CODE, description="Python source.")
+    timeout_seconds: float | None = Field(
+        default=None, gt=0, description="Stop it after so many seconds; 30 if left out."
+    )
+    reset: bool = Field(default=False, description="Forget all variables first.")
+
+
+class FileArguments(PythonArguments):
+    """What the model passes to `execute_python_with_file`."""
+
+    filename: str = Field(
+        min_length=1,
+        max_length=255,
+        description="Name of the file the code saves in /output, for example report.xlsx.",
+    )
+
+
+class ExecutePython(BaseTool):
+    """`execute_python`."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: str = "execute_python"
+    description: str = _ABOUT
+    args_schema: ArgsSchema | None = PythonArguments
+    sandboxes: Sandboxes = Field(exclude=True)
+    files: FileStore = Field(exclude=True)
+    watch: CodeWatch = Field(exclude=True, default_factory=CodeWatch)
+
+    async def _arun(
+        self,
+        code: str,
+        timeout_seconds: float | None = None,
+        reset: bool = False,
+        filename: str | None = None,
+        tool_call_id: str = "",
+    ) -> ToolMessage:
+        context = run_context()
+        seconds = self._seconds(context, timeout_seconds)
+        try:
+            result = await self._run_code(context, code, seconds, reset=reset)
+        except DataAgentError as error:
+            self.watch.refused(code, context, error.code)
+            raise
+        self.watch.ran(code, context, result, self._limits, wall=self.sandboxes.wall.name)
+        made = await self._kept(context, result, filename)
+        notes = _missing(filename, made) if filename is not None and result.status == "ok" else ""
+        told = report(result, made, self._limits, seconds=seconds, notes=notes)
+        return _message(self.name, tool_call_id, told, result)
+
+    def _run(self, **_arguments: Any) -> str:
+        raise Misconfigured(f"{self.name} is asynchronous; call it with ainvoke.")
+
+    @property
+    def _limits(self) -> Limits:
+        return self.sandboxes.limits
+
+    def _seconds(self, context: RunContext, asked: float | None) -> float:
+        """How long the code may run: as asked, within the limits and the run's budget.
+
+        Raises:
+            BudgetExhausted: no time is left.
+        """
+        seconds = self._limits.seconds(asked)
+        left = None if context.budget is None else context.budget.left("wall_seconds")
+        if left is not None and left <= 0:
+            raise BudgetExhausted("The budget is used up; the code was not run.")
+        return seconds if left is None else min(seconds, left)
+
+    async def _run_code(
+        self, context: RunContext, code: str, seconds: float, *, reset: bool
+    ) -> CodeResult:
+        asked = time.perf_counter()
+        session = await self.sandboxes.session(context.user_id, context.session_id)
+        self.watch.waited(time.perf_counter() - asked)
+        return await session.run_python(code, timeout_seconds=seconds, reset=reset)
+
+    async def _kept(
+        self, context: RunContext, result: CodeResult, wanted: str | None
+    ) -> list[MadeFile]:
+        """Keep what the code made, the wanted file first, and tell the run's readers."""
+        made = sorted(result.files, key=lambda file: _name(file) != wanted)
+        whole = result.stdout + result.stderr
+        if len(whole.encode(errors="replace")) > MOST_SHOWN:
+            made.append(OutputFile("output.txt", whole.encode(errors="replace")))
+        return [await self._keep(context, file) for file in made]
+
+    async def _keep(self, context: RunContext, file: OutputFile) -> MadeFile:
+        name, size = _name(file), len(file.content)
+        try:
+            kept = await self.files.add_generated(
+                context.user_id,
+                name,
+                file.content,
+                session_id=context.session_id,
+                run_id=context.run_id,
+            )
+        except DataAgentError as error:  # the quota, say: the code has run all the same
+            return MadeFile(name, size, problem=error.message)
+        made = MadeFile(kept.filename, size, kept.file_id)
+        _announce(made, {"size": size, "content_type": kept.content_type})
+        return made
+
+
+class ExecutePythonWithFile(ExecutePython):
+    """`execute_python_with_file`."""
+
+    name: str = "execute_python_with_file"
+    description: str = (
+        "As execute_python, for code that makes one file for the user: save it in /output under "
+        "`filename`. Returns a download link."
+    )
+    args_schema: ArgsSchema | None = FileArguments
+
+
+def python_tools(sandboxes: Sandboxes | None, files: FileStore, watch: CodeWatch) -> list[BaseTool]:
+    """What an agent can do with a sandbox; nothing without one."""
+    if sandboxes is None:
+        return []
+    given: Mapping[str, Any] = {"sandboxes": sandboxes, "files": files, "watch": watch}
+    return [ExecutePython(**given), ExecutePythonWithFile(**given)]
+
+
+def _name(file: OutputFile) -> str:
+    return PurePosixPath(file.path).name
+
+
+def _missing(filename: str, made: list[MadeFile]) -> str:
+    if any(file.name == filename for file in made):
+        return ""
+    return f"The code wrote no file {filename!r}. Save it as /output/{filename}."
+
+
+def _announce(made: MadeFile, preview: dict[str, Any]) -> None:
+    """Tell the run's readers of a new file."""
+    fields = {"artifact_id": made.file_id, "kind": "file", "title": made.name, "url": made.url}
+    get_stream_writer()({"artifact": {**fields, "preview": preview}})
+
+
+def _message(name: str, tool_call_id: str, text: str, result: CodeResult) -> ToolMessage:
+    if result.status == "ok":
+        return ToolMessage(text, tool_call_id=tool_call_id, name=name)
+    status = "timeout" if result.status == "timeout" else "error"
+    extra = {"status": status}
+    return ToolMessage(
+        text, tool_call_id=tool_call_id, name=name, status="error", additional_kwargs=extra
+    )

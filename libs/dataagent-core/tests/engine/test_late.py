@@ -1,0 +1,65 @@
+"""Sub-agents are put together when the first task comes, and once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from deepagents.middleware import subagents as library
+from langchain_core.runnables import RunnableLambda
+
+from dataagent_core.engine import AgentConfig, AgentFactory, SubAgentConfig
+from dataagent_core.engine.late import LateAgent, late_subagents
+from dataagent_core.events import AnyEvent, ToolResultEvent
+
+Ask = Callable[..., Awaitable[list[AnyEvent]]]
+HELPER = SubAgentConfig("helper", "d", "p")
+subagents: Any = library  # generic over any state
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of sub-agents that were compiled."""
+    names: list[str] = []
+    compile_one = subagents.create_agent
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        names.append(kwargs["name"])
+        return compile_one(*args, **kwargs)
+
+    monkeypatch.setattr(subagents, "create_agent", noted)
+    return names
+
+
+def test_an_agents_helpers_are_not_compiled_with_it(
+    factory: AgentFactory, compiled: list[str]
+) -> None:
+    factory.create_agent(AgentConfig("agent", subagents=[HELPER]))
+    assert compiled == []
+
+
+async def test_a_helper_is_compiled_for_its_first_task_only(ask: Ask, compiled: list[str]) -> None:
+    task = '!tool task {"subagent_type": "helper", "description": "!echo hi"}'
+    for _ in range(2):
+        events = await ask(task, subagents=[HELPER])
+        assert [e.result for e in events if isinstance(e, ToolResultEvent)] == ["hi"]
+        assert compiled == ["helper"]
+
+
+def test_what_is_called_without_a_loop_is_compiled_too() -> None:
+    made: list[int] = []
+
+    def build() -> Any:
+        made.append(1)
+        return RunnableLambda[int, int](abs)
+
+    late = LateAgent(build)
+    assert (late.invoke(1), late.invoke(2), made) == (1, 2, [1])
+
+
+def test_the_library_is_as_it_was_after_a_build_that_failed() -> None:
+    before = subagents.create_sub_agent
+    with pytest.raises(KeyError), late_subagents():
+        raise KeyError
+    assert subagents.create_sub_agent is before

@@ -1,0 +1,22 @@
+"""`/api/agents`: what the web app's selector offers."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from dataagent_server.api.route import PublicRoute
+from dataagent_server.deps.providers import AgentsDep, Visitor
+from dataagent_server.models.agents import AgentChoice
+from dataagent_server.models.fields import Page
+
+router = APIRouter(prefix="/agents", tags=["web agents"], route_class=PublicRoute)
+
+
+@router.get("", operation_id="list_agent_choices")
+async def list_agent_choices(visitor: Visitor, agents: AgentsDep) -> Page[AgentChoice]:
+    """The agents to choose from, `general` last. Without a login: those that were not created here.
+
+    Someone who is logged in sees what their organisation has on.
+    """
+    items = [AgentChoice.of(each) for each in await agents.selectable(visitor)]
+    return Page[AgentChoice](items=items, total=len(items))

@@ -1,0 +1,174 @@
+"""Agents and tools, as they go over the wire.
+
+Tools have numbers, and what binds them is written `toolIds`, as the requirement spells it. An
+agent's prompt is for administrators.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import ConfigDict, Field, StringConstraints
+
+from dataagent_core.agents import AgentKind, AgentSpec, AgentView
+from dataagent_core.agents.naming import NAME_PATTERN
+from dataagent_core.agents.service import AgentChanges, AgentStatus, NewAgent
+from dataagent_core.agents.tools import Tool, ToolKind
+from dataagent_server.models.fields import RequestModel, ResponseModel, SafeText
+
+AgentName = Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN}$")]
+Description = Annotated[SafeText, StringConstraints(max_length=4000)]
+Prompt = Annotated[SafeText, StringConstraints(min_length=1, max_length=100_000)]
+ModelName = Annotated[SafeText, StringConstraints(min_length=1, max_length=200)]
+Icon = Annotated[SafeText, StringConstraints(max_length=64)]
+ToolIds = Annotated[list[int], Field(max_length=10_000)]
+_TOOL_IDS = "All tools of the agent. Numbers that are no tool's are left out and named."
+
+
+class AgentCreate(RequestModel):
+    """An agent to create; without `toolIds` it has no tools."""
+
+    name: AgentName = Field(examples=["controller"])
+    description: Description = Field(
+        default="", description="What people and routing read.", examples=["Checks the books."]
+    )
+    system_prompt: Prompt | None = Field(default=None, description="Null is the general one.")
+    model: ModelName | None = Field(default=None, description="Null is the installation's.")
+    icon: Icon = ""
+    show_in_selector: bool = True
+    tool_ids: ToolIds = Field(
+        default_factory=list[int], alias="toolIds", description=_TOOL_IDS, examples=[[1, 2]]
+    )
+
+    @property
+    def new(self) -> NewAgent:
+        """As the core has it."""
+        return NewAgent(**self.model_dump())
+
+
+class AgentUpdate(RequestModel):
+    """What to change in an agent; what is left out stays. `toolIds` replace all it had.
+
+    Null is what a built-in or package agent came with; for a created one it is no prompt or model
+    of its own, and no tools.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"example": {"toolIds": [1, 2, 3]}})
+
+    name: AgentName | None = Field(default=None, description="For created agents. Null stays.")
+    description: Description | None = None
+    system_prompt: Prompt | None = None
+    model: ModelName | None = None
+    icon: Icon | None = None
+    show_in_selector: bool | None = None
+    tool_ids: ToolIds | None = Field(default=None, alias="toolIds", description=_TOOL_IDS)
+
+    @property
+    def changes(self) -> AgentChanges:
+        """As the core has them: the fields that were sent."""
+        sent = self.model_dump(exclude_unset=True)
+        if sent.get("name", "") is None:
+            del sent["name"]
+        return AgentChanges(**sent)
+
+
+class AgentInfo(ResponseModel):
+    """An agent. `toolIds` of one that has all tools are all there are."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    id: str = Field(examples=["sql"])
+    name: str = Field(examples=["sql"])
+    description: str = Field(examples=["Answers questions about your data with SQL you can see."])
+    system_prompt: str | None = Field(
+        description="For administrators; null for others and for the general prompt.",
+        examples=[None],
+    )
+    model: str | None = Field(examples=[None])
+    icon: str = Field(examples=["database"])
+    show_in_selector: bool = Field(examples=[True])
+    kind: AgentKind
+    status: AgentStatus = Field(
+        description="WORKING: a run of it is executed. THINKING: its runs only wait, for a worker "
+        "or a person."
+    )
+    tool_ids: list[int] = Field(alias="toolIds", examples=[[1, 2, 3]])
+
+    @classmethod
+    def of(cls, view: AgentView, *, has_prompt: bool) -> Self:
+        """The public form of an agent."""
+        return cls(**_fields(view, has_prompt=has_prompt))
+
+
+class AgentChanged(AgentInfo):
+    """An agent after a change, and which of the numbers sent are no tool's."""
+
+    ignored_tool_ids: list[int] = Field(alias="ignoredToolIds", examples=[[99]])
+
+    @classmethod
+    def of(cls, view: AgentView, *, has_prompt: bool = True) -> Self:
+        """The public form of an agent that an administrator changed."""
+        ignored = list(view.ignored_tool_ids)
+        return cls(**_fields(view, has_prompt=has_prompt), ignoredToolIds=ignored)
+
+
+def _fields(view: AgentView, *, has_prompt: bool) -> dict[str, Any]:
+    spec = view.spec
+    return {
+        "id": spec.agent_id,
+        "name": spec.name,
+        "description": spec.description,
+        "system_prompt": spec.system_prompt if has_prompt else None,
+        "model": spec.model,
+        "icon": spec.icon,
+        "show_in_selector": spec.show_in_selector,
+        "kind": spec.kind,
+        "status": view.status,
+        "tool_ids": list(view.tool_ids),
+    }
+
+
+class AgentChoice(ResponseModel):
+    """An agent as a selector shows it."""
+
+    id: str = Field(examples=["sql"])
+    name: str = Field(examples=["sql"])
+    description: str = Field(examples=["Answers questions about your data with SQL you can see."])
+    icon: str = Field(examples=["database"])
+    kind: AgentKind
+
+    @classmethod
+    def of(cls, spec: AgentSpec) -> Self:
+        """The form for anyone."""
+        return cls(
+            id=spec.agent_id,
+            name=spec.name,
+            description=spec.description,
+            icon=spec.icon,
+            kind=spec.kind,
+        )
+
+
+class ToolInfo(ResponseModel):
+    """A tool that can be bound. Its number never changes."""
+
+    id: int = Field(examples=[3])
+    name: str = Field(examples=["sql_db_query"])
+    description: str = Field(examples=["Run one read-only SELECT."])
+    kind: ToolKind
+    server_id: str | None = Field(description="The MCP server it comes from.", examples=[None])
+    input_schema: dict[str, Any] = Field(
+        examples=[{"type": "object", "properties": {"query": {"type": "string"}}}]
+    )
+
+    @classmethod
+    def of(cls, tool: Tool) -> Self:
+        """The public form of a tool."""
+        return cls(
+            id=tool.tool_id,
+            name=tool.name,
+            description=tool.description,
+            kind=tool.kind,
+            server_id=tool.server_id,
+            input_schema=tool.input_schema,
+        )
