@@ -77,7 +77,9 @@ class Channel:
             return []
         if not self._entries or self._entries[0].seq > seq + 1:
             return None
-        return list(islice(self._entries, seq + 1 - self._entries[0].seq, None))
+        newest = list(islice(reversed(self._entries), self.last_seq - seq))  # few of many
+        newest.reverse()
+        return newest
 
 
 def _forget(channel: ref[Channel], seq: int) -> None:
