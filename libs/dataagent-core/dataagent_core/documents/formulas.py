@@ -71,7 +71,7 @@ class Formulas:
             with self._archive.open(name) as part:
                 return part.read(_MOST_XML)
         except (KeyError, OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
-            return b""
+            return b""  # not there, broken, encrypted, or packed in a way zipfile does not know
 
 
 def _special(about: bytes, inside: bytes) -> str | None:

@@ -7,11 +7,11 @@ that say another is decided by the bytes, and said. Above: `worker.py`.
 from __future__ import annotations
 
 import io
-import zipfile
 from collections.abc import Collection
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final, Literal
 
+from dataagent_core.data.files.archives import MAX_ENTRIES, names_in
 from dataagent_core.documents.reading import Reading
 from dataagent_core.errors import BadFile, LimitReached
 
@@ -63,8 +63,6 @@ _FOREIGN: Final = {
     b"{\\rtf": "a document in RTF. Save it as .docx",
 }
 _OLE: Final = bytes.fromhex("D0CF11E0A1B11AE1")
-_ALWAYS_UNPACKED: Final = 64 * 1024 * 1024
-_MAX_ENTRIES: Final = 10_000
 _DIRECTORY_ENTRY: Final = b"PK\x01\x02"
 
 
@@ -123,23 +121,17 @@ def _office_kind(content: bytes, reading: Reading) -> Kind:
 
 def _archived(content: bytes, reading: Reading) -> set[str]:
     """The names in an archive that is no bomb."""
-    if content.count(_DIRECTORY_ENTRY) > _MAX_ENTRIES:  # before anyone makes objects of them
-        raise LimitReached(f"'{reading.name}' has more than {_MAX_ENTRIES:,} parts. Split it.")
-    try:
-        entries = zipfile.ZipFile(io.BytesIO(content)).infolist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise BadFile(f"'{reading.name}' is broken or cut off. Save it again.") from error
-    if any(entry.flag_bits & 1 for entry in entries):
-        raise BadFile(f"'{reading.name}' is encrypted. Save it without a password.")
-    unpacked = sum(entry.file_size for entry in entries)
+    if content.count(_DIRECTORY_ENTRY) > MAX_ENTRIES:  # before anyone makes objects of them
+        raise LimitReached(f"'{reading.name}' has more than {MAX_ENTRIES:,} parts. Split it.")
     limits = reading.limits
-    is_bomb = unpacked > _ALWAYS_UNPACKED and unpacked > limits.pack_ratio * len(content)
-    if is_bomb or unpacked > limits.unpacked_bytes:
-        raise LimitReached(
-            f"'{reading.name}' unpacks to {unpacked:,} bytes; {limits.unpacked_bytes:,} can be "
-            "read. Split it."
-        )
-    return {entry.filename for entry in entries}
+    return names_in(
+        opened(content),
+        reading.name,
+        len(content),
+        max_unpacked=limits.unpacked_bytes,
+        max_ratio=limits.pack_ratio,
+        advice="Split it.",
+    )
 
 
 def _old_kind(content: bytes, named: Kind | None, reading: Reading) -> Kind:

@@ -50,7 +50,10 @@ def _opened(stream: BinaryIO, reading: Reading) -> PdfReader:
 
 
 def _page(pdf: PdfReader, number: int, reading: Reading) -> str:
-    """One page; what is broken on it is said and does not cost the others."""
+    """One page; what is broken on it is said and does not cost the others.
+
+    pypdf raises all of these over broken pages, and `NotImplementedError` over filters it lacks.
+    """
     try:
         return pdf.pages[number].extract_text().rstrip()
     except MemoryError:

@@ -16,7 +16,7 @@ from weakref import ref
 from dataagent_core.runs.types import Entry
 
 _KEPT = 512
-_KEPT_SECONDS = 2.0
+KEPT_SECONDS = 2.0
 
 
 class Channel:
@@ -58,13 +58,13 @@ class Channel:
             self._changed.set()
             self._changed = asyncio.Event()
 
-    def forget_soon(self) -> None:
+    def forget_soon(self, seconds: float = KEPT_SECONDS) -> None:
         """A run has ended: drop its entries when readers had a moment to take them from here.
 
         They are read from the store then. What comes meanwhile keeps them.
         """
         channel: ref[Channel] = ref(self)
-        asyncio.get_running_loop().call_later(_KEPT_SECONDS, _forget, channel, self.last_seq)
+        asyncio.get_running_loop().call_later(seconds, _forget, channel, self.last_seq)
 
     def forget_up_to(self, seq: int) -> None:
         """Drop the entries if this is the last of them."""

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from dataagent_core.errors import StaleAttempt, Unavailable
 from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent, event_to_wire
-from dataagent_core.runs.channel import Channel
+from dataagent_core.runs.channel import KEPT_SECONDS, Channel
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Batch, Ending, Entry, Run, entries_of
 
@@ -37,15 +37,22 @@ class Ledger:
     """The ledgers of all sessions this process writes or reads."""
 
     def __init__(
-        self, store: RunStore, *, pace_seconds: float = 0.02, relay: Relay | None = None
+        self,
+        store: RunStore,
+        *,
+        pace_seconds: float = 0.02,
+        kept_seconds: float = KEPT_SECONDS,
+        relay: Relay | None = None,
     ) -> None:
-        """`pace_seconds` is the least time between two commits of running text.
+        """`pace_seconds` is the least time between two commits of running text, `kept_seconds` how
+        long readers get the entries of an ended run without a look into the store.
 
         With a `relay` entries go to and come from other processes, too.
         """
         self._store = store
         self.relay = relay
         self._pace_seconds = pace_seconds
+        self.kept_seconds = kept_seconds
         self._channels: WeakValueDictionary[str, Channel] = WeakValueDictionary()
         self._dirty: dict[str, RunWriter] = {}
         self._urgent: dict[str, RunWriter] = {}
@@ -331,7 +338,7 @@ class RunWriter:
         self._channel.publish(entries_of(last.wires, last.first_seq, last.run_id))
         if self._ledger.relay is not None:
             self._ledger.relay.announce(last)
-        self._channel.forget_soon()
+        self._channel.forget_soon(self._ledger.kept_seconds)
         return True
 
 

@@ -8,13 +8,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.events import DoneEvent, TextEvent, ThinkingEvent
 from dataagent_core.runs import channel as channel_module
-from dataagent_core.runs.channel import Channel
+from dataagent_core.runs.channel import KEPT_SECONDS, Channel
 from dataagent_core.runs.ledger import Ledger, RunWriter
 from dataagent_core.runs.stores.memory import MemoryRunStore
 from dataagent_core.runs.types import Entry
@@ -27,10 +26,12 @@ KEPT: int = channel_module._KEPT
 
 
 @asynccontextmanager
-async def opened() -> AsyncGenerator[tuple[MemoryRunStore, Ledger, RunWriter]]:
+async def opened(
+    kept_seconds: float = KEPT_SECONDS,
+) -> AsyncGenerator[tuple[MemoryRunStore, Ledger, RunWriter]]:
     data = MemoryData()
     store = MemoryRunStore(data)
-    ledger = Ledger(store, pace_seconds=0)
+    ledger = Ledger(store, pace_seconds=0, kept_seconds=kept_seconds)
     ledger.start()
     session = await MemorySessionStore(data).create("anna", "agent")
     run = await store.open(new_run(session.session_id), worker="w1", lease_until=now() + LEASE)
@@ -133,9 +134,8 @@ async def test_slow_reader_holds_no_memory_and_misses_nothing() -> None:
 
 
 @requirement("G16")
-async def test_channel_lives_as_long_as_someone_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dataagent_core.runs.channel._KEPT_SECONDS", 0.0)
-    async with opened() as (store, ledger, writer):
+async def test_channel_lives_as_long_as_someone_uses_it() -> None:
+    async with opened(kept_seconds=0.0) as (store, ledger, writer):
         session_id = writer.run.session_id
         reader: Any = ledger.follow(session_id, after=0)
         writer.write(ThinkingEvent(content="x"))
@@ -205,17 +205,14 @@ async def test_gap_in_what_is_published_drops_what_was_before() -> None:
     assert channel.since(3) == [entry(4)]
 
 
-async def test_entries_of_an_ended_run_are_dropped_unless_more_came(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("dataagent_core.runs.channel._KEPT_SECONDS", 0.0)
+async def test_entries_of_an_ended_run_are_dropped_unless_more_came() -> None:
     channel = Channel()
     channel.publish([entry(1)])
-    channel.forget_soon()
+    channel.forget_soon(0.0)
     channel.publish([entry(2)])
     await asyncio.sleep(0.01)
     assert channel.since(0) == [entry(1), entry(2)]
-    channel.forget_soon()
+    channel.forget_soon(0.0)
     await asyncio.sleep(0.01)
     assert channel.since(1) is None
     assert channel.since(2) == []

@@ -177,7 +177,7 @@ def _created(url: URL, name: str) -> SqlEngine:
 def _table(inspector: sa.Inspector, name: str, engine: SqlEngine, *, is_view: bool) -> Table:
     try:
         comment = inspector.get_table_comment(name)["text"]
-    except NotImplementedError:
+    except NotImplementedError:  # the dialect knows no comments
         comment = None
     columns = tuple(
         Column(

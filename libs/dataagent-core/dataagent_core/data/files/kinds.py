@@ -5,12 +5,12 @@ Above: `build.py`. A name that says one thing over bytes that say another is dec
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import PurePosixPath
 from typing import BinaryIO, Literal
 
+from dataagent_core.data.files.archives import names_in
 from dataagent_core.data.files.tables import FileLimits, OpenFile
-from dataagent_core.errors import BadInput, LimitReached
+from dataagent_core.errors import BadInput
 
 Kind = Literal["text", "json", "parquet", "workbook"]
 
@@ -45,8 +45,7 @@ _FOREIGN = {
     b"\x7fELF": "a program",
     b"MZ": "a program",
 }
-_SMALL_BYTES = 64 * 1024 * 1024
-_MAX_ENTRIES = 10_000
+_LOOKED_AT_BYTES = 64 * 1024 * 1024
 
 
 def kind_of(file: OpenFile, limits: FileLimits) -> Kind:
@@ -92,31 +91,23 @@ def _text_kind(file: OpenFile, head: bytes) -> Kind:
 
 def _check_archive(file: OpenFile, stream: BinaryIO, limits: FileLimits) -> None:
     """See what a workbook unpacks to before anyone unpacks it."""
-    try:
-        entries = zipfile.ZipFile(stream).infolist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise BadInput(f"'{file.name}' is broken: {error}. Save it again.") from error
-    names = {entry.filename for entry in entries}
+    names = names_in(
+        stream,
+        file.name,
+        file.byte_size,
+        max_unpacked=limits.max_unpacked_bytes,
+        max_ratio=limits.max_pack_ratio,
+        advice="Save the table as CSV or Parquet.",
+    )
     if not names & {"xl/workbook.xml", "xl/workbook.bin", "content.xml"}:
         raise BadInput(
             f"'{file.name}' is an archive without a workbook. Unpack it; a table comes from "
             f"{_SUPPORTED}."
-        )
-    if any(entry.flag_bits & 1 for entry in entries):
-        raise BadInput(f"'{file.name}' is encrypted. Save it without a password.")
-    unpacked = sum(entry.file_size for entry in entries)
-    is_packed_too_well = (
-        unpacked > _SMALL_BYTES and unpacked > limits.max_pack_ratio * file.byte_size
-    )
-    if unpacked > limits.max_unpacked_bytes or is_packed_too_well or len(entries) > _MAX_ENTRIES:
-        raise LimitReached(
-            f"'{file.name}' unpacks to {unpacked:,} bytes in {len(entries):,} parts; "
-            f"{limits.max_unpacked_bytes:,} bytes are allowed. Save the table as CSV or Parquet."
         )
 
 
 def _check_unencrypted(file: OpenFile, stream: BinaryIO) -> None:
     """An encrypted .xlsx is an OLE file with a part of this name."""
     stream.seek(0)
-    if "EncryptedPackage".encode("utf-16-le") in stream.read(_SMALL_BYTES):
+    if "EncryptedPackage".encode("utf-16-le") in stream.read(_LOOKED_AT_BYTES):
         raise BadInput(f"'{file.name}' is encrypted. Save it without a password.")
