@@ -22,11 +22,13 @@ from dataagent_core.errors import (
     RunNotFound,
     SessionBusy,
     SessionNotFound,
+    SkillNotFound,
 )
 from dataagent_core.events import DoneEvent, TextEvent
 from dataagent_core.runs import Entry, Started
 from dataagent_core.runs.assembly import Core
 from dataagent_core.runs.service import MAX_MESSAGE_CHARACTERS
+from dataagent_core.skills import split_command
 from tests.requirements import requirement
 
 ChatIn = Callable[..., Any]  # opens a `Chat` of conftest.py
@@ -65,13 +67,26 @@ async def test_question_and_answer_of_any_finished_run_are_in_the_history(
     memory_core: Core, chat_in: ChatIn, text: str
 ) -> None:
     chat = await chat_in(memory_core)
-    message = text if read_turns(text) == [[Say(text)]] else "plain"
+    is_plain = read_turns(text) == [[Say(text)]] and split_command(text) is None
+    message = text if is_plain else "plain"
     events = await chat.ask(message)
     assert [(m.role, m.content, m.status) for m in await chat.history()] == [
         ("user", message, "complete"),
         ("assistant", message, "complete"),
     ]
     assert events[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
+
+
+@many
+@given(name=st.from_regex(r"x[a-z0-9]{0,20}(-[a-z0-9]{1,9})?", fullmatch=True), task=st.text())
+async def test_message_that_names_no_skill_there_is_leaves_nothing(
+    memory_core: Core, chat_in: ChatIn, name: str, task: str
+) -> None:
+    chat = await chat_in(memory_core)
+    message = f"/{name} {task.replace(chr(0), '')}"
+    with pytest.raises(SkillNotFound):
+        await chat.start(message)
+    assert await chat.history() == []
 
 
 @requirement("R26.1", "P45")
