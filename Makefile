@@ -8,52 +8,91 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 ARGS ?=
 
+# A file's tests stay together. Tests wait a lot, so there are more workers than cores.
+WORKERS ?= $(shell echo $$(($$(nproc) * 3 / 2)))
+PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
 BIN := .venv/bin
 SETUP := .venv/.ready
 PROJECTS := pyproject.toml $(wildcard libs/*/pyproject.toml)
-WEB := $(if $(wildcard web/package.json),web/node_modules/.built)
+WEB_PACKAGES := web/node_modules/.ready
+WEB_APP := libs/dataagent-server/dataagent_server/web/index.html
+# Folders too: what is deleted counts as a change.
+WEB_SOURCES = $(shell find web/src web/public web/index.html web/vite.config.ts web/package.json -not -name '*.test.*' 2>/dev/null)
 CORE := libs/dataagent-core/dataagent_core
 CORE_ROOMS := $(CORE)/engine/*,$(CORE)/events/*,$(CORE)/hitl/*
 
+# Some environments forbid bytecode files: then each process of a test compiles everything again.
+export PYTHONDONTWRITEBYTECODE :=
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help run test test-fast coverage check fmt bench docs pins services bubblewrap docker setup clean
+.PHONY: help run test test-fast test-web soak coverage check fmt bench bench-check docs web web-packages web-schema screenshots pins services bubblewrap converters shells docker mcp-servers chromium wheels setup clean sync-client pictures
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 run: export DATAAGENT_HOST ?= 127.0.0.1
 run: export DATAAGENT_PORT ?= 8000
-run: $(SETUP) bubblewrap $(WEB) ## start DataAgent on 127.0.0.1:8000 (DATAAGENT_PORT= to change)
+run: $(SETUP) bubblewrap $(WEB_APP) ## start DataAgent on 127.0.0.1:8000 (DATAAGENT_PORT= to change)
 	@exec $(BIN)/dataagent-server serve $(ARGS)
 
-# A fixed hash seed: both workers must find the same tests in the same order.
+# A fixed hash seed: all workers must find the same tests in the same order.
 test: export PYTHONHASHSEED := 0
 test: export DATAAGENT_TEST_DOCKER := 1
-test: $(SETUP) services bubblewrap docker ## run every test, against real databases, on all cores
-	@$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+test: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run every test, against real databases and a real browser, on all cores
+	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
+	@$(if $(ARGS),,$(MAKE) test-web)
+
+test-web: $(SETUP) bubblewrap $(WEB_APP) chromium ## run the web app's tests: its modules, then the whole in Chromium
+	@npm --prefix web test
+	@npm --prefix web run e2e
 
 test-fast: export PYTHONHASHSEED := 0
-test-fast: $(SETUP) bubblewrap ## run the tests that need no server process (ARGS= goes to pytest)
-	@$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not services" $(ARGS)
+test-fast: $(SETUP) bubblewrap converters shells ## run the tests that need no server process (ARGS= goes to pytest)
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not services" $(ARGS)
 
-coverage: $(SETUP) services bubblewrap docker ## run every test and report coverage; engine, events, hitl must reach 80 %
+soak: $(SETUP) services bubblewrap ## use a site through every door while its parts are killed (ARGS='--minutes 10'; an hour otherwise)
+	@$(BIN)/python -m tests.soak $(ARGS)
+
+coverage: $(SETUP) services bubblewrap converters shells docker mcp-servers ## run every test and report coverage; engine, events, hitl must reach 80 %
 	@$(BIN)/python -m pytest --cov=libs --cov-report= $(ARGS)
 	@$(BIN)/coverage report --skip-covered --omit='*/tests/*'
 	@$(BIN)/coverage report --include='$(CORE_ROOMS)' --fail-under=80
 
-check: $(SETUP) ## format, lint, types, import contracts, dependencies, unused code, sizes, docs
+check: $(SETUP) $(WEB_PACKAGES) ## format, lint, types, import contracts, dependencies, unused code, sizes, docs
 	@$(BIN)/python -m scripts.check $(ARGS)
 
-fmt: $(SETUP) ## format the code and fix what ruff can fix
+fmt: $(SETUP) $(WEB_PACKAGES) ## format the code and fix what ruff can fix
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+	@cd web && npx --no-install prettier --log-level warn --write .
 
-bench: $(SETUP) bubblewrap ## measure ratios against the bare agent loop
+bench: $(SETUP) bubblewrap $(WEB_PACKAGES) chromium ## measure ratios against the bare agent loop
 	@$(BIN)/python -m bench $(ARGS)
 
-docs: $(SETUP) ## write the reference pages that are generated from the code
-	@$(BIN)/python -m scripts.settings_reference
+bench-check: $(SETUP) bubblewrap $(WEB_PACKAGES) chromium ## measure, and fail if a row is 15 % worse than in the last kept run
+	@$(BIN)/python -m bench --compare $(ARGS)
+
+docs: $(SETUP) ## write the generated reference pages and build the documentation site into site/
+	@$(BIN)/python -m scripts.reference
+	@$(BIN)/python -m scripts.site
+
+sync-client: $(SETUP) ## write the sync twin of the async client
+	@$(BIN)/python -m scripts.sync_client
+
+web: $(WEB_APP) ## build the web app, if its sources changed
+
+web-packages: $(WEB_PACKAGES) ## install the web app's packages, if its lock file changed
+
+web-schema: $(SETUP) $(WEB_PACKAGES) ## write the web app's types of the server's routes
+	@$(BIN)/python -m scripts.web_schema
+
+screenshots: $(SETUP) $(WEB_APP) chromium ## take a picture of every page, light and dark, in English and Chinese
+	@npm --prefix web run screenshots
+
+pictures: $(SETUP) $(WEB_APP) chromium ## make the tutorials' pictures, docs/images/, from screenshots
+	@npm --prefix web run screenshots -- -g light
+	@$(BIN)/python -m scripts.tutorial_pictures
 
 pins: $(SETUP) ## resolve the dependencies again and write constraints.txt (ARGS=--upgrade for newest)
 	@scripts/pins $(ARGS)
@@ -64,20 +103,37 @@ services: $(SETUP) ## start PostgreSQL, MariaDB and Redis where they do not answ
 bubblewrap: ## install the wall around code that the agent runs, where we may
 	@scripts/bubblewrap
 
+converters: ## install what reads .doc and .ppt, where we may
+	@scripts/converters
+
+shells: ## install the shells in which completion is tested, where we may
+	@scripts/shells
+
 docker: $(SETUP) ## install an engine for the sandbox's tests, where none runs and we may
 	@$(BIN)/python -m scripts.docker_engine install
+
+mcp-servers: $(SETUP) ## install the MCP servers and the conformance suite that tests run
+	@$(BIN)/python -m scripts.mcp_servers
+
+chromium: ## install the browser that the web app's tests use, where we may
+	@scripts/chromium
+
+wheels: $(SETUP) $(WEB_APP) ## build every package, the web app in the server's, into dist/
+	@$(BIN)/python -m scripts.wheels
 
 setup: $(SETUP) bubblewrap ## create .venv and install everything
 
 clean: ## remove the environment and everything that was built
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage build dist site
-	rm -rf web/node_modules web/dist
+	rm -rf .venv .mcp-servers .pytest_cache .ruff_cache .hypothesis .import_linter_cache .coverage build dist site
+	rm -rf web/node_modules web/test-results web/playwright-report libs/dataagent-server/dataagent_server/web
 	find libs tests bench scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(SETUP): constraints.txt scripts/setup $(PROJECTS)
 	@scripts/setup $(PYTHON)
 
-web/node_modules/.built: $(SETUP) $(shell [ -d web ] && find web -type f -not -path '*/node_modules/*' -not -path '*/dist/*')
-	@npm --prefix web ci --no-audit --no-fund
+$(WEB_PACKAGES): web/package-lock.json scripts/web_packages
+	@scripts/web_packages
+
+$(WEB_APP): $(WEB_PACKAGES) $(WEB_SOURCES)
 	@npm --prefix web run build
 	@touch $@

@@ -2,7 +2,8 @@
 
 Provider keys and DataAgent's own variables are taken out of the environment, the home directory is
 an empty one, and a connection to anything but this machine raises. `DATAAGENT_TEST_*` is left: it
-says where the test databases are. Also sorts tests for `make test-fast` by where they stand.
+says where the test databases are. Also marks tests for `make test-fast` by where they stand, and
+puts long files first.
 """
 
 from __future__ import annotations
@@ -16,11 +17,22 @@ import tempfile
 import pytest
 
 from tests.open_connections import OpenConnections
+from tests.proven import Proven
 
-_SETTINGS = re.compile(r"(DATAAGENT_(?!TEST_)|LANGSMITH_|LANGCHAIN_|OPENAI_|ANTHROPIC_|TAVILY_)")
-_ALSO = {"DATABASE_URL", "ADMIN_USERNAME", "ADMIN_PASSWORD", "GOOGLE_API_KEY"}
+_SETTINGS = re.compile(
+    r"(DATAAGENT_(?!TEST_)|OTEL_|LANGSMITH_|LANGCHAIN_|LANGFUSE_|OPENAI_|ANTHROPIC_|TAVILY_)"
+)
+_ALSO = {
+    "DATABASE_URL",
+    "ADMIN_USERNAME",
+    "ADMIN_PASSWORD",
+    "GOOGLE_API_KEY",
+    "JWT_SECRET_KEY",
+    "JWT_EXPIRATION",
+}
 _CONNECTING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 _SERVERS = re.compile(r"postgres|mysql|mariadb|redis|docker")
+_LONG = {"end_to_end", "attacks"}  # folders: the whole product; whatever is done to a sandbox
 
 
 class OutsideNetwork(RuntimeError):
@@ -38,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     connections = OpenConnections()
     connections.watch()
     config.pluginmanager.register(connections)
+    config.pluginmanager.register(Proven())
 
 
 def refuse_other_machines(event: str, arguments: tuple[object, ...]) -> None:
@@ -58,10 +71,12 @@ def is_loopback(host: str) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark whole-product tests as slow, and those with a database server as needing services."""
+    """Mark what stands in a long folder as slow, and what has a server as needing services."""
     for item in items:
-        if "end_to_end" in item.path.parts:
+        if not _LONG.isdisjoint(item.path.parts):
             item.add_marker(pytest.mark.slow)
         parameters = item.name.partition("[")[2]
         if _SERVERS.search(parameters):
             item.add_marker(pytest.mark.services)
+    long = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in long)  # else one worker ends long after the others

@@ -1,4 +1,4 @@
-"""`python -m bench [a … j] [--quick] [--check]`: measure, print the table, keep the details."""
+"""`python -m bench [PART …]`: measure, print the table, write the page, keep the details."""
 
 from __future__ import annotations
 
@@ -6,39 +6,61 @@ import argparse
 import importlib
 import os
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 
+from bench import history, page
 from bench.processes import MEASURED, OTHERS
-from bench.report import Options, Report, say
+from bench.report import RESULTS, Options, Report, say
 
 _PARTS = {
     "a": ("throughput", "provider"),
     "b": ("streams",),
     "c": ("memory",),
     "d": ("growth",),
-    "e": ("cold_start",),
+    "e": ("cold_start", "restart"),
     "f": ("cancel",),
     "g": ("rows",),
     "h": ("crowd",),
     "i": ("sandbox",),
     "j": ("workers",),
+    "k": ("mcp",),
+    "l": ("web",),
+    "m": ("terminal",),
+    "n": ("harbor",),
 }
 
 
 def main() -> int:
-    """Run the parts; 1 if one breaks off or, with `--check`, if a target is missed."""
+    """Run the parts; 1 if one breaks off, a target is missed or a row is slower, if asked for."""
     given = _arguments()
     os.sched_setaffinity(0, {OTHERS})
     if MEASURED == OTHERS:
         say("warning: one core only; the load generator competes with what it measures")
     rounds = given.rounds or (2 if given.quick else 3)
     report = Report(Options(is_quick=given.quick, rounds=rounds, tries=1 if given.quick else 2))
-    modules = [module for part in given.parts or _PARTS for module in _PARTS[part]]
-    failed = [module for module in modules if not _ran(module, report)]
+    is_whole = _measured(report, given.parts or list(_PARTS))
+    before = history.kept(is_quick=given.quick)
+    slower = _slower(report, before) if given.compare else []
     report.print_table()
     say(f"details: {os.path.relpath(report.write())}")
+    _write_page(report, before)
     for row in report.missed:
         say(f"missed: {row.name}")
-    return 1 if failed or (given.check and report.missed) else 0
+    for one in slower:
+        say(f"slower: {one}")
+    if given.keep and is_whole:
+        history.keep(report)
+        say(f"kept: {os.path.relpath(history.FILE)}")
+    return int(not is_whole or bool(slower) or (given.check and bool(report.missed)))
+
+
+def _measured(report: Report, parts: Sequence[str]) -> bool:
+    """Run the parts; whether all of them came to their end."""
+    modules = [module for part in parts for module in _PARTS[part]]
+    broken = [module for module in modules if not _ran(module, report)]
+    return not broken
 
 
 def _ran(module: str, report: Report) -> bool:
@@ -51,16 +73,47 @@ def _ran(module: str, report: Report) -> bool:
     return True
 
 
+def _slower(report: Report, before: dict[history.Key, list[history.Kept]]) -> list[history.Slower]:
+    """What is slower than it was; its parts are measured once more, for a machine has bad days."""
+    found = history.slower(report.rows, before)
+    if found:
+        again = Report(replace(report.options))
+        _measured(again, sorted({one.row.part for one in found}))
+        second = {(row.part, row.name): row for row in again.rows}
+        report.rows = [
+            history.better(row, second.get((row.part, row.name), row)) for row in report.rows
+        ]
+    return history.slower(report.rows, before)
+
+
+def _write_page(report: Report, before: dict[history.Key, list[history.Kept]]) -> None:
+    titles: dict[str, str] = {}
+    for part in dict.fromkeys(row.part for row in report.rows):
+        text = importlib.import_module(f"bench.{_PARTS[part][0]}").__doc__ or ""
+        titles[part] = text.splitlines()[0].partition(") ")[2]
+    path = RESULTS / "report.html"
+    at = datetime.now(UTC).isoformat(sep=" ", timespec="minutes")
+    path.write_text(page.as_html(report, titles, before, at), encoding="utf-8")
+    say(f"page: {os.path.relpath(path)}")
+
+
 def _arguments() -> argparse.Namespace:
+    first, last = min(_PARTS), max(_PARTS)
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="a to j; all if none")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{first} to {last}; all if none")
     parser.add_argument("--quick", action="store_true", help="fewer rounds and cells")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument("--rounds", type=int, help="how often each comparison is made")
+    parser.add_argument("--keep", action="store_true", help="add the run to history.jsonl")
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="exit with 1 if a row is 15 %% worse than its last kept value, twice",
+    )
     given = parser.parse_args()
     unknown = set(given.parts) - set(_PARTS)
     if unknown:
-        parser.error(f"there is no part {', '.join(sorted(unknown))}; use a to j")
+        parser.error(f"there is no part {', '.join(sorted(unknown))}; use {first} to {last}")
     return given
 
 

@@ -38,7 +38,7 @@ from dataagent_core.engine.factory import SYSTEM_PROMPT
 from dataagent_core.engine.graph import STREAM_MODES
 from dataagent_core.identity import RunContext
 from dataagent_core.runs.assembly import open_core
-from dataagent_core.tools import OutboundClient, builtin_tools
+from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
 
 Parts = AsyncIterator[dict[str, Any]]
 Ask = Callable[[str, str], Parts]
@@ -73,7 +73,7 @@ def _library(settings: Settings, client: OutboundClient, name: str) -> Ask:
         ]
     graph: Any = create_deep_agent(
         ScriptedChatModel(),
-        builtin_tools(settings, client),
+        builtin_tools(ToolContext(settings=settings, client=client)),
         system_prompt=SYSTEM_PROMPT,
         middleware=middleware,
         backend=backend,

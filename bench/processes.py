@@ -28,7 +28,9 @@ import orjson
 Json = dict[str, Any]
 ROOT = Path(__file__).parents[1]
 KEY = "bench-key"
-_SETTINGS = re.compile(r"(DATAAGENT_|LANGSMITH_|LANGCHAIN_|OPENAI_|ANTHROPIC_|TAVILY_)")
+_SETTINGS = re.compile(
+    r"(DATAAGENT_|OTEL_|LANGSMITH_|LANGCHAIN_|LANGFUSE_|OPENAI_|ANTHROPIC_|TAVILY_)"
+)
 _START_SECONDS = 60.0
 _CORES = sorted(os.sched_getaffinity(0))
 MEASURED = _CORES[0]

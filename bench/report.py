@@ -15,7 +15,7 @@ import orjson
 from bench.meter import CALM
 
 Unit = Literal["×", "KB", "ms", "/s", "imported"]
-_RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("dataagent-server", "deepagents", "langchain", "langgraph", "langchain-openai")
 
 
@@ -99,21 +99,25 @@ class Report:
         print(f"{'':2} {'':60} {'measured':>9} {'':3} {'CPU/turn':>9}  {'target':>7}  met")
         for row in self.rows:
             print(_line(row))
-        foreign = [sample["foreign"] for sample in self.samples if "foreign" in sample]
-        if foreign:
-            share = sum(foreign) / len(foreign)
+        if (share := self.disturbance) is not None:
             print(f"\nOthers used {share:.0%} of the measured core on average; calm is {CALM:.0%}.")
         print("× is a ratio measured in this run; figures of different runs do not compare.")
 
+    @property
+    def disturbance(self) -> float | None:
+        """The share of the measured core that others used, if it was watched."""
+        foreign = [sample["foreign"] for sample in self.samples if "foreign" in sample]
+        return sum(foreign) / len(foreign) if foreign else None
+
     def write(self) -> Path:
         """Write everything as JSON beside the code; the folder is not kept by git."""
-        _RESULTS.mkdir(exist_ok=True)
+        RESULTS.mkdir(exist_ok=True)
         now = datetime.now(UTC)
-        path = _RESULTS / f"{now:%Y%m%d-%H%M%S}.json"
+        path = RESULTS / f"{now:%Y%m%d-%H%M%S}.json"
         content = {
             "at": now.isoformat(timespec="seconds"),
             "python": platform.python_version(),
-            "packages": {name: version(name) for name in _PACKAGES},
+            "packages": packages(),
             "options": asdict(self.options),
             "rows": [{**asdict(row), "is_met": row.is_met} for row in self.rows],
             "samples": self.samples,
@@ -122,18 +126,27 @@ class Report:
         return path
 
 
+def packages() -> dict[str, str]:
+    """The versions of what is measured."""
+    return {name: version(name) for name in _PACKAGES}
+
+
 def say(text: str) -> None:
     """Tell how it goes; the table alone goes to stdout."""
     print(text, file=sys.stderr, flush=True)
 
 
+def as_text(row: Row) -> tuple[str, str, str]:
+    """A row's value, its unit and its target, as they are read."""
+    if row.unit == "imported":
+        return "yes" if row.value else "no", "", "no" if row.target else ""
+    value = f"{row.value:.2f}" if row.value < 100 else f"{row.value:.0f}"
+    return value, row.unit, str(row.target or "")
+
+
 def _line(row: Row) -> str:
-    value = "yes" if row.value else "no"
-    if row.unit != "imported":
-        value = f"{row.value:.2f}" if row.value < 100 else f"{row.value:.0f}"
-    wanted = "no" if row.target and row.unit == "imported" else str(row.target or "")
+    value, unit, wanted = as_text(row)
     met = {None: "", True: "yes", False: "NO"}[row.is_met]
-    unit = "" if row.unit == "imported" else row.unit
     cpu = "" if row.cpu is None else f"{row.cpu:.2f} ×"
     note = f"  ({row.note})" if row.note else ""
     line = f"{row.part:2} {row.name:60} {value:>9} {unit:3} {cpu:>9}  {wanted:>7}  {met}{note}"

@@ -50,7 +50,7 @@ def _weigh(report: Report, side: Worker, wall: str) -> None:
     found = side.ask(do="weigh")
     report.keep("i", f"{wall} weight", **found)
     most = 10 * 1024 if wall == "bwrap" else 130 * 1024
-    name = f"{wall}: memory of an idle session (PSS)"
+    name = f"{wall}: memory that one more idle session takes (PSS)"
     report.add(Row("i", name, found["pss_kb"], unit="KB", target=below(most)))
 
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from scripts.tree import ROOT
 
 _PYTHON = sys.executable
 _BIN = Path(_PYTHON).parent
+_NPM = [shutil.which("npm") or "npm", "--prefix", "web", "run", "--silent"]
 
 CHECKS: dict[str, list[str]] = {
     "format": [f"{_BIN}/ruff", "format", "--check", "--quiet", "."],
@@ -25,7 +27,12 @@ CHECKS: dict[str, list[str]] = {
     "unused": [_PYTHON, "-m", "scripts.check_unused"],
     "sizes": [_PYTHON, "-m", "scripts.check_sizes"],
     "addresses": [_PYTHON, "-m", "scripts.check_addresses"],
-    "docs": [_PYTHON, "-m", "scripts.settings_reference", "--check"],
+    "docs": [_PYTHON, "-m", "scripts.reference", "--check"],
+    "sync-client": [_PYTHON, "-m", "scripts.sync_client", "--check"],
+    "web-schema": [_PYTHON, "-m", "scripts.web_schema", "--check"],
+    "web-types": [*_NPM, "types"],
+    "web-lint": [*_NPM, "lint"],
+    "web-format": [*_NPM, "format"],
 }
 
 

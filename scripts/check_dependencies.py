@@ -12,6 +12,7 @@ from pathlib import Path
 from scripts.tree import ROOT
 
 _BY_NAME = {
+    "dataagent": ["dataagent-server", "dataagent-core"],  # it only brings them along
     "dataagent-core": [
         "asyncpg",  # SQLAlchemy loads the driver that the URL names
         "asyncmy",
@@ -31,6 +32,7 @@ _BY_NAME = {
         "pdfplumber",
         "reportlab",
     ],
+    "dataagent-client": ["pandas", "pyarrow"],  # extras, imported by name where they are asked for
     "dataagent-server": [
         "httptools",  # uvicorn loads all three
         "websockets",
@@ -42,7 +44,6 @@ _BY_NAME = {
 
 _NOT_YET = {
     "dataagent-harbor": ["dataagent-client"],
-    "dataagent-server-demo": ["dataagent-client"],
 }
 """Declared because the contract allows no other way in; used once the package talks to a server."""
 

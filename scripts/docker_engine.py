@@ -176,9 +176,8 @@ def _client(url: str) -> Generator[Any]:
 @contextmanager
 def _dockerd(place: Path) -> Generator[str]:
     """An engine of our own below `place`."""
-    home = place / "engine"
-    shutil.rmtree(home, ignore_errors=True)
-    home.mkdir(mode=0o700)
+    # A folder of its own: one that was killed may have left mounts, which nobody can remove.
+    home = Path(tempfile.mkdtemp(prefix="engine-", dir=place))
     url = f"unix://{home}/docker.sock"
     process = subprocess.Popen(
         [_program(), "--host", url, "--data-root", f"{home}/data", "--exec-root", f"{home}/exec",

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-_NOT_OURS = {".git", ".venv", "node_modules", "__pycache__", "dist", "build", ".hypothesis"}
+WEB_SCHEMA = ROOT / "web/src/api/schema.d.ts"
+"""Written by `web_schema.py`; nobody reads it for its shape."""
+_BUILT = {"node_modules", "__pycache__", "dist", "build"}
+_NOT_OURS = {".git", ".venv", ".mcp-servers", ".hypothesis"} | _BUILT
+_WEB_APP = ("dataagent_server", "web")
+"""What the web app is built into."""
 
 
 def project_files(root: Path = ROOT) -> list[Path]:
@@ -33,7 +38,12 @@ def python_files(root: Path = ROOT) -> list[Path]:
 
 def _walk(folder: Path) -> Iterator[Path]:
     for path in folder.iterdir():
-        if path.is_dir() and path.name not in _NOT_OURS and not path.name.endswith("_cache"):
+        if path.is_dir() and not _is_built(path):
             yield from _walk(path)
         elif path.is_file():
             yield path
+
+
+def _is_built(folder: Path) -> bool:
+    is_not_ours = folder.name in _NOT_OURS or folder.name.endswith("_cache")
+    return is_not_ours or folder.parts[-2:] == _WEB_APP

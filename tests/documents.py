@@ -97,6 +97,17 @@ def slides(titles: Sequence[str], *, notes: str = "") -> bytes:
     return out.getvalue()
 
 
+def sheet(name: str, rows: Sequence[Sequence[object]]) -> bytes:
+    """A workbook with one plain sheet."""
+    out = io.BytesIO()
+    book = xlsxwriter.Workbook(out, {"in_memory": True})
+    page = book.add_worksheet(name)
+    for at, row in enumerate(rows):
+        page.write_row(at, 0, row)
+    book.close()
+    return out.getvalue()
+
+
 def workbook(rows: int = 3) -> bytes:
     """A workbook with all that can be odd about one, and so many rows on its second sheet."""
     out = io.BytesIO()

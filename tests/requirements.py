@@ -1,20 +1,33 @@
-"""What each test proves: the `requirement` mark and the ids that must have one.
+"""What the product must do, as data, and the mark by which a test says what it proves.
 
-A test says `@requirement("R3.4", "P7")`; `tests/test_requirements.py` fails when an id that is
-required has no test that names it, or a test names an id that does not exist. The ids and what they
-say are lines of `tests/requirement_ids.txt`: R for requirements, P for properties, G for
-guarantees, B for the binding of tools to agents.
+A test says `@requirement("R3.4", "P7")`. The ids are lines of `tests/requirement_ids.txt`, in
+sections: R for requirements, P for properties, M for MCP, S for the web application and its agents,
+B for the binding of tools, G for guarantees. A line `departs:` below an id says what we do instead;
+its tests prove that. `requirement_marks.py` finds the marks, `tests/test_requirements.py` compares.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 F = TypeVar("F", bound=Callable[..., object])
+_FILE = Path(__file__).with_name("requirement_ids.txt")
+_DEPARTS = "  departs: "
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One sentence that must hold, and where we depart from it on purpose."""
+
+    id: str
+    sentence: str
+    section: str
+    departs: str = ""
 
 
 def requirement(*ids: str) -> Callable[[F], F]:
@@ -22,23 +35,24 @@ def requirement(*ids: str) -> Callable[[F], F]:
     return pytest.mark.requirement(*ids)  # pyright: ignore[reportReturnType] a mark returns what it decorates
 
 
-def known() -> dict[str, str]:
-    """Every id there is, with one line that says what it asks for."""
-    lines = Path(__file__).with_name("requirement_ids.txt").read_text(encoding="utf-8").splitlines()
-    return dict(line.split(" ", maxsplit=1) for line in lines)
+def known() -> dict[str, Requirement]:
+    """Every id there is, in order; ValueError for a line that cannot be read."""
+    return parsed(_FILE.read_text(encoding="utf-8"))
 
 
-REQUIRED_GROUPS = [
-    *(f"R{number}" for number in [*range(1, 15), 17, 18, 19, 22, 24, 25, 26, 32, 33, 34, 35]),
-    *(f"P{number}" for number in [*range(1, 23), *range(26, 32), *range(36, 47)]),
-    *(f"G{number}" for number in [*range(1, 13), 14, 15, 16, 17]),
-    *(f"B{number}" for number in range(1, 9)),
-]
-"""Built, so they must have tests: `R3` stands for all criteria of R3. A part that is built later
-adds its ids here in the same change."""
-
-
-def required() -> Iterator[str]:
-    """The ids that must be named by a test."""
-    groups = set(REQUIRED_GROUPS)
-    return (one for one in known() if one.split(".")[0] in groups)
+def parsed(text: str) -> dict[str, Requirement]:
+    """The requirements of a text in the format of `requirement_ids.txt`."""
+    found: dict[str, Requirement] = {}
+    section = last = ""
+    for line in text.splitlines():
+        if line.startswith("# "):
+            section = line[2:]
+        elif line.startswith(_DEPARTS) and last and not found[last].departs:
+            one = found[last]
+            found[last] = Requirement(one.id, one.sentence, one.section, line[len(_DEPARTS) :])
+        else:
+            last, _, sentence = line.partition(" ")
+            if not last or not sentence.strip() or last in found or last[0] != section[:1]:
+                raise ValueError(f"requirement_ids.txt: {line!r} is not an id and what it says.")
+            found[last] = Requirement(last, sentence, section)
+    return found

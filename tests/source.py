@@ -14,6 +14,7 @@ LIBS = sorted(path.parent for path in ROOT.glob("libs/*/pyproject.toml"))
 PACKAGES = [lib / lib.name.replace("-", "_") for lib in LIBS]
 CORE = ROOT / "libs/dataagent-core/dataagent_core"
 CLI = ROOT / "libs/dataagent-cli/dataagent_cli"
+SERVER = ROOT / "libs/dataagent-server/dataagent_server"
 _RUN_BY_PATH = {"migrations", "__pycache__"}
 
 
@@ -47,8 +48,15 @@ def tree(path: Path) -> ast.Module:
 def nodes(paths: list[Path]) -> Iterator[tuple[str, ast.AST]]:
     """Every node of every file, with `path:line` for the message."""
     for path in paths:
-        for node in ast.walk(tree(path)):
-            yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}", node
+        name = path.relative_to(ROOT)
+        for node in _walked(path):
+            yield f"{name}:{getattr(node, 'lineno', 0)}", node
+
+
+@cache
+def _walked(path: Path) -> list[ast.AST]:
+    """All nodes of a file: a dozen tests look at them."""
+    return list(ast.walk(tree(path)))
 
 
 def project(lib: Path) -> dict[str, Any]:

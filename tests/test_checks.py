@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_core.config import Settings
-from scripts import check_addresses, check_sizes, settings_reference
+from scripts import check_addresses, check_sizes
 from scripts.check import CHECKS
 from scripts.tree import ROOT, project_files
+from tests.requirements import requirement
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -25,18 +25,61 @@ def test_a_function_of_40_lines_is_too_long_and_one_of_39_is_not(tmp_path: Path)
     body = ["    x = 1"] * 38
     fits = written(tmp_path, "fits.py", "\n".join(["def f():", *body]))
     long = written(tmp_path, "long.py", "\n".join(["def f():", *body, "    x = 1"]))
-    assert list(check_sizes.too_long(fits)) == []
-    assert len(list(check_sizes.too_long(long))) == 1
+    assert list(check_sizes.problems(fits)) == []
+    assert len(list(check_sizes.problems(long))) == 1
 
 
 def test_a_docstring_does_not_count_as_lines_of_its_function(tmp_path: Path) -> None:
     lines = ["async def f():", '    """One.', *["    more"] * 20, '    """', *["    x = 1"] * 38]
-    assert list(check_sizes.too_long(written(tmp_path, "f.py", "\n".join(lines)))) == []
+    assert list(check_sizes.problems(written(tmp_path, "f.py", "\n".join(lines)))) == []
 
 
 def test_a_file_of_401_lines_is_too_long(tmp_path: Path) -> None:
-    assert list(check_sizes.too_long(written(tmp_path, "a.ts", "x\n" * 400))) == []
-    assert len(list(check_sizes.too_long(written(tmp_path, "b.ts", "x\n" * 401)))) == 1
+    assert list(check_sizes.problems(written(tmp_path, "a.ts", "x\n" * 400))) == []
+    assert len(list(check_sizes.problems(written(tmp_path, "b.ts", "x\n" * 401)))) == 1
+
+
+COMPONENT = """\
+export function Card({
+  title,
+}: Props) {
+%s
+}
+
+const SMALL = { a: 1 };
+"""
+
+
+def test_a_component_of_151_lines_is_too_long_and_one_of_150_is_not(tmp_path: Path) -> None:
+    fits = written(tmp_path, "fits.tsx", COMPONENT % "\n".join(["  use();"] * 146))
+    long = written(tmp_path, "long.tsx", COMPONENT % "\n".join(["  use();"] * 147))
+    assert list(check_sizes.problems(fits)) == []
+    assert [each.partition(": ")[2][:18] for each in check_sizes.problems(long)] == [
+        "Card has 151 lines"
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("const a: any = 1;", "f(x as any);", "let m: Map<string, any>;", "type A = any;"),
+        *("function f(a: any[]) {}", "type B = string | any;", "// @ts-ignore", "// @ts-nocheck"),
+    ],
+)
+def test_a_type_any_is_found(tmp_path: Path, line: str) -> None:
+    assert len(list(check_sizes.problems(written(tmp_path, "a.ts", line)))) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *('const label = "as any, or";', "// take any, it is free", "const any_of = 1;"),
+        *("isArray(any);", "f(a, any);", "const any = 1;"),
+        *("use(anything);", "type C = { company: string };", "<p>Is there any?</p>"),
+    ],
+)
+def test_the_word_any_is_not_taken_for_the_type(tmp_path: Path, line: str) -> None:
+    assert list(check_sizes.problems(written(tmp_path, "a.tsx", line))) == []
 
 
 @pytest.mark.parametrize(
@@ -64,25 +107,21 @@ def test_every_check_is_a_program_that_exists() -> None:
 
 
 def test_project_files_leave_out_what_was_built(tmp_path: Path) -> None:
-    (tmp_path / "node_modules").mkdir()
-    written(tmp_path / "node_modules", "a.js", "")
+    for folder in ("node_modules", "dataagent_server/web"):
+        (tmp_path / folder).mkdir(parents=True)
+        written(tmp_path / folder, "a.js", "")
     kept = written(tmp_path, "a.py", "")
     assert project_files(tmp_path) == [kept]
 
 
-def test_the_settings_page_names_every_setting() -> None:
-    page = settings_reference.page()
-    missing = [name for name in Settings.model_fields if name.upper() not in page]
-    assert missing == []
-
-
+@requirement("S9.2")
 def test_make_without_a_target_lists_the_targets() -> None:
     environment = {**os.environ, "MAKEFLAGS": ""}
     result = subprocess.run(
         ["make"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
     listed = set(re.findall(r"make ([a-z-]+) ", result.stdout))
-    assert {"run", "test", "check", "fmt", "bench", "docs", "clean"} <= listed
+    assert {"run", "test", "check", "fmt", "bench", "docs", "clean", "web"} <= listed
     assert "Nothing to be done" not in result.stdout
 
 

@@ -23,8 +23,9 @@ CONFIG = ROOT / ".importlinter"
 
 PLANTS = {
     "core-rooms": ("dataagent_core/events", "dataagent_core.config"),
-    "core-alone": ("dataagent_core/errors.py", "dataagent_client"),
+    "core-alone": ("dataagent_core/errors/families.py", "dataagent_client"),
     "plain-data": ("dataagent_core/hitl", "pydantic"),
+    "whole-to-programs": ("dataagent", "dataagent_client"),
     "cli-to-core": ("dataagent_cli", "dataagent_client"),
     "server-to-core": ("dataagent_server", "dataagent_client"),
     "server-layers": ("dataagent_server/models", "dataagent_server.api"),
@@ -37,8 +38,8 @@ PLANTS = {
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The six packages, side by side, without their tests."""
-    for package in ROOT.glob("libs/*/dataagent_*"):
+    """All packages, side by side, without their tests."""
+    for package in ROOT.glob("libs/*/dataagent*"):
         shutil.copytree(
             package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__")
         )

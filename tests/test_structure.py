@@ -10,6 +10,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from langchain.agents.middleware import AgentMiddleware
 
 from tests.requirements import requirement
 from tests.source import (
@@ -18,6 +19,7 @@ from tests.source import (
     LIBS,
     PACKAGES,
     ROOT,
+    SERVER,
     exported,
     folders,
     nodes,
@@ -48,6 +50,36 @@ def test_the_terminal_has_the_room(room: str) -> None:
     assert CLI / room in rooms(CLI)
 
 
+@requirement("R15.1")
+@pytest.mark.parametrize("room", ["api", "ws", "hitl", "models", "deps"])
+def test_the_server_has_the_room(room: str) -> None:
+    assert SERVER / room in rooms(SERVER)
+
+
+@requirement("R15.4")
+def test_terminal_and_server_depend_on_the_core() -> None:
+    for package in (CLI, SERVER):
+        needed = project(package.parent)["project"]["dependencies"]
+        assert any(each.startswith("dataagent-core") for each in needed)
+
+
+@requirement("R7.1")
+def test_all_middleware_is_langchains() -> None:
+    """Whatever of that room calls itself so, wherever it stands."""
+    found = [
+        (path.stem, node.name)
+        for path in (CORE / "middleware").glob("*.py")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Middleware")
+    ]
+    made = [
+        getattr(importlib.import_module(f"dataagent_core.middleware.{module}"), name)
+        for module, name in found
+    ]
+    assert len(made) >= 8
+    assert [each for each in made if not issubclass(each, AgentMiddleware)] == []
+
+
 @requirement("R1.3")
 def test_every_folder_of_modules_says_what_it_is() -> None:
     inits = [folder / "__init__.py" for package in PACKAGES for folder in folders(package)]
@@ -69,7 +101,7 @@ def test_every_room_exports_its_public_interface(room: Path) -> None:
     assert [name for name in names if not hasattr(module, name)] == []
 
 
-@requirement("R1.4")
+@requirement("R1.4", "R15.3")
 @pytest.mark.parametrize("lib", LIBS, ids=relative)
 def test_every_package_is_complete(lib: Path) -> None:
     data = project(lib)
@@ -83,8 +115,9 @@ def test_every_package_is_complete(lib: Path) -> None:
     assert len((lib / metadata["readme"]).read_text(encoding="utf-8").splitlines()) > 3
 
 
-def test_there_are_six_packages() -> None:
+def test_there_are_seven_packages() -> None:
     assert [lib.name for lib in LIBS] == [
+        "dataagent",
         "dataagent-cli",
         "dataagent-client",
         "dataagent-core",

@@ -1,4 +1,4 @@
-"""Fixtures: a zygote for the whole run, servers on directories of their own."""
+"""Fixtures: a zygote for all files, servers on directories of their own."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ class StartServer(Protocol):
     async def __call__(self, **settings: str) -> Server: ...
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def zygote() -> Iterator[Zygote]:
+    """Gone when others are tested: some look at all the processes there are."""
     parent = Zygote()
     yield parent
     parent.close()

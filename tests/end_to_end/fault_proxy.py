@@ -42,7 +42,7 @@ class FaultProxy:
         self._tasks.add(serving)
         self._writers.add(writer)
         try:
-            with suppress(OSError):  # nobody is there
+            with suppress(OSError, asyncio.CancelledError):  # nobody is there, or it was cut
                 there_reader, there_writer = await asyncio.open_connection(
                     "127.0.0.1", self._target_port
                 )

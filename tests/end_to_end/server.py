@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import os
 import signal
@@ -63,6 +64,7 @@ class Server:
         self.port = free_port()
         self.pid = 0
         self._zygote = zygote
+        self._on_behalf: dict[str, str] = {}
         self._env = {
             "DATAAGENT_HOME": str(home / "data"),
             "DATAAGENT_PORT": str(self.port),
@@ -125,10 +127,16 @@ class Server:
             while self.is_alive:
                 await asyncio.sleep(0.01)
 
+    def on_behalf_of(self, user_id: str) -> Server:
+        """The same server, asked for a user by a key that has none."""
+        asked = copy.copy(self)
+        asked._on_behalf = {"X-User-Id": user_id}
+        return asked
+
     @asynccontextmanager
     async def http(self, key: str = KEY) -> AsyncGenerator[aiohttp.ClientSession]:
         """A client with a key."""
-        headers = {"X-API-Key": key}
+        headers = {"X-API-Key": key, **self._on_behalf}
         async with aiohttp.ClientSession(base_url=self.url, headers=headers) as http:
             yield http
 
@@ -148,7 +156,7 @@ class Server:
         query = "" if after is None else f"?after={after}"
         return connect(
             f"ws://127.0.0.1:{self.port}/ws/chat/{session_id}{query}",
-            additional_headers={"X-API-Key": KEY},
+            additional_headers={"X-API-Key": KEY, **self._on_behalf},
             max_size=None,
             compression=None,
         )

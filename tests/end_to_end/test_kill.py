@@ -55,9 +55,9 @@ async def history(server: Server, session_id: str) -> list[dict[str, Any]]:
             return items
 
 
-async def ended(server: Server, run_id: str) -> dict[str, Any]:
+async def ended(server: Server, run_id: str, *, within: float = 10) -> dict[str, Any]:
     """The run, once it has ended."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(within):
         while True:
             run = await server.get(f"/runs/{run_id}")
             if run["status"] in ("done", "cancelled", "failed"):

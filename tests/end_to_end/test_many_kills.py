@@ -135,6 +135,6 @@ async def test_a_rolling_restart_under_load_loses_no_run(
             await talker.finish()
         accepted = {run_id for talker in talkers for run_id in talker.accepted}
         runs = [await ended(many.web[0], run_id) for run_id in sorted(accepted)]
-        assert {run["status"] for run in runs} == {"done"}
+        assert [run for run in runs if run["status"] != "done"] == []
         assert {run["attempt"] for run in runs} == {1}
         await check(many, talkers)

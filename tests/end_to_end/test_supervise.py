@@ -99,7 +99,7 @@ async def has_both(server: Server) -> bool:
     return len(seen) > 1
 
 
-@requirement("G9", "G10")
+@requirement("G9", "G10", "R23.3")
 async def test_several_processes_share_a_port_and_one_that_dies_is_replaced(
     zygote: Zygote, tmp_path: Path
 ) -> None:

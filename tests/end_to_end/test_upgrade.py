@@ -19,7 +19,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, text
 
 from dataagent_core.storage import Database, open_database
-from dataagent_core.storage.agents import metadata
+from dataagent_core.storage.mcp import metadata
 from dataagent_core.storage.migrate import migrate, migrate_to, pending, revision_of
 from tests.end_to_end.conftest import StartServer
 from tests.end_to_end.server import Server
@@ -261,7 +261,7 @@ async def test_a_database_of_the_first_version_serves_on_after_the_upgrade(
     assert (await server.get(f"/sessions/{made['session_id']}"))["user_id"] == "alice"
 
 
-@requirement("R25.7")
+@requirement("R25.7", "S6.3")
 async def test_every_step_goes_down_and_up_again(url: str) -> None:
     async with opened(url) as database:
         await migrate_to(database, "0001")

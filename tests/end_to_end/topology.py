@@ -27,6 +27,7 @@ _COMMON = {
     "DATAAGENT_DB_POOL_SIZE": "4",
     "DATAAGENT_DB_MAX_OVERFLOW": "4",
     "DATAAGENT_MAX_RUNS_PER_USER": "500",
+    "DATAAGENT_ALLOW_PRIVATE_HOSTS": "127.0.0.1",
 }
 
 
@@ -68,12 +69,14 @@ class Topology:
         *,
         database: FaultProxy,
         redis: FaultProxy,
+        settings: dict[str, str],
     ) -> None:
         self.shared = shared
+        self._settings = settings
         self.database = database
         self.redis = redis
         self.workers = [
-            WorkerProcess(zygote, folder / f"worker{i}.log", worker_settings(shared))
+            WorkerProcess(zygote, folder / f"worker{i}.log", worker_settings(shared) | settings)
             for i in range(WORKERS)
         ]
         self.web = [self._web(zygote, folder / f"web{i}") for i in range(WEB)]
@@ -81,7 +84,7 @@ class Topology:
     def _web(self, zygote: Zygote, folder: Path) -> Server:
         folder.mkdir()
         server = Server(zygote, folder)
-        server.set(**_COMMON, **web_settings(self.shared, port=server.port))
+        server.set(**_COMMON, **web_settings(self.shared, port=server.port), **self._settings)
         return server
 
     async def start(self) -> None:
@@ -131,7 +134,7 @@ class Topology:
 
 @asynccontextmanager
 async def topology(
-    kind: str, zygote: Zygote, folder: Path, *, lease_seconds: float = 10.0
+    kind: str, zygote: Zygote, folder: Path, *, lease_seconds: float = 10.0, **settings: str
 ) -> AsyncGenerator[Topology]:
     """A running topology on a fresh database of a kind and a fresh prefix in Redis."""
     with fresh_database(kind, folder) as url, fresh_redis_prefix() as prefix:
@@ -144,7 +147,7 @@ async def topology(
             redis_prefix=prefix,
             lease_seconds=lease_seconds,
         )
-        made = Topology(zygote, folder, shared, database=database, redis=redis)
+        made = Topology(zygote, folder, shared, database=database, redis=redis, settings=settings)
         try:
             await made.start()
             yield made

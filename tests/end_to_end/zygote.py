@@ -7,6 +7,8 @@ The forked process is an ordinary server: it can be killed at any moment without
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import signal
@@ -29,8 +31,12 @@ def serve(env: dict[str, str], log: str, command: str) -> None:
 
 def run() -> None:
     """Fork a server per line until the input ends."""
-    import dataagent_server.main  # noqa: F401 # pyright: ignore[reportUnusedImport] for the children
+    from dataagent_server.main import built_routes
 
+    built_routes()  # for the children
+    gc.collect()
+    gc.freeze()  # else each child looks at all of it when it starts, and so copies it
+    atexit.register(gc.unfreeze)  # else native libraries report what is frozen as leaked
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps them
     for line in sys.stdin:
         order = json.loads(line)

@@ -1,6 +1,6 @@
 """The conversation in this terminal: which session it is, and what was asked last.
 
-Sits between the two ways of talking (`headless.py`, `interactive.py`) and core: it opens or finds
+Sits between the two ways of talking (`headless.py`, `interactive.py`) and a host: it opens or finds
 the session and hands each message to `turn.py`.
 """
 
@@ -9,97 +9,211 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dataagent_cli.arguments import DEFAULT_AGENT
+from dataagent_core.errors import BadInput, DataAgentError, SessionNotFound
+from dataagent_core.events import DoneEvent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dataagent_cli.hosts import Host, Skills
     from dataagent_cli.turn import TurnEnd, Turns
     from dataagent_core.config.state import SessionState
-    from dataagent_core.runs.skills import Skills
-    from dataagent_core.session.manager import SessionManager
+    from dataagent_core.runs.history import History, Told
     from dataagent_core.session.types import Session
-    from dataagent_core.skills import Shelf
 
-_RECENT = 50
+RECENT = 50
+_ALL = 1000
+_SHORTEST_PREFIX = 4
 
 
 class Conversation:
-    """One person's conversation. Without an `assistant_id`, a session keeps the agent it has."""
+    """One person's conversation. Without an `agent`, a session keeps the one it has."""
 
-    def __init__(
-        self,
-        sessions: SessionManager,
-        turns: Turns,
-        *,
-        user_id: str,
-        assistant_id: str | None,
-        state: SessionState,
-        skills: Skills | None = None,
-    ) -> None:
-        self._sessions = sessions
+    def __init__(self, host: Host, turns: Turns, *, agent: str | None, state: SessionState) -> None:
         self._turns = turns
-        self._user_id = user_id
-        self._assistant_id = assistant_id
+        self._agent = agent
         self._session: Session | None = None
-        self._skills = skills
+        self.host = host
         self.state = state
         self.last_message: str | None = None
+        self.chosen_model: str | None = None
+        self.to_attach: list[str] = []
+        """What goes along with the next message: output of the person's own commands."""
+
+    # -- which one ------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session | None:
+        """The session, once there is one."""
+        return self._session
 
     @property
     def session_id(self) -> str | None:
         """The session's id, once there is one."""
         return self._session.session_id if self._session else None
 
-    async def resume(self, session_id: str) -> None:
-        """Go on with a session; a fresh UUID begins one of that id.
+    def require_session_id(self) -> str:
+        """The session's id.
 
         Raises:
-            SessionNotFound: there is none of that id, or it is another user's.
+            BadInput: nothing was asked yet.
         """
-        self._session = await self._sessions.get_or_create_session(
-            self._user_id, self._assistant_id or DEFAULT_AGENT, session_id
-        )
+        if self._session is None:
+            raise BadInput("Nothing was asked yet.", details={"hint": "ask something first."})
+        return self._session.session_id
+
+    async def recent(self) -> list[Session]:
+        """The latest sessions, newest first, of this agent if one is named."""
+        found = await self.host.recent(limit=RECENT)
+        return [each for each in found if self._agent in (None, each.assistant_id)]
+
+    async def resume(self, which: str) -> None:
+        """Go on with a session: by its number among the latest, its id or the start of it.
+
+        A fresh UUID begins one of that id.
+
+        Raises:
+            SessionNotFound: there is none of that kind, or it is another user's.
+        """
+        found = _chosen(await self.host.recent(limit=RECENT), which)
+        self._take_up(found or await self.host.open(self._agent or DEFAULT_AGENT, which))
 
     async def resume_latest(self) -> bool:
         """Go on with the latest session, of this agent if one is named; False if there is none."""
-        recent, _ = await self._sessions.list(owner=self._user_id, limit=_RECENT, offset=0)
-        for session in recent:
-            if self._assistant_id in (None, session.assistant_id):
-                self._session = session
-                return True
-        return False
+        latest = next(iter(await self.recent()), None)
+        if latest is None:
+            return False
+        self._take_up(latest)
+        return True
+
+    def _take_up(self, session: Session) -> None:
+        self.start_anew()
+        self._session = session
 
     def start_anew(self) -> None:
         """Leave the session; the next message opens a new one."""
         self._session = None
         self.last_message = None
+        self.to_attach = []
         self.state.current_todos = []
 
-    async def skills(self) -> Shelf | None:
-        """What this person can put before a task, with the agent that would answer."""
-        if self._skills is None:
-            return None
-        return await self._skills.list(owner=self._user_id, agent=self._agent)
-
-    @property
-    def _agent(self) -> str:
-        """Who answers the next message."""
-        mine = self._session.assistant_id if self._session else DEFAULT_AGENT
-        return self._assistant_id or mine
-
-    async def ask(self, message: str) -> TurnEnd:
-        """Send a message and show the answer.
+    async def rename(self, title: str) -> str:
+        """Give the session another title; the title it has now.
 
         Raises:
-            DataAgentError: the message was not accepted.
+            BadInput: nothing was asked yet.
         """
-        if self._session is None:
-            if self._skills is not None:  # a message that is refused leaves no session behind
-                await self._skills.choose(message, owner=self._user_id, agent=self._agent)
-            self._session = await self._sessions.get_or_create_session(
-                self._user_id, self._assistant_id or DEFAULT_AGENT
-            )
+        self._session = await self.host.rename(self.require_session_id(), title)
+        return self._session.title
+
+    # -- who answers ----------------------------------------------------------------------------
+
+    @property
+    def agent(self) -> str:
+        """Who answers the next message."""
+        mine = self._session.assistant_id if self._session else DEFAULT_AGENT
+        return self._agent or mine
+
+    def choose_agent(self, name: str) -> None:
+        """Let another agent answer from now on."""
+        self._agent = name
+
+    async def model(self) -> str:
+        """The name of the model that answers, unless the agent has one of its own."""
+        return self.chosen_model or await self.host.model()
+
+    async def choose_model(self, name: str) -> None:
+        """Let another model answer from now on.
+
+        Raises:
+            Misconfigured: it could not.
+            NotOnServer: a server answers.
+        """
+        await self.host.check_model(name)
+        self.chosen_model = name
+
+    async def skills(self) -> Skills:
+        """What this person can put before a task, with the agent that would answer."""
+        return await self.host.skills(self.agent)
+
+    # -- what is said ---------------------------------------------------------------------------
+
+    async def ask(self, message: str, along: Sequence[str] = ()) -> TurnEnd:
+        """Send a message, with what goes along with it, and show the answer.
+
+        Raises:
+            DataAgentError: the message was not accepted; what waits to go along still waits.
+        """
+        waiting = self.to_attach
+        said = "\n\n".join([message, *waiting, *along])
+        if self._session is None:  # a message that is refused leaves no session behind
+            await self.host.check(said, agent=self.agent)
+            self._session = await self.host.open(self.agent)
         self.last_message = message
-        return await self._turns.take(
-            self._session.session_id,
-            message,
-            assistant_id=self._agent,
-        )
+        self.to_attach = []
+        try:
+            return await self._turns.take(
+                self._session.session_id, said, agent=self.agent, model=self.chosen_model
+            )
+        except DataAgentError:
+            self.to_attach = waiting
+            raise
+
+    async def compact(self, keep: str) -> TurnEnd:
+        """Put the older part in short for the model, and show what it is.
+
+        Raises:
+            BadInput: nothing was asked yet.
+            SessionBusy: a run is under way.
+        """
+        return await self._turns.compact(self.require_session_id(), keep, model=self.chosen_model)
+
+    async def take_up_run(self) -> TurnEnd | None:
+        """Show the run that is still under way in the session, if there is one, to its end."""
+        run = None if self._session is None else await self.host.active(self._session.session_id)
+        return None if run is None else await self._turns.follow(run)
+
+    async def history(self, *, limit: int = _ALL) -> History:
+        """What was said.
+
+        Raises:
+            BadInput: nothing was asked yet.
+        """
+        return await self.host.history(self.require_session_id(), limit=limit)
+
+    async def usage(self) -> dict[str, int]:
+        """The tokens of the whole conversation."""
+        if self._session is None:
+            return {}
+        return used_in((await self.history()).told)
+
+
+def used_in(told: Sequence[Told]) -> dict[str, int]:
+    """The tokens that some messages' runs have used."""
+    total: dict[str, int] = {}
+    ends = [each.entries[-1].event for each in told if each.entries]
+    for end in ends:
+        usage = end.token_usage if isinstance(end, DoneEvent) else None
+        for name, count in (usage or {}).items():
+            total[name] = total.get(name, 0) + count
+    return total
+
+
+def _chosen(recent: Sequence[Session], which: str) -> Session | None:
+    """The session that a person means by a number, an id or the start of one.
+
+    Raises:
+        SessionNotFound: there are fewer, or the start fits several.
+    """
+    if which.isdigit() and len(which) < _SHORTEST_PREFIX:
+        if not 0 < int(which) <= len(recent):
+            raise SessionNotFound(f"There is no conversation number {which}.")
+        return recent[int(which) - 1]
+    if len(which) < _SHORTEST_PREFIX:
+        return None
+    found = [each for each in recent if which == each.thread_id] or [
+        each for each in recent if each.session_id.startswith(which.lower())
+    ]
+    if len(found) > 1:
+        raise SessionNotFound(f"{len(found)} conversations begin with {which!r}. Type more of it.")
+    return next(iter(found), None)

@@ -47,12 +47,20 @@ def explain(error: Exception) -> Failure:
         case CannotWrite():
             hint = "choose another place with --output FILE."
             return Failure(str(error), hint, exits.FAILED)
-        case OSError(filename=str(name), strerror=str(reason)):
-            hint = "choose a data directory you can write to with --home DIR."
-            return Failure(f"Cannot use {name}: {reason}.", hint, exits.FAILED)
+        case OSError(strerror=str(reason)):
+            return _system(error.filename, reason)
         case _:
             hint = "the details are in dataagent.log in the data directory."
             return Failure(f"Unexpected {type(error).__name__}.", hint, exits.FAILED)
+
+
+def _system(name: object, reason: str) -> Failure:
+    """What the system refused: a file of the data directory, or else the output."""
+    if isinstance(name, str):
+        hint = "choose a data directory you can write to with --home DIR."
+        return Failure(f"Cannot use {name}: {reason}.", hint, exits.FAILED)
+    hint = "make room there, or send the output somewhere else."
+    return Failure(f"Cannot write: {reason}.", hint, exits.FAILED)
 
 
 def _refused(error: DataAgentError) -> Failure:
@@ -72,6 +80,6 @@ def _bad_setting(error: ValidationError) -> Failure:
     name = name if name.startswith("DATAAGENT_") else f"DATAAGENT_{name}"
     return Failure(
         f"The setting {name} cannot be used: {first['msg']}.",
-        "correct it in the environment or in .env.",
+        "correct it in the environment or in config.toml of the data directory.",
         exits.FAILED,
     )

@@ -1,18 +1,73 @@
-"""One question from the command line: `dataagent -p`.
+"""One question from the command line: `dataagent -p` and `dataagent ask`.
 
-The answer goes to standard output; the exit status says how it went.
+What goes with it is gathered before anything is opened: text that is piped in belongs to the
+question, data is a source of this process. The answer goes to standard output, as text, as one
+JSON object or as rows; the exit status says how it went.
 """
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dataagent_cli.input.piped import read_piped
 from dataagent_core.errors import BadInput
 
 if TYPE_CHECKING:
+    from dataagent_cli.arguments import Options
     from dataagent_cli.conversation import Conversation
+    from dataagent_cli.data.desk import Desk
     from dataagent_cli.streams import Streams
+    from dataagent_cli.ui import View
+
+_INPUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the command line and the input bring: a question, if one is asked, and sources."""
+
+    question: str | None
+    sources: tuple[str, ...]
+
+
+@contextmanager
+def given(options: Options, streams: Streams) -> Generator[Given]:
+    """Read what is piped in; data lies in a file of its own for as long as the block lasts.
+
+    Raises:
+        BadInput: there is no question, or no data where some is named.
+        NotText: what was piped in is neither text nor data.
+    """
+    sources = tuple(each for each in options.sources if each != _INPUT)
+    is_data = _INPUT in options.sources
+    if options.question is None:
+        if is_data:
+            raise BadInput("--source - is what is piped in; keys are read from there now.")
+        yield Given(None, sources)
+    elif options.command == "ask" or is_data:
+        with tempfile.TemporaryDirectory(prefix="dataagent-") as folder:
+            yield _with_data(options, streams, Path(folder), is_data=is_data)
+    else:
+        yield Given(full_question(options.question, streams), sources)
+
+
+def _with_data(options: Options, streams: Streams, folder: Path, *, is_data: bool) -> Given:
+    from dataagent_cli.data.piped import take_piped
+
+    sources = tuple(each for each in options.sources if each != _INPUT)
+    if streams.piped is None:
+        if is_data:
+            raise BadInput("--source - is what is piped in, and nothing is.")
+        return Given(_question(options.question, ""), sources)
+    found = take_piped(streams.piped, folder, note=streams.say, is_data=is_data)
+    if isinstance(found, str):
+        return Given(_question(options.question, found), sources)
+    return Given(_question(options.question, ""), (str(found), *sources))
 
 
 def full_question(question: str, streams: Streams) -> str:
@@ -23,12 +78,49 @@ def full_question(question: str, streams: Streams) -> str:
         NotText: what was piped in is not text.
     """
     piped = "" if streams.piped is None else read_piped(streams.piped, note=streams.say)
-    parts = [part for part in (question.rstrip(), piped) if part.strip()]
+    return _question(question, piped)
+
+
+def _question(question: str | None, piped: str) -> str:
+    parts = [part for part in ((question or "").rstrip(), piped) if part.strip()]
     if not parts:
         raise BadInput('There is no question. Write it after -p: dataagent -p "How many users?"')
     return "\n\n".join(parts)
 
 
-async def answer_one(conversation: Conversation, question: str) -> int:
-    """Ask, show the answer, and return the exit status."""
-    return (await conversation.ask(question)).exit_code
+async def prepared(desk: Desk, asked: Given) -> str | None:
+    """The question, once its sources are open; one that is about a single source names it.
+
+    Raises:
+        DataAgentError: a source is not there, or cannot be opened.
+    """
+    if not asked.sources:
+        return asked.question
+    from dataagent_cli.data.brought import bring
+
+    found = await bring(desk, asked.sources)
+    if asked.question is None or asked.question.startswith("/"):
+        return asked.question
+    return f"@{found[0].name} {asked.question}" if len(found) == 1 else asked.question
+
+
+async def answer_one(
+    conversation: Conversation, question: str, *, desk: Desk, view: View, output_format: str
+) -> int:
+    """Ask, show the answer, and return the exit status.
+
+    Raises:
+        DataAgentError: the question was not accepted, or there is no table to write.
+    """
+    end = await conversation.ask(question)
+    from dataagent_cli.ui import KeptView
+
+    if isinstance(view, KeptView):
+        from dataagent_cli.data.answers import Answer, write_csv, write_json
+
+        answer = Answer(view, end, conversation.session_id)
+        if output_format == "csv":
+            await write_csv(desk, answer)
+        else:
+            await write_json(desk, answer, desk.prices)
+    return end.exit_code

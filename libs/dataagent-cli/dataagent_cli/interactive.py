@@ -13,11 +13,16 @@ from dataagent_cli.commands import CommandContext, Commands, Outcome
 from dataagent_cli.commands.registry import is_command, name_in
 from dataagent_cli.data.files import CannotWrite
 from dataagent_cli.failures import explain
+from dataagent_cli.input.dialogs import Dialogs
+from dataagent_cli.shell import attachment, run_command
+from dataagent_core.config.models.directives import is_directive
 from dataagent_core.errors import DataAgentError
 
 if TYPE_CHECKING:
     from dataagent_cli.conversation import Conversation
     from dataagent_cli.input import Keyboard
+    from dataagent_cli.input.mentions import Mentions
+    from dataagent_cli.streams import Streams
     from dataagent_cli.ui import View
 
 
@@ -25,8 +30,20 @@ class Interactive:
     """One sitting at the terminal."""
 
     def __init__(
-        self, conversation: Conversation, keyboard: Keyboard, view: View, commands: Commands
+        self,
+        conversation: Conversation,
+        keyboard: Keyboard,
+        view: View,
+        commands: Commands,
+        streams: Streams,
+        *,
+        dialogs: Dialogs | None = None,
+        mentions: Mentions | None = None,
     ) -> None:
+        """Without `dialogs` nobody is asked; without `mentions` an `@` means nothing."""
+        self._dialogs = dialogs or Dialogs(is_interactive=False)
+        self._mentions = mentions
+        self._streams = streams
         self._conversation = conversation
         self._keyboard = keyboard
         self._view = view
@@ -34,50 +51,61 @@ class Interactive:
 
     async def run(self) -> int:
         """Until `/quit`, Ctrl-D, or Ctrl-C twice; the exit status."""
-        is_leaving = False
+        is_leaving, text = False, ""
         while True:
             try:
-                line = await self._keyboard.read()
+                line = await self._keyboard.read(text)
             except EOFError:
                 break
             except KeyboardInterrupt:
                 if is_leaving:
                     break
-                is_leaving = True
+                is_leaving, text = True, ""
                 self._view.note("hint: Ctrl-C again, Ctrl-D or /quit leaves.")
                 continue
-            is_leaving = False
-            if line and not await self._obey(line):
+            outcome = await self._obey(line) if line else Outcome()
+            is_leaving, text = False, outcome.text
+            if outcome.is_end:
                 break
         if self._conversation.session_id:
+            where = self._conversation.host.address
+            server = f"--server {where} " if where else ""
             self._view.note(
-                f"hint: continue with: dataagent --session {self._conversation.session_id}"
+                f"hint: continue with: dataagent {server}--resume {self._conversation.session_id}"
             )
         return exits.OK
 
-    async def _obey(self, line: str) -> bool:
-        """Run a command or ask; False when it is time to leave."""
+    async def _obey(self, line: str) -> Outcome:
+        """Do what a line says; what comes next. Errors are told and the sitting goes on."""
+        try:
+            return await self._done(line)
+        except (DataAgentError, CannotWrite) as error:
+            self._view.note(explain(error).text)
+            return Outcome()
+
+    async def _done(self, line: str) -> Outcome:
+        """Run a command, here or in the shell, or ask."""
+        if line.startswith("!") and not await self._is_directive(line):
+            await self._shell(line.removeprefix("!").strip())
+            return Outcome()
         outcome = await self._command(line) if is_command(line) else Outcome(message=line)
-        if outcome.message is not None:
-            await self._ask(outcome.message)
-        return not outcome.is_end
+        if outcome.message is None:
+            return outcome
+        return Outcome(text=await self._ask(outcome.message), is_end=outcome.is_end)
 
     async def _command(self, line: str) -> Outcome:
         found = self._commands.parse(line)
         if found is None:
             return await self._skill(line)
         command, rest = found
-        context = CommandContext(self._conversation, self._view, self._commands)
-        try:
-            return await command.run(context, rest)
-        except (DataAgentError, CannotWrite) as error:
-            self._view.note(explain(error).text)
-            return Outcome()
+        context = CommandContext(
+            self._conversation, self._view, self._commands, self._streams, self._dialogs
+        )
+        return await command.run(context, rest)
 
     async def _skill(self, line: str) -> Outcome:
         """Send a line that begins with a skill; say what is near to one that does not."""
-        shelf = await self._conversation.skills()
-        names = () if shelf is None else shelf.skills
+        names = [each.name for each in (await self._conversation.skills()).known]
         if name_in(line) in names:
             return Outcome(message=line)
         near = self._commands.nearest(line, names)
@@ -85,9 +113,41 @@ class Interactive:
         self._view.note(f"unknown command {line.split(maxsplit=1)[0]}\nhint: {hint}")
         return Outcome()
 
-    async def _ask(self, message: str) -> None:
+    async def _is_directive(self, line: str) -> bool:
+        """Whether a line is for the scripted model, whose directives look like shell commands."""
+        return is_directive(line) and await self._conversation.model() == "scripted"
+
+    async def _shell(self, command: str) -> None:
+        """Run a command of the person's own; its output goes along with the next message."""
+        if not command:
+            self._view.note("usage: !COMMAND runs a command in your shell")
+            return
+        status, output = await run_command(command, self._streams)
+        ended = "" if status == 0 else "stopped · " if status < 0 else f"status {status} · "
+        if not output.strip():
+            self._view.note(f"{ended}no output")
+            return
+        self._conversation.to_attach.append(attachment(command, status, output))
+        self._view.note(f"{ended}the output goes along with your next message (/new forgets it)")
+
+    async def _named(self, message: str) -> list[str]:
+        """What a message names with `@`, to be sent along; a line says what it is."""
+        if self._mentions is None or "@" not in message:
+            return []
+        found = await self._mentions.attached(message)
+        for each in found:
+            self._view.note(each.note)
+        return [each.text for each in found]
+
+    async def _ask(self, message: str) -> str:
+        """Send a message and show the answer; what is in the line after it."""
+        with self._keyboard.meanwhile(self._view.note) as meanwhile:
+            await self._answered(message)
+        return "" if meanwhile is None else meanwhile.text_after(message)
+
+    async def _answered(self, message: str) -> None:
         try:
-            end = await self._conversation.ask(message)
+            end = await self._conversation.ask(message, await self._named(message))
         except DataAgentError as error:
             self._view.note(explain(error).text)
             return

@@ -1,11 +1,14 @@
 """`dataagent`: from the command line to what it asks for. Objects are put together here.
 
 Nothing is imported before the command line is understood, so that `--help` answers at once and a
-typing error costs nothing. The work is done by `headless.py`, `interactive.py` and `data/`.
+typing error costs nothing. The work is done by `headless.py`, `interactive.py`, `data/` and
+`setup/`.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 
 from dataagent_cli import exits
@@ -14,10 +17,16 @@ from dataagent_cli.arguments import Options, parse
 TYPE_CHECKING = False  # typing's, without the time it takes to load typing
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
     from dataagent_cli.conversation import Conversation
     from dataagent_cli.data.desk import Desk
+    from dataagent_cli.early_prompt import EarlyPrompt
+    from dataagent_cli.headless import Given
+    from dataagent_cli.hosts import Host
+    from dataagent_cli.mcp import Servers
     from dataagent_cli.streams import Streams
+    from dataagent_cli.turn import Rules
     from dataagent_cli.ui import View
     from dataagent_core.config import SessionState, Settings
     from dataagent_core.data.room import Data
@@ -27,26 +36,71 @@ _NOT_A_TERMINAL = """\
 error: Standard input and output are not a terminal, so there is nobody to talk to.
 hint: ask one question with: dataagent -p "QUESTION"
 """
+_NO_OUTPUT = """\
+error: Standard output is closed, so an answer has nowhere to go.
+hint: leave it open, or send it to a file: dataagent -p "QUESTION" > answer.txt
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the program and return its exit status."""
+    """Run the program and return its exit status; as a program of its own, end it at once."""
+    if argv is not None:
+        return _main(argv)
+    gc.disable()  # while it loads, as all of that stays; `tune_process` switches it on again
+    return _leave(_main(None))
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process. All is closed; to take its objects apart one by one would help nobody."""
+    import atexit
+
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] what os._exit would leave out
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):  # closed, full, or nobody reads any more
+            code = code or exits.FAILED
+    os._exit(code)
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    if sys.stderr is None:  # closed by whoever started us: there is nobody to complain to
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 for as long as the program runs
+    if sys.stdout is None:
+        sys.stderr.write(_NO_OUTPUT)
+        return exits.FAILED
     options = parse(argv)
     has_person = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     if options.command is None and options.question is None and not has_person:
         sys.stderr.write(_NOT_A_TERMINAL)
         return exits.USAGE
-    return run(options)
+    try:
+        if options.is_talk:
+            return _talk(options)
+        return run(options)
+    except KeyboardInterrupt:  # while libraries are loaded
+        return exits.INTERRUPTED
 
 
-def run(options: Options, streams: Streams | None = None) -> int:
+def _talk(options: Options) -> int:
+    """Hold a conversation; a prompt is there before the libraries it needs."""
+    from dataagent_cli.early_prompt import EarlyPrompt
+
+    early = EarlyPrompt()
+    with early:
+        return run(options, early=early)
+
+
+def run(
+    options: Options, streams: Streams | None = None, *, early: EarlyPrompt | None = None
+) -> int:
     """Do what the options ask for; errors become a sentence and an exit status."""
     import asyncio
 
     from dataagent_cli.failures import explain
     from dataagent_cli.streams import Streams
 
-    streams = streams or Streams.standard()
+    streams = streams or Streams.standard(early)
     try:
         return asyncio.run(_start(options, streams))
     except (KeyboardInterrupt, asyncio.CancelledError):
@@ -55,30 +109,99 @@ def run(options: Options, streams: Streams | None = None) -> int:
         streams.abandon_out()
         return exits.CANCELLED
     except Exception as error:
+        if early is not None:
+            early.end()
         failure = explain(error)
         streams.say(failure.text)
         return failure.exit_code
 
 
 async def _start(options: Options, streams: Streams) -> int:
-    from dataagent_cli.headless import answer_one, full_question
+    if options.is_setup:
+        from dataagent_cli.setup.obey import obey_setup
+
+        return await obey_setup(options, streams)
+    from dataagent_cli.headless import given
     from dataagent_cli.logs import log_to_file
+    from dataagent_cli.setup.loading import load_settings
 
-    question = None if options.question is None else full_question(options.question, streams)
-    settings = _settings(options)
-    with log_to_file(settings):
-        if options.command is not None:
+    with given(options, streams) as asked:
+        settings = load_settings(options)
+        with log_to_file(settings):
+            if options.command in (None, "ask"):
+                return await _converse(settings, options, streams, asked)
             return await _obey(settings, options, streams)
-        from dataagent_core.runs.assembly import open_core
 
-        async with open_core(settings) as core:
-            state = _state(settings)
-            view = streams.view(is_json=options.is_json)
-            conversation = _conversation(core, options, streams, view, state)
-            await _resume(conversation, options, view)
+
+async def _converse(settings: Settings, options: Options, streams: Streams, asked: Given) -> int:
+    """Answer one question, or hold a conversation."""
+    from dataagent_cli.headless import answer_one, prepared
+    from dataagent_cli.hosts.here import HereHost
+    from dataagent_cli.mcp import open_servers
+    from dataagent_cli.project import in_project
+    from dataagent_core.runs.assembly import open_core
+
+    if options.server is not None:
+        return await _converse_with_server(settings, options, streams, asked)
+    settings, why_none = in_project(settings, is_off=options.is_projectless)
+    async with open_core(settings) as core:
+        state = _state(settings, options)
+        view = _view(settings, options, streams)
+        if why_none is not None and not options.is_question:
+            view.note(why_none)
+        desk = _desk(core.data, settings, streams)
+        host = HereHost(core, _user_id())
+        conversation = _conversation(host, settings, options, streams, view, state=state, desk=desk)
+        question = await prepared(desk, asked)
+        await _resume(conversation, options, view)
+        async with open_servers(
+            core,
+            user_id=_user_id(),
+            assistant_id=conversation.agent,
+            asked_for=options.mcp_config,
+            streams=streams,
+            view=view,
+        ) as servers:
             if question is not None:
-                return await answer_one(conversation, question)
-            return await _interact(conversation, core, streams, view)
+                await servers.settled()
+                form = options.output_format
+                return await answer_one(
+                    conversation, question, desk=desk, view=view, output_format=form
+                )
+            is_choosing = options.resume == ""
+            return await _interact(conversation, core, desk, view, servers, is_choosing=is_choosing)
+
+
+async def _converse_with_server(
+    settings: Settings, options: Options, streams: Streams, asked: Given
+) -> int:
+    """The same with a server: what is in this process is left out."""
+    from dataagent_cli.hosts import NotOnServer
+    from dataagent_cli.hosts.server import open_server
+
+    if asked.sources or options.output_format != "text":
+        raise NotOnServer("--source and --output-format")
+    async with open_server(options.server or "", key_from=options.api_key_from) as host:
+        gc.enable()
+        state, view = _state(settings, options), _view(settings, options, streams)
+        conversation = _conversation(host, settings, options, streams, view, state=state)
+        await _resume(conversation, options, view)
+        if asked.question is not None:
+            return (await conversation.ask(asked.question)).exit_code
+        is_choosing = options.resume == ""
+        return await _interact_with_server(
+            conversation, settings, streams, view, is_choosing=is_choosing
+        )
+
+
+def _view(settings: Settings, options: Options, streams: Streams) -> View:
+    here = "dataagent export" if options.is_question else "/export"
+    return streams.view(
+        is_json=options.is_json,
+        is_kept=options.output_format != "text",
+        prices=settings.prices,
+        export=here if options.server is None else None,
+    )
 
 
 async def _obey(settings: Settings, options: Options, streams: Streams) -> int:
@@ -87,30 +210,22 @@ async def _obey(settings: Settings, options: Options, streams: Streams) -> int:
     from dataagent_core.data.room import open_room
 
     async with open_room(settings) as data:
-        return await obey(_desk(data, streams), options)
+        gc.enable()
+        return await obey(_desk(data, settings, streams), options)
 
 
-def _desk(data: Data, streams: Streams) -> Desk:
+def _desk(data: Data, settings: Settings, streams: Streams) -> Desk:
     from dataagent_cli.data.desk import Desk
+    from dataagent_cli.ui.terminals import graphics
 
-    return Desk(data, _user_id(), streams)
-
-
-def _settings(options: Options) -> Settings:
-    """The environment's settings, with what the command line says on top."""
-    from dataagent_core.config import Settings
-
-    given = {"home": options.home, "model": options.model}
-    overrides = {name: value for name, value in given.items() if value is not None}
-    if options.is_auto_approved:
-        return Settings(**overrides, auto_approve=True)  # pyright: ignore[reportArgumentType] validated by Settings
-    return Settings(**overrides)  # pyright: ignore[reportArgumentType] validated by Settings
+    outputs, shown = settings.home_dir / "outputs", graphics(settings.graphics)
+    return Desk(data, _user_id(), streams, settings.prices, outputs, shown)
 
 
-def _state(settings: Settings) -> SessionState:
+def _state(settings: Settings, options: Options) -> SessionState:
     from dataagent_core.config import SessionState
 
-    return SessionState(auto_approve=settings.auto_approve)
+    return SessionState(auto_approve=settings.auto_approve, is_planning=options.is_plan)
 
 
 def _user_id() -> str:
@@ -124,50 +239,130 @@ def _user_id() -> str:
 
 
 def _conversation(
-    core: Core, options: Options, streams: Streams, view: View, state: SessionState
+    host: Host,
+    settings: Settings,
+    options: Options,
+    streams: Streams,
+    view: View,
+    *,
+    state: SessionState,
+    desk: Desk | None = None,
 ) -> Conversation:
     from prompt_toolkit.output import create_output
 
     from dataagent_cli.conversation import Conversation
+    from dataagent_cli.data.exhibit import exhibits
     from dataagent_cli.hitl import TerminalHITLHandler
     from dataagent_cli.turn import Turns
 
-    user_id = _user_id()
-    can_ask = streams.is_interactive
+    can_ask, rules = streams.is_interactive, _rules(settings, options)
     handler = TerminalHITLHandler(
         state,
         is_interactive=can_ask,
+        allow=rules.allow,
+        note=view.note,
         terminal_output=create_output(stdout=streams.err) if can_ask else None,
     )
-    turns = Turns(core.runs, owner=user_id, view=view, handler=handler, state=state)
-    return Conversation(
-        core.sessions,
-        turns,
-        user_id=user_id,
-        assistant_id=options.agent,
+    shown = None if desk is None or options.is_json else exhibits(desk)
+    turns = Turns(
+        host,
+        view=view,
+        handler=handler,
         state=state,
-        skills=core.skills,
+        rules=rules,
+        exhibit=shown,
+        is_sitting=not options.is_question,
+    )
+    return Conversation(host, turns, agent=options.agent, state=state)
+
+
+def _rules(settings: Settings, options: Options) -> Rules:
+    from dataagent_cli.budget import max_tokens
+    from dataagent_cli.turn import Rules
+
+    amount = options.max_budget
+    return Rules(
+        allow=tuple(options.allow or ()),
+        deny=tuple(options.deny or ()),
+        max_tokens=None if amount is None else max_tokens(amount, settings.prices),
     )
 
 
 async def _resume(conversation: Conversation, options: Options, view: View) -> None:
-    if options.session_id is not None:
-        await conversation.resume(options.session_id)
+    """Go on with the conversation that is asked for; at a terminal its end is shown later."""
+    if options.resume is None and not options.is_continued:
+        return
+    from dataagent_cli.resuming import settle
+
+    if options.resume:
+        await conversation.resume(options.resume)
     elif options.is_continued and not await conversation.resume_latest():
         view.note("there is no earlier conversation: this is a new one")
+    if options.is_question:
+        await settle(conversation)
 
 
-async def _interact(conversation: Conversation, core: Core, streams: Streams, view: View) -> int:
-    from dataagent_cli.commands import builtin_commands, data_commands, memory_command
-    from dataagent_cli.input import CommandCompleter, Keyboard, open_history
-    from dataagent_cli.interactive import Interactive
+async def _interact(
+    conversation: Conversation,
+    core: Core,
+    desk: Desk,
+    view: View,
+    servers: Servers,
+    *,
+    is_choosing: bool,
+) -> int:
+    from pathlib import Path
+
+    from dataagent_cli.commands import (
+        data_commands,
+        init_command,
+        mcp_command,
+        memory_command,
+        with_conversation,
+    )
+    from dataagent_cli.input.mentions import Mentions, tables_at
+    from dataagent_cli.sitting import sit
     from dataagent_core.identity import Principal
 
-    settings = core.settings
     person = Principal(_user_id(), "user", "terminal")
     memory = memory_command(core.files.memories, person)
-    commands = builtin_commands(memory, *data_commands(_desk(core.data, streams)))
-    history = open_history(settings.home_dir / "history")
-    keyboard = Keyboard(history, CommandCompleter(commands, await conversation.skills() or ()))
-    view.note(f"DataAgent · {settings.default_model} · /help shows the commands")
-    return await Interactive(conversation, keyboard, view, commands).run()
+    mcp = mcp_command(servers, desk.streams)
+    return await sit(
+        conversation,
+        desk.streams,
+        view,
+        (memory, mcp, init_command(desk), *with_conversation(data_commands(desk))),
+        Mentions(Path.cwd(), tables_at(desk)),
+        home=core.settings.home_dir,
+        prices=core.settings.prices,
+        is_choosing=is_choosing,
+        on_keyboard=lambda keyboard: servers.say_above(keyboard, view),
+    )
+
+
+async def _interact_with_server(
+    conversation: Conversation,
+    settings: Settings,
+    streams: Streams,
+    view: View,
+    *,
+    is_choosing: bool,
+) -> int:
+    from pathlib import Path
+
+    from dataagent_cli.commands import elsewhere_commands
+    from dataagent_cli.input.mentions import Mentions
+    from dataagent_cli.sitting import sit
+
+    settings.ensure_home()
+    mentions = Mentions(Path.cwd())
+    return await sit(
+        conversation,
+        streams,
+        view,
+        elsewhere_commands(),
+        mentions,
+        home=settings.home_dir,
+        prices=settings.prices,
+        is_choosing=is_choosing,
+    )

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from dataagent_cli.ui.clean import printable
+from dataagent_cli.ui.plain_signs import use_plain_signs
 
 if TYPE_CHECKING:
+    from dataagent_cli.early_prompt import EarlyPrompt
     from dataagent_cli.ui import View
+    from dataagent_core.config import Prices
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +27,18 @@ class Streams:
     out: TextIO
     err: TextIO
     piped: BinaryIO | None
+    early: EarlyPrompt | None = None
+    """The prompt that is there until a view takes the screen over."""
 
     @classmethod
-    def standard(cls) -> Streams:
+    def standard(cls, early: EarlyPrompt | None = None) -> Streams:
         """The process's own. Characters the terminal's encoding lacks are replaced."""
+        signs = use_plain_signs()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")
+                stream.reconfigure(errors=signs)
         if sys.stdin is None or sys.stdin.isatty():
-            return cls(sys.stdout, sys.stderr, None)
+            return cls(sys.stdout, sys.stderr, None, early)
         return cls(sys.stdout, sys.stderr, sys.stdin.buffer)
 
     @property
@@ -40,21 +46,39 @@ class Streams:
         """Whether there is a person to ask: keys come from a terminal and the question is seen."""
         return self.piped is None and self.err.isatty()
 
-    def view(self, *, is_json: bool) -> View:
-        """JSON lines if asked for, a drawn screen on a capable terminal, plain text otherwise."""
-        from dataagent_cli.ui import JsonView, PlainRenderer, TerminalRenderer
+    def view(
+        self,
+        *,
+        is_json: bool = False,
+        is_kept: bool = False,
+        prices: Prices | None = None,
+        export: str | None = "dataagent export",
+    ) -> View:
+        """JSON lines if asked for, a drawn screen on a capable terminal, plain text otherwise.
+
+        One that `is_kept` shows nothing of the answer before it is over. `export` is the command
+        that writes a kept result to a file, where there is one.
+        """
+        if self.early is not None:
+            self.early.end()
+        from dataagent_cli.ui import JsonView, KeptView, PlainRenderer
 
         if is_json:
             return JsonView(self.out, self.err)
+        if is_kept:
+            return KeptView(self.err)
         if not self.out.isatty():
             return PlainRenderer(self.out, self.err)
         from rich.console import Console
+
+        from dataagent_cli.ui.renderer import TerminalRenderer
+        from dataagent_cli.ui.terminals import reflows
 
         out = Console(file=self.out, highlight=False)
         if out.is_dumb_terminal:
             return PlainRenderer(self.out, self.err)
         err = Console(file=self.err, highlight=False)
-        return TerminalRenderer(out, err)
+        return TerminalRenderer(out, err, prices=prices, reflows=reflows(), export=export)
 
     def say(self, text: str) -> None:
         """A line to standard error."""

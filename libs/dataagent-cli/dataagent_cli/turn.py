@@ -1,13 +1,14 @@
 """One turn: a message becomes a run, its events are shown, its questions answered.
 
 Every reader consumes a run in the same way; here the reader is a person. Above stand `headless.py`
-and `interactive.py`; below, core's `RunService`.
+and `interactive.py`; below, a `Host`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
@@ -16,14 +17,21 @@ from dataagent_cli import exits
 from dataagent_cli.hitl import NOBODY, Interrupted
 from dataagent_cli.interrupts import Interrupts
 from dataagent_core.errors import Conflict, NotFound, RunNotFound
-from dataagent_core.events import DoneEvent, HITLRequestEvent, TodoUpdateEvent
-from dataagent_core.hitl import Decision, HITLHandler
+from dataagent_core.events import (
+    AnyEvent,
+    ArtifactEvent,
+    DoneEvent,
+    HITLRequestEvent,
+    TodoUpdateEvent,
+)
+from dataagent_core.hitl import ActionRequest, Decision
 
 if TYPE_CHECKING:
+    from dataagent_cli.hitl import TerminalHITLHandler
+    from dataagent_cli.hosts import Host
     from dataagent_cli.ui import View
     from dataagent_core.config.state import SessionState
-    from dataagent_core.runs.service import RunService, Started
-    from dataagent_core.runs.types import Run
+    from dataagent_core.runs.types import Run, RunOptions, Started
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,58 +57,114 @@ class TurnEnd:
                 assert_never(self.done.reason)
 
 
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the command line says about every turn. Tools are named by patterns."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    max_tokens: int | None = None
+
+
+Exhibit = Callable[[ArtifactEvent], Awaitable[None]]
+"""Shows a chart that a run has made."""
+
+
 class Turns:
-    """Takes turns in sessions of one owner, through one view and one handler."""
+    """Takes turns in one person's sessions, through one view and one handler."""
 
     def __init__(
-        self, runs: RunService, *, owner: str, view: View, handler: HITLHandler, state: SessionState
+        self,
+        host: Host,
+        *,
+        view: View,
+        handler: TerminalHITLHandler,
+        state: SessionState,
+        rules: Rules | None = None,
+        exhibit: Exhibit | None = None,
+        is_sitting: bool = False,
     ) -> None:
-        self._runs = runs
-        self._owner = owner
+        """In a sitting the mode may change in a run: so its calls ask, and mode auto answers."""
+        self._is_sitting = is_sitting
+        self._host = host
         self._view = view
         self._handler = handler
         self._state = state
+        self._rules = rules or Rules()
+        self._exhibit = exhibit
 
-    async def take(self, session_id: str, message: str, *, assistant_id: str) -> TurnEnd:
+    async def take(
+        self, session_id: str, message: str, *, agent: str, model: str | None = None
+    ) -> TurnEnd:
         """Send a message and show its run to the end. Ctrl-C cancels the run.
 
         Raises:
             SessionNotFound, SessionBusy, BadInput: the message was not accepted.
         """
-        from dataagent_core.runs.service import RunOptions
+        options = self._options(model)
+        return await self._shown(
+            self._host.start(session_id, message, agent=agent, options=options)
+        )
 
+    async def compact(self, session_id: str, keep: str, *, model: str | None = None) -> TurnEnd:
+        """Put the older part of a conversation in short and show that.
+
+        Raises:
+            SessionBusy: a run is under way.
+        """
+        options = self._options(model)
+        return await self._shown(self._host.compact(session_id, keep, options=options))
+
+    async def follow(self, run: Run) -> TurnEnd:
+        """Show a run that was started before, from its beginning to its end."""
+        return await self._shown(_started(run))
+
+    async def _shown(self, starting: Awaitable[Started]) -> TurnEnd:
         with Interrupts() as interrupts:
             self._view.begin()
             try:
-                started = await self._runs.start(
-                    session_id,
-                    message,
-                    owner=self._owner,
-                    assistant_id=assistant_id,
-                    options=RunOptions(auto_approve=self._state.auto_approve),
-                )
-                return await self._watch(started, interrupts)
+                return await self._watch(await starting, interrupts)
             finally:
                 self._view.pause()
+
+    def _options(self, model: str | None) -> RunOptions:
+        from dataagent_core.runs.types import RunOptions
+
+        return RunOptions(
+            auto_approve=self._state.auto_approve and not self._is_sitting,
+            is_plan=self._state.is_planning,
+            allow=(*self._rules.allow, *sorted(self._state.approved_tools)),
+            deny=self._rules.deny,
+            max_tokens=self._rules.max_tokens,
+            model=model,
+        )
 
     async def _watch(self, started: Started, interrupts: Interrupts) -> TurnEnd:
         run = started.run
         stopping = asyncio.create_task(self._cancel_when(interrupts, run.run_id))
         try:
-            async for entry in self._runs.read(run.run_id, after=started.after):
+            async for entry in self._host.read(run.run_id, after=started.after):
+                if await self._is_approved(run, entry.event):
+                    continue
                 self._view.show(entry)
                 match entry.event:
                     case HITLRequestEvent() as request:
                         await self._answer(run, request, interrupts)
+                        self._view.resume()
+                    case ArtifactEvent(kind="chart") as chart if self._exhibit is not None:
+                        self._view.pause()
+                        await self._exhibit(chart)
+                        self._view.resume()
                     case TodoUpdateEvent(todos=todos):
                         self._state.current_todos = todos
                     case DoneEvent() as done:
+                        self._state.count(done.token_usage or {})
                         return TurnEnd(done, interrupts.is_interrupted)
                     case _:
                         pass
         except BaseException:  # the reader is gone, broken or interrupted twice: so is the run
             with suppress(Conflict, NotFound, TimeoutError):
-                await self._runs.cancel(run.run_id, owner=self._owner)
+                await self._host.cancel(run.run_id)
             raise
         finally:
             stopping.cancel()
@@ -109,7 +173,17 @@ class Turns:
     async def _cancel_when(self, interrupts: Interrupts, run_id: str) -> None:
         await interrupts.wait()
         with suppress(Conflict, NotFound, TimeoutError):  # it ended, or takes its time to end
-            await self._runs.cancel(run_id, owner=self._owner)
+            await self._host.cancel(run_id)
+
+    async def _is_approved(self, run: Run, event: AnyEvent) -> bool:
+        """Approve a call that nobody in this sitting wants to be asked about."""
+        if not (self._is_sitting and isinstance(event, HITLRequestEvent)):
+            return False
+        if not self._handler.approves(event.action):
+            return False
+        with suppress(Conflict):  # it has an answer, or has expired
+            await self._host.decide(run.run_id, event.request_id, Decision("approve"))
+        return True
 
     async def _answer(self, run: Run, request: HITLRequestEvent, interrupts: Interrupts) -> None:
         """Ask until the request expires; what nobody answered, core rejects by itself."""
@@ -117,21 +191,37 @@ class Turns:
         limit = None if request.expires_at is None else max(request.expires_at - time.time(), 0)
         try:
             async with asyncio.timeout(limit):
-                decision = await self._handler.request_approval(request.action, run.session_id)
+                decision = await self._handler.request_approval(
+                    request.action, run.session_id, request.allowed
+                )
         except TimeoutError:
             self._view.note(f"? {request.action.name}: no answer in time")
             return
         except Interrupted:
             interrupts.interrupt()
             return
-        self._view.note(_decided(request.action.name, decision))
+        self._view.note(_decided(request.action, decision))
         with suppress(Conflict):  # answered elsewhere, or expired while we were answering
-            await self._runs.decide(run.run_id, request.request_id, decision, owner=self._owner)
+            await self._host.decide(run.run_id, request.request_id, decision)
 
 
-def _decided(name: str, decision: Decision) -> str:
-    if decision.type == "approve":
-        return f"  {name}: approved"
+async def _started(run: Run) -> Started:
+    from dataagent_core.runs.types import Started
+
+    return Started(run, 0, is_new=False)
+
+
+def _decided(action: ActionRequest, decision: Decision) -> str:
+    name = action.name
+    match decision.type:
+        case "approve":
+            return f"  {name}: approved"
+        case "edit":
+            return f"  {name}: {'answered' if action.is_question else 'approved as edited'}"
+        case "respond":
+            return f"  {name}: not called; the agent goes on"
+        case "reject":
+            pass
     hint = (
         "\nhint: --auto-approve lets such calls run unasked." if decision.message == NOBODY else ""
     )

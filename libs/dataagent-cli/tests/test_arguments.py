@@ -41,7 +41,7 @@ def test_help_says_what_the_exit_status_means(capsys: pytest.CaptureFixture[str]
     [
         ["--nope"],
         ["-p", "a", "b"],
-        ["--session", "x", "--continue"],
+        ["--resume", "x", "--continue"],
         ["--json"],
         ["-p", "a", "sources"],
         ["--json", "schema"],
@@ -109,7 +109,7 @@ def test_a_conversation_without_a_terminal_is_wrong_usage() -> None:
 
 def test_the_options_are_parsed() -> None:
     options = parse(
-        ["-p", "q", "--json", "--model", "m", "--agent", "sql", "--session", "s", "--home", "h"]
+        ["-p", "q", "--json", "--model", "m", "--agent", "sql", "--resume", "s", "--home", "h"]
     )
     assert vars(options) == {
         "command": None,
@@ -117,10 +117,21 @@ def test_the_options_are_parsed() -> None:
         "is_json": True,
         "model": "m",
         "agent": "sql",
-        "session_id": "s",
+        "resume": "s",
         "is_continued": False,
+        "is_plan": False,
+        "allow": None,
+        "deny": None,
+        "max_budget": None,
+        "server": None,
+        "api_key_from": None,
         "is_auto_approved": False,
+        "is_projectless": False,
+        "mcp_config": None,
         "home": "h",
+        "output_format": "text",
+        "sources": [],
     }
+    assert parse(["--mcp-config", "own.json"]).mcp_config == "own.json"
     assert parse([]).agent is None
     assert parse(["-p"]).question == ""

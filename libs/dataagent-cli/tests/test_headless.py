@@ -40,7 +40,6 @@ def dataagent(*argv: str, piped: bytes | None = None) -> Outcome:
     return Outcome(code, out.getvalue(), err.getvalue())
 
 
-@requirement("R1.2")
 def test_a_question_is_answered_on_standard_output() -> None:
     assert dataagent("-p", "!echo hello **there**") == Outcome(0, "hello **there**\n", "")
 
@@ -70,8 +69,8 @@ def test_a_conversation_goes_on_where_it_was() -> None:
 
 def test_a_session_can_be_named() -> None:
     session_id = str(uuid.uuid4())
-    first = dataagent("-p", "!echo a", "--json", "--session", session_id).events
-    second = dataagent("-p", "!echo b", "--json", "--session", session_id).events
+    first = dataagent("-p", "!echo a", "--json", "--resume", session_id).events
+    second = dataagent("-p", "!echo b", "--json", "--resume", session_id).events
     assert second[0]["seq"] == first[-1]["seq"] + 1
 
 
@@ -119,7 +118,7 @@ def test_auto_approve_lets_calls_run(home: Path) -> None:
     ("argv", "said", "code"),
     [
         (["-p", "hi", "--model", "no-such-model"], "no-such-model", 1),
-        (["-p", "hi", "--session", "nonsense"], "hint: leave out --session", 1),
+        (["-p", "hi", "--resume", "nonsense"], "hint: leave out --resume", 1),
         (["-p", "hi", "--agent", "../evil"], "assistant_id", 2),
         (["-p", "  "], "There is no question", 2),
     ],
@@ -187,3 +186,32 @@ def test_an_unexpected_failure_is_in_the_log_and_only_its_name_on_the_screen(
         "hint: the details are in dataagent.log in the data directory.\n"
     )
     assert "Traceback" in (home / "dataagent.log").read_text()
+
+
+def test_rules_of_the_command_line_hold_for_the_question(home: Path) -> None:
+    denied = dataagent("-p", WRITE, "--auto-approve", "--deny", "write_*")
+    assert "denied" in denied.err
+    planned = dataagent("-p", WRITE, "--auto-approve", "--plan")
+    assert "plan mode" in planned.err.lower()
+    assert not list(home.rglob("note.txt"))
+    allowed = dataagent("-p", WRITE, "--allow", "write_file")
+    assert (allowed.code, allowed.out) == (0, "written\n")
+    assert list(home.rglob("note.txt"))
+
+
+def test_a_question_ends_with_its_budget() -> None:
+    spent = dataagent("-p", "!echo one", "--max-budget", "10t", "--json")
+    assert spent.code == 1
+    assert spent.events[-1]["data"]["reason"] == "budget"
+    for amount in ("lots", "0.50"):
+        refused = dataagent("-p", "!echo one", "--max-budget", amount)
+        assert (refused.code, refused.out) == (2, "")
+        assert "20000t" in refused.err
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    outcome = dataagent("-p", "hi", "--server", "http://127.0.0.1:9")
+    assert outcome.code == 1
+    assert "error: The server cannot be reached" in outcome.err
+    assert "hint: is a DataAgent server at http://127.0.0.1:9?" in outcome.err
+    assert dataagent("-p", "hi", "--server", "nonsense").code == 1

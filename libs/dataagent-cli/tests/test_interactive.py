@@ -2,87 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-import io
-from collections.abc import Sequence
-
-from prompt_toolkit.history import InMemoryHistory
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
-
-from dataagent_cli.commands import builtin_commands, data_commands, memory_command
-from dataagent_cli.conversation import Conversation
-from dataagent_cli.data.desk import Desk
-from dataagent_cli.hitl import TerminalHITLHandler
-from dataagent_cli.input import CommandCompleter, Keyboard
-from dataagent_cli.interactive import Interactive
-from dataagent_cli.streams import Streams
-from dataagent_cli.turn import Turns
-from dataagent_cli.ui import PlainRenderer
-from dataagent_core.config import SessionState, Settings
-from dataagent_core.identity import Principal
-from dataagent_core.runs.assembly import open_core
+from dataagent_cli.commands import builtin_commands
 from tests.requirements import requirement
 
-CTRL_C, CTRL_D = "\x03", "\x04"
+from .sitting import CTRL_C, sit
 
 
-class Sitting:
-    """What came of it."""
-
-    def __init__(self) -> None:
-        self.out, self.err = io.StringIO(), io.StringIO()
-        self.state = SessionState()
-        self.sessions = 0
-        self.code = -1
-
-    @property
-    def said(self) -> str:
-        return self.err.getvalue()
-
-    @property
-    def answers(self) -> str:
-        return self.out.getvalue()
-
-
-async def sit(lines: Sequence[str], end: str = CTRL_D) -> Sitting:
-    """Type the lines, one after another, and then the keys that end it."""
-    made = Sitting()
-    view = PlainRenderer(made.out, made.err)
-    with create_pipe_input() as keys:
-        keys.send_text("".join(f"{line}\r" for line in lines) + end)
-        handler = TerminalHITLHandler(made.state, is_interactive=False)
-        async with asyncio.timeout(30), open_core(Settings()) as core:
-            desk = Desk(core.data, "ann", Streams(made.out, made.err, None))
-            memory = memory_command(core.files.memories, Principal("ann", "user", "terminal"))
-            commands = builtin_commands(memory, *data_commands(desk))
-            turns = Turns(core.runs, owner="ann", view=view, handler=handler, state=made.state)
-            conversation = Conversation(
-                core.sessions,
-                turns,
-                user_id="ann",
-                assistant_id=None,
-                state=made.state,
-                skills=core.skills,
-            )
-            keyboard = Keyboard(
-                InMemoryHistory(),
-                CommandCompleter(commands),
-                terminal_input=keys,
-                terminal_output=DummyOutput(),
-            )
-            made.code = await Interactive(conversation, keyboard, view, commands).run()
-            made.sessions = (await core.sessions.list(owner="ann", limit=9, offset=0))[1]
-    return made
-
-
-@requirement("R1.2")
 async def test_messages_of_one_sitting_are_one_conversation() -> None:
     sitting = await sit(["!echo one", "", "!echo two"])
     assert sitting.answers == "one\ntwo\n"
     assert sitting.sessions == 1
     assert sitting.code == 0
-    assert "hint: continue with: dataagent --session " in sitting.said
+    assert "hint: continue with: dataagent --resume " in sitting.said
 
 
 async def test_new_begins_another_conversation() -> None:
@@ -125,7 +56,14 @@ async def test_memory_is_seen_and_forgotten() -> None:
     note = '{"file_path": "/memories/AGENTS.md", "content": "Prefers tea."}'
     look = ["/memory", "/memory show agent/AGENTS.md"]
     sitting = await sit(
-        ["/memory", "/auto", f"!tool write_file {note}", *look, "/memory forget agent", "/memory"]
+        [
+            "/memory",
+            "/mode auto",
+            f"!tool write_file {note}",
+            *look,
+            "/memory forget agent",
+            "/memory",
+        ]
     )
     assert sitting.said.count("nothing is remembered of you") == 2
     assert "agent/AGENTS.md  12 bytes" in sitting.said
@@ -146,13 +84,16 @@ async def test_a_path_is_a_message_and_not_a_command() -> None:
 
 
 @requirement("R3.6")
-async def test_auto_switches_approvals_off_and_on() -> None:
+async def test_the_mode_says_who_approves() -> None:
     write = '!tool write_file {"file_path": "/x.txt", "content": "1"}'
-    sitting = await sit(["/auto", write, "/auto", write])
-    assert "auto-approve is on" in sitting.said
-    assert "auto-approve is off" in sitting.said
+    modes = ["/mode auto", write, "/mode plan", write, "/mode manual", write, "/mode", "/mode x"]
+    sitting = await sit(modes)
+    assert "mode auto: calls run unasked" in sitting.said
+    assert sitting.said.count("plan mode: say what you would do") == 1
     assert sitting.said.count("write_file: rejected") == 1
-    assert not sitting.state.auto_approve
+    assert sitting.said.count("mode manual: calls that may do harm ask first") == 2
+    assert "usage: /mode [manual|auto|plan]" in sitting.said
+    assert sitting.state.mode == "manual"
 
 
 @requirement("R11.3")
@@ -164,7 +105,7 @@ async def test_retry_sends_the_last_message_again() -> None:
 
 
 async def test_ctrl_c_twice_leaves() -> None:
-    sitting = await sit(["!echo one"], end=CTRL_C + CTRL_C)
+    sitting = await sit(["/help"], end=CTRL_C + CTRL_C)  # no answer that they would stop
     assert sitting.code == 0
     assert "hint: Ctrl-C again, Ctrl-D or /quit leaves." in sitting.said
 
@@ -173,6 +114,7 @@ async def test_data_is_looked_at_without_leaving_the_conversation() -> None:
     sitting = await sit(
         [
             "/sources",
+            "/schema chinook",
             "/schema chinook Genre",
             "/sql --limit 1 SELECT Name AS \"a name\" FROM Genre WHERE Name <> 'Rock'",
             "/sql SELECT 'it''s' AS quoted",
@@ -184,6 +126,7 @@ async def test_data_is_looked_at_without_leaving_the_conversation() -> None:
     assert "a name" in sitting.answers
     assert "it's" in sitting.answers
     assert "stopped at the row limit" in sitting.said
+    assert "hint: columns of a table: /schema chinook Album" in sitting.said
     for name in ("/sources ", "/schema ", "/sql ", "/export "):
         assert name in sitting.said
     assert sitting.sessions == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,14 +17,17 @@ from prompt_toolkit.output import DummyOutput
 from dataagent_cli import exits
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.hitl import TerminalHITLHandler
+from dataagent_cli.hosts.here import HereHost
 from dataagent_cli.interrupts import Interrupts
 from dataagent_cli.turn import TurnEnd, Turns
 from dataagent_cli.ui import PlainRenderer
 from dataagent_core.config import SessionState, Settings
 from dataagent_core.events import DoneEvent, DoneReason
+from dataagent_core.runs import Entry
 from dataagent_core.runs.assembly import open_core
 from tests.requirements import requirement
 
+ASKING = Path(__file__).parents[2] / "dataagent-core/tests/mcp/hub/shop_server.py"
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept\\n"}\n!echo written'
 TWICE = (
     '!tool write_file {"file_path": "/a.txt", "content": "1"}\n'
@@ -41,7 +46,9 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(keys: str = "") -> AsyncGenerator[Desk]:
+async def desk(
+    keys: str = "", *, view: type[PlainRenderer] = PlainRenderer
+) -> AsyncGenerator[Desk]:
     made = Desk()
     with create_pipe_input() as keyboard:
         keyboard.send_text(keys)
@@ -52,16 +59,12 @@ async def desk(keys: str = "") -> AsyncGenerator[Desk]:
             terminal_output=DummyOutput(),
         )
         async with open_core(Settings()) as core:
-            made.turns = Turns(
-                core.runs,
-                owner="ann",
-                view=PlainRenderer(made.out, made.err),
-                handler=handler,
-                state=made.state,
-            )
-            made.conversation = Conversation(
-                core.sessions, made.turns, user_id="ann", assistant_id=None, state=made.state
-            )
+            host = HereHost(core, "ann")
+            shown = view(made.out, made.err)
+            if isinstance(shown, Switching):
+                shown.desk = made
+            made.turns = Turns(host, view=shown, handler=handler, state=made.state, is_sitting=True)
+            made.conversation = Conversation(host, made.turns, agent=None, state=made.state)
             async with asyncio.timeout(30):
                 yield made
 
@@ -78,7 +81,7 @@ async def test_an_approved_call_runs(home: Path) -> None:
 
 @requirement("R3.4", "R3.6")
 async def test_a_rejected_call_ends_the_run_as_cancelled(home: Path) -> None:
-    async with desk("n") as it:
+    async with desk("n\r") as it:
         end = await it.conversation.ask(WRITE)
         assert end.done.reason == "rejected"
         assert end.exit_code == exits.CANCELLED
@@ -103,6 +106,76 @@ async def test_ctrl_c_at_the_question_cancels_the_run(home: Path) -> None:
     assert end.done.cancelled
     assert end.exit_code == exits.INTERRUPTED
     assert not list(home.rglob("note.txt"))
+
+
+@requirement("R3.6")
+async def test_approve_this_kind_holds_for_the_rest_of_the_conversation(home: Path) -> None:
+    async with desk("k") as it:
+        first = await it.conversation.ask(TWICE)
+        second = await it.conversation.ask(WRITE)
+    assert (first.exit_code, second.exit_code) == (exits.OK, exits.OK)
+    assert {path.name for path in home.rglob("*.txt")} == {"a.txt", "b.txt", "note.txt"}
+    assert it.err.getvalue().count("write_file: approved") == 1  # the others asked nobody
+
+
+class Switching(PlainRenderer):
+    """Switches to another mode when the first call has run."""
+
+    desk: Desk
+
+    def show(self, entry: Entry) -> None:
+        super().show(entry)
+        if entry.event_type == "tool_result" and self.desk.state.mode == "auto":
+            self.desk.state.switch("plan")
+
+
+@requirement("R3.6")
+async def test_leaving_mode_auto_during_a_run_counts_from_the_next_call(home: Path) -> None:
+    async with desk(view=Switching) as it:
+        it.state.switch("auto")
+        end = await it.conversation.ask(TWICE)
+    assert end.exit_code == exits.OK
+    assert {path.name for path in home.rglob("*.txt")} == {"a.txt"}
+    assert "plan mode: say what you would do" in it.err.getvalue()
+
+
+@requirement("R3.6")
+async def test_a_call_runs_as_it_was_edited(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
+    async with desk("e and more\r") as it:
+        end = await it.conversation.ask(WRITE)
+    assert end.exit_code == exits.OK
+    assert [path.read_text() for path in home.rglob("note.txt")] == ["kept and more"]
+    assert "write_file: approved as edited" in it.err.getvalue()
+
+
+@requirement("R3.6")
+async def test_a_rejection_with_a_reason_lets_the_agent_go_on(home: Path) -> None:
+    async with desk("nnot now\r") as it:
+        end = await it.conversation.ask(WRITE)
+    assert end.exit_code == exits.OK
+    assert "They say: not now" in it.err.getvalue()
+    assert "written" in it.out.getvalue()
+    assert not list(home.rglob("note.txt"))
+
+
+async def test_a_servers_question_is_answered_in_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    server = {"command": sys.executable, "args": [str(ASKING), "stdio"]}
+    config = tmp_path / "servers.json"
+    config.write_text(json.dumps({"mcpServers": {"mall": server}}))
+    monkeypatch.setenv("DATAAGENT_MCP_CONFIG", str(config))
+    monkeypatch.setenv("DATAAGENT_MCP_WAIT", "30")
+    async with desk("teal\r\x04") as it:
+        end = await it.conversation.ask("!tool mall__colour {}\n!tool mall__colour {}\n!echo on")
+    assert end.exit_code == exits.OK
+    said = it.err.getvalue()
+    assert "mall__colour: answered" in said
+    assert "accept teal" in said
+    assert "mall__colour: rejected. Not answered." in said
+    assert it.out.getvalue().endswith("on\n")
 
 
 async def test_a_question_that_expires_is_a_rejection(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,17 +10,37 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from datetime import date
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
-from dataagent_client import models
+from dataagent_client import models, offers
+from dataagent_client.admin import AdminCalls
+from dataagent_client.artifacts import ArtifactCalls
+from dataagent_client.auth import AuthCalls
 from dataagent_client.backoff import Backoff
+from dataagent_client.conversations import ConversationCalls
+from dataagent_client.data import DataCalls
 from dataagent_client.errors import ClientError, ConflictError
-from dataagent_client.event_stream import EventStream
-from dataagent_client.http import Http
+from dataagent_client.event_stream import EventStream, Source
+from dataagent_client.files import FileCalls
+from dataagent_client.http import Http, below
+from dataagent_client.keys import KeyCalls
+from dataagent_client.mcp import McpCalls
+from dataagent_client.memory import MemoryCalls
 from dataagent_client.models import ChatResult, Health, MessageInfo, Page, RunInfo, SessionInfo
+from dataagent_client.offers import (
+    AgentChoice,
+    AgentInfo,
+    DayUsage,
+    Readiness,
+    ServerInfo,
+    ToolInfo,
+    WorkspaceInfo,
+)
 from dataagent_client.rest_chat import RestChat
+from dataagent_client.skills import SkillCalls
 from dataagent_client.socket_chat import Door, SocketChat
 from dataagent_client.wire import Received
 from dataagent_core.events import DoneEvent, HITLRequestEvent
@@ -38,13 +58,15 @@ class DataAgentClient:
         base_url: str,
         api_key: str | None = None,
         *,
+        token: str | None = None,
         user_id: str | None = None,
         timeout_seconds: float = 30.0,
         backoff: Backoff | None = None,
     ) -> None:
         """Prepare a client; nothing is sent yet.
 
-        `user_id` names the user a service key acts for. `timeout_seconds` bounds each request and
+        With an API key, with the `token` of a login, or with neither, to `auth.log_in`. `user_id`
+        names the user a service key acts for. `timeout_seconds` bounds each request and
         each attempt to connect, not the length of an answer.
 
         Raises:
@@ -52,12 +74,23 @@ class DataAgentClient:
         """
         if urlsplit(base_url).scheme not in ("http", "https"):
             raise ClientError(f"{base_url!r} is no server address. Use http:// or https://.")
-        headers = _headers({"X-API-Key": api_key, "X-User-Id": user_id})
+        bearer = None if token is None else f"Bearer {token}"
+        headers = _headers({"X-API-Key": api_key, "Authorization": bearer, "X-User-Id": user_id})
         self._backoff = backoff or Backoff()
-        self._door = Door(base_url, headers, timeout_seconds, self._backoff)
         self._http = Http(
             base_url, headers=headers, timeout_seconds=timeout_seconds, backoff=self._backoff
         )
+        self._door = Door(base_url, self._http.credentials, timeout_seconds, self._backoff)
+        self.auth = AuthCalls(self._http)
+        self.keys = KeyCalls(self._http)
+        self.conversations = ConversationCalls(self._http, self._backoff)
+        self.files = FileCalls(self._http)
+        self.artifacts = ArtifactCalls(self._http)
+        self.data = DataCalls(self._http)
+        self.skills = SkillCalls(self._http)
+        self.memory = MemoryCalls(self._http)
+        self.mcp = McpCalls(self._http)
+        self.admin = AdminCalls(self._http)
 
     async def __aenter__(self) -> Self:
         return self
@@ -126,6 +159,35 @@ class DataAgentClient:
             async for item in items:
                 yield item
 
+    async def start(
+        self,
+        message: str,
+        session_id: str,
+        *,
+        assistant_id: str | None = None,
+        mode: str | None = None,
+        deny: Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        client_message_id: str | None = None,
+    ) -> models.Accepted:
+        """Send a message and return once it is kept; `run_events` has what comes of it.
+
+        A fresh UUID begins a session of that id. With the mode `plan` nothing is changed; `deny`
+        names tools by patterns. Sent again, as the same message, if the connection fails.
+        """
+        body = {
+            **_chat_payload(message, assistant_id, None, None, client_message_id),
+            "session_id": session_id,
+            "mode": mode,
+            "deny": list(deny) if deny else None,
+            "max_tokens": max_tokens,
+        }
+        return models.parse_accepted(
+            await self._http.request(
+                "POST", "chat", body=body, params={"wait": "false"}, is_repeatable=True
+            )
+        )
+
     async def chat_sync(
         self,
         message: str,
@@ -173,37 +235,37 @@ class DataAgentClient:
 
     async def run_events(self, run_id: str, *, after: int = 0) -> AsyncGenerator[Received]:
         """One run's events over SSE, from `after` to its `DoneEvent`; resumes by itself."""
-        events = self._stream(f"runs/{_part(run_id)}/events", after)
+        events = self._stream(f"{below('runs', run_id)}/events", after)
         async with aclosing(self._approving(events, None)) as items:
             async for item in items:
                 yield item
 
     def session_events(self, session_id: str, *, after: int = 0) -> AsyncGenerator[Received]:
         """A session's events over SSE, from `after` on and without end; resumes by itself."""
-        return self._stream(f"sessions/{_part(session_id)}/events", after)
+        return self._stream(f"{below('sessions', session_id)}/events", after)
 
     def _stream(self, path: str, after: int) -> AsyncGenerator[Received]:
-        return EventStream(self._http, path, after=after, backoff=self._backoff).events()
+        return EventStream(self._http, Source(path), after=after, backoff=self._backoff).events()
 
     # -- runs -------------------------------------------------------------------------------
 
     async def run(self, run_id: str) -> RunInfo:
         """A run, with the approvals it waits for."""
-        return models.parse_run(await self._http.request("GET", f"runs/{_part(run_id)}"))
+        return models.parse_run(await self._http.request("GET", below("runs", run_id)))
 
     async def cancel(self, session_id: str) -> models.Cancelled:
         """Stop the session's active run. `ConflictError` if there is none."""
-        path = f"chat/{_part(session_id)}/cancel"
+        path = f"{below('chat', session_id)}/cancel"
         return models.parse_cancelled(await self._http.request("POST", path, is_repeatable=True))
 
     async def cancel_run(self, run_id: str) -> None:
         """Stop a run."""
-        path = f"runs/{_part(run_id)}/cancel"
+        path = f"{below('runs', run_id)}/cancel"
         await self._http.request("POST", path, is_repeatable=True)
 
     async def decide(self, run_id: str, request_id: str, decision: Decision) -> None:
         """Answer an approval request. `ConflictError` if it has another answer already."""
-        path = f"runs/{_part(run_id)}/decisions/{_part(request_id)}"
+        path = below(f"{below('runs', run_id)}/decisions", request_id)
         await self._http.request("POST", path, body=decision.to_dict(), is_repeatable=True)
 
     # -- sessions ---------------------------------------------------------------------------
@@ -223,27 +285,86 @@ class DataAgentClient:
 
     async def session(self, session_id: str) -> SessionInfo:
         """One of the caller's sessions."""
-        return models.parse_session(
-            await self._http.request("GET", f"sessions/{_part(session_id)}")
-        )
+        return models.parse_session(await self._http.request("GET", below("sessions", session_id)))
 
     async def delete_session(self, session_id: str) -> None:
         """Delete a session and everything that was said in it."""
-        await self._http.request("DELETE", f"sessions/{_part(session_id)}")
+        await self._http.request("DELETE", below("sessions", session_id))
 
     async def messages(
         self, session_id: str, *, limit: int = 100, offset: int = 0
     ) -> Page[MessageInfo]:
         """A session's messages, oldest first."""
-        path = f"sessions/{_part(session_id)}/messages"
+        path = f"{below('sessions', session_id)}/messages"
         found = await self._http.request("GET", path, params={"limit": limit, "offset": offset})
         return models.parse_page(found, models.parse_message)
 
+    async def compact(self, session_id: str, *, keep: str | None = None) -> models.Accepted:
+        """Put the older part of a conversation in short for the model, as a run of its own."""
+        path = f"{below('sessions', session_id)}/compact"
+        return models.parse_accepted(await self._http.request("POST", path, body={"keep": keep}))
+
     # -- the server -------------------------------------------------------------------------
+
+    async def agents(self) -> Page[AgentInfo]:
+        """Who can answer."""
+        return models.parse_page(await self._http.request("GET", "agents"), offers.parse_agent)
+
+    async def agent(self, agent_id: str) -> AgentInfo:
+        """One of them, by id or name."""
+        return offers.parse_agent(await self._http.request("GET", below("agents", agent_id)))
+
+    async def agent_choices(self) -> Page[AgentChoice]:
+        """Who can be chosen; told to anyone, without a credential too."""
+        found = await self._http.request("GET", "agents", is_web=True)
+        return models.parse_page(found, offers.parse_choice)
+
+    async def tools(self) -> Page[ToolInfo]:
+        """What agents can call, for the caller."""
+        return models.parse_page(await self._http.request("GET", "tools"), offers.parse_tool)
+
+    async def usage(
+        self,
+        *,
+        user_id: str | None = None,
+        all_users: bool = False,
+        since: date | None = None,
+        until: date | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> Page[DayUsage]:
+        """What the caller used, the newest day first; for administrators another's, or all's."""
+        params = {
+            "user_id": user_id,
+            "all_users": "true" if all_users else None,
+            "from": None if since is None else since.isoformat(),
+            "to": None if until is None else until.isoformat(),
+            "limit": limit,
+            "offset": offset,
+        }
+        found = await self._http.request("GET", "usage", params=params)
+        return models.parse_page(found, offers.parse_usage)
+
+    async def workspace(self, user_id: str) -> WorkspaceInfo:
+        """Where a user's files are, and how full it is. Another's for administrators."""
+        path = f"{below('users', user_id)}/workspace"
+        return offers.parse_workspace(await self._http.request("GET", path))
+
+    async def info(self) -> ServerInfo:
+        """The server's version and model."""
+        return offers.parse_info(await self._http.request("GET", "info", is_web=True))
 
     async def health(self) -> Health:
         """How the server is."""
         return models.parse_health(await self._http.request("GET", "health"))
+
+    async def live(self) -> Health:
+        """Whether the server's process answers; asks nothing of what is behind it."""
+        return models.parse_health(await self._http.request("GET", "health/live"))
+
+    async def ready(self) -> Readiness:
+        """Whether it can take work: asked until it can, or `UnavailableError` says why not."""
+        return offers.parse_readiness(await self._http.request("GET", "health/ready"))
 
 
 def _headers(given: dict[str, str | None]) -> dict[str, str]:
@@ -256,11 +377,6 @@ def _headers(given: dict[str, str | None]) -> dict[str, str]:
                 "characters beyond ASCII."
             )
     return headers
-
-
-def _part(value: str) -> str:
-    """An id as one part of a path, whatever is in it."""
-    return quote(value, safe="")
 
 
 def _chat_payload(

@@ -3,14 +3,20 @@
     DataAgentError                      core's base class
     └── ClientError
         ├── ConnectionFailed            no answer, or the connection was lost too often
+        │   └── TimedOut                no answer in time
         ├── ProtocolError               the server said something this client cannot read
         ├── EventsLost                  the server no longer has some of the events asked for
+        ├── NotInstalled                an extra of this package is needed
         └── ApiError                    the server answered with an error
+            ├── InvalidError            422, 400: what was sent cannot be understood
             ├── NotAuthenticatedError   401
-            ├── NotFoundError           403, 404: not there, or not yours
+            ├── DeniedError             403: known, and may not
+            ├── NotFoundError           404: not there, or not yours
             ├── ConflictError           409: busy, already decided
-            ├── LimitError              429, with `retry_after`
-            └── UnavailableError        503, with `retry_after`
+            ├── LimitError              429, 413, with `retry_after`
+            ├── QueryError              422, 504: the database refused the statement, or was slow
+            ├── UnavailableError        503, with `retry_after`
+            └── FailedError             500, 502: the server, a model or a tool failed
 
 Each `ApiError` has `status`, `error_code`, `message`, `details` and `request_id`. Building one from
 an answer is pure; nothing here does I/O.
@@ -38,6 +44,18 @@ class ConnectionFailed(ClientError):
 
     code = "connection_failed"
     recoverable = True
+
+
+class TimedOut(ConnectionFailed):
+    """The server did not answer in time; what was asked may have been done."""
+
+    code = "timed_out"
+
+
+class NotInstalled(ClientError):
+    """A package is needed that only an extra of this one brings."""
+
+    code = "not_installed"
 
 
 class ProtocolError(ClientError):
@@ -81,8 +99,16 @@ class ApiError(ClientError):
         self.retry_after = retry_after
 
 
+class InvalidError(ApiError):
+    """What was sent cannot be understood; `details` say what of it."""
+
+
 class NotAuthenticatedError(ApiError):
-    """The key is missing or wrong."""
+    """The credential is missing, wrong, or has ended."""
+
+
+class DeniedError(ApiError):
+    """The caller is known and may not do this."""
 
 
 class NotFoundError(ApiError):
@@ -99,20 +125,34 @@ class LimitError(ApiError):
     recoverable = True
 
 
+class QueryError(ApiError):
+    """A database ran the statement and reported an error, or it took too long."""
+
+
 class UnavailableError(ApiError):
-    """The server cannot take the request now."""
+    """The server, or something behind it, cannot take the request now."""
 
     recoverable = True
 
 
+class FailedError(ApiError):
+    """The server failed, or what it asked: a model, a tool."""
+
+
 _BY_STATUS: dict[int, type[ApiError]] = {
+    400: InvalidError,
     401: NotAuthenticatedError,
-    403: NotFoundError,
+    403: DeniedError,
     404: NotFoundError,
     409: ConflictError,
+    413: LimitError,
+    422: InvalidError,
     429: LimitError,
+    500: FailedError,
+    502: FailedError,
     503: UnavailableError,
 }
+_OF_A_PROXY: dict[int, type[ApiError]] = {502: UnavailableError, 504: UnavailableError}
 _STATUS_BY_KIND: dict[type[DataAgentError], int] = {  # the server's table, for its `error` messages
     errors.Invalid: 422,
     errors.NotFound: 404,
@@ -121,9 +161,23 @@ _STATUS_BY_KIND: dict[type[DataAgentError], int] = {  # the server's table, for 
     errors.Conflict: 409,
     errors.LimitReached: 429,
     errors.TooManyConnections: 503,
+    errors.QueueFull: 503,
     errors.Unavailable: 503,
+    errors.QueryFailed: 422,
+    errors.ModelRefused: 502,
+    errors.ToolFailed: 502,
+    errors.Misconfigured: 500,
 }
 _STATUS_BY_CLOSE = {4401: 401, 4403: 403, 4404: 404, 1013: 503}
+
+
+def _kind(status: int, error_code: str | None) -> type[ApiError]:
+    """The class for an answer: by its code where that says more than the status does."""
+    if error_code is None:
+        return (_BY_STATUS | _OF_A_PROXY).get(status, ApiError)
+    if error_code in _codes(errors.QueryFailed):
+        return QueryError
+    return _BY_STATUS.get(status, ApiError)
 
 
 def error_from_response(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
@@ -132,10 +186,11 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
     message = envelope.get("message")
     code = envelope.get("error_code")
     details = envelope.get("details")
-    return _BY_STATUS.get(status, ApiError)(
+    code = code if isinstance(code, str) else None
+    return _kind(status, code)(
         message if isinstance(message, str) else f"The server answered {status}.",
         status=status,
-        error_code=code if isinstance(code, str) else f"http_{status}",
+        error_code=code or f"http_{status}",
         request_id=headers.get("x-request-id"),
         details=details if isinstance(details, dict) else None,  # pyright: ignore[reportUnknownArgumentType] JSON
         retry_after=_seconds(headers.get("retry-after")),
@@ -144,8 +199,9 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
 
 def error_from_frame(error_code: str, message: str) -> ApiError:
     """The error a WebSocket `error` message stands for."""
-    status = _status_by_code().get(error_code, 400)
-    return _BY_STATUS.get(status, ApiError)(message, status=status, error_code=error_code)
+    status = _status_by_code().get(error_code)
+    kind = ApiError if status is None else _kind(status, error_code)
+    return kind(message, status=status or 400, error_code=error_code)
 
 
 def stream_error(data: str) -> ApiError:
@@ -168,8 +224,13 @@ def _status_by_code() -> dict[str, int]:
     """The status of each of core's error codes: that of the nearest class in the table."""
     found: dict[str, int] = {}
     for kind, status in _STATUS_BY_KIND.items():
-        found |= {each.code: status for each in (kind, *kind.__subclasses__())}
+        found |= dict.fromkeys(_codes(kind), status)
     return found
+
+
+def _codes(kind: type[DataAgentError]) -> set[str]:
+    """The codes of a family of core's errors."""
+    return {kind.code}.union(*(_codes(each) for each in kind.__subclasses__()))
 
 
 def _envelope(body: bytes) -> dict[str, Any]:

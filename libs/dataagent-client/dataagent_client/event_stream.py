@@ -1,14 +1,16 @@
 """A session's or a run's events over SSE, taken up again where the connection was lost.
 
-Each message's `id` is its `seq`; a reconnect sends the last one as `Last-Event-ID`. Starting a run
-is not done here: this file only reads.
+Each message's `id` is its `seq`; a reconnect sends the last one as `Last-Event-ID`. A message that
+starts a run is sent again as the same message: the server knows it by its `client_message_id`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
 
 from dataagent_client.backoff import Backoff
 from dataagent_client.errors import (
@@ -18,18 +20,31 @@ from dataagent_client.errors import (
     stream_error,
 )
 from dataagent_client.http import Http
-from dataagent_client.sse import SseParser
-from dataagent_client.wire import Gap, Received, Unknown, parse_frame
+from dataagent_client.sse import SseMessage, SseParser
+from dataagent_client.wire import Frame, Gap, Received, Unknown, parse_frame
 
 _Passing = ConnectionFailed | UnavailableError
 
 
-class EventStream:
-    """Reads `path` (`sessions/{id}/events` or `runs/{id}/events`) from `after` on."""
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where events come from. A `message` starts the run they are of, or is known already.
 
-    def __init__(self, http: Http, path: str, *, after: int, backoff: Backoff) -> None:
+    `frame` reads what is sent there.
+    """
+
+    path: str
+    message: Mapping[str, Any] | None = None
+    is_web: bool = False
+    frame: Callable[[SseMessage], Frame] = lambda sent: parse_frame(sent.data)
+
+
+class EventStream:
+    """Reads a source from `after` on."""
+
+    def __init__(self, http: Http, source: Source, *, after: int, backoff: Backoff) -> None:
         self._http = http
-        self._path = path
+        self._source = source
         self._cursor = after
         self._backoff = backoff
         self._failures = 0
@@ -54,20 +69,25 @@ class EventStream:
 
     async def _connection(self) -> AsyncGenerator[Received]:
         parser = SseParser()
+        source = self._source
+        is_first = source.message is not None and self._cursor == 0
+        seen = {} if is_first else {"Last-Event-ID": str(self._cursor)}
         async with self._http.stream(
-            self._path,
-            params={"after": self._cursor},
-            headers={"Last-Event-ID": str(self._cursor)},
+            source.path,
+            method="GET" if source.message is None else "POST",
+            body=source.message,
+            params={"after": self._cursor} if source.message is None else None,
+            headers={"accept": "text/event-stream", **seen},
+            is_web=source.is_web,
         ) as chunks:
             async for chunk in chunks:
                 for message in parser.feed(chunk):
                     if message.event == "stream_error":
                         raise stream_error(message.data)
-                    for item in self._take(message.data):
+                    for item in self._take(source.frame(message)):
                         yield item
 
-    def _take(self, data: str) -> list[Received]:
-        frame = parse_frame(data)
+    def _take(self, frame: Frame) -> list[Received]:
         match frame:
             case Received() if frame.seq > self._cursor:
                 self._cursor = frame.seq

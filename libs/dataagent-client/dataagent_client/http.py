@@ -6,9 +6,11 @@ The one place where httpx's exceptions become ours. What answers mean is `models
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import IO, Any, Literal
+from urllib.parse import quote, urlsplit
 
 import httpx
 import orjson
@@ -19,11 +21,23 @@ from dataagent_client.errors import (
     ClientError,
     ConnectionFailed,
     ProtocolError,
+    TimedOut,
     UnavailableError,
     error_from_response,
 )
 
+_DOOR = "v1/"
+_CREDENTIALS = ("X-API-Key", "Authorization")
+_Field = tuple[str | None, bytes | IO[bytes]]  # its file's name, and what it has
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file of a form."""
+
+    filename: str
+    content: bytes | IO[bytes]
 
 
 class Http:
@@ -38,15 +52,27 @@ class Http:
         backoff: Backoff,
     ) -> None:
         self._client = httpx.AsyncClient(
-            base_url=base_url.rstrip("/") + "/api/v1/",
+            base_url=base_url.rstrip("/") + "/api/",
             headers=dict(headers),
             timeout=timeout_seconds,
         )
+        self._given = dict(headers)
+        self._origin = "{0.scheme}://{0.netloc}".format(urlsplit(base_url))
         self._backoff = backoff
 
     async def aclose(self) -> None:
         """Close the pool."""
         await self._client.aclose()
+
+    def credentials(self) -> dict[str, str]:
+        """The headers that say who asks. A login's cookie counts with the page it comes from."""
+        login = "; ".join(f"{each.name}={each.value}" for each in self._client.cookies.jar)
+        return self._given | ({"Cookie": login, "Origin": self._origin} if login else {})
+
+    def refuse_two_credentials(self) -> None:
+        """Raise `ClientError` if a login would not count, because a key or a token does."""
+        if any(name in self._given for name in _CREDENTIALS):
+            raise ClientError("The client has a key or a token. Log in with one that has neither.")
 
     async def request(
         self,
@@ -57,8 +83,9 @@ class Http:
         params: Mapping[str, Any] | None = None,
         is_repeatable: bool | None = None,
         has_time: bool = False,
+        is_web: bool = False,
     ) -> Any:
-        """The answer's JSON, None for an empty one.
+        """The answer's JSON, None for an empty one. `is_web` asks at the web app's door.
 
         `is_repeatable` says that sending it twice does no harm (by default only for GET); such a
         request is sent again when the connection fails or the server is not available. With
@@ -70,6 +97,7 @@ class Http:
         """
         repeatable = method == "GET" if is_repeatable is None else is_repeatable
         failures = 0
+        path = path if is_web else f"{_DOOR}{path}"
         while True:
             try:
                 return await self._once(method, path, body, params, has_time=has_time)
@@ -90,46 +118,97 @@ class Http:
         *,
         has_time: bool,
     ) -> Any:
-        content = None if body is None else orjson.dumps(_given(body))
-        request = self._client.build_request(
-            method,
-            path,
-            content=content,
-            params=_given(params or {}),
-            headers={"content-type": "application/json"} if content is not None else None,
-        )
+        request = self._request(method, path, body=body, params=params)
         if has_time:
             request.extensions["timeout"]["read"] = None
+        return await self._answer(request)
+
+    async def send_form(
+        self,
+        path: str,
+        parts: Sequence[Part],
+        *,
+        fields: Mapping[str, str | Sequence[str] | None] | None = None,
+        is_web: bool = False,
+    ) -> Any:
+        """Send files, each in a field `file`; the answer's JSON. Never sent twice.
+
+        Raises:
+            ApiError: the server refused.
+            ConnectionFailed: the server cannot be reached.
+        """
+        files: list[tuple[str, _Field]] = [
+            ("file", (part.filename, part.content)) for part in parts
+        ]
+        request = self._client.build_request(
+            "POST",
+            path if is_web else f"{_DOOR}{path}",
+            files=[*_texts(fields or {}), *files],
+            headers=self.credentials(),
+        )
+        return await self._answer(request)
+
+    async def _answer(self, request: httpx.Request) -> Any:
         with _translated():
             response = await self._client.send(request)
         if response.is_error:
             raise error_from_response(response.status_code, response.headers, response.content)
         return _json(response.content)
 
+    def _request(
+        self,
+        method: Method,
+        path: str,
+        *,
+        body: Mapping[str, Any] | None,
+        params: Mapping[str, Any] | None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Request:
+        content = None if body is None else orjson.dumps(_given(body))
+        kind = {} if content is None else {"content-type": "application/json"}
+        return self._client.build_request(
+            method,
+            path,
+            content=content,
+            params=_given(params or {}),
+            headers=self.credentials() | kind | dict(headers or {}),
+        )
+
     @asynccontextmanager
     async def stream(
-        self, path: str, *, params: Mapping[str, Any], headers: Mapping[str, str]
+        self,
+        path: str,
+        *,
+        method: Method = "GET",
+        body: Mapping[str, Any] | None = None,
+        params: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
+        is_web: bool = False,
     ) -> AsyncGenerator[AsyncGenerator[bytes]]:
-        """The bytes of an endless answer (server-sent events), as they arrive.
+        """The bytes of a long answer, as they arrive: a file, or server-sent events.
 
         Raises:
             ApiError: the server refused.
             ConnectionFailed: the server cannot be reached, or the connection broke.
         """
-        request = self._client.build_request(
-            "GET", path, params=_given(params), headers={"accept": "text/event-stream", **headers}
-        )
+        path = path if is_web else f"{_DOOR}{path}"
+        request = self._request(method, path, body=body, params=params, headers=headers)
         with _translated():
             response = await self._client.send(request, stream=True)
         try:
             if response.is_error:
                 with _translated():
-                    body = await response.aread()
-                raise error_from_response(response.status_code, response.headers, body)
+                    refusal = await response.aread()
+                raise error_from_response(response.status_code, response.headers, refusal)
             async with aclosing(_chunks(response)) as chunks:
                 yield chunks
         finally:
             await response.aclose()
+
+
+def below(path: str, name: str) -> str:
+    """One of a list, whatever is in its name."""
+    return f"{path}/{quote(name, safe='')}"
 
 
 async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
@@ -147,6 +226,8 @@ class _translated:  # noqa: N801 reads as a statement
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
             raise ClientError("The request cannot be sent as it is.") from error
+        if isinstance(error, httpx.TimeoutException):
+            raise TimedOut("The server did not answer in time.") from error
         if isinstance(error, httpx.TransportError):
             reason = str(error) or type(error).__name__
             raise ConnectionFailed(f"The server cannot be reached: {reason}.") from error
@@ -155,6 +236,13 @@ class _translated:  # noqa: N801 reads as a statement
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
     """What is not None: an option that was not given is not sent."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _texts(fields: Mapping[str, str | Sequence[str] | None]) -> list[tuple[str, _Field]]:
+    """The fields of a form that are no files; a list is a field for each."""
+    given = _given(fields).items()
+    each = ((name, [value] if isinstance(value, str) else value) for name, value in given)
+    return [(name, (None, text.encode())) for name, texts in each for text in texts]
 
 
 def _json(content: bytes) -> Any:

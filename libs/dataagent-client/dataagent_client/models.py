@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from dataagent_client.errors import ProtocolError
+from dataagent_client.shapes import JsonDict, parsed, parser
 from dataagent_client.wire import Received, received_from
 from dataagent_core.events import TextEvent
 from dataagent_core.hitl import ActionRequest
 
 T = TypeVar("T")
-JsonDict = dict[str, Any]  # a JSON object of the server
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +96,15 @@ class ChatResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Accepted:
+    """A message that is kept; its run has begun."""
+
+    session_id: str
+    run_id: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cancelled:
     """A run that was told to stop."""
 
@@ -115,49 +123,30 @@ class Health:
     raw: JsonDict
 
 
-def _parsed(parse: Callable[[JsonDict], T], data: object, what: str) -> T:
-    """Apply a parser; a shape that does not fit is a `ProtocolError` and nothing else."""
-    if not isinstance(data, dict):
-        raise ProtocolError(f"The server's {what} is not a JSON object.")
-    try:
-        return parse(data)  # pyright: ignore[reportUnknownArgumentType] JSON
-    except (KeyError, TypeError, ValueError) as error:
-        raise ProtocolError(f"The server's {what} cannot be read: {error!r}.") from error
-
-
-def parse_session(data: object) -> SessionInfo:
-    """A session. Raises `ProtocolError` if it is none."""
-    return _parsed(_session, data, "session")
-
-
-def parse_message(data: object) -> MessageInfo:
-    """A message. Raises `ProtocolError` if it is none."""
-    return _parsed(_message, data, "message")
+parse_session = parser(SessionInfo, "session")
+parse_message = parser(MessageInfo, "message")
+parse_accepted = parser(Accepted, "chat")
+parse_cancelled = parser(Cancelled, "cancel")
 
 
 def parse_run(data: object) -> RunInfo:
     """A run. Raises `ProtocolError` if it is none."""
-    return _parsed(_run, data, "run")
+    return parsed(_run, data, "run")
 
 
 def parse_chat(data: object) -> ChatResult:
     """The answer of `POST /chat`. Raises `ProtocolError` if it is none."""
-    return _parsed(_chat, data, "chat answer")
-
-
-def parse_cancelled(data: object) -> Cancelled:
-    """The answer to a cancel. Raises `ProtocolError` if it is none."""
-    return _parsed(lambda d: Cancelled(d["session_id"], d["run_id"], d["status"]), data, "cancel")
+    return parsed(_chat, data, "chat answer")
 
 
 def parse_health(data: object) -> Health:
     """The server's state. Raises `ProtocolError` if it is none."""
-    return _parsed(_health, data, "health")
+    return parsed(_health, data, "health")
 
 
 def parse_page(data: object, parse_item: Callable[[object], T]) -> Page[T]:
     """A list `{"items", "total"}`. Raises `ProtocolError` if it is none."""
-    return _parsed(
+    return parsed(
         lambda d: Page([parse_item(item) for item in d["items"]], int(d["total"])), data, "list"
     )
 
@@ -168,32 +157,6 @@ def _time(value: Any) -> datetime:
 
 def _time_or_none(value: Any) -> datetime | None:
     return None if value is None else _time(value)
-
-
-def _session(data: JsonDict) -> SessionInfo:
-    return SessionInfo(
-        session_id=data["session_id"],
-        thread_id=data["thread_id"],
-        user_id=data["user_id"],
-        assistant_id=data["assistant_id"],
-        title=data["title"],
-        created_at=_time(data["created_at"]),
-        last_active=_time(data["last_active"]),
-        metadata=data.get("metadata") or {},
-    )
-
-
-def _message(data: JsonDict) -> MessageInfo:
-    return MessageInfo(
-        message_id=data["message_id"],
-        session_id=data["session_id"],
-        role=data["role"],
-        content=data["content"],
-        status=data["status"],
-        created_at=_time(data["created_at"]),
-        run_id=data.get("run_id"),
-        metadata=data.get("metadata") or {},
-    )
 
 
 def _run(data: JsonDict) -> RunInfo:

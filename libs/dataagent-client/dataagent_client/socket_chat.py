@@ -8,7 +8,7 @@ as the same message: a lost acknowledgement never makes a second run. Shapes are
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,7 +49,7 @@ class Door:
     """Where the socket is and how it is opened."""
 
     base_url: str
-    headers: Mapping[str, str]
+    credentials: Callable[[], Mapping[str, str]]
     timeout_seconds: float
     backoff: Backoff
 
@@ -136,7 +136,7 @@ class SocketChat:
         door = self._door
         return connect(
             socket_url(door.base_url, self._session_id, after=self._progress.cursor),
-            additional_headers=dict(door.headers),
+            additional_headers=dict(door.credentials()),
             open_timeout=door.timeout_seconds,
             close_timeout=1,
             max_size=_LARGEST_FRAME,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
-import subprocess
-import sys
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from dataagent_client import (
@@ -24,6 +22,7 @@ from dataagent_client import (
 )
 from dataagent_core.events import DoneEvent, FileOperationEvent, HITLRequestEvent, TextEvent
 from dataagent_core.hitl import Decision
+from tests.end_to_end.server import Zygote, free_port
 from tests.requirements import requirement
 
 PATIENT = Backoff(first_seconds=0.05, most_seconds=0.5, attempts=200)  # a start takes a while
@@ -34,42 +33,41 @@ Chat = Callable[..., AsyncGenerator[Received]]
 class Server:
     """`dataagent-server` on a port of its own; can be killed and started again."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, zygote: Zygote, home: Path) -> None:
+        self._zygote = zygote
         self._home = home
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port: int = free.getsockname()[1]
+        self._process: psutil.Process | None = None
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         self._home.mkdir(parents=True, exist_ok=True)
-        with (self._home / "server.log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "dataagent_server"],
-                cwd=self._home,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env={
-                    **os.environ,
-                    "DATAAGENT_HOME": str(self._home),
-                    "DATAAGENT_AGENTS_HOME": str(self._home / "agents"),
-                    "DATAAGENT_MODEL": "scripted",
-                    "DATAAGENT_API_KEYS": "alice:k1,bob:k2",
-                    "DATAAGENT_PORT": str(self.port),
-                },
-            )
+        settings = {
+            "DATAAGENT_HOME": str(self._home),
+            "DATAAGENT_AGENTS_HOME": str(self._home / "agents"),
+            "DATAAGENT_MODEL": "scripted",
+            "DATAAGENT_API_KEYS": "alice:k1,bob:k2",
+            "DATAAGENT_PORT": str(self.port),
+        }
+        self._process = psutil.Process(self._zygote.fork(settings, self._home / "server.log"))
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         if self._process is not None:
-            self._process.send_signal(how)
+            os.kill(self._process.pid, how)
             self._process.wait(timeout=40)
             self._process = None
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    made = Server(tmp_path_factory.mktemp("server"))
+def zygote() -> Iterator[Zygote]:
+    parent = Zygote()
+    yield parent
+    parent.close()
+
+
+@pytest.fixture(scope="module")
+def server(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    made = Server(zygote, tmp_path_factory.mktemp("server"))
     made.start()
     yield made
     made.stop()
@@ -274,9 +272,9 @@ async def test_a_busy_session_refuses_a_second_message(client: DataAgentClient) 
 @requirement("G2", "G4")
 @pytest.mark.parametrize("door", ["chat", "chat_sse"])
 async def test_a_server_killed_in_mid_answer_loses_no_event_and_no_end(
-    tmp_path: Path, door: str
+    zygote: Zygote, tmp_path: Path, door: str
 ) -> None:
-    server = Server(tmp_path / "server")
+    server = Server(zygote, tmp_path / "server")
     server.start()
     items: list[Received] = []
     try:
@@ -294,3 +292,32 @@ async def test_a_server_killed_in_mid_answer_loses_no_event_and_no_end(
     assert kept == items
     assert [isinstance(item.event, DoneEvent) for item in items].count(True) == 1
     assert [item.seq for item in items] == list(range(1, len(items) + 1))
+
+
+async def test_a_message_is_started_read_and_found_in_the_history(client: DataAgentClient) -> None:
+    session_id = str(uuid.uuid4())
+    accepted = await client.start("!echo one", session_id, assistant_id="agent", deny=["sql_*"])
+    assert accepted.session_id == session_id
+    events = await collect(client.run_events(accepted.run_id))
+    await client.conversations.rename(session_id, "Renamed")
+    session = await client.session(session_id)
+    assert session.title == "Renamed"
+    history = await client.conversations.history(session.thread_id)
+    assert [each.message.content for each in history.messages] == ["!echo one", "one"]
+    assert list(history.messages[1].events) == events
+    assert history.last_seq == events[-1].seq
+    short = await client.compact(session_id, keep="one")
+    said = [item.event for item in await collect(client.run_events(short.run_id))]
+    assert isinstance(said[0], TextEvent)
+    assert said[0].content.startswith("There is nothing to summarise")
+
+
+async def test_what_a_server_offers_is_told(client: DataAgentClient) -> None:
+    agents = (await client.agents()).items
+    sql = next(each for each in agents if each.name == "sql")
+    tools = {each.tool_id: each.name for each in (await client.tools()).items}
+    assert "sql_db_query" in {tools[number] for number in sql.tool_ids}
+    assert "sql-review" in {each.name for each in (await client.skills.list("agent")).items}
+    assert (await client.info()).model == "scripted"
+    await client.chat_sync("!echo counted")
+    assert (await client.usage()).items[0].input_tokens > 0

@@ -25,6 +25,7 @@ from dataagent_client import (
     ConflictError,
     ConnectionFailed,
     DataAgentClient,
+    DeniedError,
     EventsLost,
     NotAuthenticatedError,
     NotFoundError,
@@ -227,7 +228,7 @@ async def test_a_busy_session_is_a_conflict() -> None:
 
 @pytest.mark.parametrize(
     ("code", "kind"),
-    [(4401, NotAuthenticatedError), (4403, NotFoundError), (4404, NotFoundError)],
+    [(4401, NotAuthenticatedError), (4403, DeniedError), (4404, NotFoundError)],
 )
 async def test_close_codes_are_errors_of_their_kind(code: int, kind: type[ApiError]) -> None:
     async with saying(close=code) as door:

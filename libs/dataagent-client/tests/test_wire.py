@@ -129,13 +129,13 @@ def test_an_address_without_a_scheme_is_refused_at_once() -> None:
     ("status", "kind"),
     [
         (401, client_errors.NotAuthenticatedError),
-        (403, client_errors.NotFoundError),
+        (403, client_errors.DeniedError),
         (404, client_errors.NotFoundError),
         (409, client_errors.ConflictError),
-        (422, ApiError),
+        (422, client_errors.InvalidError),
         (429, client_errors.LimitError),
         (503, client_errors.UnavailableError),
-        (500, ApiError),
+        (500, client_errors.FailedError),
     ],
 )
 def test_each_status_is_an_error_of_its_class(status: int, kind: type[ApiError]) -> None:

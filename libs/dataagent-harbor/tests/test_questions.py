@@ -69,6 +69,12 @@ def test_a_jsonl_set_is_read_line_by_line_past_empty_lines(tmp_path: Path) -> No
         ("a.json", '[{"question": "a", "difficulty": "mild"}]', "use one of: easy, medium, hard"),
         ("a.json", '[{"question": "a", "id": 1}, {"question": "b", "id": "1"}]', "stands twice"),
         ("a.jsonl", '{"question": "a"}\n\n{', "line 3: not JSON"),
+        ("a.json", '[{"question": "a", "tolerance": -1}]', "cannot be below zero"),
+        ("a.json", '[{"question": "a", "must_refuse": "yes"}]', "must be true or false"),
+        ("a.json", '[{"question": "a", "expected_answer": true}]', "must be a number"),
+        ("a.json", '[{"question": "a", "follow_ups": [{}]}]', "follow-up 1: 'question' is missing"),
+        ("a.csv", "question\na,b\n", "line 2: 'question' must be text"),
+        ("a.csv", "question,tolerance\na,much\n", "'tolerance' must be a number"),
     ],
 )
 def test_a_bad_set_is_refused_with_place_and_reason(
@@ -81,3 +87,33 @@ def test_a_bad_set_is_refused_with_place_and_reason(
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadQuestionSet, match="cannot be read"):
         load_questions(tmp_path / "none.json")
+
+
+@requirement("R27.2")
+def test_a_csv_set_is_read_with_numbers_flags_and_keywords(tmp_path: Path) -> None:
+    text = (
+        "\ufeffid,question,expected_keywords,expected_answer,tolerance,must_refuse,owner\n"
+        'a,"How many,\nin all?",Rock | Jazz,"12.5",0.5,,sales\n'
+        "b,Delete it,,,,yes,\n"
+    )
+    assert load_questions(written(tmp_path, "set.csv", text)) == [
+        Question(
+            "How many,\nin all?",
+            "a",
+            expected_keywords=("Rock", "Jazz"),
+            expected_answer=12.5,
+            tolerance=0.5,
+            extra={"owner": "sales"},
+        ),
+        Question("Delete it", "b", must_refuse=True),
+    ]
+
+
+def test_follow_ups_have_ids_of_their_own(tmp_path: Path) -> None:
+    row = {"id": "x", "question": "a", "follow_ups": [{"question": "b"}, {"question": "c"}]}
+    (question,) = load_questions(written(tmp_path, "set.json", json.dumps([row])))
+    assert [(each.id, each.question) for each in question.in_order] == [
+        ("x", "a"),
+        ("x.1", "b"),
+        ("x.2", "c"),
+    ]

@@ -1,4 +1,4 @@
-"""A small front for DataAgent servers: for now, which server it talks to and with which key."""
+"""A small Streamlit front for DataAgent servers: a chat and the user's MCP servers (`app.py`)."""
 
 from dataagent_server_demo.settings import BadDemoSettings, DemoSettings, load_settings
 

@@ -21,11 +21,6 @@ class DemoSettings:
     server_url: str
     api_key: str | None = field(default=None, repr=False)
 
-    @property
-    def websocket_url(self) -> str:
-        """The same server, for WebSockets."""
-        return "ws" + self.server_url.removeprefix("http")
-
 
 def load_settings(environment: Mapping[str, str] | None = None) -> DemoSettings:
     """Read `DATAAGENT_SERVER_URL` and `DATAAGENT_API_KEY`; neither has to be set.

@@ -19,7 +19,6 @@ def test_address_and_key_are_taken_from_the_environment(monkeypatch: pytest.Monk
     monkeypatch.setenv("DATAAGENT_API_KEY", " da_123 ")
     settings = load_settings()
     assert settings == DemoSettings("https://data.example.org/agent", "da_123")
-    assert settings.websocket_url == "wss://data.example.org/agent"
 
 
 def test_the_key_is_not_shown() -> None:

@@ -35,7 +35,7 @@ _USUAL_HINT = "`dataagent-server --help` lists the commands."
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command; exits with 0, or with 1, a sentence and a hint."""
     given = _with_command(sys.argv[1:] if argv is None else argv)
-    arguments = _parser().parse_args(given)
+    arguments = build_parser().parse_args(given)
     try:
         sys.exit(_run(arguments.command, arguments))
     except DataAgentError as error:
@@ -101,7 +101,8 @@ def _with_command(argv: Sequence[str]) -> list[str]:
 # -- what can be said -----------------------------------------------------------------------
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of `dataagent-server`."""
     parser = _Parser(
         prog="dataagent-server",
         description="DataAgent over REST, SSE and WebSocket. Without a command: serve.",

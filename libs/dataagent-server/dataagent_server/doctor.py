@@ -1,47 +1,25 @@
 """`dataagent-server doctor`: looks at everything a server needs, one line each, and how to mend it.
 
-It starts nothing and changes nothing but for making the data directory, as a start would. Above:
-`cli.py`. Each check is a function that gives a `Finding`; one that fails in a way nobody thought of
-is a finding too.
+What every program needs is looked at by `dataagent_core.runs.checkup`; what only a server needs,
+here. Above: `cli.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import socket
-import stat
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict
+from typing import Any
 
 import orjson
 
 from dataagent_core.errors import DataAgentError
-from dataagent_core.storage import open_database
-from dataagent_core.storage.migrate import pending
-from dataagent_core.telemetry import Scrubber, known_secrets
+from dataagent_core.runs import checkup
+from dataagent_core.runs.checkup import Check, Finding
 from dataagent_server.config import ServerSettings, load_settings
 
-Level = Literal["ok", "warn", "fail"]
-_SECONDS = 10.0
-_LITTLE_ROOM = 1024**3
 _SETTINGS_PAGE = "docs/reference/settings.md lists every setting."
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What was looked at and how it is."""
-
-    level: Level
-    what: str
-    found: str
-    hint: str | None = None
-
-
-Check = Callable[[ServerSettings], Finding | Awaitable[Finding]]
 
 
 def doctor(given: dict[str, Any], *, is_json: bool = False) -> int:
@@ -57,73 +35,11 @@ async def _examined(given: dict[str, Any]) -> list[Finding]:
         settings = load_settings(**given)
     except DataAgentError as error:
         return [Finding("fail", "configuration", error.message, _SETTINGS_PAGE)]
-    findings = [Finding("ok", "configuration", "every setting fits")]
-    scrubber = Scrubber(known_secrets(settings))
-    for what, check in _CHECKS.items():
-        found = await _looked_at(what, check, settings)
-        findings.append(Finding(found.level, what, scrubber.text(found.found), found.hint))
-    return findings
-
-
-async def _looked_at(what: str, check: Check, settings: ServerSettings) -> Finding:
-    try:
-        async with asyncio.timeout(_SECONDS):
-            found = check(settings)
-            return await found if isinstance(found, Awaitable) else found
-    except TimeoutError:
-        return Finding("fail", what, f"no answer within {_SECONDS:g} seconds")
-    except DataAgentError as error:
-        return Finding("fail", what, error.message, _HINTS.get(what))
-    except Exception as error:  # a check must not keep the others from being done
-        return Finding("fail", what, f"{type(error).__name__}: {error}", _HINTS.get(what))
-
-
-_HINTS = {
-    "database": "start it, and see that DATAAGENT_DATABASE_URL points to it.",
-    "redis": "start it, and see that DATAAGENT_REDIS_URL points to it.",
-    "model": "set DATAAGENT_MODEL and the provider's key, or leave both for the offline model.",
-}
+    fits = Finding("ok", "configuration", "every setting fits")
+    return [fits, *await checkup.examine(settings, _CHECKS)]
 
 
 # -- checks ---------------------------------------------------------------------------------
-
-
-def _home(settings: ServerSettings) -> Finding:
-    what, path = "data directory", settings.home_dir
-    try:
-        settings.ensure_home()
-    except OSError as error:
-        hint = "set DATAAGENT_HOME to a directory this user may write to."
-        return Finding("fail", what, f"{path}: {error.strerror}", hint)
-    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        return Finding("fail", what, f"{path} cannot be written to", f"chown it to {os.getuid()}.")
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        return Finding("warn", what, f"{path} is open to other users", f"chmod 700 {path}")
-    free = shutil.disk_usage(path).free
-    if free < _LITTLE_ROOM:
-        hint = "results, uploads and the database go there; make room."
-        return Finding("warn", what, f"{path} has {free // 1024**2} MiB left", hint)
-    return Finding("ok", what, str(path))
-
-
-async def _database(settings: ServerSettings) -> Finding:
-    database = open_database(settings.sql_url())
-    try:
-        await database.ping()
-        return Finding("ok", "database", f"{database.dialect} answers")
-    finally:
-        await database.close()
-
-
-async def _migrations(settings: ServerSettings) -> Finding:
-    database = open_database(settings.sql_url())
-    try:
-        if await pending(database):
-            hint = "they are made at the next start, or now by `dataagent-server migrate`."
-            return Finding("warn", "tables", "not up to date", hint)
-        return Finding("ok", "tables", "up to date")
-    finally:
-        await database.close()
 
 
 async def _redis(settings: ServerSettings) -> Finding:
@@ -152,19 +68,8 @@ def _model(settings: ServerSettings) -> Finding:
 
 
 async def _sandbox(settings: ServerSettings) -> Finding:
-    from dataagent_core.sandbox.factory import first_wall, wall_problem
-
-    what = "sandbox"
-    if settings.sandbox == "off":
-        return _shell(settings) or Finding("ok", what, "off: agents run no code")
-    problem = await wall_problem(settings)
-    if problem is not None:
-        level: Level = "warn" if settings.sandbox is None else "fail"
-        hint = "docs/guides/sandbox.md; DATAAGENT_SANDBOX=off does without."
-        return Finding(level, what, f"agents run no code. {problem}", hint)
-    return _shell(settings) or Finding(
-        "ok", what, f"agents' code runs behind {await first_wall(settings)}"
-    )
+    found = await checkup.sandbox(settings)
+    return found if found.hint else _shell(settings) or found
 
 
 def _shell(settings: ServerSettings) -> Finding | None:
@@ -197,10 +102,10 @@ def _authentication(settings: ServerSettings) -> Finding:
     return Finding("ok", what, f"on, with {count} deployment keys")
 
 
-_CHECKS: dict[str, Check] = {
-    "data directory": _home,
-    "database": _database,
-    "tables": _migrations,
+_CHECKS: dict[str, Check[ServerSettings]] = {
+    "data directory": checkup.data_directory,
+    "database": checkup.database,
+    "tables": checkup.tables,
     "redis": _redis,
     "model": _model,
     "sandbox": _sandbox,

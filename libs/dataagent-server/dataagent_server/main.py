@@ -7,12 +7,15 @@ Above: `serve.py` and tests. Below: `api/`, `ws/`, `deps/`.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import cache
 
 from fastapi import APIRouter, FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import BaseRoute
 from starlette.types import Scope
 
+from dataagent_core.errors import DataAgentError
 from dataagent_server import __version__
 from dataagent_server.api import metrics
 from dataagent_server.api.errors import install_error_handlers
@@ -27,11 +30,17 @@ from dataagent_server.api.v1 import (
     data_policies,
     data_sources,
     health,
+    mcp_admin,
+    mcp_calls,
+    mcp_catalogue,
+    mcp_servers,
+    mcp_templates,
     memory,
     queries,
     runs,
     sessions,
     source_uploads,
+    system,
     tenants,
     tools,
     usage,
@@ -42,6 +51,7 @@ from dataagent_server.api.web import (
     auth,
     conversations,
     files,
+    info,
     login,
     page,
     skills,
@@ -52,8 +62,12 @@ from dataagent_server.api.web import chat as web_chat
 from dataagent_server.config import ServerSettings, load_settings
 from dataagent_server.deps.container import open_container
 from dataagent_server.deps.uploads import FORM_BYTES, MAX_FILES
+from dataagent_server.mcp import open_keeper
+from dataagent_server.mcp import router as mcp_router
 from dataagent_server.ws.manager import ConnectionManager
 from dataagent_server.ws.routes import add_socket_route
+
+_MCP_HEADERS = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
 
 
 def create_app(settings: ServerSettings | None = None) -> FastAPI:
@@ -69,7 +83,7 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
         summary="An assistant that works with a company's data and can be trusted with it.",
         lifespan=_lifespan(settings),
     )
-    install_error_handlers(app)
+    install_error_handlers(app, page.lost_page)
     _add_routes(app)
     install_document(app)
     _add_middleware(app, settings)
@@ -79,42 +93,65 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
 def _lifespan(settings: ServerSettings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        async with open_container(settings) as container:
+        async with AsyncExitStack() as stack:
+            try:
+                container = await stack.enter_async_context(open_container(settings))
+                app.state.mcp = await stack.enter_async_context(open_keeper(container))
+            except DataAgentError as error:
+                app.state.refusal = error  # a server hands on no more than the text of it
+                raise
             app.state.container = container
-            app.state.connections = ConnectionManager(container.capacity)
-            _build_routes(app)
+            connections = app.state.connections = ConnectionManager(container.capacity)
+            stop_telling = container.core.mcp.listen(connections.tell)
             yield
+            stop_telling()
 
     return lifespan
 
 
-def _build_routes(app: FastAPI) -> None:
-    """Let FastAPI build its routes now: it would do so in front of the first visitor."""
-    nowhere: Scope = {"type": "http", "method": "GET", "path": "/-", "headers": [], "root_path": ""}
-    for route in app.routes:
-        route.matches(nowhere)
-
-
 def _add_routes(app: FastAPI) -> None:
     add_socket_route(app)
-    v1 = APIRouter(prefix="/api/v1")
+    app.router.routes.extend(built_routes())
+
+
+@cache
+def built_routes() -> list[BaseRoute]:
+    """The routes of any app. None depends on its settings, so a process builds them once.
+
+    They are built now: left alone, FastAPI would do so in front of the first visitor.
+    """
+    nowhere: Scope = {"type": "http", "method": "GET", "path": "/-", "headers": [], "root_path": ""}
+    routes = _routes()
+    for route in routes:
+        route.matches(nowhere)
+    return routes
+
+
+def _routes() -> list[BaseRoute]:
+    everything = APIRouter()
+    v1 = APIRouter()
     for part in (health, chat, sessions, runs, data_sources, data_policies, queries, artifacts):
         v1.include_router(part.router)
     v1.include_router(api_keys.router)
     for part in (source_uploads, workspace, memory, tenants, usage):
         v1.include_router(part.router)
-    for part in (audit, agents, tools):
+    for part in (audit, agents, tools, system):
         v1.include_router(part.router)
-    app.include_router(v1)
-    web = APIRouter(prefix="/api")
+    for part in (mcp_servers, mcp_admin, mcp_catalogue, mcp_calls, mcp_templates):
+        v1.include_router(part.router)
+    everything.include_router(v1, prefix="/api/v1")  # given here, routes are not built just to look
+    web = APIRouter()
     web.include_router(auth.open_router)
     web.include_router(web_agents.router)
+    web.include_router(info.router)
     for part in (auth, users, conversations, web_chat, threads, files, skills):
         web.include_router(part.router)
-    app.include_router(web)
-    app.include_router(metrics.router)
-    app.include_router(login.router)
-    app.include_router(page.router)
+    everything.include_router(web, prefix="/api")
+    everything.include_router(mcp_router)
+    everything.include_router(metrics.router)
+    everything.include_router(login.router)
+    everything.include_router(page.router)
+    return everything.routes
 
 
 def _add_middleware(app: FastAPI, settings: ServerSettings) -> None:
@@ -134,8 +171,9 @@ def _add_middleware(app: FastAPI, settings: ServerSettings) -> None:
                 "Last-Event-ID",
                 "X-API-Key",
                 "X-User-Id",
+                *_MCP_HEADERS,
             ],
-            expose_headers=["X-Request-Id", "Retry-After"],
+            expose_headers=["X-Request-Id", "Retry-After", "Mcp-Session-Id"],
         )
     app.add_middleware(RequestContext)
 

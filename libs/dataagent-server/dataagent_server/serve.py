@@ -8,15 +8,17 @@ several web processes. Below: `main.py`, the core for a worker.
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import Callable
-from socket import socket
+from socket import AF_INET, AF_INET6, SO_REUSEADDR, SO_REUSEPORT, SOL_SOCKET, socket
 from typing import TextIO
 
 import uvicorn
 from fastapi import FastAPI
 
+from dataagent_core.errors import DataAgentError, Misconfigured
 from dataagent_core.runs.assembly import open_core
 from dataagent_core.telemetry import configure_logging
 from dataagent_server.config import ServerSettings
@@ -43,12 +45,32 @@ class DataAgentServer(uvicorn.Server):
         self.listening = asyncio.Event()
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        """Open the app, listen, and say where."""
-        await super().startup(sockets=sockets)
+        """Open the app, listen, and say where.
+
+        Raises:
+            DataAgentError: why the app did not open, in place of a traceback in the log.
+        """
+        log = logging.getLogger("uvicorn.error")
+        log.addFilter(self._has_more_to_say)
+        try:
+            await super().startup(sockets=sockets)
+        except SystemExit as end:
+            raise self._refusal or end from None
+        finally:
+            log.removeFilter(self._has_more_to_say)
         if self.started:
             if self._is_first:
                 await self._greet(self._app.state.container)
             self.listening.set()
+
+    @property
+    def _refusal(self) -> DataAgentError | None:
+        """Why the app did not open, if it did not and knows why."""
+        return getattr(self._app.state, "refusal", None)
+
+    def _has_more_to_say(self, _record: logging.LogRecord) -> bool:
+        """Whether uvicorn's words about the start are all there are."""
+        return self._refusal is None
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Refuse newcomers, let runs end, then close everything."""
@@ -116,9 +138,34 @@ def make_server(
 
 
 def serve(settings: ServerSettings) -> None:
-    """Serve until a signal ends it. Logs go to stderr, the greeting to stdout."""
+    """Serve until a signal ends it. Logs go to stderr, the greeting to stdout.
+
+    Raises:
+        DataAgentError: it cannot be opened, or not at its address.
+    """
     configure_logging(settings, secrets=settings.deployment_secrets)
-    make_server(settings).run()
+    with bound_socket(settings.host, settings.port) as ours:
+        make_server(settings).run(sockets=[ours])
+
+
+def bound_socket(host: str, port: int, *, is_shared: bool = False) -> socket:
+    """A socket bound to an address; `is_shared`: processes of this user may share it.
+
+    Raises:
+        Misconfigured: someone else has the port, or this machine has no such address.
+    """
+    made = socket(AF_INET6 if ":" in host else AF_INET)
+    try:
+        made.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+        if is_shared:
+            made.setsockopt(SOL_SOCKET, SO_REUSEPORT, 1)
+        made.bind((host, port))
+    except OSError as error:
+        made.close()
+        raise Misconfigured(
+            f"Port {port} on {host} cannot be used: {error.strerror}. Set DATAAGENT_PORT."
+        ) from error
+    return made
 
 
 def work(settings: ServerSettings) -> None:

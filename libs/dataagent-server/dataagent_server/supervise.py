@@ -13,7 +13,7 @@ import logging
 import multiprocessing
 import os
 import signal
-import socket
+import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
-from dataagent_core.errors import Misconfigured
+from dataagent_core.errors import DataAgentError
 from dataagent_core.telemetry import configure_logging
 from dataagent_server.config import ServerSettings
-from dataagent_server.serve import make_server
+from dataagent_server.serve import bound_socket, make_server
 
 logger = logging.getLogger(__name__)
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
@@ -143,28 +143,8 @@ def _is_due(child: _Child) -> bool:
 @contextmanager
 def _reserved(host: str, port: int) -> Generator[int]:
     """Hold a port without listening on it, so that it stays ours between processes."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with shared_socket(family, host, port) as holder:
+    with bound_socket(host, port, is_shared=True) as holder:
         yield holder.getsockname()[1]
-
-
-def shared_socket(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
-    """A socket bound to a port that processes of this user may share.
-
-    Raises:
-        Misconfigured: someone else has the port.
-    """
-    made = socket.socket(family)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        made.bind((host, port))
-    except OSError as error:
-        made.close()
-        raise Misconfigured(
-            f"Port {port} on {host} cannot be used: {error.strerror}. Set DATAAGENT_PORT."
-        ) from error
-    return made
 
 
 # -- in each process ----------------------------------------------------------------------------
@@ -175,13 +155,12 @@ def serve_one(settings: ServerSettings, listening: Connection | None) -> None:
     configure_logging(settings, secrets=settings.deployment_secrets)
     alone = settings.model_copy(update={"workers": 1})
     server = make_server(alone, is_first=listening is not None)
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
 
     async def serve() -> None:
         _end_with_the_parent()
         telling = asyncio.create_task(_tell(server.listening, listening))
         try:
-            with shared_socket(family, settings.host, settings.port) as ours:
+            with bound_socket(settings.host, settings.port, is_shared=True) as ours:
                 await server.serve(sockets=[ours])
         finally:
             telling.cancel()
@@ -189,7 +168,10 @@ def serve_one(settings: ServerSettings, listening: Connection | None) -> None:
                 listening.close()
 
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
-        runner.run(serve())
+        try:
+            runner.run(serve())
+        except DataAgentError as error:
+            sys.exit(f"dataagent-server: {error.message}")
 
 
 async def _tell(has_begun: asyncio.Event, listening: Connection | None) -> None:

@@ -23,13 +23,16 @@ import pytest
 from fastapi import FastAPI
 from websockets.asyncio.client import ClientConnection, connect
 
+from dataagent_core.identity.users import UserStore
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.container import Container
 from dataagent_server.serve import make_server
 from dataagent_server.ws.manager import ConnectionManager
+from tests.homes import lived_in
 
 T = TypeVar("T")
 WAIT_SECONDS = 20.0
+ANSWER_SECONDS = 60.0  # a whole turn may be behind an answer, on a busy machine
 KEYS = {
     "alice": "alice-key-4f9a0c",
     "bob": "bob-key-77d1e2",
@@ -122,7 +125,7 @@ class LiveServer:
         self, user: str | None = "alice", headers: dict[str, str] | None = None
     ) -> AsyncGenerator[httpx.AsyncClient]:
         async with httpx.AsyncClient(
-            base_url=self.url, headers={**_key(user), **(headers or {})}, timeout=WAIT_SECONDS
+            base_url=self.url, headers={**_key(user), **(headers or {})}, timeout=ANSWER_SECONDS
         ) as client:
             yield client
 
@@ -210,9 +213,19 @@ def make_settings(home: Path, **overrides: Any) -> ServerSettings:
     return ServerSettings(_env_file=None, **values)  # pyright: ignore[reportCallIssue] pydantic-settings takes it
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_passwords() -> Iterator[None]:
+    """Hash passwords at the least cost there is: each server makes an administrator's."""
+    usual = UserStore.__init__.__kwdefaults__
+    assert usual is not None
+    rounds, usual["password_rounds"] = usual["password_rounds"], 4
+    yield
+    usual["password_rounds"] = rounds
+
+
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    server = LiveServer(make_settings(tmp_path_factory.mktemp("home")))
+    server = LiveServer(make_settings(lived_in(tmp_path_factory.mktemp("live") / "home")))
     yield server
     server.stop()
 
@@ -223,7 +236,7 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., LiveServer]]:
     servers: list[LiveServer] = []
 
     def start(**overrides: Any) -> LiveServer:
-        home = overrides.pop("home", tmp_path / f"home{len(servers)}")
+        home = overrides.pop("home", None) or lived_in(tmp_path / f"home{len(servers)}")
         servers.append(LiveServer(make_settings(home, **overrides)))
         return servers[-1]
 

@@ -21,6 +21,7 @@ from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import revision_of
 from dataagent_core.storage.people import audit_log
 from dataagent_server import cli
+from tests.requirements import requirement
 from tests.services import SQL_KINDS, fresh_database
 
 ROOT = Path(__file__).parents[3]
@@ -174,6 +175,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
         yield url
 
 
+@requirement("S6.3", "S9.2")
 def test_migrate_goes_up_down_and_up_again(
     shell: Shell, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +189,7 @@ def test_migrate_goes_up_down_and_up_again(
     assert "There are: " in str(code)
 
 
+@requirement("S6.3")
 @pytest.mark.slow
 def test_alembic_upgrades_from_the_infra_folder(tmp_path: Path) -> None:
     place = f"sqlite:///{tmp_path / 'made.db'}"

@@ -115,3 +115,38 @@ async def test_a_setting_that_cannot_work_ends_the_program_with_a_sentence(tmp_p
     assert b"DATAAGENT_WORKERS=4" in error
     assert b"DATAAGENT_REDIS_URL" in error
     assert b"Traceback" not in error
+
+
+async def test_a_server_that_cannot_open_says_why_and_what_to_do(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "dataagent_server",
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment(tmp_path, DATAAGENT_PORT="0", DATAAGENT_SANDBOX="moat"),
+    )
+    async with asyncio.timeout(WAIT_SECONDS):
+        out, said = await process.communicate()
+    told = [line for line in said.decode().splitlines() if not line.startswith("{")]
+    assert (process.returncode, out) == (1, b"")
+    assert told[0].startswith("dataagent-server: There is no sandbox of type 'moat'.")
+    assert told[1].startswith("hint: ")
+    assert "Traceback" not in said.decode()
+
+
+async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    taken = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    async with taken:
+        port = str(taken.sockets[0].getsockname()[1])
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "dataagent_server",
+            stderr=asyncio.subprocess.PIPE,
+            env=environment(tmp_path, DATAAGENT_PORT=port),
+        )
+        async with asyncio.timeout(WAIT_SECONDS):
+            _, said = await process.communicate()
+    assert process.returncode == 1
+    assert f"Port {port} on 127.0.0.1 cannot be used" in said.decode()

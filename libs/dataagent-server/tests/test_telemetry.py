@@ -33,11 +33,12 @@ async def test_a_request_its_run_and_its_calls_are_one_trace(
     [request] = collector.named("POST /api/v1/chat")
     named = attributes(request)
     assert named["http.response.status_code"] == 200
-    assert named["request_id"] == "traced-1"
-    [run] = collector.named("run")
-    assert attributes(run)["run_id"] == answer["run_id"]
+    assert named["dataagent.request_id"] == "traced-1"
+    [run] = [span for span in collector.spans if span.name.startswith("invoke_agent ")]
+    assert attributes(run)["dataagent.run_id"] == answer["run_id"]
     assert run.parent_span_id == request.span_id
-    for name in ("model", "tool"):
+    for name in ("chat scripted", "execute_tool think_tool"):
+        assert collector.named(name)
         assert {span.trace_id for span in collector.named(name)} == {request.trace_id}
     assert not any("health" in span.name for span in collector.spans)
     assert b"private matter" not in collector.raw

@@ -2,6 +2,10 @@
 
 from dataagent_cli.commands.builtin import builtin_commands
 from dataagent_cli.commands.data import data_commands
+from dataagent_cli.commands.elsewhere import elsewhere_commands
+from dataagent_cli.commands.export import with_conversation
+from dataagent_cli.commands.init import init_command
+from dataagent_cli.commands.mcp import mcp_command
 from dataagent_cli.commands.memory import memory_command
 from dataagent_cli.commands.registry import Command, CommandContext, Commands, Outcome
 
@@ -12,5 +16,9 @@ __all__ = [
     "Outcome",
     "builtin_commands",
     "data_commands",
+    "elsewhere_commands",
+    "init_command",
+    "mcp_command",
     "memory_command",
+    "with_conversation",
 ]

@@ -1,4 +1,4 @@
-"""`/sources`, `/schema`, `/sql`, `/export`: the shell's commands over data, inside a conversation.
+"""The shell's commands over data, inside a conversation: `/sql`, `/schema`, `/chart` and the like.
 
 The words after the slash are those of the shell; the statement of `/sql` needs no quotes. Below:
 `data/obey.py`.
@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dataagent_cli.arguments import Options, WrongUsage, parse_words
 from dataagent_cli.commands.registry import Action, Command, CommandContext, Outcome
+from dataagent_core.events import DoneEvent
 
 if TYPE_CHECKING:
     from dataagent_cli.data.desk import Desk
 
 _SUMMARIES = {
-    "sources": "list data sources; add, remove or refresh one",
+    "sources": "list data sources; add, test, remove or refresh one",
     "schema": "tables and columns of a data source",
     "sql": "run one statement: /sql SELECT …",
-    "export": "write a kept result to a file: /export last --output FILE",
+    "chart": "draw the last result: /chart bar country total",
+    "explain": "what the last answer rests on: SQL, plan, tables, figures",
+    "export": "write a kept result to a file: /export last FILE.xlsx",
 }
 _LEADING_OPTIONS = re.compile(
     r"""(?:\s*--(?:source|format|output|limit)(?:=|\s+)(?:"[^"]*"|'[^']*'|\S+)(?=\s|$))*"""
@@ -29,8 +33,10 @@ _LEADING_OPTIONS = re.compile(
 
 def data_commands(desk: Desk) -> tuple[Command, ...]:
     """The commands, at this desk."""
+    here = replace(desk, spelled="/")
     return tuple(
-        Command(name, summary, _action(desk, name)) for name, summary in _SUMMARIES.items()
+        Command(name, summary, _action(here, name), group="data")
+        for name, summary in _SUMMARIES.items()
     )
 
 
@@ -55,9 +61,25 @@ def _action(desk: Desk, name: str) -> Action:
         options = _parsed(context, name, rest)
         if options is not None:
             await obey(desk, options)
+        if options is not None and name == "explain":
+            await _explain_figures(context)
         return Outcome()
 
     return run
+
+
+async def _explain_figures(context: CommandContext) -> None:
+    """Where each figure of the last answer stands."""
+    from dataagent_cli.data.explain import figure_lines
+
+    session_id = context.conversation.session_id
+    if session_id is None:
+        return
+    history = await context.conversation.host.history(session_id, limit=2)
+    for entry in [entry for told in history.told for entry in told.entries]:
+        if isinstance(entry.event, DoneEvent):
+            figures = (entry.event.metadata or {}).get("figures")
+            context.streams.print("\n".join(figure_lines(figures or {})))
 
 
 def _parsed(context: CommandContext, name: str, rest: str) -> Options | None:

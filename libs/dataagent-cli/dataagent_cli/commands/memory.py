@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 from dataagent_cli.commands.registry import Command, CommandContext, Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dataagent_cli.conversation import Conversation
     from dataagent_core.identity import Principal
     from dataagent_core.workspace import Memories
 
@@ -24,7 +27,14 @@ def memory_command(memories: Memories, person: Principal) -> Command:
         context.view.note(await _obeyed(memories, person, rest))
         return Outcome()
 
-    return Command("memory", "show or erase what is remembered of you", run)
+    return Command(
+        "memory",
+        "show or erase what is remembered of you",
+        run,
+        group="agent",
+        takes="[show|forget]",
+        words=_words,
+    )
 
 
 async def _obeyed(memories: Memories, person: Principal, rest: str) -> str:
@@ -52,3 +62,7 @@ async def _listed(memories: Memories, person: Principal) -> str:
         for each in found
     ]
     return "\n".join([*lines, "hint: /memory show ASSISTANT/FILE, /memory forget."])
+
+
+async def _words(_: Conversation) -> Iterable[tuple[str, str]]:
+    return [("show", "show a text"), ("forget", "erase it")]

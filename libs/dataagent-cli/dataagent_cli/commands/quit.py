@@ -10,4 +10,4 @@ async def _run(context: CommandContext, _: str) -> Outcome:
     return Outcome(is_end=True)
 
 
-QUIT = Command("quit", "leave", _run, aliases=("exit", "q"))
+QUIT = Command("quit", "leave", _run, aliases=("exit", "q"), group="terminal")

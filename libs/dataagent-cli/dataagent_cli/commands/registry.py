@@ -8,18 +8,25 @@ from __future__ import annotations
 import difflib
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from dataagent_cli.conversation import Conversation
+    from dataagent_cli.input import Dialogs
+    from dataagent_cli.streams import Streams
     from dataagent_cli.ui import View
+
+Group = Literal["conversation", "agent", "data", "terminal"]
+GROUPS: tuple[Group, ...] = ("conversation", "agent", "data", "terminal")
+"""In the order of `/help`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What happens after a command: nothing, a message to send, or the end."""
+    """What happens after a command: nothing, a message to send, a text to edit, or the end."""
 
     message: str | None = None
+    text: str = ""
     is_end: bool = False
 
 
@@ -30,19 +37,29 @@ class CommandContext:
     conversation: Conversation
     view: View
     commands: Commands
+    streams: Streams
+    dialogs: Dialogs
 
 
 Action = Callable[[CommandContext, str], Awaitable[Outcome]]
+Words = Callable[["Conversation"], Awaitable[Iterable[tuple[str, str]]]]
+"""What may follow a command's name: words, each with what it stands for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One slash command. `run` gets the context and what follows the name."""
+    """One slash command. `run` gets the context and what follows the name.
+
+    `takes` names what may follow, for `/help`; `words` are offered while it is typed.
+    """
 
     name: str
     summary: str
     run: Action
     aliases: tuple[str, ...] = field(default=())
+    group: Group = "conversation"
+    takes: str = ""
+    words: Words | None = None
 
 
 class Commands:
@@ -58,10 +75,14 @@ class Commands:
         """Every command, in the order of `/help`."""
         return self._commands
 
+    def find(self, name: str) -> Command | None:
+        """The command of that name or alias."""
+        return self._by_name.get(name.strip().lower())
+
     def parse(self, line: str) -> tuple[Command, str] | None:
         """The command a line names and what follows; None for an unknown name."""
         name, _, rest = line.removeprefix("/").partition(" ")
-        command = self._by_name.get(name.strip().lower())
+        command = self.find(name)
         return None if command is None else (command, rest.strip())
 
     def nearest(self, line: str, more: Iterable[str] = ()) -> str | None:

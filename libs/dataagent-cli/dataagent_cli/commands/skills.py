@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from typing import TYPE_CHECKING
 
-_SHOWN = 100
+from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.ui.describe import shorten
+
+if TYPE_CHECKING:
+    from dataagent_cli.hosts import Skill
+
+_UNBROKEN = 10_000
 
 
 async def _run(context: CommandContext, _: str) -> Outcome:
-    shelf = await context.conversation.skills()
-    if shelf is None or not shelf.skills:
+    skills = await context.conversation.skills()
+    if not skills.known:
         context.view.note("there are no skills\nhint: DATAAGENT_SKILLS_DIRS names folders of them.")
         return Outcome()
-    entries = list(shelf)
-    width = max(len(entry.name) for entry in entries) + 3
-    lines = [
-        f"  {'/' + entry.name:<{width}}{_shortened(entry.description)}"
-        + ("" if entry.source == "shipped" else f" ({entry.source})")
-        for entry in entries
-    ]
-    lines += [f"left out: {each.path}: {each.reason}" for each in shelf.problems]
+    width = max(len(entry.name) for entry in skills.known) + 3
+    room = (context.streams.width or _UNBROKEN) - width - 3
+    lines = [f"  {'/' + each.name:<{width}}{_about(each, room)}" for each in skills.known]
+    lines += [f"left out: {each}" for each in skills.left_out]
     context.view.note("\n".join([*lines, "hint: /NAME TASK uses one for that task."]))
     return Outcome()
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+def _about(entry: Skill, room: int) -> str:
+    """What it is for, and where it comes from if it is not ours, on one line."""
+    source = "" if entry.source == "shipped" else f" ({entry.source})"
+    return shorten(entry.description, room - len(source)) + source
 
 
-SKILLS = Command("skills", "list the skills; /NAME TASK uses one", _run)
+SKILLS = Command("skills", "list the skills; /NAME TASK uses one", _run, group="agent")

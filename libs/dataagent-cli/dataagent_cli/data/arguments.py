@@ -7,23 +7,38 @@ from __future__ import annotations
 
 import argparse
 
+from dataagent_cli.help_text import HelpText
+
 TYPE_CHECKING = False  # typing's, without the time it takes to load typing
 if TYPE_CHECKING:
     from argparse import ArgumentParser
+    from typing import Any
 
-    Commands = argparse._SubParsersAction[ArgumentParser]  # pyright: ignore[reportPrivateUsage] argparse gives it no other name
+    Commands = argparse._SubParsersAction[Any]  # pyright: ignore[reportPrivateUsage] its only name; Any: our parsers or plain ones
 
+_DATA_ENDINGS = (
+    *(".csv", ".tsv", ".tab", ".psv", ".json", ".jsonl", ".ndjson", ".parquet"),
+    *(".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".sqlite", ".sqlite3", ".db", ".duckdb"),
+)
 SQL_FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "xlsx")
+CHART_KINDS = ("bar", "line", "pie", "scatter")
 EXPORT_FORMATS = (*SQL_FORMATS[1:], "png", "svg")
 _SQL_EXAMPLES = """\
 examples:
   dataagent sql "SELECT Country, count(*) FROM Customer GROUP BY 1"
   dataagent sql - --source shop < report.sql
+  dataagent sql "SELECT region, sum(amount) FROM sales GROUP BY 1" --source sales.csv
   dataagent sql "SELECT * FROM Invoice" --output invoices.xlsx
   dataagent sql "SELECT * FROM Track" --format jsonl | jq .Name
 
 The rows go to standard output, what they rest on to standard error. Ctrl-C stops the statement.
 exit status: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted
+"""
+_CHART_EXAMPLES = """\
+examples:
+  dataagent chart                                 the newest result, as its columns suggest
+  dataagent chart bar country total               one bar for each country
+  dataagent chart line --of ID --output trend.png
 """
 _ADD_EXAMPLES = """\
 examples:
@@ -41,15 +56,18 @@ class DataOptions(argparse.Namespace):
 
     command: str | None
     home: str | None
-    action: str | None  # of sources: add, remove, refresh; None lists them
+    action: str | None  # of sources: add, test, remove, refresh; None lists them
     name: str
     place: str
     description: str
     time_zone: str
     grants: list[str]
     asks_password: bool
-    source: str | None
+    source: str | None  # of schema: a name or a file
+    sources: list[str]  # names or files, of a statement or a question
     tables: list[str]
+    is_diff: bool
+    kind_and_columns: list[str]
     words: list[str] | None
     statement: str
     artifact_id: str
@@ -58,24 +76,31 @@ class DataOptions(argparse.Namespace):
     limit: int | None
 
 
-def add_data_commands(parser: ArgumentParser) -> None:
-    """Add the commands to the program's parser."""
-    commands: Commands = parser.add_subparsers(title="data", dest="command", metavar="COMMAND")
-    _add_sources(_command(commands, "sources", "list data sources; add, remove or refresh one"))
-    _add_schema(_command(commands, "schema", "tables and columns of a data source"))
-    _add_sql(_command(commands, "sql", "run one statement and show its rows", _SQL_EXAMPLES))
-    _add_export(_command(commands, "export", "write a kept result or chart to a file"))
+def names_data(word: str) -> bool:
+    """Whether a word is the name of a file with data, going by its ending."""
+    return word.lower().endswith(_DATA_ENDINGS)
 
 
-def _command(
+def add_data_commands(commands: Commands) -> None:
+    """Add the commands to the program's."""
+    _add_sources(add_command(commands, "sources", "list data sources; add, test, remove, refresh"))
+    _add_schema(add_command(commands, "schema", "tables and columns of a data source"))
+    _add_sql(add_command(commands, "sql", "run one statement and show its rows", _SQL_EXAMPLES))
+    _add_export(add_command(commands, "export", "write a kept result or chart to a file"))
+    _add_chart(add_command(commands, "chart", "draw a kept result", _CHART_EXAMPLES))
+    _add_explain(add_command(commands, "explain", "what a kept result rests on, and its plan"))
+
+
+def add_command(
     commands: Commands, name: str, summary: str, epilog: str | None = None
 ) -> ArgumentParser:
+    """Add one command, with what every command has: a summary, examples, `--home`."""
     made = commands.add_parser(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpText,
     )
     made.add_argument(
         "--home",
@@ -88,8 +113,8 @@ def _command(
 
 def _add_sources(parser: ArgumentParser) -> None:
     actions: Commands = parser.add_subparsers(title="actions", dest="action", metavar="ACTION")
-    _command(actions, "list", "list the sources (as without an action)")
-    add = _command(actions, "add", "register a database, a folder or a file", _ADD_EXAMPLES)
+    add_command(actions, "list", "list the sources (as without an action)")
+    add = add_command(actions, "add", "register a database, a folder or a file", _ADD_EXAMPLES)
     add.add_argument("name", metavar="NAME", help="what to call it")
     add.add_argument("place", metavar="URL|FOLDER", help="where it is; see the examples")
     add.add_argument("--description", default="", metavar="TEXT", help="what it holds")
@@ -108,14 +133,18 @@ def _add_sources(parser: ArgumentParser) -> None:
         action="store_true",
         help="ask for the password instead of reading it from the URL",
     )
-    remove = _command(actions, "remove", "forget a source; its data and kept results stay")
+    test = add_command(actions, "test", "open a source and say what it answers")
+    test.add_argument("name", metavar="NAME|URL|FILE", help="a source, or one that may become one")
+    remove = add_command(actions, "remove", "forget a source; its data and kept results stay")
     remove.add_argument("name", metavar="NAME")
-    refresh = _command(actions, "refresh", "look at a source again and say what changed")
+    refresh = add_command(actions, "refresh", "look at a source again and say what changed")
     refresh.add_argument("name", metavar="NAME")
 
 
 def _add_schema(parser: ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", nargs="?", help="the usual one if left out")
+    parser.add_argument(
+        "source", metavar="SOURCE", nargs="?", help="a name or a file; the usual one if left out"
+    )
     parser.add_argument("tables", metavar="TABLE", nargs="*", help="show the columns of these")
     parser.add_argument(
         "--search",
@@ -124,15 +153,34 @@ def _add_schema(parser: ArgumentParser) -> None:
         nargs="+",
         help="show the tables that fit some words",
     )
+    parser.add_argument(
+        "--diff",
+        dest="is_diff",
+        action="store_true",
+        help="look at the source now, and show what changed since it was last looked at",
+    )
 
 
 def _add_sql(parser: ArgumentParser) -> None:
     parser.add_argument("statement", metavar="SQL", help="one query; - reads it from the input")
-    parser.add_argument("--source", metavar="NAME", help="the usual one if left out")
+    add_source_option(parser)
     parser.add_argument("--format", choices=SQL_FORMATS, help="table, unless --output says more")
     _add_output(parser)
     parser.add_argument(
         "--limit", metavar="ROWS", type=_rows, help="read no more than so many rows, show them all"
+    )
+
+
+def add_source_option(parser: ArgumentParser, *, more: str = "") -> None:
+    """Add `--source`, which may be given more than once."""
+    parser.add_argument(
+        "--source",
+        dest="sources",
+        metavar="NAME|FILE",
+        action="append",
+        default=argparse.SUPPRESS,
+        help="a source's name, or a file for this time only; may be repeated; the usual one if "
+        f"left out{more}",
     )
 
 
@@ -143,7 +191,35 @@ def _add_export(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=EXPORT_FORMATS, help="csv, or png for a chart, unless --output says so"
     )
+    parser.add_argument(
+        "output", metavar="FILE", nargs="?", default=argparse.SUPPRESS, help="as --output"
+    )
     _add_output(parser)
+
+
+def _add_chart(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "kind_and_columns",
+        metavar="KIND|COLUMN",
+        nargs="*",
+        help=f"{', '.join(CHART_KINDS)}, then columns; what is left out is chosen by their types",
+    )
+    _add_of(parser)
+    _add_output(parser)
+
+
+def _add_explain(parser: ArgumentParser) -> None:
+    _add_of(parser)
+
+
+def _add_of(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--of",
+        dest="artifact_id",
+        metavar="ARTEFACT",
+        default="last",
+        help="which result; the newest one if left out",
+    )
 
 
 def _add_output(parser: ArgumentParser) -> None:

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dataagent_cli.streams import Streams
+    from dataagent_cli.ui.terminals import Graphics
+    from dataagent_core.config import Prices
     from dataagent_core.data.room import Data
     from dataagent_core.data.service import DataService
     from dataagent_core.data.types import Reader
@@ -23,6 +27,10 @@ class Desk:
     data: Data
     user_id: str
     streams: Streams
+    prices: Prices | None = None
+    outputs: Path | None = None  # where pictures are put; None: the working folder
+    graphics: Graphics | None = None  # how the terminal shows pictures, if it does
+    spelled: str = "dataagent "  # what stands before a command's name: `/` in a conversation
 
     @property
     def service(self) -> DataService:

@@ -20,8 +20,9 @@ from dataagent_cli.data.formats import (
     pieces_of,
     refuse_on_screen,
 )
+from dataagent_cli.data.kept import NEWEST, kept_artifact, kept_table
 from dataagent_cli.data.receipt import rows_text, size_text
-from dataagent_core.errors import ArtifactNotFound, BadInput
+from dataagent_core.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from dataagent_cli.data.desk import Desk
     from dataagent_core.data.types import Artifact
 
-_NEWEST = "last"
+_OF_TABLES = ("csv", "jsonl", "markdown", "parquet", "xlsx")
 
 
 async def export_artifact(desk: Desk, options: DataOptions) -> int:
@@ -41,7 +42,7 @@ async def export_artifact(desk: Desk, options: DataOptions) -> int:
         BadInput: it has no such format.
         CannotWrite: the file that was named cannot be written.
     """
-    artifact = await _artifact(desk, options.artifact_id)
+    artifact = await _meant(desk, options)
     usual: Format = "png" if artifact.kind == "chart" else "csv"
     fmt = chosen_format(options.format, options.output, usual=usual)
     refuse_on_screen(fmt, options.output, desk.streams)
@@ -55,16 +56,12 @@ async def export_artifact(desk: Desk, options: DataOptions) -> int:
     return exits.OK
 
 
-async def _artifact(desk: Desk, artifact_id: str) -> Artifact:
-    if artifact_id != _NEWEST:
-        return await desk.service.artifacts.get(artifact_id, owner=desk.user_id)
-    newest = await desk.service.artifacts.list(desk.user_id, limit=1)
-    if not newest:
-        raise ArtifactNotFound(
-            "No result has been kept yet.",
-            details={"hint": 'run a statement first: dataagent sql "SELECT …"'},
-        )
-    return newest[0]
+async def _meant(desk: Desk, options: DataOptions) -> Artifact:
+    """The artefact of that id; the last one is the newest that the format can hold."""
+    fmt = chosen_format(options.format, options.output, usual="table")
+    if options.artifact_id == NEWEST and fmt in _OF_TABLES:
+        return await kept_table(desk, NEWEST)
+    return await kept_artifact(desk, options.artifact_id)
 
 
 async def _pieces(desk: Desk, artifact: Artifact, fmt: Format) -> Iterable[bytes]:

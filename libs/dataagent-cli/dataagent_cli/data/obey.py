@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dataagent_cli import exits
+from dataagent_cli.data.chart import draw_chart
+from dataagent_cli.data.explain import explain_result
 from dataagent_cli.data.export import export_artifact
 from dataagent_cli.data.schema import show_schema
 from dataagent_cli.data.sources import manage_sources
@@ -27,6 +29,8 @@ _WORKS: Mapping[str, Work] = {
     "schema": show_schema,
     "sql": run_sql,
     "export": export_artifact,
+    "chart": draw_chart,
+    "explain": explain_result,
 }
 
 

@@ -17,7 +17,7 @@ def receipt_lines(receipt: Receipt, *, shown: int) -> list[str]:
     parts = [
         rows_text(shown, receipt.row_count),
         f"{one_line(receipt.source_name)} ({receipt.dialect})",
-        _duration(receipt.duration_ms),
+        duration(receipt.duration_ms),
         *([] if receipt.policy else ["no policy applied"]),
     ]
     lines = [" · ".join(parts)]
@@ -51,7 +51,8 @@ def size_text(size: int) -> str:
     return f"{amount / 1000:.1f} GB"
 
 
-def _duration(milliseconds: float) -> str:
+def duration(milliseconds: float) -> str:
+    """`12 ms`, `1.4 s`."""
     if milliseconds < 1000:
         return f"{milliseconds:.0f} ms"
     return f"{milliseconds / 1000:.1f} s"

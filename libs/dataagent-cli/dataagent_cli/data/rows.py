@@ -36,6 +36,11 @@ def first_rows(
     return list(islice(_rows(path, columns), count))
 
 
+def first_lines(path: Path, columns: Sequence[ResultColumn], count: int) -> list[bytes]:
+    """The first rows, each as a JSON object."""
+    return list(islice(_lines(path, columns), count))
+
+
 def jsonl(path: Path, columns: Sequence[ResultColumn]) -> Iterator[bytes]:
     """One JSON object a line."""
     return _joined(line + b"\n" for line in _lines(path, columns))

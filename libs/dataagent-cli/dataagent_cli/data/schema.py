@@ -9,9 +9,11 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from dataagent_cli import exits
+from dataagent_cli.data.brought import one_source
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.table import Heading, draw
 from dataagent_core.data.catalogue import find_table, search
+from dataagent_core.errors import SourceUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,8 +42,10 @@ async def show_schema(desk: Desk, options: DataOptions) -> int:
         DataAgentError: there is no such source or table, or the source cannot be read.
     """
     reader = await desk.reader()
-    source = await desk.service.source(reader, options.source)
-    state = await desk.service.catalogue_state(source, reader)
+    source = await one_source(desk, [options.source] if options.source else options.sources)
+    state = await desk.service.catalogue_state(source, reader, is_fresh=options.is_diff)
+    if options.is_diff:
+        return _diff(desk, source, state)
     catalogue, width = state.catalogue, desk.streams.width
     if options.tables:
         tables = [find_table(catalogue, name) for name in options.tables]
@@ -56,8 +60,29 @@ async def show_schema(desk: Desk, options: DataOptions) -> int:
         desk.streams.say(line)
     if not options.tables and catalogue.tables:
         example = catalogue.tables[0].key
-        desk.streams.say(f"hint: columns of a table: dataagent schema {source.name} {example}")
+        command = f"{desk.spelled}schema {source.name} {example}"
+        desk.streams.say(f"hint: columns of a table: {command}")
     return exits.OK
+
+
+def _diff(desk: Desk, source: Source, state: CatalogueState) -> int:
+    """What changed since the source was last looked at, as `git diff` marks it."""
+    if state.problem:
+        raise SourceUnavailable(f"{source.name}: {state.problem}")
+    is_news = state.drift and state.drifted_at == state.catalogue.refreshed_at
+    for change in state.drift if is_news else ():
+        desk.streams.print(f"{_sign(change)} {one_line(change)}")
+    for line in _heading(source, state):
+        desk.streams.say(line)
+    if not is_news:
+        desk.streams.say("nothing has changed since it was last looked at")
+    return exits.OK
+
+
+def _sign(change: str) -> str:
+    if " was added" in change:
+        return "+"
+    return "-" if change.endswith(" is gone.") else "~"
 
 
 async def _search(desk: Desk, catalogue: Catalogue, words: str, width: int | None) -> int:

@@ -1,4 +1,4 @@
-"""`dataagent sources`: which there are; register one, look at it again, forget it.
+"""`dataagent sources`: which there are; register one, try it, look at it again, forget it.
 
 Above: `obey.py`. Below: core's `DataService`, which keeps addresses encrypted and opens a source
 once before it is registered.
@@ -7,13 +7,17 @@ once before it is registered.
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from dataagent_cli import exits
 from dataagent_cli.data.address import Ask, Left, place_of
+from dataagent_cli.data.brought import one_source
+from dataagent_cli.data.receipt import duration
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.table import Heading, draw
 from dataagent_core.config.settings import environment
+from dataagent_core.data.service import Asked
 from dataagent_core.data.sources import EVERYONE, Grant, NewSource, Source
 from dataagent_core.errors import BadInput, DataAgentError, SourceUnavailable
 
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_SECONDS = 5.0
 _UNKNOWN = "?"
+_TRIAL = "SELECT 1 AS answer"
 _SOURCES = (
     Heading("Name", is_whole=True),
     Heading("Kind"),
@@ -47,6 +52,8 @@ async def manage_sources(desk: Desk, options: DataOptions) -> int:
             return await _add(desk, options)
         case "remove":
             return await _remove(desk, options.name)
+        case "test":
+            return await _test(desk, options.name)
         case "refresh":
             return await _refresh(desk, options.name)
         case _:
@@ -65,7 +72,7 @@ async def _list(desk: Desk) -> int:
         rows = await asyncio.gather(*(_row(desk, source, reader) for source in found))
         desk.streams.print(draw(_SOURCES, rows, width=desk.streams.width))
     if all(source.is_sample for source in found):
-        desk.streams.say("hint: register your own: dataagent sources add NAME URL|FOLDER")
+        desk.streams.say(f"hint: register your own: {desk.spelled}sources add NAME URL|FOLDER")
     return exits.OK
 
 
@@ -127,7 +134,23 @@ async def _add(desk: Desk, options: DataOptions) -> int:
             "hint: the password may be in your shell's history; ${NAME} in the URL or "
             "--ask-password keeps it out."
         )
-    streams.say(f"hint: see its tables: dataagent schema {source.name}")
+    streams.say(f"hint: see its tables: {desk.spelled}schema {source.name}")
+    return exits.OK
+
+
+async def _test(desk: Desk, name: str) -> int:
+    """Open a source, or what may become one, and say what it answers."""
+    reader = await desk.reader()
+    source = await one_source(desk, [name])
+    state = await desk.service.catalogue_state(source, reader, is_fresh=True)
+    if state.problem:
+        raise SourceUnavailable(f"{source.name}: {state.problem}")
+    started = time.perf_counter()
+    answered = await desk.service.query(source, _TRIAL, Asked(reader))
+    await desk.service.artifacts.delete(answered.artifact.artifact_id, owner=desk.user_id)
+    took = duration((time.perf_counter() - started) * 1000)
+    desk.streams.say(f"{source.name} answers: {_content(state.catalogue)}, a query in {took}")
+    _say_left_out(desk, state)
     return exits.OK
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dataagent_cli import exits
 from dataagent_cli.data import rows
+from dataagent_cli.data.brought import one_source
 from dataagent_cli.data.files import save, send
 from dataagent_cli.data.formats import Format, chosen_format, pieces_of, refuse_on_screen
 from dataagent_cli.data.receipt import kept_line, receipt_lines, rows_text, size_text
@@ -41,7 +42,7 @@ async def run_sql(desk: Desk, options: DataOptions) -> int:
     refuse_on_screen(fmt, options.output, desk.streams)
     sql = await asyncio.to_thread(_statement, options.statement, desk.streams)
     reader = await desk.reader()
-    source = await desk.service.source(reader, options.source)
+    source = await one_source(desk, options.sources)
     limits = None if options.limit is None else replace(source.limits, max_rows=options.limit)
     answered = await _answered(desk, source, sql, Asked(reader, limits=limits))
     shown = await _show(desk, options, fmt, answered)
@@ -112,4 +113,5 @@ def _say(desk: Desk, options: DataOptions, answered: Answered, shown: int) -> No
         say(kept_line(artifact))
     if shown < artifact.row_count:
         count = rows_text(artifact.row_count, artifact.row_count)
-        say(f"hint: all {count}: dataagent export {artifact.artifact_id} --output FILE.csv")
+        command = f"{desk.spelled}export {artifact.artifact_id} --output FILE.csv"
+        say(f"hint: all {count}: {command}")

@@ -1,5 +1,6 @@
-"""Approvals, asked at the keyboard."""
+"""Approvals and questions, asked at the keyboard."""
 
-from dataagent_cli.hitl.terminal import NOBODY, Interrupted, TerminalHITLHandler
+from dataagent_cli.hitl.question import Interrupted
+from dataagent_cli.hitl.terminal import NOBODY, TerminalHITLHandler
 
 __all__ = ["NOBODY", "Interrupted", "TerminalHITLHandler"]

@@ -1,53 +1,72 @@
-"""Asks the person at the keyboard: approve, reject, or approve everything from now on.
+"""Asks the person at the keyboard about a call, by the mode the conversation is in.
 
-A small full-width prompt_toolkit application that leaves nothing behind on the screen. Where there
-is nobody to ask, the answer is no. What the decision does to the run is core's business.
+In mode manual a person answers; in auto, and for tools that were approved for good, the answer is
+yes; in plan nothing is changed and the agent is told so. What somebody asks in the middle of a call
+is a form, in every mode. Where there is nobody to ask, the answer is no. What a decision does to
+the run is core's business. Above: `turn.py`. Below: `question.py`, `form.py`, `editing.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
-from prompt_toolkit.application import Application
-from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.application.current import get_app_session
 from prompt_toolkit.input import Input
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.layout import HSplit, Layout, Window
-from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.output import Output
+from prompt_toolkit.utils import is_dumb_terminal
 
-from dataagent_cli.hitl.choices import CHOICES, Answer
-from dataagent_cli.ui.clean import one_line, printable
-from dataagent_cli.ui.describe import full_args
+from dataagent_cli.hitl.choices import Answer, choices_for
+from dataagent_cli.hitl.editing import Draft, draft, redrafted
+from dataagent_cli.hitl.form import filled
+from dataagent_cli.hitl.lines import Lines
+from dataagent_cli.hitl.plain import ask_plainly
+from dataagent_cli.hitl.question import Question
+from dataagent_cli.input.editor import edited
 from dataagent_core.config.state import SessionState
-from dataagent_core.hitl import ActionRequest, Decision
+from dataagent_core.errors import BadDecision, BadInput
+from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, DecisionType, EditedAction
+from dataagent_core.identity.rules import PLANNED, matches
 
 NOBODY = "Nobody is at the terminal to approve this call."
-_ARGS_ROWS = 20
-
-
-class Interrupted(Exception):
-    """Ctrl-C was pressed instead of an answer."""
+REJECTED = "Rejected at the terminal."
+DECLINED = "Not answered."
+_REASON = "why not? (Enter alone stops the answer) ❯ "
+_WITH_REASON = "The user rejected this call; it was not executed. They say: {reason}"
+_INLINE = "Enter takes it · Alt-Enter begins a line · Esc goes back\n❯ "
 
 
 class TerminalHITLHandler:
-    """The terminal's `HITLHandler`. "Approve all" is kept in the conversation's state."""
+    """The terminal's `HITLHandler`. What was approved for good is in the conversation's state."""
 
     def __init__(
         self,
         state: SessionState,
         *,
         is_interactive: bool,
+        allow: Sequence[str] = (),
+        note: Callable[[str], None] | None = None,
         terminal_input: Input | None = None,
         terminal_output: Output | None = None,
     ) -> None:
+        """`allow` names tools that run unasked; `note` says something above the question."""
         self._state = state
         self._is_interactive = is_interactive
+        self._allow = tuple(allow)
+        self._note = note or _nothing
         self._input = terminal_input
         self._output = terminal_output
+        self._lines = Lines(terminal_input, terminal_output)
         self._asking = asyncio.Lock()
 
-    async def request_approval(self, action_request: ActionRequest, session_id: str) -> Decision:
+    async def request_approval(
+        self,
+        action_request: ActionRequest,
+        session_id: str,
+        allowed: Collection[DecisionType] = ALL_DECISIONS,
+    ) -> Decision:
         """The person's decision; one question at a time, however many are waiting.
 
         Raises:
@@ -55,110 +74,109 @@ class TerminalHITLHandler:
         """
         del session_id  # one terminal, one conversation
         async with self._asking:
-            if self._state.auto_approve:
-                return Decision("approve")
-            if not self._is_interactive:
-                return Decision("reject", NOBODY)
-            return self._decision(await self._ask(action_request))
+            if action_request.is_question:
+                return await self._filled(action_request)
+            decision = self._by_mode(action_request, allowed)
+            if decision is not None:
+                return decision
+            return await self._decided(action_request, allowed)
 
-    def _decision(self, answer: Answer) -> Decision:
-        if answer == "reject":
-            return Decision("reject", "Rejected at the terminal.")
-        if answer == "approve_all":
-            self._state.auto_approve = True
-        return Decision("approve")
+    def approves(self, action: ActionRequest) -> bool:
+        """Whether the answer is yes without anyone being asked."""
+        if action.is_question or self._state.mode == "plan":
+            return False
+        is_known = action.name in self._state.approved_tools or matches(action.name, self._allow)
+        return self._state.mode == "auto" or is_known
 
-    async def _ask(self, action: ActionRequest) -> Answer:
-        question = _Question(action)
-        app: Application[Answer] = Application(
-            layout=Layout(HSplit(question.windows())),
-            key_bindings=question.keys(),
-            erase_when_done=True,
-            input=self._input,
-            output=self._output,
-        )
-        try:
-            return await app.run_async(handle_sigint=False)
-        except EOFError:  # the terminal was closed
-            raise Interrupted from None
+    def _by_mode(self, action: ActionRequest, allowed: Collection[DecisionType]) -> Decision | None:
+        """The answer that needs nobody."""
+        if self._state.mode == "plan":
+            is_told = "respond" in allowed
+            return Decision("respond", PLANNED) if is_told else Decision("reject", PLANNED)
+        if self.approves(action):
+            return Decision("approve")
+        return None if self._is_interactive else Decision("reject", NOBODY)
+
+    async def _decided(self, action: ActionRequest, allowed: Collection[DecisionType]) -> Decision:
+        note = ""
+        while True:
+            match await self._asked(action, allowed, note):
+                case "approve":
+                    return Decision("approve")
+                case "approve_kind":
+                    self._state.approved_tools.add(action.name)
+                    return Decision("approve")
+                case "approve_all":
+                    self._state.switch("auto")
+                    return Decision("approve")
+                case "stop":
+                    return Decision("reject", REJECTED)
+                case "reject":
+                    decision, note = await self._rejected(allowed), ""
+                case "edit":
+                    decision, note = await self._edited(action)
+            if decision is not None:
+                return decision
+
+    async def _asked(
+        self, action: ActionRequest, allowed: Collection[DecisionType], note: str
+    ) -> Answer:
+        choices = choices_for(action.name, allowed)
+        if self._input is None and is_dumb_terminal():
+            return await ask_plainly(action, choices, self._lines, self._note)
+        return await Question(action, choices, self._state, note).ask(self._input, self._output)
+
+    async def _rejected(self, allowed: Collection[DecisionType]) -> Decision | None:
+        """A rejection; one with a reason lets the agent go on. None: back to the question."""
+        if "respond" not in allowed:
+            return Decision("reject", REJECTED)
+        reason = await self._lines.read(_REASON)
+        if reason is None:
+            return None
+        if not reason.strip():
+            return Decision("reject", REJECTED)
+        return Decision("respond", _WITH_REASON.format(reason=reason.strip()))
+
+    async def _edited(self, action: ActionRequest) -> tuple[Decision | None, str]:
+        """The call as it was edited, or why the question is asked again."""
+        given = draft(action)
+        text = given.text
+        while True:
+            try:
+                typed = await self._typed(replace(given, text=text))
+            except BadInput as error:
+                return None, str(error)
+            if typed is None or typed.rstrip("\n") == given.text.rstrip("\n"):
+                return None, "Nothing was changed."
+            try:
+                made = redrafted(action, replace(given, text=typed))
+            except BadDecision as error:
+                self._note(str(error))
+                text = typed
+                continue
+            return Decision("edit", edited_action=made), ""
+
+    async def _typed(self, given: Draft) -> str | None:
+        """A text in the person's editor, if they have named one, or here.
+
+        Raises:
+            BadInput: the editor could not be used.
+        """
+        if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
+            return await self._lines.read(_INLINE, given.text.rstrip("\n"), is_long=True)
+        keyboard = self._input or get_app_session().input
+        with keyboard.detach(), keyboard.cooked_mode():
+            return await edited(given.text, suffix=given.suffix)
+
+    async def _filled(self, action: ActionRequest) -> Decision:
+        """The answer to what is asked in the middle of a call."""
+        if not self._is_interactive:
+            return Decision("reject", NOBODY)
+        values = await filled(action, self._lines, self._note)
+        if values is None:
+            return Decision("reject", DECLINED)
+        return Decision("edit", edited_action=EditedAction(action.name, values))
 
 
-class _Question:
-    """One question on the screen: the call, the choices, and which of them is marked."""
-
-    def __init__(self, action: ActionRequest) -> None:
-        self._action = action
-        self._marked = 0
-        self._first_row = 0
-
-    def windows(self) -> list[Window]:
-        """The call above, the choices below."""
-        call = FormattedTextControl(self._call)
-        choices = FormattedTextControl(self._choices, focusable=True, show_cursor=False)
-        return [
-            Window(call, wrap_lines=True, dont_extend_height=True),
-            Window(choices, height=len(CHOICES) + 1, always_hide_cursor=True),
-        ]
-
-    def _call(self) -> StyleAndTextTuples:
-        rows = full_args(self._action.args)
-        shown = rows[self._first_row : self._first_row + _ARGS_ROWS]
-        parts: StyleAndTextTuples = [("bold", f"{one_line(self._action.name)}\n")]
-        if self._action.description:
-            parts.append(("", f"{printable(self._action.description)}\n"))
-        parts.extend(("", f"  {row}\n") for row in shown)
-        if len(rows) > _ARGS_ROWS:
-            span = f"lines {self._first_row + 1}-{self._first_row + len(shown)} of {len(rows)}"
-            parts.append(("italic", f"  {span} (Page Up, Page Down)\n"))
-        return parts
-
-    def _choices(self) -> StyleAndTextTuples:
-        parts: StyleAndTextTuples = []
-        for number, choice in enumerate(CHOICES):
-            is_marked = number == self._marked
-            mark, style = ("❯", "bold reverse") if is_marked else (" ", "")
-            parts.append((style, f"{mark} {choice.label} ({choice.key})"))
-            parts.append(("", "\n"))
-        parts.append(("italic", "arrow keys and Enter, or a letter; Esc rejects, Ctrl-C stops"))
-        return parts
-
-    def keys(self) -> KeyBindings:
-        """Arrow keys, Enter, letters, Esc and Ctrl-C."""
-        keys = KeyBindings()
-        for name, step in (("up", -1), ("left", -1), ("down", 1), ("right", 1), ("tab", 1)):
-            keys.add(name)(self._mover(step))
-        for name, rows in (("pageup", -_ARGS_ROWS), ("pagedown", _ARGS_ROWS)):
-            keys.add(name)(self._scroller(rows))
-        for choice in CHOICES:
-            keys.add(choice.key)(_leaver(choice.answer))
-        keys.add("escape", eager=True)(_leaver("reject"))
-
-        @keys.add("enter")
-        def _(event: KeyPressEvent) -> None:  # pyright: ignore[reportUnusedFunction] a binding
-            event.app.exit(result=CHOICES[self._marked].answer)
-
-        @keys.add("c-c")
-        def _(event: KeyPressEvent) -> None:  # pyright: ignore[reportUnusedFunction] a binding
-            event.app.exit(exception=Interrupted())
-
-        return keys
-
-    def _mover(self, step: int):
-        def move(_: KeyPressEvent) -> None:
-            self._marked = (self._marked + step) % len(CHOICES)
-
-        return move
-
-    def _scroller(self, rows: int):
-        def scroll(_: KeyPressEvent) -> None:
-            last = max(len(full_args(self._action.args)) - _ARGS_ROWS, 0)
-            self._first_row = min(max(self._first_row + rows, 0), last)
-
-        return scroll
-
-
-def _leaver(answer: Answer):
-    def leave(event: KeyPressEvent) -> None:
-        event.app.exit(result=answer)
-
-    return leave
+def _nothing(_: str) -> None:
+    """Where nothing can be said."""

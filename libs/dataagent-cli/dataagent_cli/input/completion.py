@@ -1,35 +1,91 @@
-"""Tab after a slash: the commands and skills that begin so."""
+"""Tab: commands and skills after a slash, what may follow them, files and tables after an `@`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import AsyncGenerator, Iterable
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from dataagent_cli.commands import Commands
+from dataagent_core.errors import DataAgentError
 
 if TYPE_CHECKING:
-    from dataagent_core.skills import SkillEntry
+    from dataagent_cli.commands import Commands
+    from dataagent_cli.conversation import Conversation
+    from dataagent_cli.input.mentions import Mentions
+
+_MENTION = re.compile(r"""(?:^|(?<=[\s(]))@((?:[^\s"@]*"[^"\n]*|[^\s"@]*))$""")
 
 
-class CommandCompleter(Completer):
-    """Completes the name of a command or a skill at the start of a line."""
+class LineCompleter(Completer):
+    """Completes what stands before the cursor."""
 
-    def __init__(self, commands: Commands, skills: Iterable[SkillEntry] = ()) -> None:
-        """The skills are those there are when the sitting begins."""
-        self._summaries = {each.name: each.summary for each in commands.all()}
-        for skill in skills:
-            self._summaries.setdefault(skill.name, skill.description)
+    def __init__(
+        self,
+        commands: Commands,
+        conversation: Conversation | None = None,
+        mentions: Mentions | None = None,
+    ) -> None:
+        """Without a conversation only the names of commands are known."""
+        self._commands = commands
+        self._conversation = conversation
+        self._mentions = mentions
 
     def get_completions(
         self, document: Document, complete_event: CompleteEvent
     ) -> Iterable[Completion]:
-        """Those whose name begins with what stands before the cursor; commands come first."""
+        """The names of commands: what is known at once."""
         typed = document.text_before_cursor
         if not typed.startswith("/") or " " in typed or "\n" in typed:
             return
-        for name, summary in self._summaries.items():
-            if f"/{name}".startswith(typed):
-                yield Completion(f"/{name}", -len(typed), display_meta=summary)
+        for each in self._commands.all():
+            if f"/{each.name}".startswith(typed):
+                yield Completion(f"/{each.name}", -len(typed), display_meta=each.summary)
+
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion, None]:
+        """All there is, commands first. Whoever does not answer offers nothing."""
+        for each in self.get_completions(document, complete_event):
+            yield each
+        typed = document.text_before_cursor
+        try:
+            offers = await self._offers(typed)
+        except DataAgentError:
+            return
+        for text, start, meaning in offers:
+            yield Completion(text, start, display_meta=meaning)
+
+    async def _offers(self, typed: str) -> list[tuple[str, int, str]]:
+        mention = _MENTION.search(typed)
+        if mention is not None and self._mentions is not None:
+            found = await self._mentions.offers(mention[1])
+            return [(f"@{name}", -len(mention[0]), kind) for name, kind in found]
+        if not typed.startswith("/") or "\n" in typed or self._conversation is None:
+            return []
+        name, space, rest = typed.partition(" ")
+        if not space:
+            return await self._skills(self._conversation, typed)
+        return await self._words(self._conversation, name, rest)
+
+    async def _skills(self, conversation: Conversation, typed: str) -> list[tuple[str, int, str]]:
+        skills = await conversation.skills()
+        return [
+            (f"/{each.name}", -len(typed), each.description)
+            for each in skills.known
+            if f"/{each.name}".startswith(typed) and self._commands.find(each.name) is None
+        ]
+
+    async def _words(
+        self, conversation: Conversation, name: str, rest: str
+    ) -> list[tuple[str, int, str]]:
+        command = self._commands.find(name.removeprefix("/"))
+        if command is None or command.words is None or " " in rest:
+            return []
+        return [
+            (word, -len(rest), meaning)
+            for word, meaning in await command.words(conversation)
+            if word.lower().startswith(rest.lower())
+        ]

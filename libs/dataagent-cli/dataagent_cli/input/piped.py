@@ -21,9 +21,16 @@ def read_piped(source: BinaryIO, *, note: Callable[[str], None]) -> str:
     Raises:
         NotText: the bytes are not UTF-8.
     """
-    if _is_silent(source):
-        note("waiting for standard input\nhint: add </dev/null to ask without it.")
-    data = source.read()
+    tell_if_silent(source, note)
+    return text_of(source.read())
+
+
+def text_of(data: bytes) -> str:
+    """Bytes as text, without a byte-order mark and the newlines at the end.
+
+    Raises:
+        NotText: they are not UTF-8.
+    """
     try:
         return data.decode("utf-8-sig").rstrip("\n")
     except UnicodeDecodeError as error:
@@ -32,9 +39,11 @@ def read_piped(source: BinaryIO, *, note: Callable[[str], None]) -> str:
         ) from error
 
 
-def _is_silent(source: BinaryIO) -> bool:
+def tell_if_silent(source: BinaryIO, note: Callable[[str], None]) -> None:
+    """Tell the person that an input which stays open and sends nothing is waited for."""
     try:
         ready, _, _ = select.select([source], [], [], _PATIENCE_SECONDS)
     except (OSError, ValueError):  # not a pipe: a file on Windows, or a buffer
-        return False
-    return not ready
+        return
+    if not ready:
+        note("waiting for standard input\nhint: add </dev/null to ask without it.")

@@ -5,8 +5,9 @@ No colour and no layout here; `renderer.py` and `plain.py` put these words on a 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from rich.cells import cell_len, set_cell_size
@@ -15,6 +16,8 @@ from dataagent_cli.ui.clean import one_line, printable
 from dataagent_core.events import ArtifactEvent, DoneEvent, FileOperationEvent
 
 _VALUE_CELLS = 48
+_MOST_JSON = 64 * 1024
+_NAMED_FIGURES = 5
 _ICONS = (  # the first whose word is part of the tool's name
     ("sql", "▤"),
     ("todo", "☰"),
@@ -56,8 +59,17 @@ def as_text(value: object) -> str:
 
 
 def short_args(args: Mapping[str, Any], cells: int = 72) -> str:
-    """A call's arguments as `name=value, …`, shortened to fit a line."""
-    parts = (f"{name}={shorten(as_text(value), _VALUE_CELLS)}" for name, value in args.items())
+    """A call's arguments as `name=value, …`, shortened to fit a line; what is empty is left out.
+
+    Of a plan only how long it is: it is shown by itself.
+    """
+    match args:
+        case {"todos": [*todos], **rest} if not rest:
+            return counted(len(todos), "step")
+        case _:
+            pass
+    said = ((name, value) for name, value in args.items() if value not in (None, [], {}))
+    parts = (f"{name}={shorten(as_text(value), _VALUE_CELLS)}" for name, value in said)
     return shorten(", ".join(parts), cells)
 
 
@@ -78,10 +90,69 @@ def tool_icon(tool_name: str) -> str:
 
 
 def result_summary(result: object, cells: int = 72) -> str:
-    """The first line of a result, and how many more there are."""
+    """What a tool found, in a few words; else the first line, and how many more there are."""
+    found = _found(result) or _listed(result)
+    if found is not None:
+        return shorten(found, cells)
     lines = printable(as_text(result)).strip().split("\n")
     more = f" (+{len(lines) - 1} lines)" if len(lines) > 1 else ""
     return shorten(lines[0], max(cells - len(more), 8)) + more
+
+
+def _found(result: object) -> str | None:
+    """`12 rows · shop`: the JSON of our own data tools in words; None for anything else."""
+    if not isinstance(result, str) or not result.startswith("{") or len(result) > _MOST_JSON:
+        return None
+    try:
+        return _in_words(orjson.loads(result))
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _listed(result: object) -> str | None:
+    """`2 paths: /a.md, /data/`: what tools that look for files answer; None for anything else."""
+    if not isinstance(result, str) or not result.startswith("['") or len(result) > _MOST_JSON:
+        return None
+    try:
+        found: object = ast.literal_eval(result)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    if not isinstance(found, list):
+        return None
+    paths = [str(path) for path in cast("list[object]", found)]
+    return f"{counted(len(paths), 'path')}: {', '.join(paths)}"
+
+
+def _in_words(told: dict[str, Any]) -> str | None:  # Any: JSON
+    source = f" · {told['source']}" if isinstance(told.get("source"), str) else ""
+    match told:
+        case {"error": {"message": str(message)}}:
+            return message
+        case {"row_count": int(count)}:
+            return f"{counted(count, 'row')}{source}"
+        case {"kind": "chart", "mark": str(mark)}:
+            return f"chart ({mark})"
+        case {"source": str(), "tables": [*tables], **rest}:
+            return f"{counted(len(tables) + _omitted(rest), 'table')}{source}"
+        case {"source": str(), "hits": [*hits], **rest}:
+            return f"{counted(len(hits) + _omitted(rest), 'hit')}{source}"
+        case _:
+            return None
+
+
+def _omitted(told: dict[str, Any]) -> int:  # Any: JSON
+    more: Any = told.get("omitted")
+    return more if isinstance(more, int) else 0
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 row`, `1,234 rows`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def is_told_apart(tool_name: str) -> bool:
+    """Whether what a tool did is an event of its own, so that its result says nothing more."""
+    return tool_name == "write_todos"
 
 
 def todo_lines(todos: list[dict[str, Any]]) -> list[str]:
@@ -113,26 +184,38 @@ def changed_lines(event: FileOperationEvent) -> tuple[int, int] | None:
 
 
 def artifact_title(event: ArtifactEvent) -> str:
-    """`▤ table Sales by region /api/v1/artifacts/…`."""
-    icon = _ARTIFACT_ICONS[event.kind]
-    return f"{icon} {event.kind} {one_line(event.title)}  {one_line(event.url)}"
+    """`▤ Sales by region`."""
+    return f"{_ARTIFACT_ICONS[event.kind]} {one_line(event.title)}"
 
 
-def done_line(event: DoneEvent, seconds: float | None = None) -> str:
-    """How the run ended, its tokens and, when known, how long it took. May be empty."""
-    parts: list[str] = []
-    if event.reason != "completed":
-        parts.append(_ENDINGS[event.reason])
-    usage = event.token_usage or {}
-    total = usage.get(
-        "total_tokens", sum(usage.get(k, 0) for k in ("input_tokens", "output_tokens"))
-    )
-    if total:
-        split = f"{usage.get('input_tokens', 0):,} in, {usage.get('output_tokens', 0):,} out"
-        parts.append(f"{total:,} tokens ({split})")
-    if seconds is not None:
-        parts.append(f"{seconds:.1f} s")
-    return " · ".join(parts)
+def ending(event: DoneEvent) -> str:
+    """How a run ended; empty if it simply did."""
+    return "" if event.reason == "completed" else _ENDINGS[event.reason]
+
+
+def figures_verified(event: DoneEvent) -> str:
+    """How many figures of the answer stand in the results of its run; empty if none."""
+    verified = _figures(event, "verified")
+    return f"{counted(len(verified), 'figure')} verified" if verified else ""
+
+
+def figures_unbacked(event: DoneEvent) -> str:
+    """Which figures of the answer no result backs; empty if all are backed, or none was checked."""
+    unbacked = [one_line(str(each.get("text", ""))) for each in _figures(event, "unbacked")]
+    if not unbacked:
+        return ""
+    more = len(unbacked) - _NAMED_FIGURES
+    named = ", ".join(unbacked[:_NAMED_FIGURES]) + (f" and {more} more" if more > 0 else "")
+    return f"! {counted(len(unbacked), 'figure')} not found in the data: {named}"
+
+
+def _figures(event: DoneEvent, kind: str) -> list[dict[str, Any]]:  # Any: JSON
+    match event.metadata:
+        case {"figures": {**figures}}:
+            found: Any = figures.get(kind)
+            return [each for each in found or () if isinstance(each, dict)]
+        case _:
+            return []
 
 
 _ENDINGS = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 _HINTS = {
     "model_unavailable": "check the network, or choose another model with --model.",
     "model_refused": "check the provider's key and the model's name (--model NAME).",
-    "session_busy": "wait for the other answer, or leave out --session to start anew.",
-    "session_not_found": "leave out --session to start a new conversation.",
+    "misconfigured": "dataagent init chooses the model; dataagent doctor looks at everything.",
+    "session_busy": "wait for the other answer, or leave out --resume to start anew.",
+    "session_not_found": "leave out --resume to start a new conversation.",
     "agent_not_found": "leave out --agent to ask the default agent.",
     "storage_unavailable": "check DATAAGENT_DATABASE_URL, or choose a data directory with --home.",
     "source_not_found": "dataagent sources lists them.",

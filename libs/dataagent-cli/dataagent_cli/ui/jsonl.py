@@ -28,6 +28,9 @@ class JsonView:
     def pause(self) -> None:
         """Lines are whole already."""
 
+    def resume(self) -> None:
+        """Nothing was taken away."""
+
     def note(self, text: str) -> None:
         """A line for the person watching."""
         if text:

@@ -1,78 +1,158 @@
 """The lines at the bottom of the screen that change: the unfinished block and the spinner.
 
-Everything else is printed once and stays. On anything but a terminal there are no such lines.
-`renderer.py` says what is going on; this file only draws it.
+Everything else is printed once and stays. What is erased, printed and drawn anew goes out in one
+piece, so that nothing flickers. On anything but a terminal there are no such lines. `renderer.py`
+says what is going on; this file only draws it.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.live import Live
-from rich.segment import Segment
-from rich.spinner import Spinner
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from dataagent_cli.ui.clean import printable
+from dataagent_cli.ui.describe import shorten
 from dataagent_cli.ui.markdown import Answer
 
-_REFRESH_PER_SECOND = 10
+_TICK_SECONDS = 0.1
 _ROWS_KEPT_FREE = 3
+_MOST_ROWS = 20  # of the unfinished block; more would be left behind when a window shrinks
 _DRAWN_TAIL = 6000  # a longer unfinished block is shown as it came, until it is finished
+_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+_BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"  # drawn at once, where the terminal can
+_FRAMES, _ASCII_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 
 
 class LiveArea:
-    """What changes at the bottom of a terminal; hidden before anything else is printed."""
+    """What changes at the bottom of a terminal; hidden before anything else is printed.
+
+    `reflows` says that the terminal breaks long lines anew when it gets narrower, as most do.
+    """
 
     def __init__(
-        self, console: Console, *, clock: Callable[[], float], is_animated: bool = True
+        self,
+        console: Console,
+        *,
+        clock: Callable[[], float],
+        is_animated: bool = True,
+        reflows: bool = True,
     ) -> None:
         self._console = console
         self._clock = clock
         self._is_animated = is_animated
-        self._live: Live | None = None
+        self._reflows = reflows
+        self._frames = _ASCII_FRAMES if console.options.ascii_only else _FRAMES
+        self._lines: list[int] = []  # how wide the drawn lines are
+        self._width = console.width
+        self._is_shown = False
         self._tail = ""
-        self._spinner = Spinner("dots" if not console.options.ascii_only else "line")
         self._activity = ""
         self._since = clock()
+        self._drawn_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
 
-    def restart(self) -> None:
-        """Count the seconds from now."""
-        self._since = self._clock()
-
-    def show(self, *, activity: str, tail: str = "") -> None:
-        """Draw a spinner with what is going on, below an unfinished block of Markdown."""
-        self._activity, self._tail = activity, tail
+    def show(self, *, activity: str, since: float, tail: str = "") -> None:
+        """Draw a spinner with what goes on since when, below an unfinished block of Markdown."""
+        self._activity, self._since, self._tail = activity, since, tail
         if not self._console.is_terminal:
             return
-        if self._live is None:
-            self._live = Live(
-                self,
-                console=self._console,
-                auto_refresh=self._is_animated,
-                refresh_per_second=_REFRESH_PER_SECOND,
-                transient=True,
-                redirect_stdout=False,
-                redirect_stderr=False,
-            )
-            self._live.start(refresh=True)
+        is_late = self._clock() - self._drawn_at >= _TICK_SECONDS / 2
+        if not self._is_shown or is_late or not self._schedule():
+            self._is_shown = True
+            self._draw()
+        self._schedule()
+
+    def print(self, content: RenderableType) -> None:
+        """Print something for good, above the area, which stays below it."""
+        text = self._captured(content)
+        if self._is_shown:
+            self._draw(above=text)
+        else:
+            self._write(text)
 
     def hide(self) -> None:
         """Erase the area; what is printed next stands in its place."""
-        live, self._live = self._live, None
-        if live is not None:
-            live.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._is_shown:
+            self._is_shown = False
+            self._write(f"{self._erased()}{_SHOW_CURSOR}")
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    # -- drawing ----------------------------------------------------------------------------
+
+    def _schedule(self) -> bool:
+        """See to it that the area is drawn again soon; False where nobody would."""
+        if not self._is_animated:
+            return False
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return False
+        if self._timer is None and self._is_shown:
+            self._timer = loop.call_later(_TICK_SECONDS, self._tick)
+        return self._is_shown
+
+    def _tick(self) -> None:
+        self._timer = None
+        if self._is_shown:
+            self._draw()
+            self._schedule()
+
+    def _draw(self, above: str = "") -> None:
+        erased = self._erased()
+        lines = [*self._tail_lines(), self._spinner_line()]
+        self._lines = [cell_len(Text.from_ansi(line).plain) for line in lines]
+        self._width = self._console.width
+        self._drawn_at = self._clock()
+        drawn = "\n".join(lines)
+        self._write(f"{_BEGIN}{_HIDE_CURSOR}{erased}{above}{drawn}{_END}")
+
+    def _erased(self) -> str:
+        """Back to the first row of the area, each row cleared on the way.
+
+        Not all at once from the top: tmux would keep what it clears in its history.
+        """
+        rows, self._lines = self._rows(), []
+        return "\r\x1b[2K" + "\x1b[1A\x1b[2K" * (rows - 1) if rows else ""
+
+    def _rows(self) -> int:
+        """How many rows the drawn lines take now, which may be more since the window shrank."""
+        width = max(self._console.width, 1)
+        if width >= self._width or not self._reflows:
+            rows = len(self._lines)
+        else:
+            rows = sum(max(-(-cells // width), 1) for cells in self._lines)
+        return min(rows, self._console.height)
+
+    def _tail_lines(self) -> list[str]:
         tail = self._tail
-        if tail.strip():
-            is_short = len(tail) <= _DRAWN_TAIL
-            drawn = Answer(tail) if is_short else Text(printable(tail[-_DRAWN_TAIL:]))
-            room = max(console.height - _ROWS_KEPT_FREE, 1)
-            for line in console.render_lines(drawn, options, pad=False)[-room:]:
-                yield from line
-                yield Segment.line()
-        seconds = int(self._clock() - self._since)
-        self._spinner.text = Text(f"{self._activity} · {seconds} s · Ctrl-C stops", style="dim")
-        yield self._spinner
+        if not tail.strip():
+            return []
+        is_short = len(tail) <= _DRAWN_TAIL
+        drawn = Answer(tail) if is_short else Text(printable(tail[-_DRAWN_TAIL:]))
+        room = min(max(self._console.height - _ROWS_KEPT_FREE, 1), _MOST_ROWS)
+        return self._captured(drawn).rstrip("\n").split("\n")[-room:]
+
+    def _spinner_line(self) -> str:
+        now = self._clock()
+        frame = self._frames[int(now / _TICK_SECONDS) % len(self._frames)]
+        seconds = f" · {int(now - self._since)} s · Ctrl-C stops"
+        room = max(self._console.width - len(seconds) - 3, 8)
+        line = Text(f"{frame} ", style="cyan")
+        line.append(f"{shorten(self._activity, room)}{seconds}", style="dim")
+        line.truncate(max(self._console.width - 1, 1))
+        return self._captured(line).rstrip("\n")
+
+    def _captured(self, content: RenderableType) -> str:
+        with self._console.capture() as captured:
+            self._console.print(content)
+        return captured.get()
+
+    def _write(self, text: str) -> None:
+        self._console.file.write(text)
+        self._console.file.flush()

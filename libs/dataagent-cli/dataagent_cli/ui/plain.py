@@ -44,6 +44,9 @@ class PlainRenderer(EventRenderer):
         """End the line, before a question is asked."""
         self._end_line()
 
+    def resume(self) -> None:
+        """Nothing was taken away."""
+
     def render_text(self, event: TextEvent) -> None:
         """The answer as it comes; what a sub-agent says goes to `err`."""
         if event.agent is not None:
@@ -72,6 +75,8 @@ class PlainRenderer(EventRenderer):
 
     def render_tool_result(self, event: ToolResultEvent) -> None:
         """The first line of the result, with its status when it failed."""
+        if event.status == "success" and describe.is_told_apart(event.tool_name):
+            return
         status = "" if event.status == "success" else f"{event.status}: "
         self.note(f"  └ {status}{describe.result_summary(event.result)}")
 
@@ -93,7 +98,7 @@ class PlainRenderer(EventRenderer):
 
     def render_artifact(self, event: ArtifactEvent) -> None:
         """Its kind, title and where to fetch it."""
-        self.note(describe.artifact_title(event))
+        self.note(f"{describe.artifact_title(event)}  {one_line(event.url)}")
 
     def render_error(self, event: ErrorEvent) -> None:
         """The message and, on its own line, the way out."""
@@ -105,8 +110,8 @@ class PlainRenderer(EventRenderer):
     def render_done(self, event: DoneEvent) -> None:
         """End the answer's last line; say how it ended unless it simply did."""
         self._end_line()
-        if event.reason != "completed":
-            self.note(describe.done_line(event))
+        self.note(describe.figures_unbacked(event))
+        self.note(describe.ending(event))
 
     def note(self, text: str) -> None:
         """A line that is not part of the answer."""

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.text import Text
 
 from dataagent_cli.ui import describe
 from dataagent_cli.ui.blocks import BlockSplitter
 from dataagent_cli.ui.clean import one_line, printable
+from dataagent_cli.ui.data_tables import table_text
 from dataagent_cli.ui.events import EventRenderer
 from dataagent_cli.ui.hints import hint_for
 from dataagent_cli.ui.live import LiveArea
 from dataagent_cli.ui.markdown import Answer
+from dataagent_cli.ui.totals import Totals
+from dataagent_cli.ui.work import Work
 from dataagent_core.events import (
     ArtifactEvent,
     DoneEvent,
@@ -31,6 +35,9 @@ from dataagent_core.events import (
     ToolCallEvent,
     ToolResultEvent,
 )
+
+if TYPE_CHECKING:
+    from dataagent_core.config import Prices
 
 _DIFF_LINES = 40
 _SIDE_LINES = 4
@@ -48,11 +55,17 @@ class TerminalRenderer(EventRenderer):
         *,
         clock: Callable[[], float] = time.monotonic,
         is_animated: bool = True,
+        reflows: bool = True,
+        prices: Prices | None = None,
+        export: str | None = "dataagent export",
     ) -> None:
         self._out = out
         self._err = err
         self._clock = clock
-        self._live = LiveArea(out, clock=clock, is_animated=is_animated)
+        self._live = LiveArea(out, clock=clock, is_animated=is_animated, reflows=reflows)
+        self._work = Work(clock)
+        self._totals = Totals(prices)
+        self._export = export
         self._blocks = BlockSplitter()
         self._aside: list[str] = []  # what a sub-agent or the model's reasoning says, until it ends
         self._aside_title = ""
@@ -61,12 +74,18 @@ class TerminalRenderer(EventRenderer):
     def begin(self) -> None:
         """A turn starts: the spinner turns until the first event."""
         self._started = self._clock()
-        self._live.restart()
-        self._live.show(activity="thinking")
+        self._work.begin()
+        self._spin()
 
     def pause(self) -> None:
         """Print what is unfinished and take the spinner away, before a question is asked."""
         self._finish()
+        self._work.pause()
+
+    def resume(self) -> None:
+        """The spinner turns again; how long somebody thought does not count."""
+        self._work.resume()
+        self._spin()
 
     # -- what is said -----------------------------------------------------------------------
 
@@ -80,7 +99,8 @@ class TerminalRenderer(EventRenderer):
             self._print_block(block)
         if event.is_final:
             self._print_block(self._blocks.flush())
-        self._live.show(activity="writing", tail=self._blocks.tail)
+        self._work.say("writing")
+        self._spin(tail=self._blocks.tail)
 
     def render_thinking(self, event: ThinkingEvent) -> None:
         """Reasoning: the spinner while it lasts, its first lines afterwards."""
@@ -91,23 +111,26 @@ class TerminalRenderer(EventRenderer):
     def render_tool_call(self, event: ToolCallEvent) -> None:
         """`▤ sql_db_query  query=SELECT …`, and whose call it is when a sub-agent makes it."""
         self._finish()
-        line = Text(f"{describe.tool_icon(event.tool_name)} ", style="cyan")
+        line = Text(f"{self._work.call(event)}{describe.tool_icon(event.tool_name)} ", style="cyan")
         line.append(one_line(event.tool_name), style="bold")
         if event.agent is not None:
             line.append(f" [{one_line(event.agent)}]", style="dim")
         room = max(self._err.width - line.cell_len - 2, 16)
         line.append(f"  {describe.short_args(event.tool_args, room)}", style="dim")
         self._err.print(line)
-        self._live.show(activity=f"running {one_line(event.tool_name)}")
+        self._spin()
 
     def render_tool_result(self, event: ToolResultEvent) -> None:
         """The first line of the result below its call; a failure says which kind."""
         self._finish()
-        sign = _RESULT_SIGNS[event.status]
-        summary = describe.result_summary(event.result, max(self._err.width - 6 - len(sign), 16))
+        start = f"{self._work.end(event)}  └ {_RESULT_SIGNS[event.status]}"
+        if event.status == "success" and describe.is_told_apart(event.tool_name):
+            self._spin()
+            return
+        summary = describe.result_summary(event.result, max(self._err.width - len(start) - 2, 16))
         style = "dim" if event.status == "success" else "red"
-        self._err.print(Text(f"  └ {sign}{summary}", style=style))
-        self._live.show(activity="thinking")
+        self._err.print(Text(f"{start}{summary}", style=style))
+        self._spin()
 
     def render_hitl_request(self, event: HITLRequestEvent) -> None:
         """One line; the question itself follows from `hitl/terminal.py`."""
@@ -119,7 +142,7 @@ class TerminalRenderer(EventRenderer):
         self._finish()
         for line in describe.todo_lines(event.todos):
             self._err.print(Text(f"  {line}", style="bold" if line.startswith("[~]") else ""))
-        self._live.show(activity="thinking")
+        self._spin()
 
     def render_file_operation(self, event: FileOperationEvent) -> None:
         """What was done to which file with how many lines, and the diff."""
@@ -130,13 +153,16 @@ class TerminalRenderer(EventRenderer):
         self._err.print(title.append(failed, style="red"))
         if event.diff:
             self._print_diff(printable(event.diff).rstrip("\n").split("\n"))
-        self._live.show(activity="thinking")
+        self._spin()
 
     def render_artifact(self, event: ArtifactEvent) -> None:
-        """Its kind, title and where to fetch it."""
+        """Its title; of a table the first rows, how many there are and how to have them all."""
         self._finish()
         self._err.print(Text(describe.artifact_title(event), style="bold"))
-        self._live.show(activity="thinking")
+        table = table_text(event, width=max(self._err.width - 2, 20), export=self._export)
+        for line in [] if table is None else table.split("\n"):
+            self._err.print(Text(f"  {line}"), soft_wrap=True)
+        self._spin()
 
     # -- how it ends ------------------------------------------------------------------------
 
@@ -149,9 +175,14 @@ class TerminalRenderer(EventRenderer):
             self.note(f"hint: {hint}")
 
     def render_done(self, event: DoneEvent) -> None:
-        """How it ended, tokens and time, on one line."""
+        """Figures that nothing backs; how it ended, tokens, cost and time on one line."""
         self._finish()
-        self.note(describe.done_line(event, self._clock() - self._started))
+        self._work.begin()
+        if unbacked := describe.figures_unbacked(event):
+            self._err.print(Text(unbacked, style="bold yellow"))
+        used = self._totals.after(event, self._clock() - self._started)
+        parts = (describe.ending(event), used, describe.figures_verified(event))
+        self.note(" · ".join(part for part in parts if part))
 
     def note(self, text: str) -> None:
         """A quiet line that is not part of the answer."""
@@ -161,6 +192,10 @@ class TerminalRenderer(EventRenderer):
 
     # -- parts ------------------------------------------------------------------------------
 
+    def _spin(self, tail: str = "") -> None:
+        activity, since = self._work.now
+        self._live.show(activity=activity, since=since, tail=tail)
+
     def _finish(self) -> None:
         """Print what is unfinished, whoever said it, and clear the bottom of the screen."""
         self._end_aside()
@@ -169,16 +204,15 @@ class TerminalRenderer(EventRenderer):
 
     def _print_block(self, block: str) -> None:
         if block.strip():
-            self._live.hide()
-            self._out.print(Answer(block))
-            self._out.print()
+            self._live.print(Group(Answer(block), ""))
 
     def _add_aside(self, title: str, text: str) -> None:
         if title != self._aside_title:
             self._finish()
             self._aside_title = title
         self._aside.append(text)
-        self._live.show(activity="thinking" if title == "thought" else one_line(title))
+        self._work.say("thinking" if title == "thought" else one_line(title))
+        self._spin()
 
     def _end_aside(self) -> None:
         said, title = "".join(self._aside), self._aside_title

@@ -23,6 +23,10 @@ class View(Protocol):
         """Leave the screen to someone else, until the next entry."""
         ...
 
+    def resume(self) -> None:
+        """Somebody was asked and has answered: the run goes on."""
+        ...
+
     def note(self, text: str) -> None:
         """Say something that is not part of the answer."""
         ...

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataagent_cli.commands import builtin_commands
+from dataagent_cli.commands import builtin_commands, elsewhere_commands
 from dataagent_cli.commands.registry import is_command
-from tests.requirements import requirement
 
 
-@requirement("R1.2")
 @pytest.mark.parametrize(
     ("line", "name", "rest"),
     [
@@ -53,6 +53,12 @@ def test_a_slip_of_the_fingers_finds_the_nearest_name(line: str, near: str | Non
 def test_names_and_aliases_are_unique() -> None:
     names = [name for each in builtin_commands().all() for name in (each.name, *each.aliases)]
     assert len(names) == len(set(names))
+
+
+def test_every_command_is_in_the_guide() -> None:
+    guide = (Path(__file__).parents[4] / "docs" / "guides" / "terminal.md").read_text()
+    for command in builtin_commands(*elsewhere_commands()).all():
+        assert f"`/{command.name}" in guide, command.name
 
 
 @settings(max_examples=100)

@@ -1,52 +1,31 @@
-"""Approvals by keys, on a real prompt_toolkit application with a piped keyboard."""
+"""Approvals by keys: what each answer becomes, and what is seen."""
 
 from __future__ import annotations
 
 import asyncio
-import io
+import stat
+from pathlib import Path
+from typing import Any
 
 import pytest
-from prompt_toolkit.data_structures import Size
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
-from prompt_toolkit.output.vt100 import Vt100_Output
 
 from dataagent_cli.hitl import Interrupted, TerminalHITLHandler
 from dataagent_core.config import SessionState
-from dataagent_core.hitl import ActionRequest, Decision
+from dataagent_core.config.state import Mode
+from dataagent_core.hitl import ActionRequest, Decision, EditedAction
 from tests.requirements import requirement
 
 UP, DOWN, ENTER, ESC, CTRL_C, TAB = "\x1b[A", "\x1b[B", "\r", "\x1b", "\x03", "\t"
+SHIFT_TAB, PAGE_DOWN, ALT_ENTER = "\x1b[Z", "\x1b[6~", "\x1b\r"
 ACTION = ActionRequest(
-    "write_file", {"path": "/a.txt", "content": "one\ntwo"}, "Write a file.", "r"
+    "write_file",
+    {"file_path": "/a.txt", "content": "one\ntwo"},
+    "Write a file.",
+    "r",
+    {"type": "object", "properties": {"content": {"type": "string", "maxLength": 12}}},
+    "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n-old\n+one\n+two",
 )
-
-
-class Screen(io.StringIO):
-    """What was drawn, and when the last line of the question was."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.is_drawn = asyncio.Event()
-
-    def write(self, text: str) -> int:
-        if "Ctrl-C" in text:
-            self.is_drawn.set()
-        return super().write(text)
-
-
-async def answer(keys: str, state: SessionState | None = None) -> Decision:
-    state = state or SessionState()
-    with create_pipe_input() as keyboard:
-        keyboard.send_text(keys)
-        handler = TerminalHITLHandler(
-            state,
-            is_interactive=True,
-            terminal_input=keyboard,
-            terminal_output=DummyOutput(),
-        )
-        async with asyncio.timeout(5):
-            return await handler.request_approval(ACTION, "session")
+SHELL = ActionRequest("shell", {"command": "ls"}, "Run a command.", "r")
 
 
 @requirement("R3.6")
@@ -54,41 +33,90 @@ async def answer(keys: str, state: SessionState | None = None) -> Decision:
     ("keys", "expected"),
     [
         (ENTER, "approve"),
-        (DOWN + ENTER, "reject"),
-        (DOWN + DOWN + ENTER, "approve"),
-        (UP + UP + ENTER, "reject"),
-        (TAB + TAB + TAB + ENTER, "approve"),
+        (DOWN + ENTER + ENTER, "reject"),
+        (UP + ENTER, "approve"),
         ("y", "approve"),
-        ("n", "reject"),
+        ("1", "approve"),
+        ("n" + ENTER, "reject"),
+        ("2" + ENTER, "reject"),
+        (TAB + ENTER, "reject"),
+        ("nno need" + ENTER, "respond"),
+        (TAB + "no need" + ENTER, "respond"),
+        ("n" + ESC, None),
         ("a", "approve"),
+        ("k", "approve"),
         (ESC, "reject"),
-        ("zx" + "n", "reject"),
+        ("zx" + "y", "approve"),
     ],
 )
-async def test_keys_choose_the_decision(keys: str, expected: str) -> None:
-    assert (await answer(keys)).type == expected
+async def test_keys_choose_the_decision(desk: Any, keys: str, expected: str | None) -> None:
+    if expected is None:  # back at the question
+        asked = desk.ask(ACTION)
+        desk.keys.send_text("n")
+        await desk.screen.until("why not?")
+        desk.keys.send_text(ESC)
+        await desk.screen.until("Approve")
+        desk.keys.send_text("y")
+        assert (await asked).type == "approve"
+        return
+    assert (await desk.answer(keys, ACTION)).type == expected
+
+
+@requirement("R3.6")
+async def test_a_reason_reaches_the_agent_and_the_run_goes_on(desk: Any) -> None:
+    decision = await desk.answer("ntoo loud" + ENTER, ACTION)
+    told = "The user rejected this call; it was not executed. They say: too loud"
+    assert decision == Decision("respond", told)
 
 
 @requirement("R3.6")
 @pytest.mark.parametrize("keys", ["a", UP + ENTER])
-async def test_approve_all_asks_no_more(keys: str) -> None:
-    state = SessionState()
-    assert await answer(keys, state) == Decision("approve")
-    assert state.auto_approve
-    assert await answer("", state) == Decision("approve")
+async def test_approve_all_asks_no_more(desk: Any, keys: str) -> None:
+    assert await desk.answer(keys, ACTION) == Decision("approve")
+    assert desk.state.mode == "auto"
+    assert await desk.answer("", SHELL) == Decision("approve")
 
 
 @requirement("R3.6")
-async def test_a_plain_approval_asks_again_next_time() -> None:
-    state = SessionState()
-    await answer("y", state)
-    assert not state.auto_approve
-    assert (await answer("n", state)).type == "reject"
+async def test_approve_this_kind_asks_no_more_for_it_and_still_for_others(desk: Any) -> None:
+    assert await desk.answer("k", SHELL) == Decision("approve")
+    assert desk.state.approved_tools == {"shell"}
+    assert await desk.answer("", SHELL) == Decision("approve")
+    assert (await desk.answer(ESC, ACTION)).type == "reject"
 
 
-async def test_ctrl_c_is_no_answer() -> None:
-    with pytest.raises(Interrupted):
-        await answer(CTRL_C)
+async def test_a_tool_that_the_command_line_allows_asks_nobody(desk: Any) -> None:
+    assert await desk.answer("", ActionRequest("safe_thing", {})) == Decision("approve")
+
+
+@requirement("R3.6")
+async def test_the_mode_is_switched_in_the_question_and_counts_from_the_next(desk: Any) -> None:
+    asked = desk.ask(ACTION)
+    await desk.screen.until("mode manual")
+    desk.keys.send_text(SHIFT_TAB)
+    await desk.screen.until("mode auto")
+    assert not asked.done()
+    desk.keys.send_text(ESC)
+    assert (await asked).type == "reject"
+    assert await desk.answer("", ACTION) == Decision("approve")
+
+
+@pytest.mark.parametrize(("mode", "kind"), [("auto", "approve"), ("plan", "respond")])
+async def test_a_mode_answers_by_itself(desk: Any, mode: Mode, kind: str) -> None:
+    desk.state.switch(mode)
+    assert (await desk.answer("", ACTION)).type == kind
+
+
+@requirement("R3.6")
+async def test_a_plain_approval_asks_again_next_time(desk: Any) -> None:
+    await desk.answer("y", ACTION)
+    assert (await desk.answer("n" + ENTER, ACTION)).type == "reject"
+
+
+async def test_ctrl_c_is_no_answer(desk: Any) -> None:
+    for keys in (CTRL_C, "n" + CTRL_C, "e" + CTRL_C):
+        with pytest.raises(Interrupted):
+            await desk.answer(keys, ACTION)
 
 
 @requirement("R3.1", "R3.4")
@@ -98,37 +126,101 @@ async def test_nobody_at_the_terminal_is_a_rejection_that_says_so() -> None:
     assert decision == Decision("reject", "Nobody is at the terminal to approve this call.")
 
 
+async def test_only_what_a_request_takes_is_offered(desk: Any) -> None:
+    asked = desk.ask(ACTION, allowed=("approve", "reject"))
+    shown = await desk.screen.until("Esc stops")
+    assert "Edit" not in shown
+    desk.keys.send_text("n")  # no reason is asked for that could not be told
+    assert await asked == Decision("reject", "Rejected at the terminal.")
+
+
+# -- what is seen ---------------------------------------------------------------------------------
+
+
 @requirement("R3.2")
-async def test_the_question_shows_name_arguments_and_description() -> None:
-    screen = Screen()
-    with create_pipe_input() as keyboard:
-        output = Vt100_Output(screen, lambda: Size(rows=24, columns=80), enable_cpr=False)
-        handler = TerminalHITLHandler(
-            SessionState(), is_interactive=True, terminal_input=keyboard, terminal_output=output
-        )
-        asking = asyncio.create_task(handler.request_approval(ACTION, "session"))
-        async with asyncio.timeout(5):
-            await screen.is_drawn.wait()
-            keyboard.send_text("y")
-            await asking
-    shown = screen.getvalue()
-    for part in ("write_file", "Write a file.", "path: /a.txt", "content: one", "two", "Approve"):
-        assert part in shown
+async def test_the_question_shows_what_would_happen(desk: Any) -> None:
+    asked = desk.ask(ACTION)
+    assert await desk.screen.until("Esc stops") == (
+        "write_file /a.txt (+2 −1)\n"
+        "Write a file.\n"
+        "  @@ -1 +1,2 @@\n"
+        "  -old\n"
+        "  +one\n"
+        "  +two\n"
+        "❯ y  Approve\n"
+        "  n  Reject, and say why\n"
+        "  e  Edit the call first\n"
+        "  k  Approve every write_file of this conversation\n"
+        "  a  Approve everything from now on (mode auto)\n"
+        "arrows and Enter, a letter or a number · Esc stops · Shift-Tab: mode manual"
+    )
+    desk.keys.send_text("y")
+    await asked
+    assert desk.screen.text == ""  # nothing is left behind
 
 
-async def test_many_questions_at_once_are_asked_one_after_the_other() -> None:
-    with create_pipe_input() as keyboard:
-        handler = TerminalHITLHandler(
-            SessionState(),
-            is_interactive=True,
-            terminal_input=keyboard,
-            terminal_output=DummyOutput(),
-        )
-        keyboard.send_text("y")
-        async with asyncio.timeout(5):
-            first = asyncio.create_task(handler.request_approval(ACTION, "s"))
-            second = asyncio.create_task(handler.request_approval(ACTION, "s"))
-            assert (await first).type == "approve"
-            assert not second.done()
-            keyboard.send_text("n")
-            assert (await second).type == "reject"
+async def test_a_long_call_is_turned_over_by_pages_in_a_window_of_any_size(desk: Any) -> None:
+    lines = "\n".join(f"line {n} 中文" for n in range(40))
+    asked = desk.ask(ActionRequest("send", {"text": lines}))
+    assert "rows 1-15 of 40" in await desk.screen.until("of 40")
+    desk.keys.send_text(PAGE_DOWN + PAGE_DOWN + PAGE_DOWN)
+    assert "line 39 中文" in await desk.screen.until("rows 26-40 of 40")
+    desk.screen.resize(30, 12)
+    desk.keys.send_text(DOWN)  # any key draws again
+    small = await desk.screen.until("❯ n  Reject, and say why")
+    assert "  rows 26-28 of 40 (Page Up,…" in small
+    assert small.splitlines()[-1].startswith("arrows and Enter")
+    desk.keys.send_text("y")
+    await asked
+
+
+async def test_many_questions_at_once_are_asked_one_after_the_other(desk: Any) -> None:
+    desk.keys.send_text("y")
+    async with asyncio.timeout(5):
+        first, second = desk.ask(ACTION), desk.ask(ACTION)
+        assert (await first).type == "approve"
+        assert not second.done()
+        desk.keys.send_text(ESC)
+        assert (await second).type == "reject"
+
+
+# -- editing --------------------------------------------------------------------------------------
+
+
+@requirement("R3.6")
+async def test_a_call_is_edited_in_the_line(desk: Any) -> None:
+    decision = await desk.answer("e -la" + ALT_ENTER + "pwd" + ENTER, SHELL)
+    edited = EditedAction("shell", {"command": "ls -la\npwd"})
+    assert decision == Decision("edit", edited_action=edited)
+
+
+async def test_an_edit_that_does_not_fit_is_told_and_edited_further(desk: Any) -> None:
+    keys = "e" + " far too long" + ENTER + "\x15" + "short" + ENTER
+    decision = await desk.answer(keys, ACTION)
+    assert decision.edited_action.args == {"file_path": "/a.txt", "content": "one\nshort"}
+    assert "do not fit 'write_file'" in desk.notes[0]
+
+
+async def test_an_edit_that_changes_nothing_asks_again(desk: Any) -> None:
+    asked = desk.ask(SHELL)
+    desk.keys.send_text("e" + ENTER)
+    await desk.screen.until("Nothing was changed.")
+    desk.keys.send_text("y")
+    assert await asked == Decision("approve")
+
+
+async def test_a_call_is_edited_in_the_persons_editor(
+    desk: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\necho "$1" | grep -q "\\.sh$" && echo "ls -l" > "$1"\n')
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("EDITOR", str(editor))
+    decision = await desk.answer("e", SHELL)
+    assert decision.edited_action == EditedAction("shell", {"command": "ls -l"})
+    monkeypatch.setenv("EDITOR", str(tmp_path / "none"))
+    asked = desk.ask(SHELL)
+    desk.keys.send_text("e")
+    await desk.screen.until("cannot be started")
+    desk.keys.send_text("y")
+    assert await asked == Decision("approve")

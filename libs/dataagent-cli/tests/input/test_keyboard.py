@@ -14,8 +14,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from dataagent_cli.commands import builtin_commands
-from dataagent_cli.input import CommandCompleter, Keyboard, open_history
-from tests.requirements import requirement
+from dataagent_cli.input import Keyboard, LineCompleter, open_history
+from dataagent_core.config import SessionState
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 
@@ -26,7 +26,7 @@ async def typed(keys: str, history_path: Path | None = None) -> str:
         keyboard.send_text(keys)
         reader = Keyboard(
             history,
-            CommandCompleter(builtin_commands()),
+            LineCompleter(builtin_commands()),
             terminal_input=keyboard,
             terminal_output=DummyOutput(),
         )
@@ -34,7 +34,6 @@ async def typed(keys: str, history_path: Path | None = None) -> str:
             return await reader.read()
 
 
-@requirement("R1.2")
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
@@ -46,6 +45,65 @@ async def typed(keys: str, history_path: Path | None = None) -> str:
 )
 async def test_a_message_is_what_was_typed_or_pasted(keys: str, message: str) -> None:
     assert await typed(keys) == message
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ("\x1b\x1b\r", "the last"),  # Esc twice on an empty line
+        ("\x1b[A\r", "the last"),
+        ("\x12first\r\r", "the first"),  # Ctrl-R searches
+        ("a\nb\r", "a\nb"),  # Ctrl-J
+        ("a\x0cb\r", "ab"),  # Ctrl-L clears the screen, not the line
+    ],
+)
+async def test_what_was_typed_before_is_brought_back(
+    keys: str, message: str, tmp_path: Path
+) -> None:
+    for each in ("the first", "the last"):
+        await typed(f"{each}\r", tmp_path / "history")
+    assert await typed(keys, tmp_path / "history") == message
+
+
+async def test_ctrl_g_opens_the_line_in_the_editor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nsed -i s/half/whole/ $1\n")
+    editor.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(editor))
+    with create_pipe_input() as keys:
+        reader = Keyboard(
+            InMemoryHistory(),
+            LineCompleter(builtin_commands()),
+            terminal_input=keys,
+            terminal_output=DummyOutput(),
+        )
+        reading = asyncio.create_task(reader.read("half a line"))
+        keys.send_text("\x07")
+        async with asyncio.timeout(5):
+            while "whole" not in reader._session.default_buffer.text:
+                await asyncio.sleep(0)
+            keys.send_text("\r")
+            assert await reading == "whole a line"
+
+
+async def test_shift_tab_switches_the_mode_and_the_toolbar_says_so() -> None:
+    state = SessionState()
+    with create_pipe_input() as keys:
+        reader = Keyboard(
+            InMemoryHistory(),
+            LineCompleter(builtin_commands()),
+            state=state,
+            toolbar=lambda columns: [("", f"{state.mode} {columns}")],
+            terminal_input=keys,
+            terminal_output=DummyOutput(),
+        )
+        keys.send_text("\x1b[Z\x1b[Zhi\r")
+        async with asyncio.timeout(5):
+            assert await reader.read() == "hi"
+    assert state.mode == "plan"
+    assert reader._bar() == [("", "plan 80")]
 
 
 async def test_ctrl_c_and_ctrl_d_are_told_apart() -> None:
@@ -71,13 +129,13 @@ def test_a_history_that_cannot_be_kept_is_no_reason_to_stop(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("/", ["/help", "/new", "/retry", "/auto", "/skills", "/quit"]),
+        ("/mo", ["/mode", "/model"]),
         ("/q", ["/quit"]),
         ("/new x", []),
         ("why /q", []),
     ],
 )
 def test_a_slash_completes_commands(text: str, names: list[str]) -> None:
-    completer = CommandCompleter(builtin_commands())
+    completer = LineCompleter(builtin_commands())
     found = completer.get_completions(Document(text), CompleteEvent())
     assert [completion.text for completion in found] == names

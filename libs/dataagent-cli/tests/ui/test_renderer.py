@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from dataagent_cli.ui import PlainRenderer, TerminalRenderer
+from dataagent_cli.ui import PlainRenderer
+from dataagent_cli.ui.renderer import TerminalRenderer
 from dataagent_core.events import (
     EVENT_CLASSES,
     AnyEvent,
@@ -218,7 +219,9 @@ def test_a_spinner_with_the_elapsed_time_turns_while_the_agent_thinks() -> None:
     screen.seconds = 12.3
     screen.show(ThinkingEvent(content="let me see"))
     screen.show(ToolCallEvent(tool_name="shell", tool_args={}, tool_call_id="1"))
-    assert "running shell · 12 s" in screen.out
+    screen.seconds = 15.3
+    screen.renderer.resume()
+    assert "shell · 3 s" in screen.out, "the call's own seconds"
     before = len(screen.out_file.getvalue())
     screen.show(DoneEvent())
     assert "\x1b[2K" in screen.out_file.getvalue()[before:], "the spinner is erased"
@@ -256,7 +259,7 @@ def test_the_end_shows_tokens_and_time() -> None:
     screen.renderer.begin()
     screen.seconds = 2.5
     screen.show(one_of_each()[-1])
-    assert "1,234 tokens (1,200 in, 34 out) · 2.5 s" in screen.err
+    assert "1,234 tokens · 2.5 s" in screen.err
 
 
 def test_what_a_sub_agent_says_is_told_from_the_answer() -> None:
@@ -281,7 +284,7 @@ def test_everything_is_readable_without_colour_in_80_columns() -> None:
         "needs approval",
         "[x] look",
         "+a",
-        "table Sales",
+        "▤ Sales",
         "error:",
     ):
         assert word in screen.err
@@ -375,3 +378,22 @@ def test_no_event_can_break_the_renderer(
     for event in events:
         plain.render(event)
     (out.getvalue() + err.getvalue()).encode()
+
+
+@requirement("R9.4")
+def test_a_plan_is_shown_once_and_not_as_the_call_that_makes_it() -> None:
+    todos = [{"content": "Look", "status": "completed"}, {"content": "Say", "status": "pending"}]
+    made: list[AnyEvent] = [
+        ToolCallEvent(tool_name="write_todos", tool_args={"todos": todos}, tool_call_id="1"),
+        ToolResultEvent(tool_call_id="1", tool_name="write_todos", result=f"Updated to {todos}"),
+        TodoUpdateEvent(todos=todos),
+    ]
+    assert Screen(is_terminal=False).show(*made).err.splitlines() == [
+        "☰ write_todos  2 steps",
+        "  [x] Look",
+        "  [ ] Say",
+    ]
+    failed = ToolResultEvent(
+        tool_call_id="1", tool_name="write_todos", result="no such field", status="error"
+    )
+    assert "└ ✗ no such field" in Screen().show(made[0], failed).err

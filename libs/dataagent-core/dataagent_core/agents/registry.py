@@ -12,7 +12,6 @@ import asyncio
 import builtins
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from dataagent_core.agents.builtin import BUILTIN_AGENTS
@@ -20,10 +19,9 @@ from dataagent_core.agents.naming import is_made_id
 from dataagent_core.agents.store import AgentRow, AgentStore, Kept, gone
 from dataagent_core.agents.tools import Tool, ToolDefinition
 from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, AgentSpec
-from dataagent_core.errors import Unavailable
+from dataagent_core.storage.lookout import Lookout
 
 logger = logging.getLogger(__name__)
-LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,9 @@ class Snapshot:
     kept: Kept
     specs: tuple[AgentSpec, ...]
     tools: tuple[Tool, ...] = field(repr=False)
-    """Those that this installation has now."""
+    """The built-in ones that this installation has now."""
+    mcp_ids: frozenset[int] = frozenset()
+    """Numbers of the tools of shared MCP servers, which can be bound too."""
 
     @property
     def tool_ids(self) -> dict[str, int]:
@@ -56,10 +56,10 @@ class AgentRegistry:
         self._shipped = {spec.name: spec for spec in (*packages, *BUILTIN_AGENTS)}
         self._tools = tools
         self._named: dict[str, AgentSpec] = {}
+        self._builtin_ids: frozenset[int] = frozenset()
         self._now = Snapshot(Kept(), (), ())
         self._reading = asyncio.Lock()
-        self._is_told = asyncio.Event()
-        self._looking: asyncio.Task[None] | None = None
+        self._lookout = Lookout("agents", self.refresh)
         self._tell: Callable[[], None] | None = None
 
     # -- life -----------------------------------------------------------------------------------
@@ -72,14 +72,11 @@ class AgentRegistry:
         """
         await self._store.seed(self._shipped.values(), self._tools)
         await self._read()
-        self._looking = asyncio.create_task(self._look(), name="agents")
+        self._lookout.start()
 
     async def aclose(self) -> None:
         """Stop looking."""
-        if self._looking is not None:
-            self._looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._looking
+        await self._lookout.aclose()
 
     def tell(self, others: Callable[[], None]) -> None:
         """Have other processes told of changes made here."""
@@ -102,20 +99,7 @@ class AgentRegistry:
 
     def look(self) -> None:
         """Look for changes now: another process tells of one."""
-        self._is_told.set()
-
-    async def _look(self) -> None:
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await self._is_told.wait()
-            self._is_told.clear()
-            try:
-                await self.refresh()
-            except Unavailable:
-                logger.warning("agents wait for the database")
-            except Exception:
-                logger.exception("a look for changed agents failed")
+        self._lookout.tell()
 
     async def _read(self) -> None:
         async with self._reading:
@@ -129,10 +113,13 @@ class AgentRegistry:
 
     def _snapshot(self, kept: Kept) -> Snapshot:
         here = {definition.name for definition in self._tools}
-        tools = tuple(tool for tool in kept.tools if tool.kind == "mcp" or tool.name in here)
+        own = [tool for tool in kept.tools if tool.kind == "builtin"]
+        tools = tuple(tool for tool in own if tool.name in here)
+        self._builtin_ids = frozenset(tool.tool_id for tool in own)
         specs = [spec for row in kept.rows if (spec := self._spec(row, tools)) is not None]
         specs.sort(key=lambda spec: (spec.name == GENERAL, _ORDER[spec.kind], spec.name))
-        return Snapshot(kept, tuple(specs), tools)
+        mcp_ids = frozenset(tool.tool_id for tool in kept.tools if tool.kind == "mcp")
+        return Snapshot(kept, tuple(specs), tools, mcp_ids)
 
     def _spec(self, row: AgentRow, tools: Sequence[Tool]) -> AgentSpec | None:
         """The agent of a row; None if its package is not there."""
@@ -145,7 +132,13 @@ class AgentRegistry:
         else:
             return None
         given = {name: getattr(row, name) for name in _GIVEN if getattr(row, name) is not None}
-        return replace(shipped, **given, tools=_bound(row, shipped, tools))
+        return replace(
+            shipped,
+            **given,
+            tools=_bound(row, shipped, tools),
+            mcp_tools=row.tool_ids - self._builtin_ids,
+            allow_user_tools=row.allow_user_tools,
+        )
 
     # -- what there is --------------------------------------------------------------------------
 

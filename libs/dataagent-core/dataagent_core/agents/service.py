@@ -8,7 +8,7 @@ Below: `registry.py`, `store.py`.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypedDict
 
@@ -49,6 +49,7 @@ class NewAgent:
     model: str | None = None
     icon: str = ""
     show_in_selector: bool = True
+    allow_user_tools: bool = True
     tool_ids: Sequence[int] = ()
 
 
@@ -61,6 +62,7 @@ class AgentChanges(TypedDict, total=False):
     model: str | None
     icon: str | None
     show_in_selector: bool | None
+    allow_user_tools: bool
     tool_ids: Sequence[int] | None
 
 
@@ -104,7 +106,7 @@ class AgentService:
         return [spec for spec in specs if is_on(spec, tenant)]
 
     async def tools(self) -> builtins.list[Tool]:
-        """The tools that can be bound, by number."""
+        """The built-in tools that can be bound, by number."""
         await self._registry.refresh()
         return [*self._registry.now.tools]
 
@@ -128,6 +130,7 @@ class AgentService:
             model=new.model,
             icon=new.icon,
             show_in_selector=new.show_in_selector,
+            allow_user_tools=new.allow_user_tools,
             bindings="listed",
             tool_ids=bound,
         )
@@ -159,6 +162,26 @@ class AgentService:
         await self._store.change(spec.agent_id, changed, named=agent_id)
         return await self._changed(spec.agent_id, ignored)
 
+    async def set_mcp_tools(self, agent_id: str, tool_ids: Iterable[int]) -> AgentView:
+        """Put other tools of shared MCP servers in place of those it had; built-in ones stay.
+
+        Raises:
+            AgentNotFound: there is none.
+            AgentBusy: a run of it is active.
+        """
+        spec = await self._registry.get(agent_id)
+        await self._check_idle(spec)
+        wanted = tuple(tool_ids)
+        bindable = self._registry.now.mcp_ids
+        mcp = frozenset(wanted) & bindable
+
+        def changed(row: AgentRow) -> AgentRow:
+            return replace(row, tool_ids=(row.tool_ids - spec.mcp_tools) | mcp)
+
+        await self._store.change(spec.agent_id, changed, named=agent_id)
+        ignored = tuple(dict.fromkeys(each for each in wanted if each not in bindable))
+        return await self._changed(spec.agent_id, ignored)
+
     async def delete(self, agent_id: str) -> None:
         """Remove an agent that was created.
 
@@ -183,7 +206,7 @@ class AgentService:
 
     def _known(self, tool_ids: Sequence[int]) -> tuple[frozenset[int], tuple[int, ...]]:
         """The numbers that are tools', each once, and those that are nobody's, in order."""
-        there = set(self._registry.now.tool_ids.values())
+        there = {*self._registry.now.tool_ids.values(), *self._registry.now.mcp_ids}
         unknown = dict.fromkeys(each for each in tool_ids if each not in there)
         return frozenset(tool_ids) & there, tuple(unknown)
 
@@ -193,8 +216,8 @@ class AgentService:
         if wanted is None and row.kind != "custom":
             return replace(row, bindings="shipped", tool_ids=frozenset())
         every = frozenset(self._registry.now.tool_ids.values())
-        if row.name == GENERAL and bound == every:  # then those to come, too
-            return replace(row, bindings="all", tool_ids=frozenset())
+        if row.name == GENERAL and bound >= every:  # then those to come, too
+            return replace(row, bindings="all", tool_ids=bound - every)
         return replace(row, bindings="listed", tool_ids=bound)
 
     # -- what they do ---------------------------------------------------------------------------
@@ -223,8 +246,8 @@ class AgentService:
     def _view(self, spec: AgentSpec, statuses: Mapping[str, AgentStatus]) -> AgentView:
         numbers = self._registry.now.tool_ids
         names = numbers.keys() if spec.tools is None else spec.tools
-        bound = sorted(numbers[name] for name in names if name in numbers)
-        return AgentView(spec, statuses.get(spec.agent_id, "IDLE"), tuple(bound))
+        bound = {numbers[name] for name in names if name in numbers} | spec.mcp_tools
+        return AgentView(spec, statuses.get(spec.agent_id, "IDLE"), tuple(sorted(bound)))
 
     async def _tenant_of(self, caller: Principal) -> Tenant | None:
         """Whose switches count; administrators manage what they do not use, too."""
@@ -254,6 +277,7 @@ def _with(row: AgentRow, changes: AgentChanges, shipped: AgentSpec | None) -> Ag
     Raises:
         BadInput: a created agent would be without a description or a place in the selector.
     """
+    row = replace(row, allow_user_tools=changes.get("allow_user_tools", row.allow_user_tools))
     values = {name: value for name, value in changes.items() if name in _VALUES}
     if shipped is not None:
         values = {n: None if v == getattr(shipped, n) else v for n, v in values.items()}

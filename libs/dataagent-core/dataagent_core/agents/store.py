@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sqlalchemy import Connection, RowMapping, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.agents.tools import Tool, ToolDefinition
@@ -20,22 +20,28 @@ from dataagent_core.agents.types import AgentKind, AgentSpec
 from dataagent_core.errors import AgentNotFound, Conflict
 from dataagent_core.storage import Database
 from dataagent_core.storage.agents import agent_tools, agents, tools, versions
+from dataagent_core.storage.mcp import mcp_servers
 
 Bindings = Literal["shipped", "all", "listed"]
-"""As it was shipped, all tools there are, or those listed for it."""
+"""Of the built-in tools: as it was shipped, all there are, or those listed for it."""
 
 _VERSION = select(versions.c.number).where(versions.c.name == "agents")
 _HOLD = _VERSION.with_for_update()
 _COUNT = update(versions).where(versions.c.name == "agents").values(number=versions.c.number + 1)
 _AGENTS = select(agents).order_by(agents.c.name)
-_TOOLS = select(tools).order_by(tools.c.tool_id)
+# built-in tools and those of shared MCP servers: a user's own are never bound to an agent
+_IS_BINDABLE = or_(
+    tools.c.kind == "builtin",
+    tools.c.server_id.in_(select(mcp_servers.c.server_id).where(mcp_servers.c.scope != "user")),
+)
+_TOOLS = select(tools).where(_IS_BINDABLE).order_by(tools.c.tool_id)
 _BINDINGS = select(agent_tools.c.agent_id, agent_tools.c.tool_id)
 _IS_AGENT = agents.c.agent_id == bindparam("wanted")
 _AGENT = select(agents).where(_IS_AGENT)
 _BOUND = select(agent_tools.c.tool_id).where(agent_tools.c.agent_id == bindparam("wanted"))
 _NAMED = select(agents.c.agent_id).where(agents.c.name == bindparam("named"))
 _UNBIND = delete(agent_tools).where(agent_tools.c.agent_id == bindparam("wanted"))
-_TOOL_IDS = select(tools.c.tool_id)
+_TOOL_IDS = select(tools.c.tool_id).where(_IS_BINDABLE)
 _DESCRIBE = (
     update(tools)
     .where(tools.c.tool_id == bindparam("wanted"))
@@ -56,7 +62,9 @@ class AgentRow:
     icon: str | None = None
     show_in_selector: bool | None = None
     bindings: Bindings = "shipped"
+    allow_user_tools: bool = True
     tool_ids: frozenset[int] = frozenset()
+    """Those that are listed for it: of MCP servers always, of the built-in ones if `listed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +225,7 @@ def _check_free(connection: Connection, name: str, *, but: str | None) -> None:
 
 def _bind(connection: Connection, row: AgentRow) -> None:
     """List the row's tools that are still there."""
-    if row.bindings != "listed" or not row.tool_ids:
+    if not row.tool_ids:
         return
     there = set(connection.execute(_TOOL_IDS).scalars())
     wanted = [{"agent_id": row.agent_id, "tool_id": each} for each in sorted(row.tool_ids & there)]
@@ -244,17 +252,18 @@ def _seed(
 
 def _seed_tools(connection: Connection, definitions: Sequence[ToolDefinition]) -> bool:
     """Number new tools, in order; describe known ones anew. Whether anything changed."""
-    known = {row.name: row for row in connection.execute(_TOOLS)}
+    known = {row.tool_key: row for row in connection.execute(_TOOLS)}
     at = datetime.now(UTC)
     is_changed = False
     for each in definitions:
-        row = known.get(each.name)
+        key = f"builtin:{each.name}"
+        row = known.get(key)
         said = {"description": each.description, "input_schema": each.input_schema}
         if row is None:
-            new = {"name": each.name, "kind": "builtin", "server_id": None, "created_at": at}
+            new = {"tool_key": key, "name": each.name, "kind": "builtin", "created_at": at}
             connection.execute(insert(tools), {**new, **said})
             is_changed = True
-        elif row.kind == "builtin" and (row.description, row.input_schema) != tuple(said.values()):
+        elif (row.description, row.input_schema) != tuple(said.values()):
             values = {"wanted": row.tool_id, "said": each.description, "schema": each.input_schema}
             connection.execute(_DESCRIBE, values)
             is_changed = True

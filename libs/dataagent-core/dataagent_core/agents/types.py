@@ -39,8 +39,12 @@ class AgentSpec:
     icon: str = ""
     show_in_selector: bool = True
     tools: frozenset[str] | None = None
-    """Names of the bound tools. None: all there are (`general`)."""
+    """Names of the bound built-in tools. None: all there are (`general`)."""
     skills: tuple[Path, ...] = ()
     """Folders of skills of its own (packages)."""
     subagents: tuple[str, ...] = ()
     """Names reachable with `task`. `general` reaches all others."""
+    mcp_tools: frozenset[int] = frozenset()
+    """Numbers of the bound tools of shared MCP servers. Even `general` has only those listed."""
+    allow_user_tools: bool = True
+    """Whether it may use the tools of its user's own MCP servers."""

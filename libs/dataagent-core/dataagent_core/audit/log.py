@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from typing import TypedDict, Unpack
 
@@ -206,6 +206,14 @@ class AuditLog:
     ) -> tuple[list[AuditRow], int]:
         """A page of the rows that fit, the newest first, and how many fit."""
         return await self._store.list(wanted or AuditFilter(), limit=limit, offset=offset)
+
+    def pages(self, wanted: AuditFilter | None = None) -> AsyncGenerator[list[AuditRow]]:
+        """All rows that fit and are there now, the oldest first, a page at a time.
+
+        Raises:
+            StorageUnavailable: the database stopped answering; what came so far is not all.
+        """
+        return self._store.pages(wanted or AuditFilter())
 
     async def verify(self) -> Verdict:
         """Whether every row is as it was written, and if not, the first that is not."""

@@ -7,7 +7,8 @@ transaction. Above: `log.py`. Below: `storage/`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, update
@@ -54,6 +55,14 @@ class AuditStore:
         """A page of the rows that fit, the newest first, and how many fit."""
         return await self._db.read(lambda c: _list(c, wanted, limit, offset))
 
+    async def pages(self, wanted: AuditFilter) -> AsyncGenerator[list[AuditRow]]:
+        """All rows that fit and are there now, in their order, a page at a time."""
+        last = await self._db.read(lambda c: c.execute(_LAST).scalar()) or 0
+        after = 0
+        while rows := await self._db.read(partial(_fitting, wanted=wanted, after=after, last=last)):
+            yield rows
+            after = rows[-1].position
+
     async def verify(self) -> Verdict:
         """Walk along the whole chain, a page at a time; rows may be added meanwhile."""
         walk = ChainWalk()
@@ -91,6 +100,12 @@ def _page(connection: Connection, after: int) -> tuple[list[AuditRow], Head | No
     found = connection.execute(_IN_ORDER.where(audit_log.c.position > after).limit(_PAGE))
     rows = [_row(each) for each in found]
     return rows, _head(connection.execute(_HEAD).first())
+
+
+def _fitting(connection: Connection, wanted: AuditFilter, after: int, last: int) -> list[AuditRow]:
+    between = (audit_log.c.position > after, audit_log.c.position <= last)
+    found = connection.execute(_IN_ORDER.where(*between, *_conditions(wanted)).limit(_PAGE))
+    return [_row(each) for each in found]
 
 
 def _list(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from functools import cache
+from typing import Any
 
 from pydantic_settings import BaseSettings
 
@@ -17,22 +18,30 @@ _FIELD = re.compile(r"    (\w+):")
 
 @cache
 def setting_groups(settings: type[BaseSettings]) -> dict[str, list[str]]:
-    """The settings a class declares itself, by title, in the order of its source."""
+    """The settings a class declares itself, by title, in the order of its source.
+
+    What it is put together from, and is no settings of a program's by itself, comes after.
+    """
     found: dict[str, list[str]] = {}
-    title = "other"
-    for line in _source(settings).splitlines():
-        if comment := _TITLE.fullmatch(line):
-            title = comment[1]
-        elif (declared := _FIELD.match(line)) and declared[1] in settings.model_fields:
-            found.setdefault(title, []).append(declared[1])
+    bases: tuple[type[Any], ...] = settings.__bases__
+    parts = [part for part in bases if not issubclass(part, BaseSettings)]
+    for part in (settings, *parts):
+        title = "other"
+        for line in _source(part).splitlines():
+            if comment := _TITLE.fullmatch(line):
+                title = comment[1]
+            elif (declared := _FIELD.match(line)) and declared[1] in settings.model_fields:
+                found.setdefault(title, []).append(declared[1])
     return found
 
 
-def _source(settings: type[BaseSettings]) -> str:
+def _source(settings: type[Any]) -> str:
     try:
         return inspect.getsource(settings)
     except OSError:  # installed without sources
-        own = [name for name in settings.__annotations__ if name in settings.model_fields]
+        own: list[str] = [
+            name for name in settings.__annotations__ if name in settings.model_fields
+        ]
         return "\n".join(f"    {name}:" for name in own)
 
 

@@ -134,8 +134,9 @@ def _initialised(provider: str, model_name: str, options: dict[str, Any]) -> Bas
         raise Misconfigured(f"Model {full_name!r} cannot be set up: {said}") from error
     except Exception as error:
         raise Misconfigured(
-            f"Model {full_name!r} cannot be set up: {presentable(str(error))} Set DATAAGENT_MODEL "
-            f"to PROVIDER:MODEL, for example {_EXAMPLES}, and the provider's key."
+            f"Model {full_name!r} cannot be set up: {presentable(str(error)).rstrip('.')}. "
+            f"Set DATAAGENT_MODEL to PROVIDER:MODEL, for example {_EXAMPLES}, and the provider's "
+            "key."
         ) from error
 
 

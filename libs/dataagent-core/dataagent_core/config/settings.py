@@ -1,7 +1,8 @@
 """What an operator or user can set, read from the environment in this one place.
 
 Every name has the prefix `DATAAGENT_`; the few names other tools use without it (provider keys,
-`DATABASE_URL`) are honoured as they are. `dataagent_server.config` adds what only a server needs.
+`DATABASE_URL`) are honoured as they are. What the environment leaves open, `config.toml` may say
+(`file.py`). `dataagent_server.config` adds what only a server needs.
 """
 
 from __future__ import annotations
@@ -14,13 +15,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import AliasChoices, Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
+from dataagent_core.config.file import CONFIG_NAME, ConfigFile
+from dataagent_core.config.prices import Prices
+from dataagent_core.config.tracing import TraceSettings
 from dataagent_core.errors import Misconfigured
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+McpStdio = Literal["off", "templates", "any"]
+"""Which programs users may have started as MCP servers."""
 SessionStoreKind = Literal["memory", "sqlite", "mysql", "postgres", "redis"]
 _ASSISTANT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -38,7 +49,7 @@ def environment() -> Mapping[str, str]:
     return dict(os.environ)
 
 
-class Settings(BaseSettings):
+class Settings(TraceSettings, BaseSettings):
     """Settings of the core. Unset values are the embedded default: SQLite, `offline` model."""
 
     model_config = SettingsConfigDict(
@@ -49,6 +60,7 @@ class Settings(BaseSettings):
     home: Path = Path("~/.dataagent")
     agents_home: Path = Path("~/.deepagents")
     workspace_root: Path | None = None
+    project: Path | None = None
     workspace_quota: int = Field(default=1024**3, ge=0)
     workspace_archive_days: int = Field(default=30, ge=0)
     memory_retention_days: int = Field(default=90, ge=0)
@@ -67,6 +79,7 @@ class Settings(BaseSettings):
     model_timeout: float = Field(default=120.0, gt=0)
     model_max_retries: int = Field(default=2, ge=0)
     text_window_ms: float = Field(default=20.0, ge=0)
+    keyring: bool = False
 
     # storage
     session_store: SessionStoreKind | None = None
@@ -141,22 +154,55 @@ class Settings(BaseSettings):
     catalogue_interval: float = Field(default=900.0, gt=0)
     secret_key: SecretStr | None = None
 
+    # what a million tokens cost; usage then shows costs
+    price_input: float | None = Field(default=None, ge=0)
+    price_output: float | None = Field(default=None, ge=0)
+    price_currency: str = Field(default="USD", pattern=r"^[A-Z]{3}$")
+
     # outbound requests of tools
     allow_private_hosts: CommaList = []
 
-    # logs, metrics and traces
+    # MCP servers
+    mcp_config: Path | None = None
+    mcp_max_servers: int = Field(default=5, ge=0)
+    mcp_timeout: float = Field(default=30.0, gt=0, le=3600)
+    mcp_wait: float = Field(default=3.0, ge=0, le=60)
+    mcp_health_interval: float = Field(default=30.0, gt=0)
+    mcp_calls_per_minute: int = Field(default=0, ge=0)
+    mcp_call_log_days: int = Field(default=90, ge=1, le=36500)
+    mcp_stdio: McpStdio | None = None
+    mcp_stdio_commands: CommaList = []
+    mcp_memory: int = Field(default=1024**3, ge=64 * 1024**2)
+    mcp_cpus: float = Field(default=1.0, gt=0)
+    mcp_processes: int = Field(default=256, ge=16)
+
+    # the terminal: how it shows pictures, where it does not say so itself
+    graphics: Literal["auto", "kitty", "sixel", "off"] = "auto"
+
+    # logs and metrics
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = Field(default=None, ge=1, le=65_000)
-    otel_exporter_otlp_endpoint: str | None = Field(
-        default=None, validation_alias="OTEL_EXPORTER_OTLP_ENDPOINT"
-    )
-    otel_service_name: str = Field(default="dataagent", validation_alias="OTEL_SERVICE_NAME")
 
-    @field_validator("allow_private_hosts", "skills_dirs", "packages_dirs", mode="before")
+    @field_validator(
+        "allow_private_hosts", "skills_dirs", "packages_dirs", "mcp_stdio_commands", mode="before"
+    )
     @classmethod
     def _split(cls, value: Any) -> Any:
         return split_commas(value)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What a program says, then the environment, `.env`, secrets, and `config.toml` last."""
+        earlier = (init_settings, env_settings, dotenv_settings, file_secret_settings)
+        return (*earlier, ConfigFile(settings_cls))
 
     # -- models -----------------------------------------------------------------------------
 
@@ -182,6 +228,13 @@ class Settings(BaseSettings):
         return create_model(model_name or self.default_model, self)
 
     @property
+    def prices(self) -> Prices | None:
+        """What tokens cost; None as long as nobody said."""
+        if self.price_input is None and self.price_output is None:
+            return None
+        return Prices(self.price_input or 0.0, self.price_output or 0.0, self.price_currency)
+
+    @property
     def deployment_secrets(self) -> list[str]:
         """Secrets among the settings whose type does not say so, for scrubbing: none here."""
         return []
@@ -194,9 +247,28 @@ class Settings(BaseSettings):
         return self.home.expanduser()
 
     @property
+    def config_path(self) -> Path:
+        """The file of settings, whether it is there or not."""
+        return self.home_dir / CONFIG_NAME
+
+    @property
     def workspaces_dir(self) -> Path:
         """Where the users' workspaces are."""
         return (self.workspace_root or self.home / "workspaces").expanduser()
+
+    @property
+    def project_dir(self) -> Path | None:
+        """The folder agents work in instead of a workspace in the data directory, if one is set.
+
+        Raises:
+            Misconfigured: there is no such folder.
+        """
+        if self.project is None:
+            return None
+        project = self.project.expanduser().absolute()
+        if not project.is_dir():
+            raise Misconfigured(f"The project {str(project)!r} is not a folder. Name one that is.")
+        return project
 
     @property
     def sources_path(self) -> Path | None:
@@ -234,9 +306,26 @@ class Settings(BaseSettings):
         return self.enable_shell
 
     @property
+    def shell_home(self) -> Path | None:
+        """The home of commands on this machine: the user's own in a project, else the workspace."""
+        return None if self.project is None else Path("~").expanduser()
+
+    @property
     def shell_sandbox(self) -> str | None:
         """The sandbox that commands run in, where one is asked for; None is this machine."""
         return None if self.sandbox == "off" else self.sandbox
+
+    # -- MCP servers --------------------------------------------------------------------------
+
+    @property
+    def mcp_programs(self) -> McpStdio:
+        """Which programs users may have started. At the terminal they are the user's own."""
+        return self.mcp_stdio or "any"
+
+    @property
+    def mcp_config_path(self) -> Path | None:
+        """The file of servers that everyone has, with `~` expanded."""
+        return None if self.mcp_config is None else self.mcp_config.expanduser()
 
     # -- storage ----------------------------------------------------------------------------
 

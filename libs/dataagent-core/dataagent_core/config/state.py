@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+Mode = Literal["manual", "auto", "plan"]
+"""Who says yes to calls that may do harm: a person, everybody, or nobody."""
+
+_NEXT: dict[Mode, Mode] = {"manual": "auto", "auto": "plan", "plan": "manual"}
 
 
 @dataclass(slots=True)
@@ -13,9 +19,30 @@ class SessionState:
 
     thread_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     auto_approve: bool = False
+    is_planning: bool = False
+    approved_tools: set[str] = field(default_factory=set[str])
     current_todos: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    token_usage: dict[str, int] = field(default_factory=dict[str, int])
 
     def toggle_auto_approve(self) -> bool:
         """Switch auto-approval and return the new value."""
         self.auto_approve = not self.auto_approve
         return self.auto_approve
+
+    def count(self, usage: Mapping[str, int]) -> None:
+        """Add what a run used."""
+        for kind, tokens in usage.items():
+            self.token_usage[kind] = self.token_usage.get(kind, 0) + tokens
+
+    @property
+    def mode(self) -> Mode:
+        """Which of the three it is now; planning wins."""
+        if self.is_planning:
+            return "plan"
+        return "auto" if self.auto_approve else "manual"
+
+    def switch(self, mode: Mode | None = None) -> Mode:
+        """Go to a mode, or to the next one; returns it."""
+        chosen = mode or _NEXT[self.mode]
+        self.is_planning, self.auto_approve = chosen == "plan", chosen == "auto"
+        return chosen

@@ -14,8 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
+from dataagent_core.data.arrow import pq
 from dataagent_core.data.figures import ResultTable, check_figures, to_metadata
 from dataagent_core.data.results import ArtifactStore, reopen
 from dataagent_core.data.types import Artifact

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 
 from dataagent_core.data.engines.base import Engine, EngineOptions
 from dataagent_core.data.engines.open import open_engine
@@ -27,6 +27,7 @@ from dataagent_core.data.files import (
     signature,
 )
 from dataagent_core.data.sources.store import SourceStore
+from dataagent_core.data.sources.temporary import PREFIX
 from dataagent_core.data.sources.types import Source
 from dataagent_core.errors import SourceUnavailable
 
@@ -34,6 +35,7 @@ logger = logging.getLogger(__name__)
 _LEFT_OUT = ".left-out.json"
 _LOOK_SECONDS = 2.0
 _RETIREMENT_SECONDS = 600.0
+_LEFT_BEHIND_SECONDS = 7 * 24 * 3600.0
 
 
 @dataclass(slots=True)
@@ -151,6 +153,7 @@ class OpenSources:
 
     def _load(self, source: Source, paths: list[Path], database: Path) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._clear_left_behind()
         limits, notes = self._file_limits, database.with_suffix(_LEFT_OUT)
         if source.folder is None:
             loaded = Loaded(tuple(load_files(paths, database, limits=limits)))
@@ -164,6 +167,13 @@ class OpenSources:
         logger.info("data source %s: %d tables loaded", source.name, len(loaded.tables))
         for problem in loaded.left_out:
             logger.warning("data source %s: left out: %s", source.name, problem)
+
+    def _clear_left_behind(self) -> None:
+        """Remove what was loaded for sources of processes that were killed long ago."""
+        for left in self._folder.glob(f"{PREFIX}*"):
+            with suppress(OSError):  # another process was quicker
+                if time() - left.stat().st_mtime > _LEFT_BEHIND_SECONDS:
+                    left.unlink()
 
     def _retire(self, source_id: str) -> None:
         engine = self._open.pop(source_id).engine

@@ -15,9 +15,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from dataagent_core.data.arrow import pa, pq
 from dataagent_core.data.charts import (
     ChartFormat,
     Rendered,

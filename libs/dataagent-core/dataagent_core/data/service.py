@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,13 +49,23 @@ _QUERY_THREADS = 32
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who asks, and what the result belongs to."""
+    """Who asks, and what the result belongs to.
+
+    `asker_id` is set where somebody asks to see what the reader would: what may be read is the
+    reader's, the result and the audit note are the asker's.
+    """
 
     reader: Reader
     session_id: str | None = None
     run_id: str | None = None
     title: str | None = None
     limits: Limits | None = None  # tighter than the source's own
+    asker_id: str | None = None
+
+    @property
+    def owner_id(self) -> str:
+        """Whose the result is."""
+        return self.asker_id or self.reader.user_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +97,9 @@ class DataService:
         self._pool = ThreadPoolExecutor(_QUERY_THREADS, thread_name_prefix="query")
 
     async def aclose(self) -> None:
-        """Close what is open. Statements were stopped before."""
+        """Close what is open. Statements were stopped before; what was lent is given back."""
+        for lent in self.sources.temporary.all():
+            await self.forget(lent.source_id)
         await self.catalogues.aclose()
         await self._engines.aclose()
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -119,6 +132,9 @@ class DataService:
             raise _no_such(name, visible)
         if not visible:
             raise SourceNotFound("There is no data source yet. Register one first.")
+        for lent in self.sources.temporary.all():  # whoever brought it along means it
+            if lent in visible:
+                return lent
         own = [source for source in visible if not source.is_sample]
         lasting = [source for source in own if not source.made_of]
         if own and not lasting:  # of what was read on the way, the last is meant
@@ -162,9 +178,21 @@ class DataService:
             SourceUnavailable: the source does not answer.
         """
         source = await self.sources.create(new, owner_id=owner_id)
+        return await self._opened(source) if is_tried else source
+
+    async def lend(self, new: NewSource, *, owner_id: str) -> Source:
+        """Open a source for this process alone. Nothing is registered, and it goes with us.
+
+        Raises:
+            BadInput, LimitReached: no engine takes the address, or a file is no table.
+            SourceUnavailable: the source does not answer.
+        """
+        return await self._opened(await self.sources.lend(new, owner_id=owner_id))
+
+    async def _opened(self, source: Source) -> Source:
+        """A new source, opened once; one that does not answer is no more."""
         try:
-            if is_tried:
-                await self._try_out(source)
+            await self._try_out(source)
         except BaseException:
             await to_the_end(self.forget(source.source_id))
             raise
@@ -237,8 +265,21 @@ class DataService:
         """
         return await self._planner.plan(source, await self.catalogues.get(source), sql, reader)
 
+    async def explain(self, source: Source, sql: str, reader: Reader) -> list[str]:
+        """How the engine would run a statement for this reader, line by line. Nothing is read.
+
+        Raises:
+            QueryRefused, UnknownName, DataDenied: it would not be run.
+            QueryFailed, SourceUnavailable: the engine says so.
+        """
+        plan = await self.check(source, sql, reader)
+        engine = await self._engines.engine_of(source)
+        limit = source.limits.timeout_seconds
+        work = partial(engine.explain, plan.sql_executed, timeout_seconds=limit)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
     async def query(self, source: Source, sql: str, asked: Asked) -> Answered:
-        """Run a statement and keep its result as the reader's artefact.
+        """Run a statement and keep its result as the artefact of whoever asked.
 
         Cancelling the caller stops the statement in the engine before this returns.
 
@@ -259,7 +300,7 @@ class DataService:
 
     def _watched(self, name: str, sql: str, asked: Asked) -> AbstractContextManager[Watched]:
         ids = {"session_id": asked.session_id, "run_id": asked.run_id}
-        return self._watch.query(name, sql, asked.reader, **ids)
+        return self._watch.query(name, sql, asked.reader, asker_id=asked.asker_id, **ids)
 
     async def query_results(
         self, sql: str, artifact_ids: Sequence[str], asked: Asked, *, time_zone: str = "UTC"
@@ -272,7 +313,7 @@ class DataService:
         """
         if not artifact_ids:
             raise BadInput("Name at least one artefact to query.")
-        owner = asked.reader.user_id
+        owner = asked.owner_id
         tables = {
             f"r{number}": _table(await self.artifacts.get(artifact_id, owner=owner))
             for number, artifact_id in enumerate(artifact_ids, 1)
@@ -293,7 +334,7 @@ class DataService:
     ) -> Answered:
         execution = Execution(engine, plan.sql_executed, limits=limits, time_zone=time_zone)
         started, executed_at = time.perf_counter(), datetime.now(UTC)
-        user_id = asked.reader.user_id
+        user_id = asked.owner_id
         async with self.artifacts.writing(user_id) as place:
             kept = await in_thread(
                 self._pool, lambda: execution.keep_at(place), interrupt=execution.interrupt

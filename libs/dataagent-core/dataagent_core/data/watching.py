@@ -1,4 +1,4 @@
-"""What is known of statements after they ran: an audit note each, and how long they took.
+"""What is known of statements after they ran: an audit note and a span each, how long they took.
 
 Above: `service.py` wraps each query in it. Below: `audit/`, `telemetry/`.
 """
@@ -8,13 +8,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from dataagent_core.audit import AuditLog, AuditOutcome
 from dataagent_core.data.types import Outcome, Reader
 from dataagent_core.errors import DataAgentError, Denied, Invalid, QueryTimedOut
-from dataagent_core.telemetry import Metrics
+from dataagent_core.telemetry import Metrics, Traces
 
 
 @dataclass(slots=True)
@@ -26,16 +27,23 @@ class Watched:
     reader: Reader
     session_id: str | None
     run_id: str | None
+    asker_id: str | None = None  # who looks as the reader would
     statement: str | None = None  # as the driver gets it; None until it is allowed to run
     row_count: int | None = None
 
 
 class QueryWatch:
-    """Notes and counts statements. Without an audit log and metrics it does nothing."""
+    """Notes and counts statements. Without anybody to tell it does nothing."""
 
-    def __init__(self, audit: AuditLog | None = None, metrics: Metrics | None = None) -> None:
+    def __init__(
+        self,
+        audit: AuditLog | None = None,
+        metrics: Metrics | None = None,
+        traces: Traces | None = None,
+    ) -> None:
         self._audit = audit
         self._metrics = metrics
+        self._traces = traces or Traces()
 
     @contextmanager
     def query(
@@ -46,18 +54,34 @@ class QueryWatch:
         *,
         session_id: str | None = None,
         run_id: str | None = None,
+        asker_id: str | None = None,
     ) -> Generator[Watched]:
         """Watch a statement from its plan to its rows; what goes wrong passes through."""
-        watched = Watched(source_name, sql, reader, session_id, run_id)
+        watched = Watched(source_name, sql, reader, session_id, run_id, asker_id)
         started = time.perf_counter()
         problem: BaseException | None = None
         try:
-            yield watched
+            with self._span(watched) as span:
+                try:
+                    yield watched
+                finally:
+                    self._describe(span, watched)
         except BaseException as error:
             problem = error
             raise
         finally:
             self._ended(watched, problem, time.perf_counter() - started)
+
+    def _span(self, watched: Watched) -> AbstractContextManager[Any]:
+        named = {"db.namespace": watched.source_name}
+        return self._traces.span(f"sql.query {watched.source_name}", named, kind="client")
+
+    def _describe(self, span: Any, watched: Watched) -> None:  # OpenTelemetry's, or None
+        if span is None:
+            return
+        self._traces.say(span, "db.query.text", watched.statement or watched.asked_sql)
+        if watched.row_count is not None:
+            span.set_attribute("db.response.returned_rows", watched.row_count)
 
     def _ended(self, watched: Watched, problem: BaseException | None, seconds: float) -> None:
         outcome = _outcome(problem)
@@ -71,13 +95,15 @@ class QueryWatch:
             "rows": watched.row_count,
             "milliseconds": round(seconds * 1000, 1),
         }
+        if watched.asker_id is not None:
+            details["as_user"] = watched.reader.user_id
         if problem is not None:
             details["reason"] = _reason(problem)
         self._audit.note(
             "sql.query",
             _AUDITED.get(outcome, "failed"),
             target=watched.source_name,
-            user_id=watched.reader.user_id,
+            user_id=watched.asker_id or watched.reader.user_id,
             session_id=watched.session_id,
             run_id=watched.run_id,
             details=details,

@@ -1,7 +1,9 @@
 """Word documents and slides of the old binary formats, through a converter of the machine's.
 
-Runs in the reading process, whose limits hold for the converter too. Which one is used: a small
-text extractor where there is one, else LibreOffice. Without any the error says what to install.
+Runs in the reading process, whose limits hold for the converter too. Which one is used: the first
+small text extractor that finds text, else LibreOffice. Each reads files that another cannot:
+antiword refuses very short ones, catppt sees no text in boxes. Without any the error says what to
+install.
 """
 
 from __future__ import annotations
@@ -22,10 +24,11 @@ OldKind = Literal["old_word", "old_slides"]
 
 @dataclass(frozen=True, slots=True)
 class Converter:
-    """A program that writes the text of a file to its output."""
+    """A program that writes the text of a file to its output. `misses` is what it never reads."""
 
     program: str
     arguments: tuple[str, ...]
+    misses: str = ""
 
 
 _EXTRACTORS: dict[OldKind, tuple[Converter, ...]] = {
@@ -33,7 +36,9 @@ _EXTRACTORS: dict[OldKind, tuple[Converter, ...]] = {
         Converter("antiword", ("-m", "UTF-8.txt", "-w", "0")),
         Converter("catdoc", ("-d", "utf-8", "-w")),
     ),
-    "old_slides": (Converter("catppt", ("-d", "utf-8")),),
+    "old_slides": (
+        Converter("catppt", ("-d", "utf-8"), "Text in boxes of their own, tables and notes"),
+    ),
 }
 _OFFICES = ("soffice", "libreoffice")
 _WHAT: dict[OldKind, tuple[str, str, str]] = {
@@ -51,15 +56,45 @@ def read_old(content: bytes, kind: OldKind, reading: Reading, scratch: Path, *, 
     place = scratch / ("document.doc" if kind == "old_word" else "document.ppt")
     place.write_bytes(content)
     reading.what = _WHAT[kind][0]
+    ended: list[str | None] = []
     for converter in _EXTRACTORS[kind]:
         if program := shutil.which(converter.program, path=path):
-            _give(_run([program, *converter.arguments, str(place)], scratch, reading), reading)
-            return
+            text = _run([program, *converter.arguments, str(place)], scratch, reading)
+            if text is not None and text.strip():
+                _give(text, reading)
+                _note_missing(converter, kind, reading)
+                return
+            ended.append(text)
     for name in _OFFICES:
         if program := shutil.which(name, path=path):
             _convert(program, place, kind, reading)
             return
+    _refuse(kind, ended, reading)
+
+
+def _note_missing(converter: Converter, kind: OldKind, reading: Reading) -> None:
+    if converter.misses:
+        reading.notes.append(
+            f"{converter.misses} are not read from this old format. Save it as {_WHAT[kind][1]} "
+            "to have all of it."
+        )
+
+
+def _refuse(kind: OldKind, ended: Sequence[str | None], reading: Reading) -> None:
+    """Say why there is no text: none was found, or it is broken, or nothing can read it.
+
+    Raises:
+        BadFile: it is broken, or there is no converter.
+    """
     what, modern, programs = _WHAT[kind]
+    if "" in [text and text.strip() for text in ended]:
+        reading.notes.append(
+            f"The converter found no text in it. If it has some, save it as {modern} and upload "
+            "that."
+        )
+        return
+    if ended:
+        raise _unreadable(reading)
     raise BadFile(
         f"'{reading.name}' is a file of the old binary format ({what}), and no converter for it "
         f"is installed here. Save it as {modern} and upload that, or ask the operator to install "
@@ -86,9 +121,9 @@ def _convert(program: str, place: Path, kind: OldKind, reading: Reading) -> None
     resource.setrlimit(resource.RLIMIT_AS, (most, most))  # it maps far more than it uses
     arguments = ["--headless", "--norestore", f"-env:UserInstallation=file://{profile}"]
     arguments += ["--convert-to", modern, "--outdir", str(place.parent), str(place)]
-    _run([program, *arguments], place.parent, reading)
+    ended = _run([program, *arguments], place.parent, reading)
     converted = place.with_suffix(f".{modern}")
-    if not converted.exists():
+    if ended is None or not converted.exists():
         raise _unreadable(reading)
     with converted.open("rb") as stream:
         if kind == "old_word":
@@ -101,7 +136,8 @@ def _convert(program: str, place: Path, kind: OldKind, reading: Reading) -> None
             read_slides(stream, reading)
 
 
-def _run(command: Sequence[str], scratch: Path, reading: Reading) -> str:
+def _run(command: Sequence[str], scratch: Path, reading: Reading) -> str | None:
+    """What a program wrote; None if it could not read the file."""
     reading.at("the converter's output")
     ended = subprocess.run(
         command,
@@ -112,7 +148,7 @@ def _run(command: Sequence[str], scratch: Path, reading: Reading) -> str:
         check=False,
     )
     if ended.returncode != 0:
-        raise _unreadable(reading)
+        return None
     return ended.stdout.decode("utf-8", errors="replace")
 
 

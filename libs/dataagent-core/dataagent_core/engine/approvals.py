@@ -21,7 +21,8 @@ def request_of(interrupt: Interrupt) -> ActionRequest:
         args=value["args"],
         description=value.get("description", ""),
         request_id=interrupt.id,
-        args_schema=_args_schema(interrupt),
+        args_schema=value.get("args_schema") or _args_schema(interrupt),
+        diff=value.get("diff"),
     )
 
 

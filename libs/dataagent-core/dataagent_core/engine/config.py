@@ -54,6 +54,7 @@ class AgentConfig:
             self.enable_memory,
             self.enable_skills,
             self.enable_shell,
+            self.enable_mcp,
             self.sandbox_type,
             self.system_prompt,
             tuple(id(tool) for tool in self.extra_tools),
@@ -78,10 +79,12 @@ class SubAgentConfig:
     bound: frozenset[str] | None = None
     """Names of the tools it is bound to. None: those of the agent that calls it."""
     skill_folders: tuple[Path, ...] = ()
+    agent_id: str | None = None
+    """Whose MCP tools it has. None: those of the agent that calls it."""
 
     def cache_key(self) -> tuple[Any, ...]:
         """See `AgentConfig.cache_key`."""
         tools = None if self.tools is None else tuple(id(tool) for tool in self.tools)
         model = self.model if isinstance(self.model, str | None) else id(self.model)
         named = (self.name, self.description, self.system_prompt)
-        return (*named, tools, model, self.bound, self.skill_folders)
+        return (*named, tools, model, self.bound, self.skill_folders, self.agent_id)

@@ -62,6 +62,7 @@ def helper(spec: AgentSpec) -> SubAgentConfig:
         model=spec.model,
         bound=spec.tools,
         skill_folders=spec.skills,
+        agent_id=spec.agent_id,
     )
 
 

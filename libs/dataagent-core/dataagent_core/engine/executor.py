@@ -21,6 +21,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, Interrupt
 
 from dataagent_core.config.models.hearing import listen
+from dataagent_core.engine import compaction
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.approvals import allowed_decisions, request_of, resume_value
 from dataagent_core.engine.failures import error_event
@@ -31,6 +32,7 @@ from dataagent_core.events import AnyEvent, DoneEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision, HITLHandler
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import with_files
+from dataagent_core.middleware.history import Summarization
 
 logger = logging.getLogger(__name__)
 Say = Callable[[AnyEvent | str], None]
@@ -68,16 +70,17 @@ class _Turn:
             **({"note": note} if note else {}),
         )
 
-    def hear(self, chunk: AIMessageChunk, message_id: str) -> None:
-        """Pass on what the model says as it says it."""
-        if self.say is None:
-            return
-        said = self.translator.hear(chunk, message_id)
-        if not isinstance(said, str):
-            for event in said:
+    def hear_text(self, message_id: str, text: str) -> None:
+        """Pass on text of the answer as the model says it."""
+        if self.say is not None and text:
+            self.translator.hear_text(message_id, text)
+            self.say(text)
+
+    def hear_chunk(self, message_id: str, chunk: AIMessageChunk) -> None:
+        """Pass on what else the model says."""
+        if self.say is not None:
+            for event in self.translator.hear_chunk(message_id, chunk):
                 self.say(event)
-        elif said:
-            self.say(said)
 
     def done(self, **how: Any) -> DoneEvent:
         self.is_over = True
@@ -142,6 +145,13 @@ class AgentExecutor:
             async for event in events:
                 yield event
 
+    def compact(
+        self, session_id: str, summarization: Summarization, context: RunContext
+    ) -> AsyncGenerator[AnyEvent]:
+        """Put the older part of a thread in short; the events end with a `DoneEvent`."""
+        config = lg.thread(session_id, self._recursion_limit)
+        return compaction.compact(self._graph, config, summarization, context)
+
     async def adopt(
         self,
         user_input: str,
@@ -182,7 +192,7 @@ class AgentExecutor:
     async def _guarded(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
         if turn.say is not None:
             depth = lg.depth(turn.graph)
-            listen(turn.hear, depth=depth, catch_up=lg.catch_up if depth else None)
+            listen(turn, depth=depth, catch_up=lg.catch_up if depth else None)
         try:
             async with aclosing(self._rounds(turn, given)) as events:
                 async for event in events:

@@ -34,14 +34,22 @@ from dataagent_core.engine.tuning import untraced_hooks
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import (
+    CODE_TOOLS,
     MEMORY_PATH,
     AgentMemoryMiddleware,
     AttachmentsMiddleware,
+    CodeChangesMiddleware,
     FileOperationMiddleware,
     Files,
+    McpApprovals,
+    McpCalls,
+    McpToolsMiddleware,
     NoParentNotifier,
     PatchToolCalls,
     PlainContent,
+    ProjectMiddleware,
+    RunRulesMiddleware,
+    SecretsMiddleware,
     ShellMiddleware,
     SkillsMiddleware,
     TodoList,
@@ -49,13 +57,18 @@ from dataagent_core.middleware import (
     ToolErrorMiddleware,
     ToolPolicyMiddleware,
     approvals_middleware,
+    gated,
+    preview,
     summarization,
 )
+from dataagent_core.middleware.history import Summarization
 from dataagent_core.middleware.tool_policy import OnDenied
 from dataagent_core.sandbox import LocalRunner, Sandboxes
 from dataagent_core.sandbox.shell import LocalShells, Shells
 from dataagent_core.skills import SkillLibrary, skill_folders
+from dataagent_core.tools.mcp import McpTools
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
+from dataagent_core.workspace.undo import Undo
 
 Middleware = AgentMiddleware[Any, Any, Any]
 ARTIFACTS_ROOT = "/.agent"
@@ -64,8 +77,8 @@ MAIN_AGENT = "main"
 _KEPT_GRAPHS = 64
 
 SYSTEM_PROMPT = """You are DataAgent, an assistant that works with a company's data.
-Never invent a number: say where each figure comes from, and when something was cut or failed.
-Files you work with are in your workspace: files/, uploads/ and outputs/."""
+Never invent a number: say where each figure comes from, and when something was cut or failed."""
+_FOLDERS = "Files you work with are in your workspace: files/, uploads/ and outputs/."
 
 
 class AgentFactory:
@@ -82,12 +95,15 @@ class AgentFactory:
         on_denied: OnDenied | None = None,
         skills: SkillLibrary | None = None,
         sandboxes: Sandboxes | None = None,
+        mcp: McpTools | None = None,
+        undo: Undo | None = None,
     ) -> None:
         """`tools` are given to every agent that is bound to them, beside its own.
 
         `around_tools` wraps the calls that were approved, `around_calls` all of models and tools.
         `on_denied` is told of calls of tools that are not bound. With `sandboxes` agents can
-        execute commands in them.
+        execute commands in them, with `mcp` use what MCP servers offer. `undo` is told what they
+        change in a project.
         """
         self._settings = settings
         self._workspaces = workspaces
@@ -97,8 +113,10 @@ class AgentFactory:
         self._on_denied = on_denied
         self._skills = skills
         self._sandboxes = sandboxes
+        self._mcp = mcp
+        self._undo = undo or Undo(workspaces.project, workspaces.workers)
         self._counter = TokenCounter()
-        self._local_shells = LocalShells(LocalRunner())
+        self._local_shells = LocalShells(LocalRunner(home=settings.shell_home))
         self._models: list[BaseChatModel] = []
         self._built: OrderedDict[tuple[Any, ...], tuple[Graph, CompositeBackend]] = OrderedDict()
 
@@ -126,7 +144,7 @@ class AgentFactory:
             graph = create_deep_agent(
                 model,
                 [*self._bound_tools(config.tools), *config.extra_tools],
-                system_prompt=config.system_prompt or SYSTEM_PROMPT,
+                system_prompt=config.system_prompt or self._prompt,
                 middleware=self._middleware(config, model, backend),
                 subagents=[self._subagent(sub, backend, config) for sub in self._subagents(config)],
                 backend=backend,
@@ -135,11 +153,18 @@ class AgentFactory:
             )
         return quicken(graph), backend
 
+    @property
+    def _prompt(self) -> str:
+        """What an agent without a prompt of its own is told; of a project it hears elsewhere."""
+        has_folders = self._workspaces.project is None
+        return f"{SYSTEM_PROMPT}\n{_FOLDERS}" if has_folders else SYSTEM_PROMPT
+
     def _build_supervisor(self, config: AgentConfig) -> tuple[Graph, CompositeBackend]:
         """The supervisor over the very graphs its agents have when they are chosen directly."""
         defined = [(spec, define(spec, config.agents, config)) for spec in config.agents]
         built = [(spec, *self.create_agent(definition)) for spec, definition in defined]
-        around = [PatchToolCalls(), *self._around_calls, ToolErrorMiddleware()]
+        rules = RunRulesMiddleware(gated(()), self._on_denied)
+        around = [PatchToolCalls(), rules, *self._around_calls, ToolErrorMiddleware()]
         with untraced_hooks():
             seats = [Seat(spec, memory_of(spec), graph) for spec, graph, _ in built]
             graph = supervise(self._model(config.model), seats, around)
@@ -151,6 +176,14 @@ class AgentFactory:
         made = self._settings.create_model(model)
         self._models.append(made)
         return made
+
+    def summarization(self, config: AgentConfig, *, keep: str = "") -> Summarization:
+        """What puts a thread of this agent in short, keeping above all what is asked for.
+
+        Raises:
+            Misconfigured: the model is not available.
+        """
+        return summarization(self._model(config.model), StateBackend(), self._counter, keep=keep)
 
     def bindable_tools(self) -> list[BaseTool]:
         """All tools an agent can be bound to: those given, those on files, the shell's."""
@@ -215,24 +248,52 @@ class AgentFactory:
             )
         if config.enable_memory:
             stack.append(AgentMemoryMiddleware(backend=backend, has_memory=self._has_memory))
+        stack += self._project()
         stack.append(AttachmentsMiddleware())
         if config.enable_shell:
             stack += self._shell(config.sandbox_type)
         policy = self._policy(config.tools, config.extra_tools)
-        return [*stack, *config.extra_middleware, *policy, *self._around_tools(backend)]
+        mcp = self._mcp_tools(None) if config.enable_mcp else []
+        return [*stack, *config.extra_middleware, *mcp, *policy, *self._around_tools(backend)]
+
+    def _project(self) -> list[Middleware]:
+        """What tells an agent that it works in a project, if it does."""
+        project = self._workspaces.project
+        return [] if project is None else [ProjectMiddleware(project, self._workspaces.workers)]
+
+    def _mcp_tools(self, agent_id: str | None) -> list[Middleware]:
+        """What gives an agent its MCP tools, if there are any in this process."""
+        if self._mcp is None:
+            return []
+        return [McpToolsMiddleware(self._mcp, agent_id, self._on_denied)]
 
     def _has_memory(self, context: RunContext) -> bool:
         name = MEMORY_PATH.removeprefix(MEMORIES_ROUTE)
         return self._workspaces.has_memory(context.user_id, context.assistant_id, name)
 
+    @property
+    def asks_first(self) -> dict[str, str]:
+        """The built-in tools that wait for a person, and what that person reads about them."""
+        is_project = self._workspaces.project is not None
+        return {**gated(self._tools), **(CODE_TOOLS if is_project else {})}
+
     def _around_tools(self, backend: CompositeBackend) -> list[Middleware]:
-        """Ask first, then report file changes, then turn exceptions into messages."""
+        """Keep to the run's rules, ask, report file changes, turn exceptions into messages."""
+        asking, secrets, code = self.asks_first, list[Middleware](), list[Middleware]()
+        if self._workspaces.project is not None:
+            secrets.append(SecretsMiddleware())
+            code.append(CodeChangesMiddleware(self._undo, self._workspaces))
         return [
+            RunRulesMiddleware(asking, self._on_denied),
             *self._around_calls,
-            approvals_middleware(),
+            approvals_middleware(asking, preview(backend)),
+            *secrets,
+            *([McpApprovals()] if self._mcp is not None else []),
             *self._around_approved,
             FileOperationMiddleware(backend),
+            *code,
             ToolErrorMiddleware(),
+            *([McpCalls()] if self._mcp is not None else []),
         ]
 
     def _bound_tools(self, bound: frozenset[str] | None) -> list[BaseTool]:
@@ -286,6 +347,7 @@ class AgentFactory:
     ) -> SubAgent:
         bound = config.tools if sub.bound is None else sub.bound
         policy = self._policy(bound, sub.tools or ())
+        has_mcp = config.enable_mcp and sub.tools is None
         if sub.skill_folders:
             backend = self._backend(self.skills.routes(sub.skill_folders))
         spec: SubAgent = {
@@ -296,6 +358,7 @@ class AgentFactory:
                 _files(backend),
                 PatchToolCalls(),
                 *self._skills_of(sub, backend),
+                *(self._mcp_tools(sub.agent_id) if has_mcp else []),
                 *policy,
                 *self._around_tools(backend),
             ],

@@ -142,7 +142,17 @@ async def commit_finished(graph: Graph, config: Config) -> None:
 
 async def add_messages(graph: Graph, config: Config, messages: list[BaseMessage]) -> None:
     """Append messages to the thread as if its turn had just ended with them."""
-    await graph.aupdate_state(config, {"messages": messages}, as_node=last_node(graph))
+    await write(graph, config, {"messages": messages})
+
+
+async def write(graph: Graph, config: Config, values: dict[str, Any]) -> None:
+    """Write to the thread as if its turn had just ended with it."""
+    await graph.aupdate_state(config, values, as_node=last_node(graph))
+
+
+async def values(graph: Graph, config: Config) -> Mapping[str, Any]:
+    """All that the thread's last checkpoint holds."""
+    return (await graph.aget_state(config)).values
 
 
 def last_node(graph: Graph) -> str:

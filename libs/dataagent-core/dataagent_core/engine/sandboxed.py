@@ -7,10 +7,13 @@ File tools act on the workspace itself, with its quota and its approvals; `execu
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from deepagents.backends.protocol import ExecuteResponse, SandboxBackendProtocol
 
 from dataagent_core.errors import Misconfigured
 from dataagent_core.sandbox import Sandboxes
+from dataagent_core.tools.python_report import unkept_note
 from dataagent_core.workspace import UserWorkspaceManager, WorkspaceBackend, run_context
 
 
@@ -30,7 +33,9 @@ class SandboxedWorkspace(WorkspaceBackend, SandboxBackendProtocol):
         """As `SandboxBackendProtocol.aexecute`, in the sandbox of the run's conversation."""
         context = run_context()
         session = await self._sandboxes.session(context.user_id, context.session_id)
-        return await session.aexecute(command, timeout=timeout)
+        response = await session.aexecute(command, timeout=timeout)
+        unkept = unkept_note(session.unkept)
+        return replace(response, output=f"{response.output}\n{unkept}") if unkept else response
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         """There is no blocking way: the sandbox lives on the event loop."""

@@ -78,7 +78,7 @@ def supervise(
     )
     agents = {SUPERVISOR: (quicken(chooser), _work(None))}
     for seat in seats:
-        agents[seat.spec.name] = (lg.opened(seat.graph), _work(seat.assistant_id))
+        agents[seat.spec.name] = (lg.opened(seat.graph), _work(seat))
     return quicken(lg.team(seats[0].graph, agents, entry=SUPERVISOR))
 
 
@@ -87,14 +87,21 @@ def described(agents: Sequence[AgentSpec]) -> str:
     return "\n".join(f"- {each.name}: {' '.join(each.description.split())}" for each in agents)
 
 
-def _work(assistant_id: str | None) -> lg.Work:
-    """A node's work: let the agent go on with the thread, and return what changed in it."""
+def _work(seat: Seat | None) -> lg.Work:
+    """A node's work: let the agent go on with the thread, and return what changed in it.
+
+    That an agent has it now is noted before it begins: from then on the run is its own as well.
+    """
 
     async def work(
         agent: Graph, state: Mapping[str, Any], context: RunContext, recursion_limit: int
     ) -> dict[str, Any]:
         given = {name: state[name] for name in CARRIED if state.get(name) is not None}
-        asked_for = replace(context, assistant_id=assistant_id) if assistant_id else context
+        asked_for = context
+        if seat is not None:
+            asked_for = replace(context, assistant_id=seat.assistant_id)
+            if context.hand_over is not None:
+                await context.hand_over(seat.spec.agent_id)
         after = await lg.invoke(agent, given, asked_for, recursion_limit)
         return changes(given, after)
 

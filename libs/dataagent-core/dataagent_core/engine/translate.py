@@ -70,18 +70,15 @@ class Translator:
             case _:
                 return
 
-    def hear(self, chunk: AIMessageChunk, message_id: str) -> str | Iterator[AnyEvent]:
-        """What a chunk says that comes from the main agent's model itself, not in a part.
-
-        Events, or the text alone: most chunks are nothing else, and there are many.
-        """
+    def hear_text(self, message_id: str, text: str) -> None:
+        """Take note of text that the main agent's model says itself, not in a part."""
         self._heard = message_id
-        content: Any = chunk.content  # pyright: ignore[reportUnknownMemberType] text or blocks
-        if not isinstance(content, str) or chunk.additional_kwargs:  # pyright: ignore[reportUnknownMemberType] provider-specific
-            return self._chunk((), chunk, None, message_id)
-        if content:
-            self._add_text((), content, message_id)
-        return content
+        self._add_text((), text, message_id)
+
+    def hear_chunk(self, message_id: str, chunk: AIMessageChunk) -> Iterator[AnyEvent]:
+        """What a chunk says that comes from the main agent's model itself, not in a part."""
+        self._heard = message_id
+        yield from self._chunk((), chunk, None, message_id)
 
     @property
     def partial_text(self) -> str:
@@ -227,3 +224,5 @@ def _custom(data: Any) -> Iterator[AnyEvent]:
         yield FileOperationEvent(**fields["file_operation"])
     if "artifact" in fields:
         yield ArtifactEvent(**fields["artifact"])
+    if "tool_progress" in fields:
+        yield ThinkingEvent(content=f"{fields['tool_progress']}\n")

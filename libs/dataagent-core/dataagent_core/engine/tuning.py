@@ -15,6 +15,7 @@ import functools
 import gc
 import importlib
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,23 +25,32 @@ from dataagent_core.config.models.thread import Thread
 
 T = TypeVar("T")
 _DEFAULT_THREADS = 64
+_KEPT_PROMPTS = 512
+_PROMPT_MODULES = ("_utils", "filesystem", "memory", "skills", "subagents", "summarization")
 _SWITCH_SECONDS = 0.001
 """How soon a waiting thread gets its turn. A commit gives the interpreter up and takes it back
 about ten times; at Python's 5 ms each, a busy loop would hold it up for a twentieth of a second."""
 
 
 def tune_process() -> None:
-    """Apply the switches that belong to the process. Call it after the imports, once."""
+    """Apply the switches that belong to the process. Call it after the imports, once.
+
+    A program that switched the collector off while it loaded has nothing to collect yet.
+    """
     import langsmith
 
     langsmith.set_runtime_overrides(aio_to_thread=_inline)
+    langsmith.configure(enabled=False)  # what follows a run says so (`telemetry/langsmith.py`)
     spare_threads_looks()
     remember_signatures()
     quicken_requests()
-    gc.collect()
+    remember_prompts()
+    if gc.isenabled():
+        gc.collect()
     gc.freeze()
     atexit.register(gc.unfreeze)  # else native libraries report what is frozen as leaked
     gc.set_threshold(50_000, 20, 100)
+    gc.enable()
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 
@@ -100,16 +110,45 @@ def quicken_requests() -> None:
     if hasattr(made_anew, "__wrapped__"):
         return
     names = frozenset(field.name for field in dataclasses.fields(kind))
+    never_none = ("tools", "state", "model_settings")
 
     @functools.wraps(made_anew)
     def override(request: Any, **changes: Any) -> Any:
-        if None in changes.values() or not changes.keys() <= names:
+        is_open = any(changes.get(name, request) is None for name in never_none)
+        if is_open or not changes.keys() <= names:
             return made_anew(request, **changes)
         copy = object.__new__(kind)
         object.__setattr__(copy, "__dict__", {**vars(request), **changes})
         return copy
 
     kind.override = override
+
+
+def remember_prompts() -> None:
+    """Let a section be added to a system message once, not at each call of a model.
+
+    Half a dozen middlewares add theirs in turn, and what they add to is mostly what it was the last
+    time: the very object, so it is known by that. Nobody changes a system message in place.
+    """
+    known: OrderedDict[tuple[int, str], tuple[Any, Any]] = OrderedDict()
+    for name in _PROMPT_MODULES:
+        module: Any = importlib.import_module(f"deepagents.middleware.{name}")
+        if not hasattr(module.append_to_system_message, "__wrapped__"):
+            module.append_to_system_message = _remembered(module.append_to_system_message, known)
+
+
+def _remembered(add: Any, known: OrderedDict[tuple[int, str], tuple[Any, Any]]) -> Any:
+    @functools.wraps(add)
+    def added(message: Any, text: str) -> Any:
+        key = (id(message), text)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = (message, add(message, text))  # kept: its id stays its own
+            if len(known) > _KEPT_PROMPTS:
+                known.popitem(last=False)
+        return found[1]
+
+    return added
 
 
 def _ask_first(module: Any, name: str) -> None:

@@ -1,7 +1,9 @@
 """Human in the loop: the request, the decision and the handler protocol."""
 
+from dataagent_core.hitl.arguments import check_arguments
 from dataagent_core.hitl.types import (
     ALL_DECISIONS,
+    IN_CALL,
     ActionRequest,
     Decision,
     DecisionType,
@@ -11,9 +13,11 @@ from dataagent_core.hitl.types import (
 
 __all__ = [
     "ALL_DECISIONS",
+    "IN_CALL",
     "ActionRequest",
     "Decision",
     "DecisionType",
     "EditedAction",
     "HITLHandler",
+    "check_arguments",
 ]

@@ -13,6 +13,8 @@ from dataagent_core.errors import BadDecision
 
 DecisionType = Literal["approve", "reject", "edit", "respond"]
 ALL_DECISIONS: tuple[DecisionType, ...] = get_args(DecisionType)
+IN_CALL = "ask-"
+"""How the id of a request begins that comes from inside a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +26,18 @@ class ActionRequest:
     description: str = ""
     request_id: str = ""
     args_schema: dict[str, Any] | None = None  # JSON schema of `args`, for those who edit them
+    diff: str | None = None  # what the call would change in a file, as a unified diff
+
+    @property
+    def is_question(self) -> bool:
+        """Whether somebody asks for input in the middle of a call: a form, not an approval."""
+        return self.request_id.startswith(IN_CALL)
 
     def to_dict(self) -> dict[str, Any]:
         """What a person is shown (the id travels beside it)."""
         out = {"name": self.name, "args": self.args, "description": self.description}
-        return out if self.args_schema is None else {**out, "args_schema": self.args_schema}
+        more = {"args_schema": self.args_schema, "diff": self.diff}
+        return {**out, **{name: value for name, value in more.items() if value is not None}}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], request_id: str) -> ActionRequest:
@@ -39,6 +48,7 @@ class ActionRequest:
             description=data.get("description", ""),
             request_id=request_id,
             args_schema=data.get("args_schema"),
+            diff=data.get("diff"),
         )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as time_of_day
 from math import ceil
@@ -47,6 +47,12 @@ class BudgetLimits:
         """The most of a kind; None for any amount."""
         return getattr(self, kind) or None
 
+    def with_tokens(self, most: int | None) -> BudgetLimits:
+        """With at most so many tokens."""
+        if most is None:
+            return self
+        return replace(self, tokens=min(most, self.tokens or most))
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing is limited."""
@@ -67,7 +73,7 @@ class Exhausted:
         """What a user is told."""
         whose = "The budget of this run" if self.scope == "run" else "Your budget for today"
         way_out = (
-            "Ask for less at once, or ask an administrator for a larger budget."
+            "Ask for less at once, or for a larger budget."
             if self.scope == "run"
             else f"It starts anew at {next_day().isoformat()}."
         )
@@ -240,11 +246,6 @@ class Budgets:
         self._date = today()
         self._days: dict[str, _Day] = {}
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether anything is limited, so that calls have to be watched."""
-        return not (self._per_run.is_empty and self._per_day.is_empty)
-
     def active_of(self, user_id: str) -> int:
         """How many runs of a user are under way in this process."""
         return self._active.get(user_id, 0)
@@ -270,10 +271,10 @@ class Budgets:
                     retry_after_seconds=max(1, ceil((resets - datetime.now(UTC)).total_seconds())),
                 )
 
-    def open(self, run_id: str, user_id: str) -> RunBudget:
-        """The budget of a run that begins here."""
+    def open(self, run_id: str, user_id: str, *, max_tokens: int | None = None) -> RunBudget:
+        """The budget of a run that begins here; its caller may give it fewer tokens than it has."""
         day = None if self._per_day.is_empty else self._day_of(user_id)
-        budget = RunBudget(self._per_run, day=day, book=self._book)
+        budget = RunBudget(self._per_run.with_tokens(max_tokens), day=day, book=self._book)
         if day is not None:
             day.live.add(budget)
         self._open[run_id] = (user_id, today(), budget)

@@ -6,9 +6,18 @@ One compiled graph serves all users. It learns whose workspace, memory and rules
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from dataagent_core.hitl import ActionRequest, Decision, DecisionType
 from dataagent_core.identity.budgets import RunBudget
+from dataagent_core.identity.rules import RunRules
+
+AskUser = Callable[[ActionRequest, tuple[DecisionType, ...]], Awaitable[Decision]]
+"""Asks the run's user something while a call is under way; no answer in time is a rejection."""
+
+HandOver = Callable[[str], Awaitable[object]]
+"""Notes that another agent, named by its id, answers the run from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,5 +30,11 @@ class RunContext:
     assistant_id: str
     tenant_id: str | None = None
     auto_approve: bool = False
+    rules: RunRules = field(default_factory=RunRules)  # what the caller says about tools
     skill: str | None = None  # the user chose it for this run
     budget: RunBudget | None = field(default=None, compare=False, repr=False)
+    api_key_id: str | None = None  # the key that started the run, whose list of tools holds
+    mcp: object | None = field(default=None, compare=False, repr=False)
+    """The run's MCP tools (`mcp/run_tools.py`); None: its user has no server."""
+    ask: AskUser | None = field(default=None, compare=False, repr=False)
+    hand_over: HandOver | None = field(default=None, compare=False, repr=False)

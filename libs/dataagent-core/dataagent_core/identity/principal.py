@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from dataagent_core.errors import Denied
+
 UserRole = Literal["admin", "user"]
 Via = Literal["api_key", "service_key", "cookie", "bearer", "auth_disabled", "terminal"]
 
@@ -38,3 +40,13 @@ class Principal:
     def is_admin(self) -> bool:
         """Whether the caller may administer."""
         return self.role == "admin"
+
+    def whose(self, user_id: str | None) -> str:
+        """The user whose things are meant: the caller, or whom an administrator names.
+
+        Raises:
+            Denied: it is another user, and the caller is no administrator.
+        """
+        if user_id not in (None, self.user_id) and not self.is_admin:
+            raise Denied("Only an administrator may do this for others.")
+        return user_id or self.user_id

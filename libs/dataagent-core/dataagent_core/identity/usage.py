@@ -14,13 +14,14 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Insert, Row, bindparam, select
-from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy import Connection, Insert, Row, bindparam, func, select
+from sqlalchemy.dialects import mysql, sqlite
 
 from dataagent_core.errors import Denied
 from dataagent_core.identity.principal import Principal
 from dataagent_core.storage import Database
 from dataagent_core.storage.people import usage_days
+from dataagent_core.storage.tables import users
 
 logger = logging.getLogger(__name__)
 _PAUSE_SECONDS = 1.0
@@ -29,15 +30,15 @@ _AMOUNTS = ("runs", "input_tokens", "output_tokens", "tool_calls", "sql_seconds"
 _DAY = select(usage_days).where(
     usage_days.c.user_id == bindparam("owner"), usage_days.c.day == bindparam("on")
 )
-_DAYS = (
-    select(usage_days)
-    .where(
-        usage_days.c.user_id == bindparam("owner"),
-        usage_days.c.day >= bindparam("first"),
-        usage_days.c.day <= bindparam("last"),
-    )
-    .order_by(usage_days.c.day.desc())
+_IN_SPAN = (usage_days.c.day >= bindparam("first")) & (usage_days.c.day <= bindparam("last"))
+_ALL_DAYS = (
+    select(usage_days, users.c.username)
+    .outerjoin(users, users.c.user_id == usage_days.c.user_id)
+    .where(_IN_SPAN)
+    .order_by(usage_days.c.day.desc(), usage_days.c.user_id)
 )
+_DAYS = _ALL_DAYS.where(usage_days.c.user_id == bindparam("owner"))
+_COUNT_ALL = select(func.count()).select_from(usage_days).where(_IN_SPAN)
 
 
 @dataclass(slots=True)
@@ -68,11 +69,12 @@ class Amounts:
 
 @dataclass(frozen=True, slots=True)
 class DayUsage:
-    """What a user used on a day."""
+    """What a user used on a day. Without an account they have no `username`."""
 
     user_id: str
     day: date
     amounts: Amounts
+    username: str | None = None
 
 
 class UsageBook:
@@ -124,7 +126,7 @@ class UsageBook:
         await self.flush()
         values = {"owner": user_id, "first": first, "last": last}
         rows = await self._db.read(lambda c: list(c.execute(_DAYS, values)))
-        return [DayUsage(row.user_id, row.day, _amounts(row)) for row in rows]
+        return [_day(row) for row in rows]
 
     async def days_for(
         self, caller: Principal, first: date, last: date, *, user_id: str | None = None
@@ -137,6 +139,45 @@ class UsageBook:
         if user_id not in (None, caller.user_id) and not caller.is_admin:
             raise Denied("Only an administrator may see what others use.")
         return await self.days(user_id or caller.user_id, first, last)
+
+    async def page_for(
+        self,
+        caller: Principal,
+        first: date,
+        last: date,
+        *,
+        user_id: str | None = None,
+        is_everyone: bool = False,
+        limit: int,
+        offset: int,
+    ) -> tuple[list[DayUsage], int]:
+        """A page of `days_for`, or of `days_of_all`, and how many there are. Raises as they do."""
+        if is_everyone:
+            return await self.days_of_all(caller, first, last, limit=limit, offset=offset)
+        found = await self.days_for(caller, first, last, user_id=user_id)
+        return found[offset : offset + limit], len(found)
+
+    async def days_of_all(
+        self, caller: Principal, first: date, last: date, *, limit: int, offset: int
+    ) -> tuple[list[DayUsage], int]:
+        """A page of everybody's days, the newest first, and how many there are.
+
+        Raises:
+            Denied: the caller is no administrator.
+            StorageUnavailable: the database does not answer.
+        """
+        if not caller.is_admin:
+            raise Denied("Only an administrator may see what others use.")
+        await self.flush()
+        values = {"first": first, "last": last}
+        statement = _ALL_DAYS.limit(limit).offset(offset)
+
+        def unit(connection: Connection) -> tuple[list[Row[Any]], int]:
+            total = connection.execute(_COUNT_ALL, values).scalar() or 0
+            return [*connection.execute(statement, values)], total
+
+        rows, total = await self._db.read(unit)
+        return [_day(row) for row in rows], total
 
     async def flush(self) -> None:
         """Write what is noted.
@@ -183,7 +224,12 @@ def _adding(dialect: str) -> Insert:
         return new.on_duplicate_key_update(
             {name: usage_days.c[name] + new.inserted[name] for name in _AMOUNTS}
         )
-    fresh = postgresql.insert(usage_days) if dialect == "postgresql" else sqlite.insert(usage_days)
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        fresh = postgresql.insert(usage_days)
+    else:
+        fresh = sqlite.insert(usage_days)
     return fresh.on_conflict_do_update(
         index_elements=[usage_days.c.user_id, usage_days.c.day],
         set_={name: usage_days.c[name] + fresh.excluded[name] for name in _AMOUNTS},
@@ -196,6 +242,10 @@ def _execute(connection: Connection, statement: Insert, rows: list[dict[str, Any
 
 def _row(key: tuple[str, date], amounts: Amounts) -> dict[str, Any]:
     return {"user_id": key[0], "day": key[1], **asdict(amounts)}
+
+
+def _day(row: Row[Any]) -> DayUsage:
+    return DayUsage(row.user_id, row.day, _amounts(row), row.username)
 
 
 def _amounts(row: Row[Any]) -> Amounts:

@@ -175,12 +175,18 @@ class UserStore:
         rows = await self._db.read(lambda connection: list(connection.execute(_ALL)))
         return [user for row in rows if (user := _user(row)) is not None]
 
-    async def page(self, *, limit: int, offset: int) -> tuple[list[User], int]:
-        """A page of the accounts, oldest first, and how many there are."""
-        statement = _ALL.limit(limit).offset(offset)
+    async def page(
+        self, *, limit: int, offset: int, search: str | None = None
+    ) -> tuple[list[User], int]:
+        """A page of the accounts, oldest first, and how many there are; `search` is in the name."""
+        found, counted = _ALL, _COUNT
+        if search:
+            is_found = users.c.username.icontains(search, autoescape=True)
+            found, counted = _ALL.where(is_found), _COUNT.where(is_found)
+        statement = found.limit(limit).offset(offset)
 
         def unit(connection: Connection) -> tuple[list[Row[Any]], int]:
-            total = connection.execute(_COUNT).scalar() or 0
+            total = connection.execute(counted).scalar() or 0
             return [*connection.execute(statement)], total
 
         rows, total = await self._db.read(unit)

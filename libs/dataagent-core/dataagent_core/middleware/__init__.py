@@ -1,31 +1,46 @@
 """What wraps a model or tool call."""
 
-from dataagent_core.middleware.approvals import DEFAULT_GATED, approvals_middleware
+from dataagent_core.middleware.approvals import DEFAULT_GATED, approvals_middleware, gated
 from dataagent_core.middleware.attachments import AttachmentsMiddleware, with_files
 from dataagent_core.middleware.audit import AuditMiddleware
-from dataagent_core.middleware.file_ops import FileOperationMiddleware
+from dataagent_core.middleware.code_changes import CODE_TOOLS, CodeChangesMiddleware
+from dataagent_core.middleware.file_ops import FileOperationMiddleware, preview
 from dataagent_core.middleware.history import Files, PlainContent, TokenCounter, summarization
 from dataagent_core.middleware.limits import BudgetMiddleware, SwitchesMiddleware
+from dataagent_core.middleware.mcp_approvals import McpApprovals
+from dataagent_core.middleware.mcp_tools import McpCalls, McpToolsMiddleware
 from dataagent_core.middleware.memory import MEMORY_PATH, AgentMemoryMiddleware
+from dataagent_core.middleware.project import ProjectMiddleware
+from dataagent_core.middleware.run_rules import RunRulesMiddleware
+from dataagent_core.middleware.secrets import SecretsMiddleware
 from dataagent_core.middleware.shell import ShellMiddleware
 from dataagent_core.middleware.skills import SkillsMiddleware
 from dataagent_core.middleware.steps import NoParentNotifier, PatchToolCalls, TodoList
 from dataagent_core.middleware.tool_errors import ToolErrorMiddleware
 from dataagent_core.middleware.tool_policy import ToolPolicyMiddleware
-from dataagent_core.middleware.tracing import TracingMiddleware
+from dataagent_core.middleware.tracing import McpCallsFollowed, TracingMiddleware
 
 __all__ = [
+    "CODE_TOOLS",
     "DEFAULT_GATED",
     "MEMORY_PATH",
     "AgentMemoryMiddleware",
     "AttachmentsMiddleware",
     "AuditMiddleware",
     "BudgetMiddleware",
+    "CodeChangesMiddleware",
     "FileOperationMiddleware",
     "Files",
+    "McpApprovals",
+    "McpCalls",
+    "McpCallsFollowed",
+    "McpToolsMiddleware",
     "NoParentNotifier",
     "PatchToolCalls",
     "PlainContent",
+    "ProjectMiddleware",
+    "RunRulesMiddleware",
+    "SecretsMiddleware",
     "ShellMiddleware",
     "SkillsMiddleware",
     "SwitchesMiddleware",
@@ -35,6 +50,8 @@ __all__ = [
     "ToolPolicyMiddleware",
     "TracingMiddleware",
     "approvals_middleware",
+    "gated",
+    "preview",
     "summarization",
     "with_files",
 ]

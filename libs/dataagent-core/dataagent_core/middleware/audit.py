@@ -14,15 +14,20 @@ from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
-from langchain_core.messages import ToolMessage
 from langgraph.errors import GraphBubbleUp
 
 from dataagent_core.audit import AuditLog, AuditOutcome
 from dataagent_core.identity import RunContext
-from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, runtime_of
+from dataagent_core.mcp.call_rows import digest
+from dataagent_core.mcp.types import is_mcp_name
+from dataagent_core.middleware.calls import (
+    ToolHandler,
+    ToolOutcome,
+    call_status,
+    called,
+    runtime_of,
+)
 from dataagent_core.telemetry import Metrics
-
-_UNKNOWN = "unknown"
 
 
 class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -46,7 +51,7 @@ class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
         except BaseException:
             self._note(request, "error", started)
             raise
-        self._note(request, _status(outcome), started)
+        self._note(request, call_status(outcome), started)
         return outcome
 
     def wrap_tool_call(
@@ -55,7 +60,7 @@ class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
         """Blocking twin of `awrap_tool_call`."""
         started = time.perf_counter()
         outcome = handler(request)
-        self._note(request, _status(outcome), started)
+        self._note(request, call_status(outcome), started)
         return outcome
 
     def denied(self, request: ToolCallRequest) -> None:
@@ -64,8 +69,7 @@ class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _note(self, request: ToolCallRequest, status: str, started: float) -> None:
         call = request.tool_call
-        known = request.tool is not None  # a model may call what there is not
-        self._metrics.tool_called(call["name"] if known else _UNKNOWN, status)
+        self._metrics.tool_called(called(request), status)
         context = runtime_of(request).context
         has_run = isinstance(context, RunContext)
         self._audit.note(
@@ -77,18 +81,16 @@ class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
             run_id=context.run_id if has_run else None,
             details={
                 "tool_call_id": call["id"],
-                "arguments": call["args"],
+                **kept_arguments(call["name"], call["args"]),
                 "status": status,
                 "milliseconds": round((time.perf_counter() - started) * 1000, 1),
             },
         )
 
 
+def kept_arguments(name: str, args: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a call's arguments; of an MCP tool's, which may be anything, a digest."""
+    return {"arguments_digest": digest(args)} if is_mcp_name(name) else {"arguments": args}
+
+
 _OUTCOMES: dict[str, AuditOutcome] = {"success": "success", "denied": "denied"}
-
-
-def _status(outcome: ToolOutcome) -> str:
-    """How the call ended: success, error, or what the tool itself says (denied, timeout)."""
-    if not isinstance(outcome, ToolMessage):
-        return "success"
-    return str(outcome.additional_kwargs.get("status") or outcome.status)

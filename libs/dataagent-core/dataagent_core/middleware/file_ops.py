@@ -18,8 +18,15 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import ToolCall, ToolMessage
 
+from dataagent_core.middleware.approvals import Preview
 from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, runtime_of
-from dataagent_core.tools.file_ops import FILE_TOOLS, MAX_DIFFED_LINES, FileOpTracker
+from dataagent_core.tools.file_ops import (
+    FILE_TOOLS,
+    MAX_DIFFED_LINES,
+    TOO_LARGE,
+    FileOpTracker,
+    planned_diff,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -52,9 +59,9 @@ class FileOperationMiddleware(AgentMiddleware[Any, Any, Any]):
         call = request.tool_call
         if call["name"] not in FILE_TOOLS:
             return await handler(request)
-        before = None if call["name"] == "read_file" else await self._aread(call)
+        before = None if call["name"] == "read_file" else await _aread(self._backend, call)
         outcome = await handler(request)
-        after = await self._aread(call) if call["name"] == "edit_file" else None
+        after = await _aread(self._backend, call) if call["name"] == "edit_file" else None
         _report(request, outcome, before, after)
         return outcome
 
@@ -65,12 +72,27 @@ class FileOperationMiddleware(AgentMiddleware[Any, Any, Any]):
             logger.exception("could not read a file for its diff")
             return None
 
-    async def _aread(self, call: ToolCall) -> ReadResult | None:
-        try:
-            return await self._backend.aread(_path(call), 0, MAX_DIFFED_LINES)
-        except Exception:  # the tool itself says what is wrong
-            logger.exception("could not read a file for its diff")
+
+def preview(backend: BackendProtocol) -> Preview:
+    """Tells what a file call would change, by the files as they are now."""
+
+    async def look(call: ToolCall) -> str | None:
+        if FILE_TOOLS.get(call["name"], "read") == "read":
             return None
+        before = await _aread(backend, call)
+        if _is_too_large(before):
+            return TOO_LARGE
+        return planned_diff(call["name"], _path(call), call["args"], _text(before))
+
+    return look
+
+
+async def _aread(backend: BackendProtocol, call: ToolCall) -> ReadResult | None:
+    try:
+        return await backend.aread(_path(call), 0, MAX_DIFFED_LINES)
+    except Exception:  # the tool itself says what is wrong
+        logger.exception("could not read a file for its diff")
+        return None
 
 
 def _path(call: ToolCall) -> str:

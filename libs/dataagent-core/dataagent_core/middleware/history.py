@@ -16,23 +16,31 @@ from deepagents.backends.protocol import BackendProtocol
 from deepagents.middleware import UnsupportedContentMiddleware
 from deepagents.middleware.filesystem import FilesystemMiddleware
 from deepagents.middleware.summarization import (
+    DEEPAGENTS_DEFAULT_SUMMARY_PROMPT,
+    SummarizationEvent,
     SummarizationMiddleware,
     create_summarization_middleware,
 )
-from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import (
     ExtendedModelResponse,
     ModelRequest,
     ModelResponse,
 )
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AnyMessage, MessageLikeRepresentation, SystemMessage
+from langchain_core.messages import (
+    AnyMessage,
+    HumanMessage,
+    MessageLikeRepresentation,
+    SystemMessage,
+)
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.tools import BaseTool
 
 from dataagent_core.config.models.thread import Thread, count_tokens
+from dataagent_core.errors import ModelRefused
 
 _KEPT_TOOL_SETS = 128
+_WISH = "<wish>\nThe user asks that this is kept above all: {keep}\n</wish>\n\n<messages>"
 Tools = list[BaseTool | dict[str, Any]]
 
 
@@ -94,12 +102,44 @@ class Files(FilesystemMiddleware[Any, Any]):
 
 
 class Summarization(SummarizationMiddleware):
-    """Deepagents' summarization, which counts a thread by what it knows."""
+    """Deepagents' summarization, which counts a thread by what it knows, and can be asked for."""
 
     @property
     def name(self) -> str:
         """The middleware it stands in for."""
         return "SummarizationMiddleware"
+
+    def seen(
+        self, messages: Sequence[AnyMessage], event: SummarizationEvent | None
+    ) -> list[AnyMessage]:
+        """What a model sees of a thread: the summary of its older part, then the rest."""
+        return self._apply_event_to_messages(list(messages), event)
+
+    async def shorten(
+        self, messages: Sequence[AnyMessage], event: SummarizationEvent | None
+    ) -> SummarizationEvent | None:
+        """The thread's older part in short, all before its last turn; None if that is nothing.
+
+        Raises:
+            ModelRefused: the model has nothing to say.
+        """
+        seen = self.seen(messages, event)
+        cutoff = _before_last_turn(seen)
+        if not any(not self._is_summary_message(message) for message in seen[:cutoff]):
+            return None
+        summary = await self._acreate_summary(seen[:cutoff])
+        if not summary:
+            raise ModelRefused("The model gave no summary; the conversation is as it was.")
+        made = HumanMessage(
+            f"Here is a summary of the conversation to date:\n\n{summary}",
+            additional_kwargs={"lc_source": "summarization"},
+        )
+        return {
+            "cutoff_index": self._compute_state_cutoff(event, cutoff),
+            "summary_message": made,
+            "file_path": None,
+            "created_at_index": len(messages),
+        }
 
     @staticmethod
     def _apply_event_to_messages(messages: list[AnyMessage], event: Any) -> list[AnyMessage]:
@@ -148,9 +188,29 @@ class TokenCounter:
 
 
 def summarization(
-    model: BaseChatModel, backend: BackendProtocol, counter: TokenCounter
-) -> AgentMiddleware[Any, Any, Any]:
-    """Deepagents' summarization with its defaults for the model and our counter."""
-    made = create_summarization_middleware(model, backend, token_counter=counter)  # pyright: ignore[reportArgumentType] its protocol leaves out `tools`, its code passes them
+    model: BaseChatModel, backend: BackendProtocol, counter: TokenCounter, *, keep: str = ""
+) -> Summarization:
+    """Deepagents' summarization with its defaults for the model and our counter.
+
+    `keep` says what a summary should not leave out.
+    """
+    prompt = DEEPAGENTS_DEFAULT_SUMMARY_PROMPT
+    if keep:
+        wish = _WISH.format(keep=keep).replace("{", "{{").replace("}", "}}")
+        prompt = prompt.replace("<messages>", wish)
+    made: Any = create_summarization_middleware(
+        model,
+        backend,
+        token_counter=counter,  # pyright: ignore[reportArgumentType] its protocol leaves out `tools`, its code passes them
+        summary_prompt=prompt,
+    )
     made.__class__ = Summarization
     return made
+
+
+def _before_last_turn(messages: Sequence[AnyMessage]) -> int:
+    """Where the last turn begins; the end if there is only one, with work in it."""
+    last = max((i for i, each in enumerate(messages) if isinstance(each, HumanMessage)), default=0)
+    if last:
+        return last
+    return len(messages) if len(messages) > 2 else 0

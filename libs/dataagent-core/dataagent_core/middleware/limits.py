@@ -3,8 +3,8 @@
 `BudgetMiddleware` ends a run whose budget is used up: the model is not called again, the answer
 says so. `SwitchesMiddleware` hides tools and agents that are off from the model and refuses a call
 that names one all the same. Both stand before the approvals, so that nobody is asked about a call
-that cannot be; a call that waits for a person gives back what it took. Where nothing is limited
-neither is in the graph. Above: `engine/`. Below: `identity/budgets.py`, `identity/tenancy.py`.
+that cannot be; a call that waits for a person gives back what it took. A run without limits only
+passes through. Above: `engine/`. Below: `identity/budgets.py`, `identity/tenancy.py`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, runtime_of
 from dataagent_core.middleware.history import TokenCounter
 
 ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+NamesOf = Callable[[str], Sequence[str]]
+"""All names of the agent that is called by one of them: a tenant may have any of them off."""
+
 EXPECTED_OUTPUT_TOKENS = 500
 """Set aside for what a model will say, until it is known."""
 
@@ -92,10 +95,11 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
 class SwitchesMiddleware(AgentMiddleware[Any, Any, Any]):
     """Keeps to the tools and agents that the user's tenant has on."""
 
-    def __init__(self, tenancy: Tenancy) -> None:
+    def __init__(self, tenancy: Tenancy, names_of: NamesOf) -> None:
         """Look up whose tenant it is with each call: a switch counts in runs under way too."""
         super().__init__()
         self._tenancy = tenancy
+        self._names_of = names_of
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: ModelHandler
@@ -110,7 +114,7 @@ class SwitchesMiddleware(AgentMiddleware[Any, Any, Any]):
     async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
         """Refuse what is off, whoever named it."""
         tenant = await self._tenant(runtime_of(request).context)
-        off = None if tenant is None or tenant.has_all else _switched_off(tenant, request)
+        off = None if tenant is None or tenant.has_all else self._switched_off(tenant, request)
         if off is None:
             return await handler(request)
         return refusal(request, f"{off} is switched off for this organisation. Do without it.")
@@ -119,6 +123,16 @@ class SwitchesMiddleware(AgentMiddleware[Any, Any, Any]):
         if not isinstance(context, RunContext):
             return None
         return await self._tenancy.tenant_of(context.user_id)
+
+    def _switched_off(self, tenant: Tenant, request: ToolCallRequest) -> str | None:
+        """What a call names that is off: its tool, or the agent it hands something to."""
+        name, args = request.tool_call["name"], request.tool_call["args"]
+        if not tenant.has(f"tool:{name}"):
+            return f"The tool {name!r}"
+        agent = str(args.get(_NAMING_AGENTS[name], "")) if name in _NAMING_AGENTS else ""
+        if agent and not all(tenant.has(f"agent:{each}") for each in self._names_of(agent)):
+            return f"The agent {agent[:80]!r}"
+        return None
 
 
 def refusal(request: ToolCallRequest, reason: str) -> ToolMessage:
@@ -143,14 +157,3 @@ def _farewell(budget: RunBudget) -> str:
 
 def _name(tool: BaseTool | dict[str, Any]) -> str:
     return tool.name if isinstance(tool, BaseTool) else str(tool.get("name", ""))
-
-
-def _switched_off(tenant: Tenant, request: ToolCallRequest) -> str | None:
-    """What a call names that is off: its tool, or the agent it hands something to."""
-    name, args = request.tool_call["name"], request.tool_call["args"]
-    if not tenant.has(f"tool:{name}"):
-        return f"The tool {name!r}"
-    agent = args.get(_NAMING_AGENTS[name]) if name in _NAMING_AGENTS else None
-    if agent is not None and not tenant.has(f"agent:{agent}"):
-        return f"The agent {str(agent)[:80]!r}"
-    return None

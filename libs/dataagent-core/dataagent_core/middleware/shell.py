@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from dataagent_core.errors import ToolFailed
 from dataagent_core.sandbox import CommandResult
 from dataagent_core.sandbox.shell import Shells
+from dataagent_core.tools.python_report import unkept_note
 from dataagent_core.workspace import UserWorkspaceManager, run_context
 from dataagent_core.workspace.blocking import run_blocking
 
@@ -86,7 +87,8 @@ def _report(result: CommandResult, timeout_seconds: float) -> str:
     Raises:
         ToolFailed: the command took too long.
     """
-    output = result.output.rstrip("\n")
+    unkept = unkept_note(result.unkept)
+    output = "\n".join(part for part in (result.output.rstrip("\n"), unkept) if part)
     if result.timed_out:
         raise ToolFailed(
             f"The command was stopped after {timeout_seconds:g} seconds, with all it started; the "

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from deepagents.middleware import _utils as prompts
 from deepagents.middleware.patch_tool_calls import PatchToolCallsMiddleware as DeepPatch
 from langchain.agents.middleware import AgentMiddleware, TodoListMiddleware
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
@@ -73,6 +74,15 @@ class TodoList(TodoListMiddleware[Any, Any]):
     def name(self) -> str:
         """The middleware it stands in for."""
         return "TodoListMiddleware"
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """Add how to use the plan to the prompt, as deepagents adds its own sections."""
+        added = prompts.append_to_system_message(request.system_message, self.system_prompt)
+        return await handler(request.override(system_message=added))
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]

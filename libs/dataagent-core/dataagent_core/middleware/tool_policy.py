@@ -18,6 +18,7 @@ from langchain_core.tools import BaseTool
 
 from dataagent_core.agents.tools import ALWAYS_BOUND
 from dataagent_core.middleware.calls import ToolHandler, ToolOutcome
+from dataagent_core.tools.mcp import McpTool
 
 ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 OnDenied = Callable[[ToolCallRequest], None]
@@ -38,14 +39,14 @@ class ToolPolicyMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: ModelHandler
     ) -> ModelResponse[Any]:
         """Show the model what is bound."""
-        tools = [tool for tool in request.tools if _name(tool) in self._allowed]
+        tools = [tool for tool in request.tools if self._allows(tool, _name(tool))]
         if len(tools) == len(request.tools):
             return await handler(request)
         return await handler(request.override(tools=tools))
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
         """Refuse what is not bound."""
-        if request.tool_call["name"] in self._allowed:
+        if self._allows(request.tool, request.tool_call["name"]):
             return await handler(request)
         return self._refused(request)
 
@@ -56,6 +57,10 @@ class ToolPolicyMiddleware(AgentMiddleware[Any, Any, Any]):
         if request.tool_call["name"] in self._allowed:
             return handler(request)
         return self._refused(request)
+
+    def _allows(self, tool: object, name: str) -> bool:
+        """Whether it is bound; MCP tools come here only if they are (`mcp_tools.py`)."""
+        return name in self._allowed or isinstance(tool, McpTool)
 
     def _refused(self, request: ToolCallRequest) -> ToolMessage:
         if self._on_denied is not None:

@@ -4,9 +4,9 @@
 """
 
 from dataagent_core.runs.ledger import Ledger
-from dataagent_core.runs.service import RunOptions, RunService, RunView, Started
+from dataagent_core.runs.service import RunService, RunView
 from dataagent_core.runs.store import RunStore
-from dataagent_core.runs.types import Approval, Entry, Run, RunStatus
+from dataagent_core.runs.types import Approval, Entry, Run, RunOptions, RunStatus, Started
 from dataagent_core.runs.worker import Worker
 
 __all__ = [

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Sequence, Set
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dataagent_core.agents import (
@@ -119,8 +119,11 @@ def agent_config(
     )
     agents = BUILTIN_AGENTS if registry is None else registry.known()
     if run.assistant_id == SUPERVISOR:
-        return define_supervisor(agents, base)
-    return define(_spec(run.assistant_id, registry), agents, base)
+        config = define_supervisor(agents, base)
+    else:
+        config = define(_spec(run.assistant_id, registry), agents, base)
+    chosen = run.input.get("model")
+    return config if chosen is None else replace(config, model=chosen)
 
 
 def _spec(assistant_id: str, registry: AgentRegistry | None) -> AgentSpec:

@@ -15,7 +15,8 @@ from dataagent_core.audit import AuditLog
 from dataagent_core.engine import Suspended
 from dataagent_core.errors import AlreadyDecided, BadDecision, RequestNotFound, Unavailable
 from dataagent_core.events import HITLRequestEvent
-from dataagent_core.hitl import ActionRequest, Decision
+from dataagent_core.hitl import ActionRequest, Decision, check_arguments
+from dataagent_core.middleware.audit import kept_arguments
 from dataagent_core.runs.control import Control
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Run
@@ -170,6 +171,7 @@ class StoredApprovals:
         if self._audit is None:
             return
         edited = decision.edited_action
+        args = approval.action.args if edited is None else edited.args
         self._audit.note(
             "approval.decide",
             "success" if by == "person" else "denied",
@@ -180,7 +182,7 @@ class StoredApprovals:
                 "request_id": approval.request_id,
                 "decision": decision.type,
                 "by": by,
-                "arguments": approval.action.args if edited is None else edited.args,
+                **kept_arguments(approval.action.name, args),
             },
         )
 
@@ -201,17 +203,4 @@ def check_decision(approval: Approval, decision: Decision) -> None:
         return
     if edited.name != approval.action.name:
         raise BadDecision(f"An edit keeps the tool: {approval.action.name!r}, not {edited.name!r}.")
-    _check_args(approval.action, edited.args)
-
-
-def _check_args(action: ActionRequest, args: dict[str, object]) -> None:
-    if action.args_schema is None:
-        return
-    import jsonschema_rs
-
-    try:
-        jsonschema_rs.validate(action.args_schema, args)
-    except jsonschema_rs.ValidationError as error:
-        raise BadDecision(
-            f"The edited arguments do not fit {action.name!r}: {error.message}"
-        ) from error
+    check_arguments(approval.action, edited.args)

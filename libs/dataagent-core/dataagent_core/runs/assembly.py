@@ -11,9 +11,10 @@ import fcntl
 import os
 import socket
 import uuid
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dataagent_core.config import Settings
@@ -29,14 +30,17 @@ from dataagent_core.engine import (
     tune_process,
 )
 from dataagent_core.errors import Misconfigured
+from dataagent_core.mcp.hub import McpHub
 from dataagent_core.runs.agents import Agents, agent_config, open_agents
-from dataagent_core.runs.files import Files, open_files
+from dataagent_core.runs.contexts import Contexts
+from dataagent_core.runs.files import Files, open_files, open_workspaces
 from dataagent_core.runs.ledger import Ledger
 from dataagent_core.runs.limits import Limits, open_limits
+from dataagent_core.runs.mcp import Mcp
 from dataagent_core.runs.observers import Observers, open_observers
 from dataagent_core.runs.peers import Peers, Role, open_peers
 from dataagent_core.runs.retention import start_erasing
-from dataagent_core.runs.sandbox import SandboxEnds, open_sandboxes
+from dataagent_core.runs.sandbox import SandboxEnds, open_sandboxes, tell_put_away
 from dataagent_core.runs.service import RunService
 from dataagent_core.runs.skills import Skills
 from dataagent_core.runs.store import RunStore
@@ -48,12 +52,10 @@ from dataagent_core.session.stores.factory import SessionStoreFactory, SessionSt
 from dataagent_core.session.stores.memory import MemoryData
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
-from dataagent_core.storage.redis import open_redis
-from dataagent_core.tools import OutboundClient, builtin_tools
-from dataagent_core.tools.python import python_tools
-from dataagent_core.tools.read_file import file_tools
-from dataagent_core.tools.sql import data_tools
-from dataagent_core.workspace import QuotaLedger, SqlQuotaLedger, UserWorkspaceManager
+from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
+from dataagent_core.tools.mcp import McpTools
+from dataagent_core.workspace import SqlQuotaLedger, UserWorkspaceManager
+from dataagent_core.workspace.undo import Undo
 
 GRACE_SECONDS = 10.0
 
@@ -78,6 +80,8 @@ class Core:
     skills: Skills
     agents: Agents
     sandboxes: Sandboxes | None
+    mcp: McpHub
+    undo: Undo
 
 
 @asynccontextmanager
@@ -97,21 +101,20 @@ async def open_core(
         tune_loop(asyncio.get_running_loop())
         storage = await _open_storage(settings, stack)
         rooms = await _open_rooms(settings, storage.database, stack)
-        factory = _factory(settings, rooms, stack)
+        mcp = _mcp(settings, storage.database, rooms, role)
+        factory = _factory(settings, rooms, stack, mcp=mcp.hub)
         agents = await _agents(settings, storage, rooms, factory, stack)
-        sessions = _sessions(settings, storage, rooms, factory, stack, agents=agents)
-        peers = await open_peers(settings, storage.runs, stack, role=role, name=worker_name())
-        agents.share(peers.bus)
-        ledger, worker = _worker(
-            settings, storage.runs, sessions, rooms, peers=peers, agents=agents
+        sessions = _sessions(
+            settings, storage, rooms, factory, stack, agents=agents, on_rest=_at_rest(rooms, mcp)
         )
-        ledger.start()
-        stack.push_async_callback(ledger.aclose)
-        is_alone = stack.enter_context(_hold(settings))
-        stack.push_async_callback(worker.aclose, grace_seconds)
-        tune_process()
-        await worker.start(is_alone=is_alone)
-        peers.work(worker, stack, lease_seconds=settings.lease_seconds)
+        peers = await open_peers(settings, storage.runs, stack, role=role, name=worker_name())
+        for each in (agents, *_sandbox_ends(rooms)):
+            each.share(peers.bus)
+        await mcp.open(agents.registry, peers.bus, stack)
+        ledger, worker = _worker(
+            settings, storage.runs, sessions, rooms, peers=peers, agents=agents, mcp=mcp.hub
+        )
+        await _begin(settings, ledger, worker, peers, stack, grace_seconds=grace_seconds)
         skills = Skills(factory.skills, agents.registry)
         runs = RunService(
             storage.runs,
@@ -120,14 +123,34 @@ async def open_core(
             worker,
             rooms.limits.admission,
             files=rooms.files.store,
-            dispatch=peers.dispatch(storage.runs, worker),
+            dispatch=peers.dispatch(storage.runs, worker, rooms.observers.traces),
             skills=skills,
             agents=agents.registry,
+            on_put_away=partial(tell_put_away, peers.bus),
         )
         parts = (rooms.workspaces, factory, storage.checkpoints, rooms.data)
         watched = (rooms.observers, rooms.limits, rooms.files, peers, skills, agents)
-        beside = (*parts, *watched, rooms.sandboxes)
+        beside = (*parts, *watched, rooms.sandboxes, mcp.hub, rooms.undo)
         yield Core(settings, storage.database, sessions, runs, worker, *beside)
+
+
+async def _begin(
+    settings: Settings,
+    ledger: Ledger,
+    worker: Worker,
+    peers: Peers,
+    stack: AsyncExitStack,
+    *,
+    grace_seconds: float,
+) -> None:
+    """Take up the runs that are this process's to execute; the stack ends it."""
+    ledger.start()
+    stack.push_async_callback(ledger.aclose)
+    is_alone = stack.enter_context(_hold(settings))
+    stack.push_async_callback(worker.aclose, grace_seconds)
+    tune_process()
+    await worker.start(is_alone=is_alone)
+    peers.work(worker, stack, lease_seconds=settings.lease_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +179,14 @@ class _Rooms:
     data: Data
     files: Files
     sandboxes: Sandboxes | None
+    undo: Undo
 
 
 async def _open_rooms(settings: Settings, database: Database, stack: AsyncExitStack) -> _Rooms:
     observers = await open_observers(settings, database, stack)
     limits = open_limits(settings, database, stack)
     quota = SqlQuotaLedger(database)
-    workspaces = _workspaces(settings, quota, stack)
+    workspaces = open_workspaces(settings, quota, stack)
     data = await open_data(
         settings, database, quota, workspaces.quota, stack, watch=observers.of_queries
     )
@@ -170,7 +194,8 @@ async def _open_rooms(settings: Settings, database: Database, stack: AsyncExitSt
     workspaces.ask_quota(limits.tenancy.known_quota)
     files = open_files(settings, database, workspaces, data.service, stack)
     sandboxes = await open_sandboxes(settings, workspaces, observers.metrics, stack)
-    return _Rooms(observers, limits, workspaces, data, files, sandboxes)
+    undo = Undo(workspaces.project, workspaces.workers)
+    return _Rooms(observers, limits, workspaces, data, files, sandboxes, undo)
 
 
 def _sessions(
@@ -181,6 +206,7 @@ def _sessions(
     stack: AsyncExitStack,
     *,
     agents: Agents,
+    on_rest: Callable[[str], None],
 ) -> SessionManager:
     sessions = SessionManager(
         storage.sessions.sessions,
@@ -190,11 +216,23 @@ def _sessions(
         belongings=[*_sandbox_ends(rooms), rooms.data.service.artifacts, rooms.files.store],
         most_sessions=rooms.limits.tenancy.most_sessions,
         assistant_id_of=agents.registry.assistant_id_of,
+        on_rest=on_rest,
         timeout_seconds=settings.session_timeout,
         hitl_timeout_seconds=settings.hitl_timeout,
     )
     start_erasing(sessions, stack, days=settings.deleted_retention_days)
     return sessions
+
+
+def _at_rest(rooms: _Rooms, mcp: Mcp) -> Callable[[str], None]:
+    """What ends with the use of a session, in this process."""
+
+    def rest(session_id: str) -> None:
+        mcp.hub.release(session_id)
+        for ends in _sandbox_ends(rooms):
+            ends.rest(session_id)
+
+    return rest
 
 
 def _sandbox_ends(rooms: _Rooms) -> list[SandboxEnds]:
@@ -209,8 +247,9 @@ def _worker(
     *,
     peers: Peers,
     agents: Agents,
+    mcp: McpHub,
 ) -> tuple[Ledger, Worker]:
-    observers = rooms.observers
+    observers, budgets = rooms.observers, rooms.limits.budgets
     ledger = Ledger(run_store, relay=peers.relay)
     worker = Worker(
         peers.name,
@@ -222,7 +261,8 @@ def _worker(
         duty=peers.duty,
         control=peers.control,
         figures=rooms.data.checks,
-        budgets=rooms.limits.budgets,
+        contexts=Contexts(budgets=budgets, mcp=mcp, hitl_timeout_seconds=settings.hitl_timeout),
+        budgets=budgets,
         audit=observers.audit,
         metrics=observers.metrics,
         traces=observers.traces,
@@ -247,37 +287,40 @@ async def _database(settings: Settings, stack: AsyncExitStack) -> Database:
     return database
 
 
-def _workspaces(
-    settings: Settings, quota: QuotaLedger, stack: AsyncExitStack
-) -> UserWorkspaceManager:
-    workspaces = UserWorkspaceManager(
-        settings.workspaces_dir,
-        settings.workspace_quota,
-        quota,
-        memories_root=settings.home_dir / "memories",
-    )
-    stack.push_async_callback(workspaces.aclose)
-    return workspaces
+def _mcp(settings: Settings, database: Database, rooms: _Rooms, role: Role) -> Mcp:
+    tenancy, observers = rooms.limits.tenancy, rooms.observers
+    return Mcp(settings, database, tenancy, observers, is_executing=role != "web")
 
 
-def _factory(settings: Settings, rooms: _Rooms, stack: AsyncExitStack) -> AgentFactory:
+def _factory(
+    settings: Settings, rooms: _Rooms, stack: AsyncExitStack, *, mcp: McpHub
+) -> AgentFactory:
     outbound = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
     stack.push_async_callback(outbound.aclose)
     documents = DocumentReader(ReadLimits(timeout_seconds=settings.read_timeout))
-    data, observers, files = rooms.data, rooms.observers, rooms.files
+    observers = rooms.observers
+    given = ToolContext(
+        settings=settings,
+        client=outbound,
+        documents=documents,
+        data=rooms.data.service,
+        charts=rooms.data.charts,
+        files=rooms.files.store,
+        sources=rooms.files.sources,
+        workspaces=rooms.workspaces,
+        sandboxes=rooms.sandboxes,
+        watch=observers.of_code,
+    )
     factory = AgentFactory(
         settings,
         rooms.workspaces,
-        tools=[
-            *builtin_tools(settings, outbound, documents),
-            *data_tools(data.service, data.charts),
-            *file_tools(files.store, rooms.workspaces, documents, files.sources, data.service),
-            *python_tools(rooms.sandboxes, files.store, observers.of_code),
-        ],
+        tools=builtin_tools(given),
         sandboxes=rooms.sandboxes,
         around_tools=observers.around_tools,
         around_calls=[*observers.around_calls, *rooms.limits.around_calls],
         on_denied=observers.tool_denied,
+        mcp=McpTools(mcp.gateway, rooms.files.store),
+        undo=rooms.undo,
     )
     stack.push_async_callback(factory.aclose)
     return factory
@@ -291,9 +334,11 @@ async def _agents(
     stack: AsyncExitStack,
 ) -> Agents:
     tenancy = rooms.limits.tenancy
-    return await open_agents(
+    agents = await open_agents(
         settings, storage.database, storage.runs, tenancy, factory, stack=stack
     )
+    rooms.limits.agent_names.know(agents.registry)
+    return agents
 
 
 async def _checkpoints(
@@ -318,6 +363,8 @@ async def _stores(
     if kind == "redis":
         if settings.redis_url is None:
             raise Misconfigured("DATAAGENT_SESSION_STORE=redis needs DATAAGENT_REDIS_URL.")
+        from dataagent_core.storage.redis import open_redis
+
         redis = open_redis(settings.redis_url.get_secret_value(), prefix=settings.redis_prefix)
         stack.push_async_callback(redis.close)
     stores = SessionStoreFactory.create(kind, memory=memory, database=database, redis=redis)

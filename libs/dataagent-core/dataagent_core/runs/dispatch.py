@@ -16,9 +16,11 @@ from dataagent_core.errors import Unavailable
 from dataagent_core.runs.bus import LocalBus
 from dataagent_core.runs.control import Control
 from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.tracing import placed
 from dataagent_core.runs.types import NewRun, Opened, Run
 from dataagent_core.runs.worker import Worker
 from dataagent_core.session.types import now
+from dataagent_core.telemetry import Traces
 
 if TYPE_CHECKING:
     from dataagent_core.runs.queue import RunQueue
@@ -37,12 +39,17 @@ class Dispatch:
         *,
         control: Control | None = None,
         queue: RunQueue | None = None,
+        traces: Traces | None = None,
     ) -> None:
-        """With a `queue` runs are executed by other processes, which take them from it."""
+        """With a `queue` runs are executed by other processes, which take them from it.
+
+        With `traces` a run keeps its place in the trace of the request that asks for it.
+        """
         self._store = store
         self._worker = worker
         self._control = control or Control(LocalBus())
         self._queue = queue
+        self._traces = traces or Traces()
 
     async def open(self, new: NewRun) -> Opened:
         """Commit a run and have it executed.
@@ -53,6 +60,7 @@ class Dispatch:
         """
         if self._worker.is_closing:
             raise Unavailable("This process is shutting down. Try again in a moment.")
+        new = placed(new, self._traces)
         if self._queue is not None:
             opened = await self._store.open(new, worker=None, lease_until=None)
             if opened.is_new:

@@ -14,9 +14,16 @@ from dataagent_core.data.service import DataService
 from dataagent_core.data.uploaded import UploadedSources
 from dataagent_core.identity import Principal
 from dataagent_core.storage import Database
-from dataagent_core.workspace import FileStore, Memories, Sweeper, UserWorkspaceManager
+from dataagent_core.workspace import (
+    FileStore,
+    Memories,
+    QuotaLedger,
+    Sweeper,
+    UserWorkspaceManager,
+)
 from dataagent_core.workspace.access import require_own_or_admin
 from dataagent_core.workspace.manager import WorkspaceSummary
+from dataagent_core.workspace.project import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,26 @@ class Files:
         """
         require_own_or_admin(user_id, asked_by)
         return await self.workspaces.summary(user_id)
+
+
+def open_workspaces(
+    settings: Settings, quota: QuotaLedger, stack: AsyncExitStack
+) -> UserWorkspaceManager:
+    """Where users' files are; the stack closes it.
+
+    Raises:
+        Misconfigured: the settings name a project that is not there.
+    """
+    folder = settings.project_dir
+    workspaces = UserWorkspaceManager(
+        settings.workspaces_dir,
+        settings.workspace_quota,
+        quota,
+        memories_root=settings.home_dir / "memories",
+        project=None if folder is None else Project(folder, settings.home_dir / "undo"),
+    )
+    stack.push_async_callback(workspaces.aclose)
+    return workspaces
 
 
 def open_files(

@@ -28,6 +28,7 @@ class Leases:
         self._seconds = seconds
         self._one_at_a_time = asyncio.Lock()  # or one given up could be renewed
         self._woken = asyncio.Event()
+        self.woken = 0  # how often someone wanted a look
         self._taking = 0
         self._all_taken = asyncio.Event()
         self._all_taken.set()
@@ -63,6 +64,7 @@ class Leases:
 
     def wake(self) -> None:
         """End the pause."""
+        self.woken += 1
         self._woken.set()
 
     async def renew(self, run_ids: Callable[[], Collection[str]]) -> set[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from dataagent_core.agents import AgentRegistry
+from dataagent_core.agents.service import names_of
 from dataagent_core.config import Settings
 from dataagent_core.engine.factory import Middleware
 from dataagent_core.identity.budgets import BudgetLimits, Budgets
@@ -16,6 +19,22 @@ from dataagent_core.runs.types import Room
 from dataagent_core.storage import Database
 
 
+class AgentNames:
+    """What else an agent is called, once it is known which there are."""
+
+    def __init__(self) -> None:
+        self._registry: AgentRegistry | None = None
+
+    def know(self, registry: AgentRegistry) -> None:
+        """These are the agents."""
+        self._registry = registry
+
+    def __call__(self, name: str) -> Sequence[str]:
+        """As `middleware.limits.NamesOf`; a name that is no agent's is its own."""
+        found = None if self._registry is None else self._registry.find(name)
+        return (name,) if found is None else names_of(found)
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a user, a run and a tenant may have."""
@@ -24,12 +43,15 @@ class Limits:
     usage: UsageBook
     budgets: Budgets
     admission: Admission
+    agent_names: AgentNames = field(default_factory=AgentNames)
 
     @property
     def around_calls(self) -> list[Middleware]:
-        """What model and tool calls are wrapped in: nothing where nothing is limited."""
-        switches = [SwitchesMiddleware(self.tenancy)] if self.tenancy.is_on else []
-        return [*switches, *([BudgetMiddleware()] if self.budgets.is_limited else [])]
+        """What model and tool calls are wrapped in. Any run may come with a budget of its own."""
+        switches = (
+            [SwitchesMiddleware(self.tenancy, self.agent_names)] if self.tenancy.is_on else []
+        )
+        return [*switches, BudgetMiddleware()]
 
 
 def open_limits(settings: Settings, database: Database, stack: AsyncExitStack) -> Limits:

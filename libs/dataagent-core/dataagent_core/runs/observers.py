@@ -14,7 +14,7 @@ from dataagent_core.audit import AuditLog
 from dataagent_core.config import Settings
 from dataagent_core.data.watching import QueryWatch
 from dataagent_core.engine.factory import Middleware
-from dataagent_core.middleware import AuditMiddleware, TracingMiddleware
+from dataagent_core.middleware import AuditMiddleware, McpCallsFollowed, TracingMiddleware
 from dataagent_core.sandbox.watching import CodeWatch
 from dataagent_core.storage import Database
 from dataagent_core.telemetry import Metrics, Scrubber, Traces, known_secrets, open_traces
@@ -31,21 +31,24 @@ class Observers:
     @property
     def of_queries(self) -> QueryWatch:
         """What statements on data sources are wrapped in."""
-        return QueryWatch(self.audit, self.metrics)
+        return QueryWatch(self.audit, self.metrics, self.traces)
 
     @property
     def of_code(self) -> CodeWatch:
         """What is told of code in sandboxes."""
-        return CodeWatch(self.audit, self.metrics)
+        return CodeWatch(self.audit, self.metrics, self.traces)
 
     @property
     def around_tools(self) -> list[Middleware]:
         """What tool calls that were approved are wrapped in."""
-        return [AuditMiddleware(self.audit, self.metrics)]
+        followed: list[Middleware] = [McpCallsFollowed()] if self.traces.has_langsmith else []
+        return [AuditMiddleware(self.audit, self.metrics), *followed]
 
     def tool_denied(self, request: ToolCallRequest) -> None:
         """Hear of a tool call that was refused before it could run."""
         AuditMiddleware(self.audit, self.metrics).denied(request)
+        if self.traces.is_on:
+            TracingMiddleware(self.traces).denied(request)
 
     @property
     def around_calls(self) -> list[Middleware]:
@@ -59,7 +62,7 @@ async def open_observers(
     """Open them over a database that is up to date; the stack closes them.
 
     Raises:
-        Misconfigured: a collector is named and OpenTelemetry is not installed, or no port is free.
+        Misconfigured: a tracer is on and its key or package is missing, or no port is free.
     """
     metrics = Metrics()
     database.on_commit = metrics.committed

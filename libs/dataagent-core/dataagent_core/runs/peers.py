@@ -20,7 +20,7 @@ from dataagent_core.runs.recovery import Duty
 from dataagent_core.runs.relay import Relay
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.worker import Worker
-from dataagent_core.storage.redis import open_redis
+from dataagent_core.telemetry import Traces
 
 if TYPE_CHECKING:
     from dataagent_core.runs.queue import RunQueue
@@ -40,10 +40,10 @@ class Peers:
     relay: Relay | None = None
     queue: RunQueue | None = None
 
-    def dispatch(self, store: RunStore, worker: Worker) -> Dispatch:
+    def dispatch(self, store: RunStore, worker: Worker, traces: Traces | None = None) -> Dispatch:
         """What sends runs to where this role has them executed."""
         queue = self.queue if self.role == "web" else None
-        return Dispatch(store, worker, control=self.control, queue=queue)
+        return Dispatch(store, worker, control=self.control, queue=queue, traces=traces)
 
     def work(self, worker: Worker, stack: AsyncExitStack, *, lease_seconds: float) -> None:
         """Take runs from the queue until the stack is closed, if that is this role's part."""
@@ -92,6 +92,7 @@ def _queue(settings: Settings, stack: AsyncExitStack, *, name: str) -> RunQueue:
     if settings.redis_url is None:
         raise Misconfigured("A queue needs DATAAGENT_REDIS_URL.")
     from dataagent_core.runs.queue import RunQueue
+    from dataagent_core.storage.redis import open_redis
 
     url = settings.redis_url.get_secret_value()
     space = open_redis(url, prefix=settings.redis_prefix, pool_size=4)

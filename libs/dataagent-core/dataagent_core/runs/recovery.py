@@ -2,7 +2,8 @@
 
 Decides which of them this process takes; claiming is the store's, so each goes to one process
 only. What then happens to a run is `worker.py`'s: a queued one is answered, one that waits for a
-person goes on waiting, any other ends visibly, because nothing is executed twice.
+person goes on waiting, any other ends visibly, because nothing is executed twice. So a run that is
+claimed must be begun: a process that stops claims none, and waits for those it is about to have.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+from dataagent_core.errors import Unavailable
 from dataagent_core.events import ErrorEvent
+from dataagent_core.runs.leases import Leases
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Run
 from dataagent_core.session.types import now
@@ -20,6 +23,7 @@ from dataagent_core.session.types import now
 _PAST_ALL_LEASES = datetime(9999, 1, 1, tzinfo=UTC)  # their processes are known to be gone
 _UNTOLD_SECONDS = 1.0  # a queued run no worker took by then may be one no worker was told of
 _AT_ONCE = 50
+_RETRY_SECONDS = 0.2
 LOST = ErrorEvent(
     error="The process that answered this message stopped. What it had said is kept; ask again.",
     error_code="interrupted",
@@ -46,6 +50,8 @@ class Owner(Protocol):
     """What a run needs to be taken: a `Worker`."""
 
     name: str
+    leases: Leases
+    is_closing: bool
 
     @property
     def busy(self) -> int:
@@ -54,10 +60,6 @@ class Owner(Protocol):
 
     def owns(self, run_id: str) -> bool:
         """Whether it has the run already."""
-        ...
-
-    def lease_until(self) -> datetime:
-        """Until when a lease taken now lasts."""
         ...
 
     def begin(self, run: Run, last_seq: int) -> None:
@@ -108,16 +110,31 @@ class Recovery:
     async def _claim(
         self, run_id: str, *, at: datetime | None = None, lost: ErrorEvent | None = None
     ) -> bool:
-        run = await self._store.claim(
-            run_id, worker=self._owner.name, lease_until=self._owner.lease_until(), at=at
-        )
-        if run is None:
+        if self._owner.is_closing:
             return False
-        if run.attempt == 1 and lost is None and not run.cancel_requested:
-            self._owner.begin(run, await self._store.last_seq(run.session_id))
-        else:
-            await self._owner.take_over(run, lost or LOST)
-        return True
+        with self._owner.leases.taking() as until:
+            run = await self._store.claim(run_id, worker=self._owner.name, lease_until=until, at=at)
+            if run is None:
+                return False
+            if run.attempt == 1 and lost is None and not run.cancel_requested:
+                self._owner.begin(run, await self._last_seq(run, until))
+            else:
+                await self._owner.take_over(run, lost or LOST)
+            return True
+
+    async def _last_seq(self, run: Run, until: datetime) -> int:
+        """Where a claimed run begins; asked for as long as the run is ours.
+
+        Raises:
+            Unavailable: the store was away until the lease ended.
+        """
+        while True:
+            try:
+                return await self._store.last_seq(run.session_id)
+            except Unavailable:
+                if now() > until:
+                    raise
+            await asyncio.sleep(_RETRY_SECONDS)
 
     # -- room for more --------------------------------------------------------------------------
 

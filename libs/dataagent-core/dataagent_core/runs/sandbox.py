@@ -6,10 +6,14 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from dataagent_core.config import Settings
+from dataagent_core.runs.bus import Bus
 from dataagent_core.sandbox import Sandboxes
 from dataagent_core.sandbox.factory import create_sandboxes, require_wall
 from dataagent_core.telemetry import Metrics
 from dataagent_core.workspace import UserWorkspaceManager
+
+PUT_AWAY = "put-away"
+"""The bus's topic of sessions that were put away; a message is a session's id."""
 
 
 async def open_sandboxes(
@@ -24,7 +28,7 @@ async def open_sandboxes(
     def workspace_of(user_id: str) -> Path:
         return workspaces.ensure_user_workspace(user_id)
 
-    sandboxes = create_sandboxes(settings, workspace_of)
+    sandboxes = create_sandboxes(settings, workspace_of, metrics)
     if sandboxes is None:
         return None
     stack.push_async_callback(sandboxes.aclose)
@@ -35,7 +39,7 @@ async def open_sandboxes(
 
 
 class SandboxEnds:
-    """What a session that is deleted leaves behind in a sandbox: nothing."""
+    """What a session that is deleted, put away or not used any more leaves running: nothing."""
 
     def __init__(self, sandboxes: Sandboxes) -> None:
         self._sandboxes = sandboxes
@@ -44,3 +48,16 @@ class SandboxEnds:
         """As `session.manager.Belongings`."""
         await self._sandboxes.release(owner, session_id)
         return 0
+
+    def rest(self, session_id: str) -> None:
+        """The session was not used for long: its sandbox ends soon."""
+        self._sandboxes.let_go(session_id)
+
+    def share(self, bus: Bus) -> None:
+        """End the sandboxes of sessions that are put away in any process."""
+        bus.subscribe(PUT_AWAY, lambda told: None if told is None else self.rest(told.decode()))
+
+
+def tell_put_away(bus: Bus, session_id: str) -> None:
+    """A session was put away: whichever process has its sandbox lets it go."""
+    bus.publish(PUT_AWAY, session_id.encode())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from dataagent_core.agents import AgentRegistry
@@ -21,7 +21,15 @@ from dataagent_core.runs.intake import Intake
 from dataagent_core.runs.ledger import Ledger, is_done
 from dataagent_core.runs.skills import Skills
 from dataagent_core.runs.store import RunStore
-from dataagent_core.runs.types import Approval, Entry, NewRun, Run
+from dataagent_core.runs.types import (
+    COMPACT,
+    Approval,
+    Entry,
+    NewRun,
+    Run,
+    RunOptions,
+    Started,
+)
 from dataagent_core.runs.worker import Worker
 from dataagent_core.session import DEFAULT_TITLE, SessionManager, now, title_of
 from dataagent_core.workspace import FileStore
@@ -30,24 +38,6 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ASSISTANT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 MAX_MESSAGE_CHARACTERS = 1_000_000
 _MOST_COUNTED = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What a caller may choose for one run."""
-
-    auto_approve: bool | None = None
-    file_ids: tuple[str, ...] = ()
-    skill: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The outcome of `start`. Events of the run have a `seq` above `after`."""
-
-    run: Run
-    after: int
-    is_new: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +63,19 @@ class RunService:
         dispatch: Dispatch | None = None,
         skills: Skills | None = None,
         agents: AgentRegistry | None = None,
+        on_put_away: Callable[[str], None] | None = None,
     ) -> None:
-        """Without a `dispatch` runs are executed by this worker and nowhere else."""
+        """Without a `dispatch` runs are executed by this worker and nowhere else.
+
+        `on_put_away` is told of each session that was put away, when nothing runs in it any more.
+        """
         self._store = store
         self._dispatch = dispatch or Dispatch(store, worker)
         self._sessions = sessions
         self._ledger = ledger
         self._worker = worker
         self._admission = admission or Admission()
+        self._on_put_away = on_put_away
         self._intake = Intake(self._admission, files=files, skills=skills, agents=agents)
 
     async def start(
@@ -117,25 +112,63 @@ class RunService:
             file_ids=options.file_ids,
             skill=options.skill,
         )
-        new = NewRun(
-            run_id=str(uuid.uuid4()),
-            session_id=session_id,
-            user_id=owner,
-            assistant_id=asked.assistant_id,
-            message_id=str(uuid.uuid4()),
-            answer_id=str(uuid.uuid4()),
-            content=message,
-            created_at=now(),
-            client_message_id=client_message_id,
-            title=title_of(message) if session.title == DEFAULT_TITLE else None,
-            room=self._admission.room,
-            input={**asked.input, **_rules(options)},
-            metadata=asked.metadata,
+        return await self._open(
+            NewRun(
+                run_id=str(uuid.uuid4()),
+                session_id=session_id,
+                user_id=owner,
+                assistant_id=asked.assistant_id,
+                message_id=str(uuid.uuid4()),
+                answer_id=str(uuid.uuid4()),
+                content=message,
+                created_at=now(),
+                client_message_id=client_message_id,
+                title=title_of(message) if session.title == DEFAULT_TITLE else None,
+                room=self._admission.room,
+                input={**asked.input, **options.rules()},
+                metadata=asked.metadata | _named(assistant_id),
+            )
         )
-        with self._admission.entering(owner):
+
+    async def _open(self, new: NewRun) -> Started:
+        with self._admission.entering(new.user_id):
             opened = await self._dispatch.open(new)
         await self._store.settle()
         return Started(opened.run, opened.last_seq if opened.is_new else 0, opened.is_new)
+
+    async def compact(
+        self, session_id: str, *, owner: str, keep: str = "", options: RunOptions | None = None
+    ) -> Started:
+        """Put the older part of a session's thread in short, as a run of its own.
+
+        What the model sees changes; the history that people see stays, and tells of it. `keep` says
+        what the summary should not leave out.
+
+        Raises:
+            SessionNotFound, SessionBusy, AgentNotFound, AgentDisabled: as `start`.
+            TooManyRuns, QueueFull, BudgetExhausted: as `start`.
+            BadInput: `keep` is too long, or has characters that cannot be kept.
+        """
+        said = f"/compact {keep}".strip()
+        check_message(said)
+        session = await self._sessions.get(session_id, owner=owner)
+        tenant_id = await self._intake.admit(owner, session.assistant_id)
+        tenant = {} if tenant_id is None else {"tenant_id": tenant_id}
+        rules = (options or RunOptions()).rules()
+        return await self._open(
+            NewRun(
+                run_id=str(uuid.uuid4()),
+                session_id=session_id,
+                user_id=owner,
+                assistant_id=session.assistant_id,
+                message_id=str(uuid.uuid4()),
+                answer_id=str(uuid.uuid4()),
+                content=said,
+                created_at=now(),
+                room=self._admission.room,
+                input={"message": said, COMPACT: keep, **tenant, **rules},
+            )
+        )
 
     async def check_room(self, owner: str, agent: str) -> None:
         """Whether `start` would let a run in, before a session is made for it.
@@ -294,6 +327,8 @@ class RunService:
         run = await self._store.active_run(session_id)  # none can be opened any more
         if run is not None:
             await self._stop(run)
+        if self._on_put_away is not None:
+            self._on_put_away(session_id)
 
     async def forget(self, session_id: str, *, owner: str) -> None:
         """Stop what runs in a session and delete it for good, with its history and artefacts.
@@ -314,8 +349,9 @@ class RunService:
         return run
 
 
-def _rules(options: RunOptions) -> dict[str, bool]:
-    return {} if options.auto_approve is None else {"auto_approve": options.auto_approve}
+def _named(assistant_id: str | None) -> dict[str, str]:
+    """What a message keeps of whom it was for, if its user said so."""
+    return {} if assistant_id is None else {"assistant_id": assistant_id}
 
 
 def check_message(

@@ -64,6 +64,10 @@ class RunStore(ABC):
         """Move between `running` and `waiting`; False if the attempt was refused."""
 
     @abstractmethod
+    async def hand_over(self, run: Run, agent_id: str) -> bool:
+        """Note that another agent answers the run from now on; False if the attempt was refused."""
+
+    @abstractmethod
     async def get(self, run_id: str) -> Run | None:
         """The run, or None."""
 
@@ -81,7 +85,7 @@ class RunStore(ABC):
 
     @abstractmethod
     async def active_agents(self) -> dict[str, frozenset[str]]:
-        """The statuses of all active runs by the assistant they name."""
+        """The statuses of all active runs by the agent that answers, else the assistant named."""
 
     @abstractmethod
     async def request_cancel(self, run_id: str) -> None:

@@ -10,17 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from dataagent_core.errors import QueueFull, TooManyRuns
+from dataagent_core.errors import BadInput, QueueFull, TooManyRuns
 from dataagent_core.events import AnyEvent, event_from_dict
 from dataagent_core.hitl import ActionRequest, Decision, DecisionType
 from dataagent_core.session.types import MessageStatus
 
 RunStatus = Literal["queued", "running", "waiting", "done", "cancelled", "failed"]
 _RETRY_AFTER_SECONDS = 5
+ANSWERED_BY = "answered_by"
+"""In a run's input: the agent that the one it names has handed it over to."""
+
+COMPACT = "compact"
+"""In a run's input: that it puts its thread in short, and what is to be kept above all."""
+
 ACTIVE: frozenset[RunStatus] = frozenset({"queued", "running", "waiting"})
 
 
@@ -65,6 +71,52 @@ class Run:
     def is_active(self) -> bool:
         """Whether the run has not ended."""
         return self.status in ACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What a caller may choose for one run. Tools are named by patterns such as `sql_*`."""
+
+    auto_approve: bool | None = None
+    file_ids: tuple[str, ...] = ()
+    skill: str | None = None
+    api_key_id: str | None = None  # the caller's, whose list of MCP tools holds for the run
+    is_plan: bool = False  # nothing is changed: the agent says what it would do
+    allow: tuple[str, ...] = ()  # tools that run without being asked for
+    deny: tuple[str, ...] = ()  # tools that may not be called
+    max_tokens: int | None = None  # the run ends, visibly, when it has used so many
+    model: str | None = None  # which one answers, in place of the agent's
+
+    def __post_init__(self) -> None:
+        """Refuse a budget that is none.
+
+        Raises:
+            BadInput: it is.
+        """
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise BadInput("A run's budget is at least one token.")
+
+    def rules(self) -> dict[str, Any]:
+        """What is kept with the run, so that it holds wherever the run goes on."""
+        given: dict[str, Any] = {
+            "auto_approve": self.auto_approve,
+            "api_key_id": self.api_key_id,
+            "is_plan": self.is_plan or None,
+            "allow": list(self.allow) or None,
+            "deny": list(self.deny) or None,
+            "max_tokens": self.max_tokens,
+            "model": self.model,
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The outcome of `RunService.start`. Events of the run have a `seq` above `after`."""
+
+    run: Run
+    after: int
+    is_new: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +190,7 @@ class Opened:
     is_new: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """A stretch of one run's events, `first_seq` to `last_seq`, in wire form."""
 
     session_id: str

@@ -13,10 +13,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 
 from dataagent_core.audit import AuditLog
 from dataagent_core.data.checking import FigureChecks
@@ -34,13 +33,16 @@ from dataagent_core.identity import RunContext
 from dataagent_core.identity.budgets import Budgets
 from dataagent_core.runs.answer import Answer, ending_of, failure_of
 from dataagent_core.runs.approvals import StoredApprovals
-from dataagent_core.runs.bus import LocalBus, Subscription
+from dataagent_core.runs.asked import adopted, carried_out
+from dataagent_core.runs.bus import LocalBus, Subscription, end_all
+from dataagent_core.runs.contexts import Contexts, died_asking, noting
 from dataagent_core.runs.control import Control
 from dataagent_core.runs.leases import Leases
 from dataagent_core.runs.ledger import Ledger, RunWriter
 from dataagent_core.runs.recovery import LOST, Duty, Recovery
-from dataagent_core.runs.routing import refused, told
+from dataagent_core.runs.routing import refused
 from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.tracing import traced
 from dataagent_core.runs.types import Run
 from dataagent_core.session import SessionManager
 from dataagent_core.telemetry import Metrics, Traces, bind_run
@@ -88,6 +90,7 @@ class Worker:
         duty: Duty | None = None,
         control: Control | None = None,
         figures: FigureChecks | None = None,
+        contexts: Contexts | None = None,
         budgets: Budgets | None = None,
         audit: AuditLog | None = None,
         metrics: Metrics | None = None,
@@ -104,26 +107,28 @@ class Worker:
         self._ledger = ledger
         self._config_for = config_for
         self._figures = figures
+        self._contexts = contexts or Contexts(budgets=budgets)
         self._budgets = budgets
         self._metrics = metrics
         self._traces = traces or Traces()
         self._owned: dict[str, _Owned] = {}
         self._keeper: asyncio.Task[None] | None = None
+        self._round: asyncio.Task[None] | None = None
         self._orders: list[Subscription] = []
         self.is_closing = False
 
     # -- life of the process ------------------------------------------------------------------
 
     async def start(self, *, is_alone: bool) -> None:
-        """Take over dead processes' runs, then keep leases. `is_alone`: no other process lives."""
+        """Keep leases, take over dead processes' runs. `is_alone`: no other process lives."""
         self._orders = self._control.obey(
             self.name,
             on_cancel=self.cancel,
             on_decided=self.approvals.look,
             on_look=self.leases.wake,
         )
-        await self.recover(not_worker=self.name if is_alone else None)
         self._keeper = asyncio.create_task(self._keep_leases(), name="leases")
+        await self.recover(not_worker=self.name if is_alone else None)
 
     async def aclose(self, grace_seconds: float) -> None:
         """Let runs finish, stop those that do not, leave those that wait for a person.
@@ -139,29 +144,35 @@ class Worker:
             for owned in list(self._owned.values()):
                 self._interrupt(owned, "shutdown")
             await asyncio.wait(tasks, timeout=grace_seconds)
-        if self._keeper is not None:
-            self._keeper.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._keeper
+        await end_all(task for task in (self._keeper, self._round) if task is not None)
         while self._orders:
             self._orders.pop().end()
 
-    def lease_until(self) -> datetime:
-        """Until when a lease taken now lasts."""
-        return self.leases.until()
-
     async def _keep_leases(self) -> None:
+        """Renew, and look for runs beside that: claiming many takes longer than a lease may."""
         while True:
             await self.leases.pause()
-            try:
-                await self._renew()
-                if not self.is_closing:
-                    await self.recover()
-                    await self._sessions.release_expired()
-            except Unavailable:
-                logger.warning("leases wait for the store")
-            except Exception:
-                logger.exception("lease round failed")
+            await self._attempted(self._renew)
+            if self._round is None and not self.is_closing:
+                self._round = asyncio.create_task(self._attempted(self._look), name="recovery")
+
+    async def _look(self) -> None:
+        woken = self.leases.woken
+        try:
+            await self.recover()
+            await self._sessions.release_expired()
+        finally:
+            self._round = None
+            if self.leases.woken != woken:  # someone wanted a look meanwhile
+                self.leases.wake()
+
+    async def _attempted(self, duty: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await duty()
+        except Unavailable:
+            logger.warning("leases wait for the store")
+        except Exception:
+            logger.exception("lease round failed")
 
     async def _renew(self) -> None:
         if self._owned:
@@ -193,8 +204,10 @@ class Worker:
                 unkept = Answer()
         if run.cancel_requested:
             events = self._call_off(run, unkept.text)
-        elif run.status == "waiting":
-            events = self._executor(run).resume(run.session_id, self._context(run), say=owned.say)
+        elif run.status == "waiting" and not died_asking(await self._store.approvals(run.run_id)):
+            config = self._config_for(run)
+            context = self._context(owned, config)
+            events = self._executor(run, config).resume(run.session_id, context, say=owned.say)
         else:
             events = self._mourn(run, unkept.text, lost)
         self._launch(owned, events)
@@ -214,9 +227,7 @@ class Worker:
         yield DoneEvent(cancelled=True, reason="user_cancelled")
 
     async def _adopt(self, run: Run, partial_text: str) -> None:
-        await self._executor(run).adopt(
-            run.input["message"], partial_text, run.session_id, files=run.input.get("files", ())
-        )
+        await adopted(run, self._executor(run, self._config_for(run)), partial_text)
 
     # -- life of a run --------------------------------------------------------------------------
 
@@ -224,18 +235,17 @@ class Worker:
         """Answer a run that was just opened for this process."""
         owned = _Owned(run, self._ledger.writer(run, last_seq))
         try:
-            executor = self._executor(run)
+            config = self._config_for(run)
+            events = carried_out(
+                run,
+                self._executor(run, config),
+                self._context(owned, config),
+                say=owned.say,
+                summarization=lambda keep: self._sessions.summarization(config, keep=keep),
+            )
         except Exception as error:  # whatever keeps an agent from being built is the run's end
-            self._launch(owned, refused(error))
-            return
-        events = executor.execute(
-            run.input["message"],
-            run.session_id,
-            self._context(run),
-            say=owned.say,
-            files=run.input.get("files", ()),
-        )
-        self._launch(owned, told(run, executor, events))
+            events = refused(error)
+        self._launch(owned, events)
 
     def cancel(
         self, run_id: str, reason: DoneReason = "user_cancelled"
@@ -264,9 +274,8 @@ class Worker:
         owned.has_begun = True
         run = owned.run
         bind_run(run.run_id, run.user_id)
-        named = {"run_id": run.run_id, "session_id": run.session_id, "user_id": run.user_id}
-        with suppress(Suspended), self._traces.span("run", named):
-            return await self._written(owned, events)
+        with suppress(Suspended), traced(self._traces, run, owned.answer) as ended:
+            return ended(await self._written(owned, events))
         return None
 
     async def _written(self, owned: _Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent:
@@ -368,21 +377,13 @@ class Worker:
         metadata = {**(done.metadata or {}), "figures": found} if found else done.metadata
         return replace(done, metadata=metadata)
 
-    def _executor(self, run: Run) -> AgentExecutor:
-        return self._sessions.executor(run.session_id, self._config_for(run), self.approvals)
+    def _executor(self, run: Run, config: AgentConfig) -> AgentExecutor:
+        return self._sessions.executor(run.session_id, config, self.approvals)
 
-    def _context(self, run: Run) -> RunContext:
-        config = self._config_for(run)
-        return RunContext(
-            user_id=run.user_id,
-            session_id=run.session_id,
-            run_id=run.run_id,
-            assistant_id=config.assistant_id,
-            tenant_id=config.tenant_id,
-            auto_approve=bool(run.input.get("auto_approve", config.auto_approve)),
-            skill=run.input.get("skill"),
-            budget=self._budgets.open(run.run_id, run.user_id) if self._budgets else None,
-        )
+    def _context(self, owned: _Owned, config: AgentConfig) -> RunContext:
+        run = owned.run
+        ask = self._contexts.asking(run, owned.writer, owned.say, self.approvals)
+        return self._contexts.of(run, config, ask, noting(self._store, run))
 
 
 def _outcome(owned: _Owned, pump: asyncio.Task[DoneEvent | None]) -> DoneEvent | None:

@@ -28,7 +28,7 @@ from dataagent_core.sandbox.bwrap_command import BwrapCommand
 from dataagent_core.sandbox.cgroups import Cgroup, Cgroups
 from dataagent_core.sandbox.frames import Frame, FrameStream
 from dataagent_core.sandbox.places import own_folder
-from dataagent_core.sandbox.types import Limits, SandboxHome
+from dataagent_core.sandbox.types import IN_PLACE, Limits, SandboxHome
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +46,18 @@ class BwrapWall:
 
     name = "bwrap"
 
-    def __init__(self, *, workspaces: Path | None = None, packages: Path | None = None) -> None:
-        """Sessions may have workspaces below `workspaces`; `packages` is what code can import."""
+    def __init__(
+        self,
+        *,
+        workspaces: Path | None = None,
+        packages: Path | None = None,
+        project: Path | None = None,
+    ) -> None:
+        """Sessions may have workspaces below `workspaces`; `packages` is what code can import.
+
+        With a `project` that folder, itself, is the workspace of all sessions.
+        """
+        self._project = project
         self._workspaces = workspaces
         self._packages = packages
         self._cgroups = Cgroups()
@@ -78,6 +88,8 @@ class BwrapWall:
 
     def place_of(self, workspace: Path) -> str | None:
         """As `Wall.place_of`."""
+        if self._project is not None and workspace.resolve() == self._project.resolve():
+            return IN_PLACE
         if self._workspaces is None or self._server is None or not self._server.has_workspaces:
             return None
         try:
@@ -111,7 +123,7 @@ class BwrapWall:
                 self._server = None
                 if server is not None:
                     await server.close()
-                server = await _ForkServer.start(self._workspaces, self._packages)
+                server = await _ForkServer.start(self._workspaces, self._packages, self._project)
                 self._server = server
             return server
 
@@ -181,7 +193,9 @@ class _ForkServer:
         self.has_workspaces = False
 
     @classmethod
-    async def start(cls, workspaces: Path | None, packages: Path | None) -> _ForkServer:
+    async def start(
+        cls, workspaces: Path | None, packages: Path | None, project: Path | None
+    ) -> _ForkServer:
         """Start it and wait until it is ready.
 
         Raises:
@@ -195,7 +209,7 @@ class _ForkServer:
         ours.setblocking(False)
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:
-            command = BwrapCommand(program, stage, workspaces, packages).arguments()
+            command = BwrapCommand(program, stage, workspaces, packages, project).arguments()
             process = await asyncio.create_subprocess_exec(
                 *command, stdin=theirs.fileno(), stdout=DEVNULL, stderr=PIPE, env={}, cwd="/"
             )

@@ -1,8 +1,8 @@
 """What bubblewrap is asked for: the command line of the outer wall. Reads the file system only.
 
 Programs and libraries are visible read-only, of `/etc` a handful of harmless files; nothing of the
-host is writable, the root is sealed, and there is no network. When we are root the command first
-gives that up (`runner/drop.py`).
+host is writable but a project, the root is sealed, and there is no network. When we are root the
+command first gives that up (`runner/drop.py`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ _HARMLESS = (
 )
 _PASSWD = f"sandbox:x:{_INSIDE_USER}:{_INSIDE_USER}::/tmp:/bin/sh\n"
 _GROUP = f"sandbox:x:{_INSIDE_USER}:\n"
+_RUN_BY_GIT = ("config", "hooks")
+"""What in a repository says which programs Git starts, outside of the wall as well."""
+
 _ENTRY = (
     "import sys; sys.path[:0] = ['/opt/dataagent', '/opt/site']; "
     "from runner.__main__ import main; main()"
@@ -40,8 +43,15 @@ class BwrapCommand:
     """Builds the command line; writes two small files into `stage`."""
 
     def __init__(
-        self, program: str, stage: Path, workspaces: Path | None, packages: Path | None
+        self,
+        program: str,
+        stage: Path,
+        workspaces: Path | None,
+        packages: Path | None,
+        project: Path | None = None,
     ) -> None:
+        """With a `project` all sessions have that folder, itself, as their workspace."""
+        self._project = project
         self._program = program
         self._stage = stage
         self._workspaces = workspaces
@@ -59,7 +69,7 @@ class BwrapCommand:
         if not self._python.is_relative_to("/usr"):
             places["python"] = Path(sys.base_prefix)
         if not self._is_root:
-            return self._bwrap(places, self._workspaces)
+            return self._bwrap(places, self._workspaces, self._project)
         stage = self._stage / "root"
         stage.mkdir()
         staged = {name: stage / name for name in places}
@@ -68,13 +78,20 @@ class BwrapCommand:
             "stage": str(stage),
             "places": {name: str(place.resolve()) for name, place in places.items()},
             "workspaces": str(self._workspaces.resolve()) if self._workspaces else None,
-            "command": self._bwrap(staged, stage / "workspaces" if self._workspaces else None),
+            "project": str(self._project.resolve()) if self._project else None,
+            "command": self._bwrap(
+                staged,
+                stage / "workspaces" if self._workspaces else None,
+                stage / "project" if self._project else None,
+            ),
         }
         entry = f"import sys; sys.path.append({str(_RUNNER.parent)!r}); "
         entry += "from runner.drop import main; main()"
         return [str(self._python), "-I", "-S", "-B", "-c", entry, json.dumps(order)]
 
-    def _bwrap(self, places: dict[str, Path], workspaces: Path | None) -> list[str]:
+    def _bwrap(
+        self, places: dict[str, Path], workspaces: Path | None, project: Path | None
+    ) -> list[str]:
         arguments = [self._program, "--unshare-all", "--unshare-user", "--new-session"]
         arguments += ["--as-pid-1", "--hostname", "sandbox", "--clearenv"]
         arguments += ["--uid", _INSIDE_USER, "--gid", _INSIDE_USER]
@@ -89,12 +106,32 @@ class BwrapCommand:
             arguments += ["--ro-bind", str(places["python"]), sys.base_prefix]
         arguments += ["--symlink", str(self._python), "/opt/bin/python3"]
         arguments += ["--proc", "/proc", "--dev", "/dev", "--size", "16777216", "--tmpfs", "/tmp"]  # noqa: S108
-        arguments += ["--dir", "/workspace", "--symlink", "workspace/output", "/output"]
         arguments += ["--dir", "/run/upper"]
+        if project is None:
+            arguments += ["--dir", "/workspace", "--symlink", "workspace/output", "/output"]
+        else:
+            arguments += ["--bind", str(project), "/workspace", "--dir", "/output"]
+            arguments += self._sealed_git(project)
         if workspaces is not None:
             arguments += ["--ro-bind-try", str(workspaces), "/run/workspaces"]
         arguments += ["--remount-ro", "/", "--remount-ro", "/dev"]
         return [*arguments, "--", str(self._python), "-I", "-S", "-B", "-c", _ENTRY, "fork"]
+
+    def _sealed_git(self, project: Path) -> list[str]:
+        """Code may use the project's repository, but not say what Git runs for its owner.
+
+        The repository is mounted upon itself: what is mounted cannot be moved away and made anew.
+        """
+        assert self._project is not None  # noqa: S101 there is one
+        repository = self._project / ".git"
+        if repository.is_symlink() or not repository.is_dir():
+            return []
+        arguments = ["--bind", str(project / ".git"), "/workspace/.git"]
+        for name in _RUN_BY_GIT:
+            if (repository / name).exists():
+                place = f".git/{name}"
+                arguments += ["--ro-bind", str(project / place), f"/workspace/{place}"]
+        return arguments
 
 
 def _system_folders() -> list[str]:

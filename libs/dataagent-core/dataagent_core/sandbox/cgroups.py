@@ -41,6 +41,19 @@ class Cgroup:
                         return int(line.split()[1])
         return 0
 
+    def fork_refusals(self) -> int:
+        """How often a process could not be started because there were too many."""
+        with suppress(OSError, KeyError):
+            for line in (self._folders["pids"] / "pids.events").read_text().splitlines():
+                if line.startswith("max "):
+                    return int(line.split()[1])
+        return 0
+
+    @property
+    def doors(self) -> list[Path]:
+        """The files into which a process writes its number to be in the groups."""
+        return [folder / "cgroup.procs" for folder in dict.fromkeys(self._folders.values())]
+
     def remove(self) -> None:
         """Take the groups away, once their processes are gone."""
         for folder in set(self._folders.values()):
@@ -50,13 +63,18 @@ class Cgroup:
 class Cgroups:
     """Makes groups below one of our own."""
 
-    def __init__(self, root: Path = _ROOT) -> None:
+    def __init__(self, root: Path = _ROOT, *, kind: str = "") -> None:
+        """`kind` tells groups of other things in this process from those of sandboxes."""
         self._root = root
+        self._own = f"dataagent-{os.getpid()}{kind and f'-{kind}'}"
         self._parents: dict[str, Path] | None = None
         self._made: set[Path] = set()
 
-    def make(self, name: str, pid: int, limits: Limits) -> Cgroup | None:
-        """Put a process into groups with these limits; None where that is not possible."""
+    def make(self, name: str, pid: int | None, limits: Limits) -> Cgroup | None:
+        """Put a process into groups with these limits; None where that is not possible.
+
+        Without a process the groups are empty; the first goes in by itself (`Cgroup.doors`).
+        """
         if self._parents is None:
             self._parents = self._find_parents()
             for parent in set(self._parents.values()):
@@ -68,7 +86,8 @@ class Cgroups:
                 folder.mkdir(exist_ok=True)
                 self._made.add(folder)
                 _set(folder, controller, limits)
-                (folder / "cgroup.procs").write_text(str(pid))
+                if pid is not None:
+                    (folder / "cgroup.procs").write_text(str(pid))
             except OSError:
                 logger.info("No cgroup %s here; the sandbox's own watch stands in", controller)
                 _remove(folder)
@@ -90,7 +109,7 @@ class Cgroups:
         found: dict[str, Path] = {}
         for controller in ("memory", "pids", "cpu"):
             own = _own_group(controller)
-            parent = self._root / controller / own.lstrip("/") / f"dataagent-{os.getpid()}"
+            parent = self._root / controller / own.lstrip("/") / self._own
             with suppress(OSError):
                 parent.mkdir(exist_ok=True)
                 found[controller] = parent
@@ -98,7 +117,7 @@ class Cgroups:
 
     def _second_generation(self) -> dict[str, Path]:
         """One tree for all: ours must have its controllers switched on, which root may do."""
-        parent = self._root / f"dataagent-{os.getpid()}"
+        parent = self._root / self._own
         try:
             (self._root / "cgroup.subtree_control").write_text("+memory +pids +cpu")
             parent.mkdir(exist_ok=True)
@@ -112,7 +131,7 @@ class Cgroups:
 def _sweep(folder: Path) -> None:
     """Take away the groups of servers that are no more."""
     for group in folder.glob("dataagent-*"):
-        pid = group.name.removeprefix("dataagent-")
+        pid = group.name.removeprefix("dataagent-").partition("-")[0]
         if not pid.isdigit() or Path("/proc", pid).exists():
             continue
         for inner in [path for path in group.iterdir() if path.is_dir()]:

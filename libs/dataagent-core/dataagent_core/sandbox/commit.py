@@ -14,6 +14,7 @@ from dataagent_core.errors import QuotaExceeded
 from dataagent_core.sandbox.types import FileChange
 
 Fetch = Callable[[str], Awaitable[bytes | None]]
+Done = Callable[[str], Awaitable[None]]
 
 
 class Keeper(Protocol):
@@ -45,8 +46,10 @@ class Committed:
     left: tuple[str, ...] = ()
 
 
-async def commit_changes(changes: Sequence[FileChange], fetch: Fetch, keeper: Keeper) -> Committed:
-    """Delete and write what changed, if there is room for all of it.
+async def commit_changes(
+    changes: Sequence[FileChange], fetch: Fetch, keeper: Keeper, done: Done
+) -> Committed:
+    """Delete and write what changed, if there is room for all of it; `done` is told of each.
 
     Raises:
         QuotaExceeded: there is not; nothing was touched.
@@ -55,6 +58,7 @@ async def commit_changes(changes: Sequence[FileChange], fetch: Fetch, keeper: Ke
     deleted = [change.path for change in changes if change.kind == "deleted"]
     for path in deleted:
         await keeper.delete(path)
+        await done(path)
     written: list[str] = []
     left: list[str] = []
     for change in changes:
@@ -65,6 +69,7 @@ async def commit_changes(changes: Sequence[FileChange], fetch: Fetch, keeper: Ke
             left.append(change.path)
             continue
         await keeper.put(change.path, content)
+        await done(change.path)
         written.append(change.path)
     return Committed(tuple(written), tuple(deleted), tuple(left))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from dataagent_core.sandbox.types import Limits
@@ -18,15 +18,18 @@ Seen = dict[str, tuple[int, int]]
 """When each file that was sent had last been changed, and its size."""
 
 
-def batches_below(workspace: Path, limits: Limits, seen: Seen) -> Iterator[list[tuple[str, bytes]]]:
+def batches_below(
+    workspace: Path, limits: Limits, seen: Seen, *, but: Collection[str] = ()
+) -> Iterator[list[tuple[str, bytes]]]:
     """The plain files of a workspace that are not as they were `seen`, in parts that can be sent.
 
-    Links are not followed. A file over the limit, and what comes when the place is full, stays out.
+    Links are not followed. A file over the limit, and what comes when the place is full, stays out,
+    and so do the files named in `but`.
     """
     room, count = limits.disk_bytes * 3 // 4, limits.inodes * 3 // 4
     batch: list[tuple[str, bytes]] = []
     size = 0
-    for path, content in _files(workspace, limits.file_bytes, seen):
+    for path, content in _files(workspace, limits.file_bytes, seen, but):
         if len(content) > room or count == 0:
             break
         room, count, size = room - len(content), count - 1, size + len(content)
@@ -46,12 +49,27 @@ def note(workspace: Path, paths: Iterable[str], seen: Seen) -> None:
             seen[path] = (about.st_mtime_ns, about.st_size)
 
 
-def _files(workspace: Path, limit: int, seen: Seen) -> Iterator[tuple[str, bytes]]:
+def read_plain(workspace: Path, path: str, limit: int) -> bytes | None:
+    """One plain file of it; None if it is none, or longer. No link is followed."""
+    *folders, name = path.split("/")
+    with ExitStack() as opened, suppress(OSError):  # a link on the way, or gone
+        directory = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        opened.callback(os.close, directory)
+        for folder in folders:
+            directory = os.open(folder, _FLAGS | os.O_DIRECTORY, dir_fd=directory)
+            opened.callback(os.close, directory)
+        return _read(name, directory, limit, {}, path)
+    return None
+
+
+def _files(
+    workspace: Path, limit: int, seen: Seen, but: Collection[str]
+) -> Iterator[tuple[str, bytes]]:
     for folder, folders, names, descriptor in os.fwalk(workspace):
         folders.sort()
         for name in sorted(names):
             path = str(Path(folder, name).relative_to(workspace))
-            content = _read(name, descriptor, limit, seen, path)
+            content = None if path in but else _read(name, descriptor, limit, seen, path)
             if content is not None:
                 yield path, content
 

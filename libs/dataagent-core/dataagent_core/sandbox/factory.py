@@ -26,15 +26,20 @@ from dataagent_core.sandbox.choosing import (
 from dataagent_core.sandbox.docker import DockerWall
 from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
 from dataagent_core.sandbox.types import Limits, Wall
+from dataagent_core.telemetry import Metrics
 
 ENTRY_POINTS: Final = "dataagent.sandboxes"
 _SINGLE_TENANT: Final = frozenset({"landlock", "subprocess"})
+_IN_PLACE: Final = (None, "auto", "bwrap", "off")
+_PROJECT_FILE: Final = 4 * 1024**3
+"""How large a file code may write in a project, which has no quota."""
+
 _NONE: Final = "Set DATAAGENT_SANDBOX=off to do without."
 WorkspaceOf = Callable[[str], Path | None]
 
 
 def create_sandboxes(
-    settings: Settings, workspace_of: WorkspaceOf | None = None
+    settings: Settings, workspace_of: WorkspaceOf | None = None, metrics: Metrics | None = None
 ) -> Sandboxes | None:
     """The sandboxes, of which nothing runs before the first use; None where there are to be none.
 
@@ -54,6 +59,7 @@ def create_sandboxes(
             idle_seconds=settings.sandbox_idle_seconds,
         ),
         workspace_of=workspace_of,
+        metrics=metrics,
     )
 
 
@@ -63,6 +69,11 @@ def create_wall(settings: Settings) -> Wall | None:
     if wanted in _SINGLE_TENANT and settings.multi_tenant:
         raise Misconfigured(
             f"DATAAGENT_SANDBOX={wanted} keeps tenants apart too little. Use bwrap or docker."
+        )
+    if settings.project is not None and wanted not in _IN_PLACE:
+        raise Misconfigured(
+            f"DATAAGENT_SANDBOX={wanted} cannot work in a project's own folder, bubblewrap can. "
+            "Set DATAAGENT_SANDBOX=bwrap, or do without a project (dataagent --no-project)."
         )
     match wanted:
         case "off":
@@ -93,7 +104,9 @@ async def wall_problem(settings: Settings) -> str | None:
             return await _docker_problem(settings)
         case None | "auto":
             first = await bwrap_problem()
-            second = None if first is None else await _docker_problem(settings)
+            if first is None or settings.project is not None:
+                return first
+            second = await _docker_problem(settings)
             return None if second is None else f"{first} {second}"
         case _:
             return None if wall is not None else "It is switched off."
@@ -121,6 +134,7 @@ async def require_wall(settings: Settings) -> None:
 
 def limits_of(settings: Settings) -> Limits:
     """What the settings let a sandbox use."""
+    file_bytes = min(Limits().file_bytes, settings.sandbox_disk)
     return Limits(
         memory_bytes=settings.sandbox_memory,
         cpus=settings.sandbox_cpus,
@@ -128,12 +142,15 @@ def limits_of(settings: Settings) -> Limits:
         wall_seconds=min(settings.sandbox_timeout, settings.sandbox_max_timeout),
         max_wall_seconds=settings.sandbox_max_timeout,
         disk_bytes=settings.sandbox_disk,
-        file_bytes=min(Limits().file_bytes, settings.sandbox_disk),
+        file_bytes=file_bytes if settings.project is None else _PROJECT_FILE,
         inodes=settings.sandbox_files,
     )
 
 
 def _bwrap(settings: Settings) -> Wall:
+    project = settings.project_dir
+    if project is not None:
+        return BwrapWall(project=project)
     return BwrapWall(workspaces=settings.workspaces_dir)
 
 
@@ -146,10 +163,14 @@ def _docker(settings: Settings) -> Wall:
 
 
 def _first(settings: Settings) -> Wall:
+    if settings.project is not None:
+        return FirstWall([_bwrap(settings)], hint=_NONE)
     return FirstWall([_bwrap(settings), _docker(settings)], hint=_NONE)
 
 
 def _seems_possible(settings: Settings) -> bool:
+    if settings.project is not None:
+        return may_have_bwrap()
     named = environment().get("DOCKER_HOST")
     return may_have_bwrap() or may_have_docker(settings.sandbox_docker_url, named)
 

@@ -31,7 +31,15 @@ _CHUNK = 65536
 class LocalRunner:
     """Runs commands in process groups of their own."""
 
-    def __init__(self, *, output_limit: int = 100_000, path: str = DEFAULT_PATH) -> None:
+    def __init__(
+        self,
+        *,
+        output_limit: int = 100_000,
+        path: str = DEFAULT_PATH,
+        home: Path | None = None,
+    ) -> None:
+        """`home` is what commands have as theirs; unless given, the directory they start in."""
+        self._home = home
         self._output_limit = output_limit
         self._path = path
         self._shell = shutil.which("bash", path=path) or "/bin/sh"
@@ -72,7 +80,7 @@ class LocalRunner:
                 stdout=writable,
                 stderr=writable,
                 cwd=directory,
-                env={"PATH": self._path, "HOME": str(directory), "LANG": "C.UTF-8"},
+                env={"PATH": self._path, "HOME": str(self._home or directory), "LANG": "C.UTF-8"},
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

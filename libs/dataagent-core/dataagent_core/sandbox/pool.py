@@ -9,20 +9,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, Literal
 from uuid import uuid4
 
 from dataagent_core.errors import DataAgentError, NotFound, SandboxUnavailable, TooManySandboxes
 from dataagent_core.sandbox.session import SandboxSession
 from dataagent_core.sandbox.types import Limits, Wall
+from dataagent_core.telemetry import Metrics
 
 logger = logging.getLogger(__name__)
 
 Owner = tuple[str, str]
+Cause = Literal["idle", "used_up", "displaced", "released", "lost", "closing"]
+"""Why a sandbox ended. `lost`: it died, or did not answer; `displaced`: another needed its room."""
+
+_MOST_REMEMBERED: Final = 10_000
 WorkspaceOf = Callable[[str], Path | None]
 
 
@@ -47,13 +54,16 @@ class Sandboxes:
         limits: Limits | None = None,
         settings: PoolSettings | None = None,
         workspace_of: WorkspaceOf | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         """`workspace_of` names the directory of a user's files, if the sandbox is to see one."""
         self._wall = wall
         self._limits = limits or Limits()
         self._settings = settings or PoolSettings()
         self._workspace_of = workspace_of or _no_workspace
+        self._metrics = metrics
         self._bound: OrderedDict[Owner, SandboxSession] = OrderedDict()
+        self._gone: OrderedDict[Owner, None] = OrderedDict()  # who had one, and lost it
         self._ready: list[SandboxSession] = []
         self._binding: dict[Owner, asyncio.Lock] = {}
         self._idle: dict[Owner, asyncio.TimerHandle] = {}
@@ -91,7 +101,10 @@ class Sandboxes:
             SandboxUnavailable: the wall cannot be built here; says why.
         """
         while len(self._ready) < self._settings.ready and not self._is_closed:
+            began = time.perf_counter()
             self._ready.append(await self._new())
+            if self._metrics is not None:
+                self._metrics.sandbox_made(time.perf_counter() - began)
 
     async def session(
         self, user_id: str, thread_id: str, *, sandbox_id: str | None = None
@@ -113,14 +126,24 @@ class Sandboxes:
         async with self._binding.setdefault(owner, asyncio.Lock()):
             session = self._bound.get(owner)
             if session is None or not self._is_usable(session):
-                await self._drop(owner)
-                session = await self._bind(owner, has_forgotten=session is not None)
+                await self._drop(owner, "lost" if session and not session.is_alive else "used_up")
+                session = await self._bind(owner)
             self._touch(owner)
             return session
 
+    def living(self, user_id: str, thread_id: str) -> SandboxSession | None:
+        """The sandbox a user's thread has now; none is made."""
+        session = self._bound.get((user_id, thread_id))
+        return session if session is not None and session.is_alive else None
+
     async def release(self, user_id: str, thread_id: str) -> None:
         """End a thread's sandbox, if it has one."""
-        await self._drop((user_id, thread_id))
+        await self._drop((user_id, thread_id), "released")
+
+    def let_go(self, thread_id: str) -> None:
+        """End a thread's sandbox soon, whoever's it is, without anybody waiting for it."""
+        for owner in [each for each in self._bound if each[1] == thread_id]:
+            self._soon(owner, "released")
 
     async def aclose(self) -> None:
         """End all sandboxes and the wall."""
@@ -131,7 +154,7 @@ class Sandboxes:
                 with suppress(asyncio.CancelledError):
                     await task
         for owner in list(self._bound):
-            await self._drop(owner)
+            await self._drop(owner, "closing")
         while self._ready:
             await self._ready.pop().close()
         await self._wall.aclose()
@@ -145,7 +168,7 @@ class Sandboxes:
     def _is_usable(self, session: SandboxSession) -> bool:
         return session.is_alive and (session.is_busy or session.uses < self._settings.max_uses)
 
-    async def _bind(self, owner: Owner, *, has_forgotten: bool) -> SandboxSession:
+    async def _bind(self, owner: Owner) -> SandboxSession:
         await self._wait_for_room()
         try:
             await self._make_room()
@@ -155,7 +178,10 @@ class Sandboxes:
             except BaseException:
                 await session.close()
                 raise
-            session.notify(lambda: self._touch(owner), has_forgotten=has_forgotten)
+            session.notify(
+                lambda: self._touch(owner), on_kill=self._killed, has_forgotten=owner in self._gone
+            )
+            self._gone.pop(owner, None)
             self._bound[owner] = session
             return session
         finally:
@@ -191,7 +217,7 @@ class Sandboxes:
         """End the one that was not used for the longest time, if there is one too many."""
         idle = self._longest_idle()
         if idle is not None and len(self._bound) + self._opening > self._settings.max_sessions:
-            await self._drop(idle)
+            await self._drop(idle, "displaced")
 
     def _is_full(self) -> bool:
         return len(self._bound) + self._opening >= self._settings.max_sessions
@@ -230,11 +256,14 @@ class Sandboxes:
         session = self._bound.get(owner)
         if session is None or session.is_busy:  # it is touched again when it becomes idle
             return
-        task = asyncio.create_task(self._drop(owner), name="sandbox-expire")
+        self._soon(owner, "idle")
+
+    def _soon(self, owner: Owner, cause: Cause) -> None:
+        task = asyncio.create_task(self._drop(owner, cause), name="sandbox-end")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _drop(self, owner: Owner) -> None:
+    async def _drop(self, owner: Owner, cause: Cause) -> None:
         """End a sandbox; nobody can get it any more from the first moment on."""
         session = self._bound.pop(owner, None)
         self._forget_timer(owner)
@@ -242,8 +271,20 @@ class Sandboxes:
         if lock is not None and not lock.locked():
             del self._binding[owner]
         if session is not None:
+            self._remember(owner)
+            self._killed(cause)
             await session.close()
             self._freed.set()
+
+    def _remember(self, owner: Owner) -> None:
+        """Its next sandbox has to say that what was in this one is gone."""
+        self._gone[owner] = None
+        while len(self._gone) > _MOST_REMEMBERED:
+            self._gone.popitem(last=False)
+
+    def _killed(self, cause: str) -> None:
+        if self._metrics is not None:
+            self._metrics.sandbox_killed(cause)
 
     def _refill(self) -> None:
         """See that enough wait for an owner, without anybody waiting for it."""

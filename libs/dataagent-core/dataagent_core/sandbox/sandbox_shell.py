@@ -66,4 +66,5 @@ class SandboxShells:
             exit_code=None if result.status == "timeout" else result.exit_code,
             is_cut=result.is_cut,
             timed_out=result.status == "timeout",
+            unkept=tuple(session.unkept),
         )

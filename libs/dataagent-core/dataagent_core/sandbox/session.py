@@ -2,13 +2,15 @@
 
 `run_python` runs a cell whose variables stay; `execute` and deepagents' file tools act in the same
 place, because this is one of its `BaseSandbox`es. One thing runs at a time. The user's workspace is
-seen but not changed: `changes` says what differs, `commit` carries it over. Whoever is cancelled
-while something runs has ended it. Above: `pool.py`. Below: `channel.py`, and a wall.
+seen but not changed: `unkept` says what differs, `commit` carries it over. Only a project is worked
+on in place. Whoever is cancelled while something runs has ended it. Above: `pool.py`. Below:
+`channel.py`, and a wall.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +23,14 @@ from deepagents.backends.protocol import (
 )
 from deepagents.backends.sandbox import BaseSandbox
 
+from dataagent_core.errors import Conflict
 from dataagent_core.sandbox.channel import Channel
 from dataagent_core.sandbox.commit import Committed, Keeper, commit_changes
-from dataagent_core.sandbox.copying import Seen, batches_below, note
+from dataagent_core.sandbox.copying import Seen, batches_below
 from dataagent_core.sandbox.frames import Frame, pack_files
-from dataagent_core.sandbox.results import clean_path, code_result, downloads, file_changes, uploads
+from dataagent_core.sandbox.results import code_result, downloads, file_changes, uploads
 from dataagent_core.sandbox.types import (
+    IN_PLACE,
     CodeResult,
     FileChange,
     Limits,
@@ -34,6 +38,7 @@ from dataagent_core.sandbox.types import (
     Wall,
     WallProcess,
 )
+from dataagent_core.sandbox.unkept import Unkept
 
 T = TypeVar("T")
 
@@ -52,13 +57,15 @@ class SandboxSession(BaseSandbox):
         self._limits = limits
         self._channel = Channel(process, self._became_idle)
         self._loop = asyncio.get_running_loop()
-        self._committed: dict[str, str] = {}
-        self._copied: Path | None = None  # a workspace that is not mounted but followed
+        self._unkept: Unkept | None = None  # none without a workspace
+        self._is_copied = False  # the workspace is not mounted but followed
         self._seen: Seen = {}
+        self._unlooked_ns: int | None = None  # when a run began whose changes nobody has looked at
         self._has_ended = False
         self._uses = 0
         self._has_forgotten = False
         self._on_idle: Callable[[], None] | None = None
+        self._on_kill: Callable[[str], None] | None = None
 
     @classmethod
     async def start(cls, wall: Wall, sandbox_id: str, limits: Limits) -> SandboxSession:
@@ -95,12 +102,19 @@ class SandboxSession(BaseSandbox):
         """How often code or a command was run."""
         return self._uses
 
-    def notify(self, on_idle: Callable[[], None], *, has_forgotten: bool) -> None:
-        """Call `on_idle` whenever nothing runs any more.
+    def notify(
+        self,
+        on_idle: Callable[[], None],
+        *,
+        on_kill: Callable[[str], None] | None = None,
+        has_forgotten: bool,
+    ) -> None:
+        """Call `on_idle` whenever nothing runs any more, `on_kill` with why a run was ended.
 
         `has_forgotten`: an earlier sandbox of the owner is gone, and the next result says so.
         """
         self._on_idle = on_idle
+        self._on_kill = on_kill
         self._has_forgotten = has_forgotten
 
     async def bind(self, wall: Wall, workspace: Path | None) -> None:
@@ -111,8 +125,11 @@ class SandboxSession(BaseSandbox):
         """
         place = wall.place_of(workspace) if workspace is not None else None
         answer = await self._ask(Frame("bind", {**_limit_fields(self._limits), "workspace": place}))
-        if workspace is not None and not answer.fields.get("overlay"):
-            await self._copy_in(workspace)
+        if workspace is None or place == IN_PLACE:
+            return
+        self._is_copied = not answer.fields.get("overlay")
+        self._unkept = Unkept(workspace, self._seen if self._is_copied else None)
+        await self._follow()
 
     async def run_python(
         self,
@@ -141,28 +158,35 @@ class SandboxSession(BaseSandbox):
         """Run a shell command in the workspace; as `run_python`, but only its files stay."""
         return await self._run("shell", command, timeout_seconds, {})
 
+    @property
+    def unkept(self) -> list[FileChange]:
+        """What differed from the workspace after the last run and was not carried over."""
+        return [] if self._unkept is None else self._unkept.changes
+
     async def changes(self) -> list[FileChange]:
-        """What differs from the workspace and was not committed."""
-        return [change for change, _ in await self._stamped_changes()]
+        """What differs from the workspace now and was not carried over."""
+        await self._look(self._unlooked_ns or time.time_ns())
+        return self.unkept
 
     async def commit(self, keeper: Keeper, paths: frozenset[str] | None = None) -> Committed:
         """Carry changes over into the workspace: all of them, or those that are named.
 
         Raises:
             QuotaExceeded: there is no room for all; nothing was changed.
+            Conflict: the workspace's files have changed since; nothing was changed.
         """
-        found = await self._stamped_changes()
-        wanted = {
-            change.path: (change, stamp)
-            for change, stamp in found
-            if clean_path(change.path) == change.path and (paths is None or change.path in paths)
-        }
-        done = await commit_changes([c for c, _ in wanted.values()], self._fetch, keeper)
-        for path in (*done.written, *done.deleted):
-            self._committed[path] = wanted[path][1]
-        if self._copied is not None:
-            await asyncio.to_thread(note, self._copied, done.written, self._seen)
-        return done
+        found = [c for c in await self.changes() if paths is None or c.path in paths]
+        unkept = self._unkept
+        if unkept is None:
+            return Committed((), ())
+        overtaken = await asyncio.to_thread(unkept.overtaken, [each.path for each in found])
+        if overtaken:
+            raise _overtaken(overtaken)
+
+        async def done(path: str) -> None:
+            await asyncio.to_thread(unkept.kept, path)
+
+        return await commit_changes(found, self._fetch, keeper, done)
 
     async def close(self) -> None:
         """End the sandbox and everything in it."""
@@ -173,7 +197,7 @@ class SandboxSession(BaseSandbox):
         """As `SandboxBackendProtocol.aexecute`."""
         result = await self.run_command(command, timeout_seconds=timeout)
         output = result.stdout + result.stderr
-        if result.status in {"timeout", "memory", "killed"}:
+        if result.status in _REASONS:
             output += f"\n[ended: {_REASONS[result.status]}]"
         return ExecuteResponse(output, result.exit_code, result.is_cut)
 
@@ -202,16 +226,31 @@ class SandboxSession(BaseSandbox):
         self, op: str, text: str, timeout_seconds: float | None, fields: dict[str, Any]
     ) -> CodeResult:
         await self._follow()
+        began_ns, was_left = self._unlooked_ns or time.time_ns(), self._unlooked_ns is not None
+        self._unlooked_ns = began_ns
         seconds = self._limits.seconds(timeout_seconds)
         frame = Frame(op, {**fields, "seconds": seconds}, text.encode(errors="replace"))
         self._uses += 1
         kills = self._process.memory_kills
-        answer = await self._ask(frame, seconds + _GRACE_SECONDS)
+        try:
+            answer = await self._ask(frame, seconds + _GRACE_SECONDS)
+        except asyncio.CancelledError:
+            self._killed("cancelled")
+            raise
         result = code_result(answer, ran_out_of_memory=self._process.memory_kills > kills)
+        if result.status in _REASONS:
+            self._killed(result.status)
+        if was_left or answer.fields.get("has_changed"):
+            await self._look(began_ns)
+        self._unlooked_ns = None
         if self._has_forgotten:
             self._has_forgotten = False
-            result = replace(result, state_lost=True)
+            result = replace(result, state_lost=True, files_lost=True)
         return result
+
+    def _killed(self, cause: str) -> None:
+        if self._on_kill is not None:
+            self._on_kill(cause)
 
     def _became_idle(self) -> None:
         if self._on_idle is not None:
@@ -220,26 +259,37 @@ class SandboxSession(BaseSandbox):
     async def _ask(self, frame: Frame, seconds: float = _ANSWER_SECONDS) -> Frame:
         return await self._channel.ask(frame, seconds)
 
-    async def _stamped_changes(self) -> list[tuple[FileChange, str]]:
-        found = file_changes(await self._ask(Frame("changes")))
-        return [(c, stamp) for c, stamp in found if self._committed.get(c.path) != stamp]
+    async def _look(self, began_ns: int) -> None:
+        """Find out what differs from the workspace after a run that began at that time."""
+        if self._unkept is not None:
+            found = file_changes(await self._ask(Frame("changes")))
+            await asyncio.to_thread(self._unkept.update, found, began_ns=began_ns)
 
     async def _fetch(self, path: str) -> bytes | None:
         [download] = await self.adownload_files([path])
         return download.content
 
-    async def _copy_in(self, workspace: Path) -> None:
-        self._copied = workspace
-        await self._follow()
-        await self._ask(Frame("put", {"files": [], "baseline": True}))
-
     async def _follow(self) -> None:
-        """Send what has changed in a workspace that cannot be mounted."""
-        if self._copied is None:
+        """Send what has changed in the workspace and is not seen by itself."""
+        unkept = self._unkept
+        if unkept is None:
             return
-        batches = batches_below(self._copied, self._limits, self._seen)
+        gone = await asyncio.to_thread(unkept.gone) if self._has_copies(unkept) else []
+        if gone:
+            await self._ask(Frame("drop", {"files": gone}))
+        if not self._is_copied:
+            if not unkept.has_copies:
+                return
+            newer = await asyncio.to_thread(unkept.newer, self._limits.file_bytes)
+            if newer:
+                await self._ask(_put(newer, known=True))
+            return
+        batches = batches_below(unkept.workspace, self._limits, self._seen, but=unkept.paths)
         while (batch := await asyncio.to_thread(_next, batches)) is not None:
-            await self._ask(_put(batch))
+            await self._ask(_put(batch, known=True))
+
+    def _has_copies(self, unkept: Unkept) -> bool:
+        return self._is_copied or unkept.has_copies
 
     def _from_thread(self, work: Coroutine[Any, Any, T]) -> T:  # Any: asyncio's own
         try:
@@ -259,9 +309,18 @@ _REASONS = {
 }
 
 
-def _put(files: list[tuple[str, bytes]]) -> Frame:
+def _overtaken(paths: list[str]) -> Conflict:
+    named = ", ".join(repr(path) for path in paths)
+    return Conflict(
+        f"Changed in the workspace since the code ran: {named}. Nothing was kept. Read what is "
+        "there now, and have the code write its result under another name.",
+        details={"paths": paths},
+    )
+
+
+def _put(files: list[tuple[str, bytes]], *, known: bool = False) -> Frame:
     listed, body = pack_files(files)
-    return Frame("put", {"files": listed}, body)
+    return Frame("put", {"files": listed, "known": known}, body)
 
 
 def _next(batches: Iterator[list[tuple[str, bytes]]]) -> list[tuple[str, bytes]] | None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _MIB = 1024 * 1024
 
+IN_PLACE = "/workspace"
+"""The place of a workspace that is the user's own folder: what code changes there is changed."""
+
 CodeStatus = Literal["ok", "error", "timeout", "memory", "killed"]
 
 
@@ -27,6 +30,7 @@ class CommandResult:
     exit_code: int | None
     is_cut: bool = False
     timed_out: bool = False
+    unkept: tuple[FileChange, ...] = ()  # in a sandbox: what differs from the user's files
 
 
 class Runner(Protocol):
@@ -80,7 +84,7 @@ class CodeResult:
     `memory` and `timeout` say which limit ended it; `killed` is a run that was cancelled or whose
     process was ended by a signal. `files` are those the run made or changed, `files_left_out` how
     many more there were. `names` are the variables that live on; `state_lost` says that earlier
-    ones do not.
+    ones do not, `files_lost` that an earlier sandbox is gone with all that was not carried over.
     """
 
     status: CodeStatus
@@ -95,6 +99,7 @@ class CodeResult:
     max_rss_bytes: int = 0
     names: tuple[str, ...] = ()
     state_lost: bool = False
+    files_lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +166,7 @@ class Wall(Protocol):
         ...
 
     def place_of(self, workspace: Path) -> str | None:
-        """Where the runner finds a workspace it can mount below an overlay.
+        """Where the runner finds a workspace it can mount below an overlay, or `IN_PLACE`.
 
         None: it cannot, so the session copies the files in.
         """

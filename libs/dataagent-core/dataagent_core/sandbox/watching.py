@@ -1,4 +1,4 @@
-"""What is known of code after it ran: an audit note each, and how long it took.
+"""What is known of code after it ran: an audit note and a span each, and how long it took.
 
 The note holds the code's hash and size, never the code, its output or its files' names. Above:
 `tools/python.py` tells it of each run. Below: `audit/`, `telemetry/`.
@@ -7,20 +7,35 @@ The note holds the code's hash and size, never the code, its output or its files
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Awaitable
 from dataclasses import asdict
 
 from dataagent_core.audit import AuditLog
 from dataagent_core.identity import RunContext
 from dataagent_core.sandbox.types import CodeResult, Limits
-from dataagent_core.telemetry import Metrics
+from dataagent_core.telemetry import Metrics, Traces
 
 
 class CodeWatch:
-    """Notes and counts runs of code. Without an audit log and metrics it does nothing."""
+    """Notes and counts runs of code. Without anybody to tell it does nothing."""
 
-    def __init__(self, audit: AuditLog | None = None, metrics: Metrics | None = None) -> None:
+    def __init__(
+        self,
+        audit: AuditLog | None = None,
+        metrics: Metrics | None = None,
+        traces: Traces | None = None,
+    ) -> None:
         self._audit = audit
         self._metrics = metrics
+        self._traces = traces or Traces()
+
+    async def running(self, wall: str, code: Awaitable[CodeResult]) -> CodeResult:
+        """How code ended that runs now, in a span of its own."""
+        with self._traces.span("sandbox.python", {"dataagent.sandbox.wall": wall}) as span:
+            result = await code
+            if result.status != "ok":
+                self._traces.failed(span, result.status)
+            return result
 
     def waited(self, seconds: float) -> None:
         """A run has got its sandbox after so long."""

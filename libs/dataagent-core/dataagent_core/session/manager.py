@@ -20,6 +20,7 @@ from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory, Chec
 from dataagent_core.errors import Conflict, SessionNotFound, TenantLimit
 from dataagent_core.hitl import HITLHandler
 from dataagent_core.identity.tenants import over_limit
+from dataagent_core.middleware.history import Summarization
 from dataagent_core.session.store import MessageStore, SessionStore
 from dataagent_core.session.titles import cleaned
 from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, now
@@ -61,13 +62,15 @@ class SessionManager:
         belongings: Sequence[Belongings] = (),
         most_sessions: MostSessions | None = None,
         assistant_id_of: Callable[[str], str] | None = None,
+        on_rest: Callable[[str], None] | None = None,
         timeout_seconds: float = 3600.0,
         hitl_timeout_seconds: float = 300.0,
     ) -> None:
         """Idle sessions lose their live resources after `timeout_seconds`, never their history.
 
         `belongings` go with a session that is deleted for good. `most_sessions` says how many a
-        user may have. `assistant_id_of` says what is kept of the choice of an agent.
+        user may have. `assistant_id_of` says what is kept of the choice of an agent. `on_rest` is
+        told of each session that holds nothing live any more.
         """
         self._sessions = sessions
         self._messages = messages
@@ -76,6 +79,7 @@ class SessionManager:
         self._belongings = belongings
         self._most_sessions = most_sessions
         self._assistant_id_of = assistant_id_of
+        self._on_rest = on_rest
         self._timeout_seconds = timeout_seconds
         self._hitl_timeout_seconds = hitl_timeout_seconds
         self._live: dict[str, _Live] = {}
@@ -229,7 +233,7 @@ class SessionManager:
             SessionNotFound: as `get`.
         """
         await self.get(session_id, owner=owner)
-        self._live.pop(session_id, None)
+        self._rest(session_id)
         await self._sessions.put_away(session_id)
 
     async def bring_back(self, session_id: str, *, owner: str) -> Session:
@@ -269,7 +273,7 @@ class SessionManager:
 
     async def _erase(self, session: Session) -> None:
         """The session goes last: what fails before is found again as long as it is there."""
-        self._live.pop(session.session_id, None)
+        self._rest(session.session_id)
         for each in self._belongings:
             while await each.delete_session(session.session_id, owner=session.user_id):
                 continue
@@ -311,6 +315,14 @@ class SessionManager:
         live.used_at = time.monotonic()
         return live.executor
 
+    def summarization(self, config: AgentConfig, *, keep: str) -> Summarization:
+        """What puts a thread of an agent in short.
+
+        Raises:
+            Misconfigured: the agent's model is not available.
+        """
+        return self._factory.summarization(config, keep=keep)
+
     @property
     def live_sessions(self) -> int:
         """How many sessions hold live resources."""
@@ -322,8 +334,14 @@ class SessionManager:
         oldest = time.monotonic() - limit
         expired = [sid for sid, live in self._live.items() if live.used_at <= oldest]
         for session_id in expired:
-            del self._live[session_id]
+            self._rest(session_id)
         return len(expired)
+
+    def _rest(self, session_id: str) -> None:
+        """Free what a session holds while it is in use."""
+        self._live.pop(session_id, None)
+        if self._on_rest is not None:
+            self._on_rest(session_id)
 
 
 def new_session_id() -> str:

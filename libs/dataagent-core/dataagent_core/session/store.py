@@ -5,12 +5,15 @@ A store keeps; it does not judge. Who may see what is decided in `session/manage
 
 from __future__ import annotations
 
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import deepcopy
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
-from dataagent_core.session.types import DEFAULT_TITLE, Message, MessageStatus, Role, Session
+from dataagent_core.session.types import DEFAULT_TITLE, Message, MessageStatus, Role, Session, now
 
 
 class SessionStore(ABC):
@@ -19,7 +22,6 @@ class SessionStore(ABC):
     One that was put away is in no list and is not found, except by the methods that say so.
     """
 
-    @abstractmethod
     async def create(
         self,
         user_id: str,
@@ -30,6 +32,28 @@ class SessionStore(ABC):
         metadata: dict[str, Any] | None = None,
     ) -> Session:
         """Create a session with a fresh id (or the given one) and a unique 8-digit `thread_id`.
+
+        Raises:
+            Conflict: a session of that id exists, put away or not.
+        """
+        moment = now()
+        session = Session(
+            session_id=session_id or str(uuid4()),
+            user_id=user_id,
+            assistant_id=assistant_id,
+            thread_id=secrets.token_hex(4),
+            created_at=moment,
+            last_active=moment,
+            title=title,
+            metadata=deepcopy(metadata or {}),
+        )
+        while not await self.insert(session):
+            session.thread_id = secrets.token_hex(4)
+        return session
+
+    @abstractmethod
+    async def insert(self, session: Session) -> bool:
+        """Keep a new session; False if its `thread_id` is another's.
 
         Raises:
             Conflict: a session of that id exists, put away or not.

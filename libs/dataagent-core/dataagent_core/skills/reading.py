@@ -138,9 +138,11 @@ def read_skill(place: Place, name: str) -> SkillText:
     Raises:
         BadSkill: it is not there, or cannot be used.
     """
-    document = parse_skill(_content(place, name), folder=name)
+    content = _content(place, name)
+    document = parse_skill(content, folder=name)
     entry = _made(place, name, document.description, document.tools)
-    return SkillText(entry, document.instructions, tuple(_files(place, name)))
+    files = tuple(_files(place, name))
+    return SkillText(entry, document.instructions, files, content.decode())
 
 
 def _entry(place: Place, name: str) -> SkillEntry:

@@ -62,3 +62,5 @@ class SkillText:
     instructions: str
     files: tuple[str, ...] = ()
     """Its other files, from its folder on."""
+    text: str = ""
+    """The whole SKILL.md as it was written."""

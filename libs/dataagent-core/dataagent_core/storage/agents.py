@@ -1,6 +1,6 @@
 """The tables of agents, tools, and which tools are bound to which agent.
 
-The rest is in `tables.py` and `people.py`; importing this module gives the `metadata` of all.
+The rest is in `tables.py`, `people.py` and `mcp.py`, which gives the `metadata` of all.
 """
 
 from __future__ import annotations
@@ -10,16 +10,21 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Double,
     ForeignKey,
     Integer,
     String,
     Table,
+    false,
+    true,
 )
 
 from dataagent_core.storage.people import metadata
 from dataagent_core.storage.tables import LONG_TEXT, MYSQL, UtcTime, id_type
 
 __all__ = ["agent_tools", "agents", "metadata", "tools", "versions"]
+
+_SECONDS: Double[float] = Double()
 
 agents = Table(
     "agents",
@@ -34,6 +39,8 @@ agents = Table(
     Column("icon", String(64), nullable=True),
     Column("show_in_selector", Boolean, nullable=True),
     Column("bindings", String(16), nullable=False),  # shipped, all, listed (in agent_tools)
+    # whether it may use the tools of its user's own MCP servers
+    Column("allow_user_tools", Boolean, nullable=False, default=True, server_default=true()),
     Column("created_at", UtcTime(), nullable=False),
     Column("updated_at", UtcTime(), nullable=False),
     **MYSQL,
@@ -43,11 +50,15 @@ tools = Table(
     "tools",
     metadata,
     Column("tool_id", Integer, primary_key=True),  # given once, never again
-    Column("name", id_type(128), nullable=False, unique=True),  # as the model calls it
+    Column("tool_key", id_type(255), nullable=False, unique=True),  # whose it is, and its name
+    Column("name", id_type(128), nullable=False),  # as the model calls it
     Column("kind", String(16), nullable=False),  # builtin, mcp
     Column("server_id", id_type(), nullable=True, index=True),  # of an MCP tool
     Column("description", LONG_TEXT, nullable=False),
     Column("input_schema", JSON, nullable=False),
+    Column("enabled", Boolean, nullable=False, default=True, server_default=true()),
+    Column("retry_safe", Boolean, nullable=False, default=False, server_default=false()),
+    Column("timeout_s", _SECONDS, nullable=True),  # NULL: its server's
     Column("created_at", UtcTime(), nullable=False),
     sqlite_autoincrement=True,
     **MYSQL,

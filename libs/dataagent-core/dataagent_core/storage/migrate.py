@@ -2,32 +2,33 @@
 
 Processes that start together are safe: one migrates, the others wait and find nothing to do. The
 steps are in `migrations/versions/`; LangGraph's checkpoint tables are its savers' own affair.
+Alembic is loaded when there is something to do, which is seldom.
 """
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
-from dataagent_core.errors import BadInput, StorageUnavailable
+from dataagent_core.errors import BadInput, Misconfigured, StorageUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+    from alembic.config import Config
 
     from dataagent_core.storage.database import Database
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 _POSTGRES_LOCK = 0x0DA7A_A6E27
 _LOCK_SECONDS = 120
+logger = logging.getLogger(__name__)
 
 
 async def migrate(db: Database) -> None:
@@ -36,6 +37,7 @@ async def migrate(db: Database) -> None:
     Raises:
         StorageUnavailable: the database does not answer, or another process holds the migration
             for two minutes.
+        Misconfigured: a newer version of DataAgent wrote them.
     """
     await db.write(_upgrade)
 
@@ -47,7 +49,7 @@ async def migrate_to(db: Database, revision: str) -> None:
         BadInput: there is no such version; the message lists those there are.
         StorageUnavailable: as `migrate`.
     """
-    known = _revisions()
+    known = versions()
     if revision not in known:
         raise BadInput(f"There is no version {revision!r} of the tables. There are: {known}.")
     await db.write(lambda connection: _move(connection, revision))
@@ -55,7 +57,7 @@ async def migrate_to(db: Database, revision: str) -> None:
 
 async def revision_of(db: Database) -> str | None:
     """The version the tables have; None if there are none."""
-    return await db.read(lambda c: MigrationContext.configure(c).get_current_revision())
+    return await db.read(_current)
 
 
 async def pending(db: Database) -> bool:
@@ -63,36 +65,69 @@ async def pending(db: Database) -> bool:
     return await db.read(_is_behind)
 
 
+@cache
+def versions() -> list[str]:
+    """All versions of the tables that are known here, the oldest first."""
+    return sorted(path.name[:4] for path in (_SCRIPTS / "versions").glob("[0-9]*_*.py"))
+
+
+def steps_after(revision: str | None) -> list[str]:
+    """What a start would do to tables of this version, a line each, the oldest first."""
+    from alembic.script import ScriptDirectory
+
+    steps = list(ScriptDirectory(str(_SCRIPTS)).walk_revisions())[::-1]
+    done = 0 if revision is None else versions().index(revision) + 1
+    return [f"{step.revision} {(step.doc or '').rstrip('.')}" for step in steps[done:]]
+
+
+def check_known(revision: str | None) -> None:
+    """Refuse tables of a version that is not known here.
+
+    Raises:
+        Misconfigured: names both versions and what to do.
+    """
+    if revision is not None and revision not in versions():
+        raise Misconfigured(
+            f"The database was written by a newer version of DataAgent (its tables are at "
+            f"{revision}; this one knows them up to {versions()[-1]}).",
+            details={"hint": "upgrade DataAgent, or choose another data directory with --home."},
+        )
+
+
 def _upgrade(connection: Connection) -> None:
     with _alone(connection):
-        if _is_behind(connection):
+        current = _current(connection)
+        check_known(current)
+        if current != versions()[-1]:
+            from alembic import command
+
+            logger.info("the tables are brought from %s to %s", current, versions()[-1])
             command.upgrade(_config(connection), "head")
 
 
 def _move(connection: Connection, revision: str) -> None:
+    from alembic import command
+
     with _alone(connection):
-        current = MigrationContext.configure(connection).get_current_revision()
-        known = _revisions()
+        current = _current(connection)
+        known = versions()
         is_down = current in known and known.index(revision) < known.index(current)
         (command.downgrade if is_down else command.upgrade)(_config(connection), revision)
 
 
-def _revisions() -> list[str]:
-    """All versions, the oldest first."""
-    steps = ScriptDirectory(str(_SCRIPTS)).walk_revisions()
-    return [step.revision for step in steps][::-1]
-
-
 def _is_behind(connection: Connection) -> bool:
-    return MigrationContext.configure(connection).get_current_revision() != _head()
+    return _current(connection) != versions()[-1]
 
 
-@cache
-def _head() -> str | None:
-    return ScriptDirectory(str(_SCRIPTS)).get_current_head()
+def _current(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 
 
 def _config(connection: Connection) -> Config:
+    from alembic.config import Config
+
     config = Config()
     config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
     config.attributes["connection"] = connection

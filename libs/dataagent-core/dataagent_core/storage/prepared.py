@@ -78,6 +78,8 @@ class _Plain:
         self._sized: dict[tuple[int, ...], str] = {}
         self._order: list[tuple[str, Any, _Process | None]] = [
             (name, compiled.params.get(name), _binding(compiled.binds[name].type, dialect))
+            if name not in self._lists
+            else (name, None, None)
             for name in compiled.positiontup
         ]
         self._results: list[_Process | None] = (
@@ -102,14 +104,15 @@ class _Plain:
 
     def parameters(self, values: Values) -> list[Any]:
         """The values in the statement's order, as sqlite3 takes them."""
-        found: list[Any] = []
-        for name, default, process in self._order:
-            value = values.get(name, default)
-            if name in self._lists:
-                found += value
-            else:
-                found.append(value if process is None else process(value))
-        return found
+        found = [
+            values.get(name, default) if process is None else process(values.get(name, default))
+            for name, default, process in self._order
+        ]
+        if not self._lists:
+            return found
+        names = (name for name, _, _ in self._order)
+        pairs = zip(names, found, strict=True)
+        return [one for name, value in pairs for one in (value if name in self._lists else [value])]
 
     def result(self, row: Sequence[Any]) -> tuple[Any, ...]:
         """A row as Python takes it."""

@@ -36,6 +36,15 @@ _MAX_SHARED = 256
 _GATHER_SECONDS = 0.002
 _MOST_GATHER_SECONDS = 0.01
 _EMPTYING_SECONDS = 5.0
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGED_HINT = "the file is damaged: restore it, or move it away to begin with a new one."
+_HINTS = {
+    sqlite3.SQLITE_BUSY: "another program holds the file: close that one, then try again.",
+    sqlite3.SQLITE_FULL: "make room on the disk, or choose another data directory.",
+    sqlite3.SQLITE_READONLY: "make the data directory writable, or choose another.",
+    sqlite3.SQLITE_CANTOPEN: "make the data directory writable, or choose another.",
+    **dict.fromkeys(_DAMAGED, _DAMAGED_HINT),
+}
 
 
 @dataclass(slots=True)
@@ -254,13 +263,21 @@ def _dispose(connection: Connection | None) -> None:
 
 
 def _translated(error: Exception) -> BaseException:
-    if isinstance(error, DBAPIError) and isinstance(error.orig, sqlite3.OperationalError):
-        return _unavailable(error.orig, error)
-    return error
+    reason = error.orig if isinstance(error, DBAPIError) else error
+    is_outage = isinstance(reason, sqlite3.OperationalError) or _code(reason) in _DAMAGED
+    return _unavailable(reason or error, error) if is_outage else error
 
 
-def _unavailable(reason: Exception, cause: Exception | None = None) -> StorageUnavailable:
-    failure = StorageUnavailable(f"The database does not answer: {reason}.")
+def _code(reason: BaseException | None) -> int:
+    """SQLite's own number for what happened; 0 if it is none of its errors."""
+    return getattr(reason, "sqlite_errorcode", 0) & 0xFF  # the rest says more than is needed
+
+
+def _unavailable(reason: BaseException, cause: BaseException | None = None) -> StorageUnavailable:
+    hint = _HINTS.get(_code(reason))
+    failure = StorageUnavailable(
+        f"The database does not answer: {reason}.", details={"hint": hint} if hint else None
+    )
     failure.__cause__ = cause or reason
     return failure
 
@@ -356,5 +373,7 @@ def _configure(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
+    """SQLAlchemy begins: tell sqlite3 itself, which costs a fifth of a statement of SQLAlchemy."""
+    raw: Any = connection.connection.driver_connection
     is_writer = threading.current_thread().name == "sqlite-writer"
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if is_writer else "BEGIN")
+    raw.execute("BEGIN IMMEDIATE" if is_writer else "BEGIN")

@@ -182,6 +182,8 @@ api_keys = Table(
     Column("name", String(100), nullable=False),
     Column("prefix", id_type(16), nullable=False, index=True),
     Column("key_hash", String(64), nullable=False),
+    # all, or those listed in api_key_tools
+    Column("tool_scope", String(16), nullable=False, default="all", server_default="all"),
     Column("created_at", UtcTime(), nullable=False),
     Column("last_used", UtcTime(), nullable=True),
     **MYSQL,

@@ -13,13 +13,16 @@ from dataagent_core.telemetry.context import (
 )
 from dataagent_core.telemetry.logs import JsonFormatter, configure_logging, known_secrets
 from dataagent_core.telemetry.metrics import Metrics
+from dataagent_core.telemetry.run_trace import CANCELLED, RunTrace
 from dataagent_core.telemetry.scrub import Scrubber
 from dataagent_core.telemetry.traces import Traces, open_traces
 
 __all__ = [
+    "CANCELLED",
     "Bound",
     "JsonFormatter",
     "Metrics",
+    "RunTrace",
     "Scrubber",
     "Traces",
     "accepted_request_id",

@@ -89,6 +89,12 @@ class Metrics:
         self._sandbox_wait = self._histogram(
             "sandbox_wait_seconds", "From asking for a sandbox to having one.", _USUAL
         )
+        self._sandbox_refill = self._histogram(
+            "sandbox_refill_seconds", "Making one sandbox that waits for an owner.", _USUAL
+        )
+        self._sandbox_kills = self._counter(
+            "sandbox_kills", "Code and sandboxes that were ended from outside.", "cause"
+        )
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
         return Counter(f"dataagent_{name}", text, labels, registry=self.registry)
@@ -155,6 +161,14 @@ class Metrics:
     def sandbox_waited(self, seconds: float) -> None:
         """A run got its sandbox."""
         self._sandbox_wait.observe(seconds)
+
+    def sandbox_made(self, seconds: float) -> None:
+        """A sandbox was made in advance."""
+        self._sandbox_refill.observe(seconds)
+
+    def sandbox_killed(self, cause: str) -> None:
+        """Code was ended (timeout, memory, killed, cancelled) or a whole sandbox (its cause)."""
+        self._sandbox_kills.labels(cause).inc()
 
     def audit_lost(self, count: int) -> None:
         """Audit records could not be written."""

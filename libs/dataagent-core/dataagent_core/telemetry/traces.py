@@ -1,121 +1,106 @@
-"""OpenTelemetry spans, if the operator names a collector: request → run → model or tool call.
+"""What was done for whom, how long it took and how it ended: request → run → model or tool call.
 
-Off unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set; then nothing of OpenTelemetry is even imported, and
-a span is an empty `with`. Spans carry ids, names and counts, never what was said: an exception's
-text stays in the log. Above: the server's middleware, the worker, `middleware/tracing.py`.
+Off unless a tracer is named: then nothing of OpenTelemetry is even imported, and a span is an empty
+`with`. Spans carry names, ids and counts; what was said is in them only with
+`DATAAGENT_TRACE_CONTENT`, and then without secrets. Of an error there is the kind, never the text:
+that is in the log. Above: the server's middleware, the worker, every room that opens spans. Below:
+`otel.py` (a collector, Langfuse), `langsmith.py`.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Literal
 
 from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured
-
-if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import TracerProvider
+from dataagent_core.telemetry.context import bound
+from dataagent_core.telemetry.langsmith import LangSmith, open_langsmith
+from dataagent_core.telemetry.run_trace import Errors, RunTrace
 
 Attributes = Mapping[str, str | int | float | bool]
+Kind = Literal["internal", "server", "client"]
 _NOTHING: AbstractContextManager[None] = nullcontext()
-_SHUTDOWN_MILLISECONDS = 3000
 
 
 class Traces:
-    """Spans that go nowhere."""
+    """Spans that go nowhere. LangSmith, which follows runs by itself, may follow them still."""
 
     is_on: bool = False
+    has_content: bool = False
+    """Whether spans may hold what was said."""
+
+    def __init__(self, langsmith: LangSmith | None = None) -> None:
+        self._langsmith = langsmith
 
     def span(
         self,
         name: str,
         attributes: Attributes | None = None,
         *,
+        kind: Kind = "internal",
         headers: Mapping[str, str] | None = None,
+        passing: Errors = (),
     ) -> AbstractContextManager[Any]:
         """A span around the block; work that tasks of it do is below it.
 
-        `headers` of a request may say which span elsewhere it belongs to (`traceparent`).
+        `headers` of a request may say which span elsewhere it belongs to (`traceparent`). Errors
+        that are `passing` are ways out of the block and no failure.
         """
         return _NOTHING
 
-    async def aclose(self) -> None:
-        """Send what is left."""
+    def joined(self, headers: Mapping[str, str]) -> AbstractContextManager[Any]:
+        """No span, but what the block does belongs to the one the headers name, if they do."""
+        return _NOTHING
 
+    def run(self, run: RunTrace, passing: Errors = ()) -> AbstractContextManager[Any]:
+        """What is around a whole run, whichever tracers there are."""
+        if self._langsmith is None:
+            return _NOTHING
+        return self._langsmith.run(run, self.trace_id or bound().request_id or "", passing)
 
-class OpenTelemetryTraces(Traces):
-    """Spans that are sent to a collector, in batches, by a thread of their own."""
+    @property
+    def has_langsmith(self) -> bool:
+        """Whether LangSmith follows runs."""
+        return self._langsmith is not None
 
-    is_on = True
+    def failed(self, span: Any, kind: str) -> None:
+        """Mark a block that failed without raising."""
 
-    def __init__(self, provider: TracerProvider) -> None:
-        from opentelemetry import propagate, trace
+    def say(self, span: Any, name: str, value: Any) -> None:
+        """Add what was said to a span, if spans may hold it."""
 
-        self._provider = provider
-        self._tracer = provider.get_tracer("dataagent")
-        self._extract = propagate.extract
-        self._error = trace.Status(trace.StatusCode.ERROR)
+    @property
+    def trace_id(self) -> str | None:
+        """Of the trace this is part of."""
+        return None
 
-    def span(
-        self,
-        name: str,
-        attributes: Attributes | None = None,
-        *,
-        headers: Mapping[str, str] | None = None,
-    ) -> AbstractContextManager[Any]:
-        """As `Traces.span`; the block gets the span."""
-        return self._span(name, attributes, headers)
-
-    @contextmanager
-    def _span(
-        self, name: str, attributes: Attributes | None, headers: Mapping[str, str] | None
-    ) -> Generator[Any]:
-        context = None if headers is None else self._extract(headers)
-        with self._tracer.start_as_current_span(
-            name,
-            context=context,
-            attributes=attributes,
-            record_exception=False,
-            set_status_on_exception=False,
-        ) as span:
-            try:
-                yield span
-            except BaseException as error:
-                span.set_attribute("error.type", type(error).__name__)
-                if not isinstance(error, asyncio.CancelledError | GeneratorExit):
-                    span.set_status(self._error)
-                raise
+    @property
+    def traceparent(self) -> str | None:
+        """What lets work elsewhere be part of this trace (W3C)."""
+        return None
 
     async def aclose(self) -> None:
-        """As `Traces.aclose`; a collector that does not answer is not waited for long."""
-        await asyncio.to_thread(self._provider.force_flush, _SHUTDOWN_MILLISECONDS)
-        await asyncio.to_thread(self._provider.shutdown)
+        """Send what is left; whoever does not take it is not waited for long."""
+        if self._langsmith is not None:
+            await self._langsmith.aclose()
 
 
 def open_traces(settings: Settings) -> Traces:
-    """Spans as the settings want them.
+    """Traces as the settings want them.
 
     Raises:
-        Misconfigured: a collector is named and OpenTelemetry is not installed.
+        Misconfigured: a tracer is on and its key or its package is missing.
     """
-    if settings.otel_exporter_otlp_endpoint is None:
-        return Traces()
+    langsmith = open_langsmith(settings)
+    if settings.otel_exporter_otlp_endpoint is None and not settings.has_langfuse:
+        return Traces(langsmith)
     try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+        from dataagent_core.telemetry.otel import open_spans
     except ImportError as error:
         raise Misconfigured(
-            "OTEL_EXPORTER_OTLP_ENDPOINT is set but OpenTelemetry is not installed. "
-            "Install dataagent-core[otel], or unset it."
+            "OTEL_EXPORTER_OTLP_ENDPOINT or LANGFUSE_PUBLIC_KEY is set but OpenTelemetry is not "
+            "installed. Install dataagent-core[otel], or unset it."
         ) from error
-    provider = TracerProvider(
-        resource=Resource.create({"service.name": settings.otel_service_name}),
-        shutdown_on_exit=False,
-    )
-    endpoint = f"{settings.otel_exporter_otlp_endpoint.rstrip('/')}/v1/traces"
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
-    return OpenTelemetryTraces(provider)
+    return open_spans(settings, langsmith)

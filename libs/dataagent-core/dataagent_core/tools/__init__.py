@@ -1,6 +1,7 @@
 """What an agent can use: built-in tools, the client they go out with, and the file tracker."""
 
 from dataagent_core.tools.builtin import builtin_tools
+from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.fetch_url import FetchUrlTool
 from dataagent_core.tools.file_ops import FileOpRecord, FileOpTracker
 from dataagent_core.tools.http_request import HttpRequestTool
@@ -15,6 +16,7 @@ __all__ = [
     "HttpRequestTool",
     "OutboundClient",
     "ThinkTool",
+    "ToolContext",
     "WebSearchTool",
     "builtin_tools",
 ]

@@ -1,36 +1,63 @@
-"""The tools every installation has, put together from the settings."""
+"""The tools every installation has: those that the files of this folder offer.
+
+A file offers tools by a function `tools(context)`, which is called once at the start with a
+`ToolContext` and returns those that are possible with it. Nothing registers itself and nothing is
+listed: a file that is put here is a tool, one that is taken away is none. A tool that must ask
+first says so itself, by `metadata={"approval": "what a person reads"}`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any
+
 from langchain_core.tools import BaseTool
 
-from dataagent_core.config import Settings
-from dataagent_core.documents.reader import DocumentReader
-from dataagent_core.tools.fetch_url import FetchUrlTool
-from dataagent_core.tools.http_request import HttpRequestTool
-from dataagent_core.tools.outbound import OutboundClient
-from dataagent_core.tools.research import Research
-from dataagent_core.tools.think import ThinkTool
-from dataagent_core.tools.web_search import TavilySearchTool, WebSearchTool
+import dataagent_core.tools
+from dataagent_core.errors import Misconfigured
+from dataagent_core.tools.context import ToolContext
+
+OFFER = "tools"
+"""The name of the function."""
 
 
-def builtin_tools(
-    settings: Settings, client: OutboundClient, documents: DocumentReader | None = None
-) -> list[BaseTool]:
-    """`http_request`, `fetch_url`, `think_tool`, and the searches when there is a key for them."""
-    documents, research = documents or DocumentReader(), Research()
-    tools: list[BaseTool] = [
-        HttpRequestTool(client=client),
-        FetchUrlTool(client=client, documents=documents, research=research),
-        ThinkTool(),
-    ]
-    key = settings.tavily_api_key
-    if key is not None:
-        url = settings.tavily_base_url
-        tools += [
-            WebSearchTool(client=client, api_key=key, base_url=url, research=research),
-            TavilySearchTool(
-                client=client, api_key=key, base_url=url, research=research, documents=documents
-            ),
-        ]
+def builtin_tools(context: ToolContext) -> list[BaseTool]:
+    """All tools that can be had with this context, by file.
+
+    Raises:
+        Misconfigured: a file cannot be loaded or gives no tools, or two offer the same name.
+    """
+    package = dataagent_core.tools
+    found: dict[str, tuple[BaseTool, str]] = {}
+    for name in sorted(module.name for module in iter_modules(package.__path__)):
+        for tool in _offered(_loaded(f"{package.__name__}.{name}", name), name, context):
+            if tool.name in found:
+                raise Misconfigured(
+                    f"tools/{name}.py and tools/{found[tool.name][1]}.py both offer a tool "
+                    f"{tool.name!r}. Rename one."
+                )
+            found[tool.name] = (tool, name)
+    return [tool for tool, _ in found.values()]
+
+
+def _loaded(module: str, name: str) -> ModuleType:
+    try:
+        return import_module(module)
+    except Exception as error:
+        raise Misconfigured(f"tools/{name}.py cannot be loaded: {error}") from error
+
+
+def _offered(module: ModuleType, name: str, context: ToolContext) -> list[BaseTool]:
+    offer: Callable[[ToolContext], Any] | None = vars(module).get(OFFER)  # Any: checked below
+    if offer is None:
+        return []
+    try:
+        tools = list(offer(context))
+    except Exception as error:
+        raise Misconfigured(f"The tools of tools/{name}.py cannot be made: {error}") from error
+    if not all(isinstance(tool, BaseTool) for tool in tools):
+        raise Misconfigured(f"tools/{name}.py: tools(context) must return LangChain tools.")
     return tools

@@ -45,7 +45,9 @@ class DataArguments(BaseModel):
 
     tool_call_id: Annotated[str, InjectedToolCallId] = ""
     source: str | None = Field(
-        default=None, description="The data source's name; leave out for the usual one."
+        default=None,
+        description="The data source's name; leave out for the usual one. In a user's message "
+        "`@name` names a source and `@name.table` a table of it.",
     )
 
 

@@ -11,12 +11,14 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
 from dataagent_core.documents import Document
 from dataagent_core.documents.reader import DocumentReader, Source
 from dataagent_core.errors import BadFile, LimitReached, Misconfigured, ToolFailed
 from dataagent_core.tools.base import OutboundTool, shortened
+from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.outbound import OutboundClient, Reply, Request
 from dataagent_core.tools.research import Research
 from dataagent_core.workspace import run_context
@@ -36,6 +38,13 @@ _DOCUMENTS = {
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
 }
+
+
+def tools(context: ToolContext) -> list[BaseTool]:
+    """As `builtin.py` asks."""
+    return [
+        FetchUrlTool(client=context.client, documents=context.documents, research=context.research)
+    ]
 
 
 class FetchUrlArguments(BaseModel):

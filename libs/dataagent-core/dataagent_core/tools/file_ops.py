@@ -23,6 +23,7 @@ FILE_TOOLS: Mapping[str, FileOperation] = {
     "delete": "delete",
 }
 MAX_DIFFED_LINES = 2_000
+TOO_LARGE = "[diff left out: the file is too large]"
 _MAX_DIFF_CHARS = 50_000
 _READ_HEADER = re.compile(r"^@@ lines (\d+)-(\d+)", re.MULTILINE)
 
@@ -113,22 +114,30 @@ def _outcome(
     if operation == "read":
         return {"lines_read": _lines_read(message)}, None
     if started.is_too_large:
-        return {}, "[diff left out: the file is too large]"
+        return {}, TOO_LARGE
     if after is None:
-        after = _text_after(operation, started)
+        after = _text_after(operation, started.args, started.before)
     metrics, diff = diff_texts(started.file_path, started.before, after)
     if operation != "delete":
         metrics |= {"lines_written": len(after.splitlines()), "bytes_written": len(after.encode())}
     return metrics, diff
 
 
-def _text_after(operation: FileOperation, started: _Started) -> str:
+def planned_diff(tool_name: str, path: str, args: Mapping[str, Any], before: str) -> str | None:
+    """What a call would change in a file with this text; None for nothing, or another tool."""
+    operation = FILE_TOOLS.get(tool_name)
+    if operation is None or operation == "read":
+        return None
+    return diff_texts(path, before, _text_after(operation, args, before))[1]
+
+
+def _text_after(operation: FileOperation, args: Mapping[str, Any], before: str) -> str:
     if operation == "write":
-        return str(started.args.get("content", ""))
+        return str(args.get("content", ""))
     if operation == "edit":
-        old, new = str(started.args.get("old_string", "")), str(started.args.get("new_string", ""))
-        count = -1 if started.args.get("replace_all") else 1
-        return started.before.replace(old, new, count) if old else started.before
+        old, new = str(args.get("old_string", "")), str(args.get("new_string", ""))
+        count = -1 if args.get("replace_all") else 1
+        return before.replace(old, new, count) if old else before
     return ""
 
 

@@ -5,16 +5,23 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import orjson
+from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
 from dataagent_core.errors import ToolFailed
 from dataagent_core.tools.base import OutboundTool, shortened
+from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.outbound import OutboundClient, Reply, Request
 
 _MAX_CHARACTERS = 50_000
 _SHOWN_HEADERS = frozenset(
     {"content-type", "content-length", "location", "retry-after", "date", "etag", "link"}
 )
+
+
+def tools(context: ToolContext) -> list[BaseTool]:
+    """As `builtin.py` asks."""
+    return [HttpRequestTool(client=context.client)]
 
 
 class HttpRequestArguments(BaseModel):

@@ -3,30 +3,29 @@
 A model chooses the URLs, and whoever wrote what the model reads may have chosen them first. So
 names are resolved here, every address is checked, and the connection goes to an address that was
 checked. Each redirect is a new request with the same checks. No proxies or credentials from the
-environment, no cookies, a size and a time limit. Above: the tools. Below: `address.py` holds the
-rules.
+environment, no cookies, a size and a time limit. Above: the tools. Below: `network/` has the rules.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import re
-import socket
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from dataagent_core.errors import HostNotAllowed, ToolFailed
-from dataagent_core.tools.address import Address, Target, is_public, parse_target
+from dataagent_core.errors import ToolFailed
+from dataagent_core.network import Lookup, OpenHosts, Target, parse_target
 
-Lookup = Callable[[str, int], Sequence[str]]
-"""All addresses of a name, as text; may block. Raises `OSError` if there are none."""
+if TYPE_CHECKING:
+    import aiohttp
+else:
+    from dataagent_core.config.libraries import Library
+
+    aiohttp = Library("aiohttp")
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -76,12 +75,9 @@ class OutboundClient:
         lookup: Lookup | None = None,
     ) -> None:
         """Let through, whatever their address, only the hosts named (`host` or `host:port`)."""
-        self._allowed = frozenset(
-            re.sub(r"[\[\]]", "", host.lower()) for host in allow_private_hosts
-        )
+        self._hosts = OpenHosts(allow_private_hosts, lookup=lookup)
         self._max_bytes = max_bytes
         self._timeout = timeout_seconds
-        self._lookup = lookup or _getaddrinfo
         self._threads = ThreadPoolExecutor(8, thread_name_prefix="outbound")
         self._session: aiohttp.ClientSession | None = None
 
@@ -101,15 +97,16 @@ class OutboundClient:
         if self._session is not None:
             await self._session.close()
             self._session = None
+        self._hosts.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def fresh(self) -> OutboundClient:
         """A client with the same rules and nothing open, for another event loop."""
         return OutboundClient(
-            allow_private_hosts=tuple(self._allowed),
+            allow_private_hosts=tuple(self._hosts.allowed),
             max_bytes=self._max_bytes,
             timeout_seconds=self._timeout,
-            lookup=self._lookup,
+            lookup=self._hosts.lookup,
         )
 
     async def off_loop(self, work: Callable[[], str]) -> str:
@@ -133,7 +130,7 @@ class OutboundClient:
 
     async def _follow(self, request: Request) -> Reply:
         for _ in range(_MAX_REDIRECTS + 1):
-            target = self._checked(request.url)
+            target = self._hosts.checked(request.url)
             outcome = await self._once(target, request)
             if isinstance(outcome, Reply):
                 return outcome
@@ -159,19 +156,11 @@ class OutboundClient:
                 charset=response.charset or "utf-8",
             )
 
-    def _checked(self, url: str) -> Target:
-        target = parse_target(url)
-        address = target.address
-        if address is None or is_public(address) or self._is_allowed(target.host, target.port):
-            return target
-        raise _closed(target.host)
-
-    def _is_allowed(self, host: str, port: int) -> bool:
-        return host in self._allowed or f"{host}:{port}" in self._allowed
-
     def _open_session(self) -> aiohttp.ClientSession:
         if self._session is None:
-            resolver = _CheckedResolver(self._lookup, self._is_allowed, self._threads)
+            from dataagent_core.network.resolver import CheckedResolver
+
+            resolver = CheckedResolver(self._hosts)
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False),
                 cookie_jar=aiohttp.DummyCookieJar(),
@@ -186,55 +175,6 @@ class OutboundClient:
 class _Redirect:
     status: int
     location: str
-
-
-class _CheckedResolver(AbstractResolver):
-    """Resolves a name and gives back its addresses only if every one of them is open."""
-
-    def __init__(
-        self, lookup: Lookup, is_allowed: Callable[[str, int], bool], threads: ThreadPoolExecutor
-    ) -> None:
-        self._lookup = lookup
-        self._is_allowed = is_allowed
-        self._threads = threads
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """The addresses to connect to.
-
-        Raises:
-            HostNotAllowed: one of them is closed to tools.
-            OSError: there are none.
-        """
-        loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(self._threads, self._lookup, host, port)
-        addresses = [ipaddress.ip_address(text) for text in found]
-        if not addresses:
-            raise OSError("no address")
-        name = host.lower().rstrip(".")
-        if not self._is_allowed(name, port) and not all(map(is_public, addresses)):
-            raise _closed(name)
-        return [_result(host, port, address) for address in addresses]
-
-    async def close(self) -> None:
-        """Nothing to release."""
-
-
-def _getaddrinfo(host: str, port: int) -> list[str]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(entry[4][0]).partition("%")[0] for entry in found]
-
-
-def _result(host: str, port: int, address: Address) -> ResolveResult:
-    return ResolveResult(
-        hostname=host,
-        host=str(address),
-        port=port,
-        family=socket.AF_INET if address.version == 4 else socket.AF_INET6,
-        proto=0,
-        flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-    )
 
 
 def _redirected(request: Request, target: Target, redirect: _Redirect) -> Request:
@@ -262,13 +202,6 @@ async def _read(response: aiohttp.ClientResponse, limit: int) -> tuple[bytes, bo
             response.close()
             return bytes(body[:limit]), True
     return bytes(body), False
-
-
-def _closed(host: str) -> HostNotAllowed:
-    return HostNotAllowed(
-        f"'{host[:200]}' is closed to tools: it is not an address of the open Internet. "
-        "An operator can open a host with DATAAGENT_ALLOW_PRIVATE_HOSTS."
-    )
 
 
 def _why(error: Exception) -> str:

@@ -21,8 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from dataagent_core.errors import BudgetExhausted, DataAgentError, Misconfigured
 from dataagent_core.identity import RunContext
 from dataagent_core.sandbox.pool import Sandboxes
-from dataagent_core.sandbox.types import CodeResult, Limits, OutputFile
+from dataagent_core.sandbox.types import CodeResult, FileChange, Limits, OutputFile
 from dataagent_core.sandbox.watching import CodeWatch
+from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.python_report import MOST_SHOWN, MadeFile, report
 from dataagent_core.workspace import FileStore, run_context
 
@@ -33,8 +34,27 @@ Run Python in this conversation's own sandbox. Variables, imports and files live
 call until the sandbox was idle for long; a call that fails or is stopped leaves variables as they \
 were. The last expression is shown. There is no network and no pip install; installed are pandas, \
 numpy, matplotlib, duckdb, pyarrow, openpyxl, python-docx, python-pptx, Pillow, pypdf, pdfplumber \
-and reportlab. The user's files are in /workspace (uploads in /workspace/uploads). Save what the \
-user should get in /output; open matplotlib figures are saved by themselves."""
+and reportlab. {files} Save what the user should get in /output; open matplotlib \
+figures are saved by themselves."""
+_COPIES = (
+    "The user's files are in /workspace (uploads in /workspace/uploads); code changes copies, "
+    "which keep_files takes over."
+)
+_IN_PLACE = "The user's project is in /workspace, and what code changes there is changed at once."
+
+
+def tools(context: ToolContext) -> list[BaseTool]:
+    """As `builtin.py` asks: what an agent can do with a sandbox; nothing without one."""
+    if context.sandboxes is None or context.files is None:
+        return []
+    given: Mapping[str, Any] = {
+        "sandboxes": context.sandboxes,
+        "files": context.files,
+        "watch": context.watch,
+    }
+    files = _COPIES if context.settings.project is None else _IN_PLACE
+    about = _ABOUT.format(files=files)
+    return [ExecutePython(**given, description=about), ExecutePythonWithFile(**given)]
 
 
 class PythonArguments(BaseModel):
@@ -64,7 +84,7 @@ class ExecutePython(BaseTool):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     name: str = "execute_python"
-    description: str = _ABOUT
+    description: str = _ABOUT.format(files=_COPIES)
     args_schema: ArgsSchema | None = PythonArguments
     sandboxes: Sandboxes = Field(exclude=True)
     files: FileStore = Field(exclude=True)
@@ -81,14 +101,14 @@ class ExecutePython(BaseTool):
         context = run_context()
         seconds = self._seconds(context, timeout_seconds)
         try:
-            result = await self._run_code(context, code, seconds, reset=reset)
+            result, unkept = await self._run_code(context, code, seconds, reset=reset)
         except DataAgentError as error:
             self.watch.refused(code, context, error.code)
             raise
         self.watch.ran(code, context, result, self._limits, wall=self.sandboxes.wall.name)
         made = await self._kept(context, result, filename)
         notes = _missing(filename, made) if filename is not None and result.status == "ok" else ""
-        told = report(result, made, self._limits, seconds=seconds, notes=notes)
+        told = report(result, made, self._limits, seconds=seconds, notes=notes, unkept=unkept)
         return _message(self.name, tool_call_id, told, result)
 
     def _run(self, **_arguments: Any) -> str:
@@ -112,11 +132,14 @@ class ExecutePython(BaseTool):
 
     async def _run_code(
         self, context: RunContext, code: str, seconds: float, *, reset: bool
-    ) -> CodeResult:
+    ) -> tuple[CodeResult, list[FileChange]]:
+        """How it ended, and what differs from the user's files since."""
         asked = time.perf_counter()
         session = await self.sandboxes.session(context.user_id, context.session_id)
         self.watch.waited(time.perf_counter() - asked)
-        return await session.run_python(code, timeout_seconds=seconds, reset=reset)
+        code_runs = session.run_python(code, timeout_seconds=seconds, reset=reset)
+        result = await self.watch.running(self.sandboxes.wall.name, code_runs)
+        return result, session.unkept
 
     async def _kept(
         self, context: RunContext, result: CodeResult, wanted: str | None
@@ -154,14 +177,6 @@ class ExecutePythonWithFile(ExecutePython):
         "`filename`. Returns a download link."
     )
     args_schema: ArgsSchema | None = FileArguments
-
-
-def python_tools(sandboxes: Sandboxes | None, files: FileStore, watch: CodeWatch) -> list[BaseTool]:
-    """What an agent can do with a sandbox; nothing without one."""
-    if sandboxes is None:
-        return []
-    given: Mapping[str, Any] = {"sandboxes": sandboxes, "files": files, "watch": watch}
-    return [ExecutePython(**given), ExecutePythonWithFile(**given)]
 
 
 def _name(file: OutputFile) -> str:

@@ -11,10 +11,11 @@ from typing import Final
 from urllib.parse import quote
 
 from dataagent_core.sandbox.output import CutOutput
-from dataagent_core.sandbox.types import CodeResult, Limits
+from dataagent_core.sandbox.types import CodeResult, FileChange, Limits
 
 MOST_SHOWN: Final = 50 * 1024
 _MOST_NAMES: Final = 40
+_MOST_PATHS: Final = 50
 _MIB: Final = 1024 * 1024
 
 
@@ -34,7 +35,13 @@ class MadeFile:
 
 
 def report(
-    result: CodeResult, made: Sequence[MadeFile], limits: Limits, *, seconds: float, notes: str = ""
+    result: CodeResult,
+    made: Sequence[MadeFile],
+    limits: Limits,
+    *,
+    seconds: float,
+    notes: str = "",
+    unkept: Sequence[FileChange] = (),
 ) -> str:
     """The text the model reads."""
     parts = [_ending(result, limits, seconds)]
@@ -45,9 +52,26 @@ def report(
             parts.append(f"{name}:\n{cut(text)}")
     if made or result.files_left_out:
         parts.append(_files(made, result.files_left_out))
+    if unkept:
+        parts.append(unkept_note(unkept))
     if result.names:
         parts.append(f"variables: {_listed(result.names)}")
     return "\n".join(parts)
+
+
+def unkept_note(changes: Sequence[FileChange]) -> str:
+    """What code changed of the user's files, and how to keep it; nothing if there is nothing."""
+    if not changes:
+        return ""
+    shown = [
+        f"{change.path} (deleted)" if change.kind == "deleted" else change.path
+        for change in changes[:_MOST_PATHS]
+    ]
+    more = f" and {len(changes) - _MOST_PATHS} more" if len(changes) > _MOST_PATHS else ""
+    return (
+        f"Changed in the sandbox's /workspace, not in the user's own files: {', '.join(shown)}"
+        f"{more}. To keep changes there, call keep_files."
+    )
 
 
 def cut(text: str) -> str:
@@ -58,7 +82,7 @@ def cut(text: str) -> str:
 
 
 def _ending(result: CodeResult, limits: Limits, seconds: float) -> str:
-    lost = " Variables of earlier calls are gone." if result.state_lost else ""
+    lost = _lost(result)
     kept = lost or " Variables are as they were before this call."
     match result.status:
         case "ok":
@@ -77,6 +101,15 @@ def _ending(result: CodeResult, limits: Limits, seconds: float) -> str:
             return f"Stopped: its process was ended (exit {result.exit_code}).{kept}"
         case "error":
             return f"Failed.{lost}"
+
+
+def _lost(result: CodeResult) -> str:
+    if result.files_lost:
+        return (
+            " The sandbox of earlier calls is gone, with its variables and with the files in "
+            "/workspace that were not kept."
+        )
+    return " Variables of earlier calls are gone." if result.state_lost else ""
 
 
 def _files(made: Sequence[MadeFile], left_out: int) -> str:

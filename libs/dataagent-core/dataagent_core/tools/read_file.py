@@ -24,6 +24,7 @@ from dataagent_core.documents import Document
 from dataagent_core.documents.reader import DocumentReader, Source
 from dataagent_core.errors import DataAgentError, LimitReached, Misconfigured
 from dataagent_core.identity import RunContext
+from dataagent_core.tools.context import ToolContext
 from dataagent_core.workspace import FileStore, StoredFile, UserWorkspaceManager, run_context
 from dataagent_core.workspace.file_names import extension_of
 
@@ -33,17 +34,19 @@ _MOST_COLUMNS = 40
 _TABLES = frozenset({".csv", ".tsv", ".json", ".parquet", ".xls", ".xlsx"})
 
 
-def file_tools(
-    files: FileStore,
-    workspaces: UserWorkspaceManager,
-    documents: DocumentReader,
-    sources: UploadedSources,
-    data: DataService,
-) -> list[BaseTool]:
-    """What an agent can do with the files users attach."""
+def tools(context: ToolContext) -> list[BaseTool]:
+    """As `builtin.py` asks: what an agent can do with the files users attach."""
+    files, workspaces = context.files, context.workspaces
+    sources, data = context.sources, context.data
+    if files is None or workspaces is None or sources is None or data is None:
+        return []
     return [
         ReadUploadedFileTool(
-            files=files, workspaces=workspaces, documents=documents, sources=sources, data=data
+            files=files,
+            workspaces=workspaces,
+            documents=context.documents,
+            sources=sources,
+            data=data,
         )
     ]
 

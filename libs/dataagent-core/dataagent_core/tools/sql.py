@@ -10,11 +10,11 @@ from langchain_core.tools.base import ArgsSchema
 from pydantic import Field
 
 from dataagent_core.data.catalogue import find_table, search
-from dataagent_core.data.pictures import Charts
 from dataagent_core.data.results import Draft, preview
-from dataagent_core.data.service import Answered, Asked, DataService
+from dataagent_core.data.service import Answered, Asked
 from dataagent_core.data.types import Limits, Receipt, Table
 from dataagent_core.errors import QueryFailed, ToolFailed, UnknownName
+from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.data import (
     MOST_BYTES,
     ChartingTool,
@@ -31,8 +31,11 @@ _SAMPLES = 5
 _MOST_SQL = 600
 
 
-def data_tools(service: DataService, charts: Charts) -> list[BaseTool]:
-    """What an agent can do with data."""
+def tools(context: ToolContext) -> list[BaseTool]:
+    """As `builtin.py` asks: what an agent can do with data."""
+    service, charts = context.data, context.charts
+    if service is None or charts is None:
+        return []
     return [
         ListTables(service=service),
         Schema(service=service),

@@ -7,6 +7,13 @@ from typing import Any
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
+from dataagent_core.tools.context import ToolContext
+
+
+def tools(_context: ToolContext) -> list[BaseTool]:
+    """As `builtin.py` asks."""
+    return [ThinkTool()]
+
 
 class ThinkArguments(BaseModel):
     """What the model passes to `think_tool`."""

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
+from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field, SecretStr
 
 from dataagent_core.documents.reader import DocumentReader
 from dataagent_core.errors import DataAgentError, ToolFailed
 from dataagent_core.tools.base import OutboundTool, shortened
+from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.fetch_url import fetched
 from dataagent_core.tools.outbound import OutboundClient, Request
 from dataagent_core.tools.research import Research
@@ -28,6 +30,19 @@ _LIMITS = (
     "for an aspect with 3 relevant sources. Cite what you use by its number, as [1], and list the "
     "sources with their URLs at the end of the answer."
 )
+
+
+def tools(context: ToolContext) -> list[BaseTool]:
+    """As `builtin.py` asks: both, when there is a key for them."""
+    if context.settings.tavily_api_key is None:
+        return []
+    given: dict[str, Any] = {
+        "client": context.client,
+        "api_key": context.settings.tavily_api_key,
+        "base_url": context.settings.tavily_base_url,
+        "research": context.research,
+    }
+    return [WebSearchTool(**given), TavilySearchTool(**given, documents=context.documents)]
 
 
 class WebSearchArguments(BaseModel):

@@ -7,11 +7,8 @@ from dataagent_core.workspace.quota import MemoryQuotaLedger, QuotaLedger, SqlQu
 
 if TYPE_CHECKING:
     from dataagent_core.workspace.backend import SandboxedFilesystemBackend
-    from dataagent_core.workspace.context_backend import (
-        MemoriesBackend,
-        WorkspaceBackend,
-        run_context,
-    )
+    from dataagent_core.workspace.context_backend import MemoriesBackend, WorkspaceBackend
+    from dataagent_core.workspace.current_run import run_context
     from dataagent_core.workspace.manager import UserWorkspaceManager
     from dataagent_core.workspace.memories import Memories
     from dataagent_core.workspace.stored import StoredFile
@@ -27,7 +24,7 @@ _LOADED_WHEN_ASKED_FOR = {
     "Sweeper": "sweeper",
     "UserWorkspaceManager": "manager",
     "WorkspaceBackend": "context_backend",
-    "run_context": "context_backend",
+    "run_context": "current_run",
 }
 """By module: they need deepagents, which takes seconds, and `dataagent sql` has no use for it."""
 

@@ -118,7 +118,7 @@ class SandboxedFilesystemBackend(AsyncBackend):
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
         """As `BackendProtocol.aglob`."""
         budget = search.Budget(_GLOB_SECONDS)
-        work = partial(search.glob, self._jail, pattern, path or "/", budget)
+        work = partial(search.glob, self._jail, pattern, self._scope(path), budget)
         try:
             return await self._search(work, budget)
         except search.InvalidGlobPatternError as error:
@@ -140,7 +140,7 @@ class SandboxedFilesystemBackend(AsyncBackend):
             search.grep,
             self._jail,
             pattern,
-            path or "/",
+            self._scope(path),
             include=glob,
             max_count=max_count,
             budget=budget,
@@ -151,6 +151,10 @@ class SandboxedFilesystemBackend(AsyncBackend):
             return GrepResult(error=str(error))
         except FileProblem as error:
             return GrepResult(error=explain("search", path or "/", error))
+
+    def _scope(self, path: str | None) -> search.Scope:
+        """Where a search looks."""
+        return search.Scope(path or "/")
 
     async def _search(
         self, work: Callable[[], search.Outcome], budget: search.Budget
@@ -180,6 +184,23 @@ class SandboxedFilesystemBackend(AsyncBackend):
             OSError: the path cannot be a file's.
         """
         await to_the_end(self._store(path, content))
+
+    async def size(self, path: str) -> int:
+        """Bytes of the file there now; 0 when there is none.
+
+        Raises:
+            OutsideWorkspace: the path leads out.
+        """
+        return await self._workers.run(partial(disk.size_of, self._jail, path))
+
+    async def remove(self, path: str) -> None:
+        """As `adelete`, for callers that take exceptions.
+
+        Raises:
+            OutsideWorkspace: the path leads out.
+            OSError: there is nothing, or it must stay.
+        """
+        await to_the_end(self._remove(path))
 
     async def aedit(
         self, file_path: str, old_string: str, new_string: str, replace_all: bool = False

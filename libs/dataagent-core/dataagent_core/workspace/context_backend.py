@@ -23,12 +23,11 @@ from deepagents.backends.protocol import (
     ReadResult,
     WriteResult,
 )
-from langgraph.runtime import get_runtime
 
-from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
 from dataagent_core.workspace.async_backend import AsyncBackend
 from dataagent_core.workspace.backend import SandboxedFilesystemBackend
+from dataagent_core.workspace.current_run import run_context
 from dataagent_core.workspace.manager import UserWorkspaceManager
 
 _KEPT = 512
@@ -39,21 +38,6 @@ _USE_SECONDS = 3600.0  # opening says that the files are in use, which must not 
 class _Opened:
     backend: SandboxedFilesystemBackend
     until: float
-
-
-def run_context() -> RunContext:
-    """The context of the graph run we are in.
-
-    Raises:
-        Misconfigured: there is none; the graph was started without `context=RunContext(…)`.
-    """
-    try:
-        context = get_runtime(RunContext).context
-    except (RuntimeError, AttributeError):
-        context = None
-    if not isinstance(context, RunContext):
-        raise Misconfigured("This needs a run: start the graph with context=RunContext(…).")
-    return context
 
 
 class _PerRunBackend(AsyncBackend):

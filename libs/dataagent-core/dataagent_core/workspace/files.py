@@ -93,9 +93,12 @@ def size_of(jail: Jail, path: str) -> int:
     return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
-def replace(jail: Jail, path: str, content: bytes) -> int:
-    """Put a file in place, whole or not at all, and return by how many bytes the tree grew."""
-    with jail.place(path, create_parents=True) as place:
+def replace(jail: Jail, path: str, content: bytes, *, mode: int | None = None) -> int:
+    """Put a file in place, whole or not at all, and return by how many bytes the tree grew.
+
+    Without a mode it has that of the file it replaces.
+    """
+    with jail.place(path, create_parents=True, writing=True) as place:
         before = _replaceable(place)
         part = f".part-{secrets.token_hex(8)}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -103,8 +106,10 @@ def replace(jail: Jail, path: str, content: bytes) -> int:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(content)
-                if before is not None:
-                    os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
+                if mode is None and before is not None:
+                    mode = stat.S_IMODE(before.st_mode)
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)
             os.replace(part, place.name, src_dir_fd=place.directory, dst_dir_fd=place.directory)
         except BaseException:
             with suppress(OSError):
@@ -130,7 +135,7 @@ def remove(jail: Jail, path: str) -> int:
     """Remove a file, a link (not its target) or a directory; return the bytes freed."""
     if not split_path(path):
         raise PermissionError(errno.EPERM, "The root cannot be deleted")
-    with jail.place(path, follow_last=False) as place:
+    with jail.place(path, follow_last=False, writing=True) as place:
         status = place.stat()
         if stat.S_ISDIR(status.st_mode):
             with jail.directory(path) as root:

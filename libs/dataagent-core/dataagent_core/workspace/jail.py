@@ -3,7 +3,8 @@
 Paths are virtual: `/` is the jail's root. Each step of a path is opened relative to the directory
 opened before it and never through a link (`openat` with `O_NOFOLLOW`), so a name that is swapped
 for a link between check and use is not followed. Links that stay inside are resolved here, by hand.
-POSIX only. It is not a sandbox for code. Above: `files.py`, `search.py`. Below: the kernel.
+POSIX only. It is not a sandbox for code. A jail may have folders that are only read (`.git`), by
+name and wherever they are. Above: `files.py`, `search.py`. Below: the kernel.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import errno
 import os
 import stat
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataagent_core.errors import OutsideWorkspace
+from dataagent_core.errors import Denied, OutsideWorkspace
 
 _OPEN_DIR = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_LINKS = 40
@@ -28,10 +29,14 @@ MAX_DEPTH = 64
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An existing directory, open, and a name in it that is not a link (or is not there yet)."""
+    """An existing directory, open, and a name in it that is not a link (or is not there yet).
+
+    `folders` are the real names from the root to the directory.
+    """
 
     directory: int
     name: str
+    folders: tuple[str, ...] = ()
 
     def stat(self) -> os.stat_result:
         """Status of the name itself."""
@@ -70,8 +75,10 @@ def shorten(path: str) -> str:
 class Jail:
     """A directory and everything below it."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, read_only: frozenset[str] = frozenset()) -> None:
+        """Folders named in `read_only` are not written to, wherever they are."""
         self._root = Path(os.path.realpath(root))
+        self._read_only = read_only
 
     @property
     def root(self) -> Path:
@@ -80,20 +87,43 @@ class Jail:
 
     @contextmanager
     def place(
-        self, path: str, *, create_parents: bool = False, follow_last: bool = True
+        self,
+        path: str,
+        *,
+        create_parents: bool = False,
+        follow_last: bool = True,
+        writing: bool = False,
     ) -> Generator[Place]:
-        """Open the directory that holds the path's last name.
+        """Open the directory that holds the path's last name; `writing` says what for.
 
         Raises:
             OutsideWorkspace: the path, or a link on it, leads out.
+            Denied: it is to be written to and is only read.
             OSError: a directory on the way is missing or cannot be entered.
         """
-        walk = _Walk(self._root, create_parents=create_parents)
+        closed = self._read_only if writing else frozenset[str]()
+        walk = _Walk(self._root, create_parents=create_parents, closed=closed)
         try:
             name = walk.to(split_path(path), follow_last=follow_last)
-            yield Place(walk.here, name)
+            yield Place(walk.here, name, walk.folders)
         finally:
             walk.close()
+
+    def resolved(self, path: str) -> tuple[str, ...]:
+        """The steps of a path without links; those that are not there yet are taken as they are.
+
+        Raises:
+            OutsideWorkspace: the path, or a link on it, leads out.
+        """
+        steps = split_path(path)
+        for count in range(len(steps), 0, -1):
+            with (
+                suppress(FileNotFoundError, NotADirectoryError),
+                self.place("/".join(steps[:count])) as place,
+            ):
+                found = () if place.name == "." else (place.name,)
+                return (*place.folders, *found, *steps[count:])
+        return steps
 
     @contextmanager
     def directory(self, path: str) -> Generator[int]:
@@ -138,7 +168,13 @@ def open_regular(place: Place) -> int:
     raise OSError(errno.EINVAL, "Not a regular file")
 
 
-def walk(directory: int) -> Iterator[tuple[tuple[str, ...], list[str], int]]:
+Enter = Callable[[tuple[str, ...], int, list[str]], list[str]]
+"""Told of each directory (its steps, itself open, the folders in it); which of them to enter."""
+
+
+def walk(
+    directory: int, enter: Enter | None = None
+) -> Iterator[tuple[tuple[str, ...], list[str], int]]:
     """Each directory below an open one: its steps, the names in it that are none, and itself open.
 
     Links are not followed; what lies deeper than `MAX_DEPTH` is left out.
@@ -148,21 +184,29 @@ def walk(directory: int) -> Iterator[tuple[tuple[str, ...], list[str], int]]:
         folders.sort()
         if len(steps) >= MAX_DEPTH:
             folders.clear()
+        if enter is not None:
+            folders[:] = enter(steps, descriptor, folders)
         yield steps, sorted(names), descriptor
 
 
 class _Walk:
     """The descriptors from the root down to where we stand."""
 
-    def __init__(self, root: Path, *, create_parents: bool) -> None:
+    def __init__(self, root: Path, *, create_parents: bool, closed: frozenset[str]) -> None:
         self._root = root
         self._create = create_parents
+        self._closed = closed
         self._open = [os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
+        self._names: list[str] = []
         self._links = 0
 
     @property
     def here(self) -> int:
         return self._open[-1]
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        return tuple(self._names)
 
     def close(self) -> None:
         while self._open:
@@ -182,8 +226,13 @@ class _Walk:
             elif pending:
                 self._down(step)
             else:
+                self._require_open(step)
                 return step
         return "."
+
+    def _require_open(self, step: str) -> None:
+        if step.casefold() in self._closed:
+            raise Denied(f"Permission denied: what is in '{step}' is only read here.")
 
     def _link(self, step: str) -> str | None:
         try:
@@ -203,12 +252,13 @@ class _Walk:
             except ValueError:
                 raise _leads_out() from None
             while len(self._open) > 1:
-                os.close(self._open.pop())
+                self._up()
         return [step for step in target.split("/") if step not in ("", ".")]
 
     def _down(self, step: str) -> None:
         if len(self._open) > MAX_DEPTH:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        self._require_open(step)
         try:
             descriptor = os.open(step, _OPEN_DIR, dir_fd=self.here)
         except FileNotFoundError:
@@ -218,11 +268,13 @@ class _Walk:
                 os.mkdir(step, 0o755, dir_fd=self.here)
             descriptor = os.open(step, _OPEN_DIR, dir_fd=self.here)
         self._open.append(descriptor)
+        self._names.append(step)
 
     def _up(self) -> None:
         if len(self._open) == 1:
             raise _leads_out()
         os.close(self._open.pop())
+        self._names.pop()
 
 
 def _leads_out() -> OutsideWorkspace:

@@ -2,8 +2,10 @@
 
 `{workspace_root}/{user_id}/` holds `files/`, `uploads/` and `outputs/`; `{memories_root}/{user_id}/
 {assistant_id}/` holds an assistant's memory of a user. User ids are made by the server; one that
-could not be a plain directory name is refused here all the same. Above: the backends, uploads, the
-workspace API. Below: `jail.py`, `quota.py`. Whether the caller may see a user's workspace is not
+could not be a plain directory name is refused here all the same. With a project, which only a
+program of one person has, agents work in that folder instead; uploads and outputs stay here, and
+nothing here measures, archives or deletes it. Above: the backends, uploads, the workspace API.
+Below: `jail.py`, `quota.py`, `project.py`. Whether the caller may see a user's workspace is not
 decided here.
 """
 
@@ -25,6 +27,7 @@ from dataagent_core.workspace.archive import WorkspaceArchive
 from dataagent_core.workspace.backend import Allowance, SandboxedFilesystemBackend
 from dataagent_core.workspace.files import TreeSize, measure, tree_size
 from dataagent_core.workspace.jail import Jail
+from dataagent_core.workspace.project import Project, ProjectBackend
 from dataagent_core.workspace.quota import MemoryQuotaLedger, QuotaLedger
 from dataagent_core.workspace.workers import FileWorkers
 
@@ -60,13 +63,18 @@ class UserWorkspaceManager:
         *,
         memories_root: Path | None = None,
         workers: FileWorkers | None = None,
+        project: Project | None = None,
     ) -> None:
-        """Keep workspaces below `workspace_root`, memories beside it unless told otherwise."""
+        """Keep workspaces below `workspace_root`, memories beside it unless told otherwise.
+
+        With a `project`, agents work there.
+        """
         self._root = workspace_root
         self._memories_root = memories_root or workspace_root.parent / "memories"
         self._quota = default_quota_bytes
         self._ledger = ledger or MemoryQuotaLedger()
         self._workers = workers or FileWorkers()
+        self._project = project
         self._archive = WorkspaceArchive(workspace_root)
         self._beside: list[Callable[[str], Awaitable[int]]] = []
         self._quota_of: Callable[[str], int | None] | None = None
@@ -86,24 +94,40 @@ class UserWorkspaceManager:
         """Where work on files is done."""
         return self._workers
 
+    @property
+    def project(self) -> Project | None:
+        """The folder agents work in instead of a workspace of ours, if there is one."""
+        return self._project
+
     # -- places -----------------------------------------------------------------------------
 
     def get_user_workspace(self, user_id: str) -> Path:
-        """The user's workspace directory, which may not exist yet.
+        """The directory the user's agents work in, which may not exist yet.
 
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
         """
+        kept = self._kept(user_id)
+        return kept if self._project is None else self._project.root
+
+    def _kept(self, user_id: str) -> Path:
+        """Where we keep the user's files."""
         return self._root / _safe(user_id)
 
     def ensure_user_workspace(self, user_id: str) -> Path:
-        """Create the user's workspace with its folders, for the owner only, and return it.
+        """Create the directory the user's agents work in, for the owner only, and return it.
 
-        One that was archived comes back as it was. From now on it counts as used.
+        One that was archived comes back as it was. From now on it counts as used. A project is
+        there already, and nothing is made in it.
 
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
         """
+        if self._project is not None:
+            return self.get_user_workspace(user_id)
+        return self._ensure_kept(user_id)
+
+    def _ensure_kept(self, user_id: str) -> Path:
         with self._archive.in_use(_safe(user_id)) as workspace:
             workspace.mkdir(parents=True, exist_ok=True, mode=0o700)
             for folder in FOLDERS:
@@ -112,11 +136,19 @@ class UserWorkspaceManager:
 
     def is_archived(self, user_id: str) -> bool:
         """Whether the workspace, or some of it, is in the archive: one look at a directory."""
-        return self._archive.has(_safe(user_id))
+        return self._project is None and self._archive.has(_safe(user_id))
 
     async def prepare(self, user_id: str) -> Path:
         """As `ensure_user_workspace`, off the event loop."""
         return await self._workers.run(partial(self.ensure_user_workspace, user_id))
+
+    async def prepare_kept(self, user_id: str) -> Path:
+        """As `prepare`, for uploads and outputs: with a project they are not in it.
+
+        Raises:
+            OutsideWorkspace: the id cannot be a directory's name.
+        """
+        return await self._workers.run(partial(self._ensure_kept, user_id))
 
     def memories_dir(self, user_id: str, assistant_id: str) -> Path:
         """Where an assistant's memory of a user is kept.
@@ -141,7 +173,8 @@ class UserWorkspaceManager:
 
     def has_memory(self, user_id: str, assistant_id: str, name: str) -> bool:
         """Whether a memory of that name is there: one look at the directory, no reading."""
-        return (self.memories_dir(user_id, assistant_id) / name).exists()
+        path = self.memories_dir(user_id, assistant_id) / name
+        return os.path.exists(path)  # as `path.exists()`, which is slow to say no
 
     def validate_path(self, user_id: str, path: Path) -> bool:
         """Whether a host path, links resolved, lies in the user's workspace."""
@@ -159,11 +192,14 @@ class UserWorkspaceManager:
     # -- backends ---------------------------------------------------------------------------
 
     async def open_workspace(self, user_id: str) -> SandboxedFilesystemBackend:
-        """The user's workspace as a backend, created if need be.
+        """What the user's agents work in as a backend, created if need be.
 
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
         """
+        if self._project is not None:
+            _safe(user_id)
+            return ProjectBackend(self._project, self._workers)
         root = await self.prepare(user_id)
         return await self._open(user_id, root, frozenset(FOLDERS))
 
@@ -209,13 +245,13 @@ class UserWorkspaceManager:
         return self._quota if given is None else given
 
     def get_workspace_usage(self, user_id: str) -> int:
-        """Bytes of the user's files and memories, measured on disk. Slow for a large tree."""
+        """Bytes of the user's files and memories here, measured on disk. Slow for a large tree."""
         memories = self._memories_root / _safe(user_id)
         return self._measured(user_id).bytes + tree_size(Jail(memories))
 
     def _measured(self, user_id: str) -> TreeSize:
         """The user's files, those in the archive among them."""
-        here, away = measure(Jail(self.get_user_workspace(user_id))), self._archive.size_of(user_id)
+        here, away = measure(Jail(self._kept(user_id))), self._archive.size_of(user_id)
         return TreeSize(here.bytes + away.bytes, here.files + away.files)
 
     def check_quota(self, user_id: str, additional_bytes: int = 0) -> bool:
@@ -300,10 +336,8 @@ class UserWorkspaceManager:
         return packed
 
     def cleanup_workspace(self, user_id: str) -> None:
-        """Remove the user's workspace with everything in it. `reconcile` frees the booked bytes."""
-        shutil.rmtree(
-            self.get_user_workspace(user_id), ignore_errors=False, onerror=_ignore_missing
-        )
+        """Remove what we keep of the user's files. `reconcile` frees the booked bytes."""
+        shutil.rmtree(self._kept(user_id), ignore_errors=False, onerror=_ignore_missing)
         self._archive.erase(user_id)
 
     async def aclose(self) -> None:

@@ -1,11 +1,13 @@
 """Finding files by name and lines by content, inside a jail and within a time budget.
 
 Blocking; run in the workers kept for searches. Links are not followed. A search that is cut short
-says so (`truncated`). Above: `backend.py`. Below: `jail.py`.
+says so (`truncated`). In a project it leaves out what `ignored.py` says, and looks into no file
+that a `Scope` keeps closed. Above: `backend.py`. Below: `jail.py`.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import threading
 import time
@@ -17,9 +19,10 @@ from deepagents.backends.protocol import FileInfo, GlobResult, GrepMatch, GrepRe
 from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
 
 from dataagent_core.workspace import files
+from dataagent_core.workspace.ignored import Kept
 from dataagent_core.workspace.jail import Jail, split_path, walk
 
-__all__ = ["Budget", "InvalidGlobPatternError", "Outcome", "glob", "grep"]
+__all__ = ["Budget", "InvalidGlobPatternError", "Outcome", "Scope", "glob", "grep"]
 
 Outcome = TypeVar("Outcome", GlobResult, GrepResult)
 _MAX_SEARCHED_BYTES = 50 * 1024 * 1024
@@ -48,6 +51,18 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class Scope:
+    """How far a search goes: below the path, all of it or without what Git ignores.
+
+    Files that `is_closed` are found by name but not read, unless the path names them.
+    """
+
+    path: str
+    leave_ignored: bool = False
+    is_closed: Callable[[str], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Found:
     virtual: str
     relative: str
@@ -55,8 +70,8 @@ class _Found:
     name: str
 
 
-def glob(jail: Jail, pattern: str, path: str, budget: Budget) -> GlobResult:
-    """Regular files whose path below `path` matches the pattern.
+def glob(jail: Jail, pattern: str, scope: Scope, budget: Budget) -> GlobResult:
+    """Regular files whose path below the scope's matches the pattern.
 
     Raises:
         InvalidGlobPatternError: the pattern is refused.
@@ -64,7 +79,7 @@ def glob(jail: Jail, pattern: str, path: str, budget: Budget) -> GlobResult:
     """
     matches = compile_grep_include_glob(pattern)
     found: list[FileInfo] = []
-    for entry in _walk(jail, path, matches):
+    for entry in _walk(jail, scope, matches):
         if budget.is_spent:
             return GlobResult(matches=_by_path(found), truncated=True, truncation_reason="budget")
         info = _quietly(
@@ -78,7 +93,7 @@ def glob(jail: Jail, pattern: str, path: str, budget: Budget) -> GlobResult:
 def grep(
     jail: Jail,
     pattern: str,
-    path: str,
+    scope: Scope,
     *,
     include: str | None,
     max_count: int | None,
@@ -90,10 +105,10 @@ def grep(
         InvalidGlobPatternError: the include pattern is refused.
         OutsideWorkspace: the path leads out.
     """
-    matches = compile_grep_include_glob(include) if include else _everything
+    matches = _open_only(compile_grep_include_glob(include) if include else _everything, scope)
     found: list[GrepMatch] = []
     is_cut = False
-    for entry in _walk(jail, path, matches):
+    for entry in _walk(jail, scope, matches):
         try:
             for match in _lines_with(pattern, entry, budget):
                 if max_count is not None and len(found) >= max_count:
@@ -110,30 +125,38 @@ def _everything(_relative: str) -> bool:
     return True
 
 
+def _open_only(matches: Callable[[str], bool], scope: Scope) -> Callable[[str], bool]:
+    is_closed = scope.is_closed
+    if is_closed is None:
+        return matches
+    return lambda relative: matches(relative) and not is_closed(relative)
+
+
 def _by_path(found: list[FileInfo]) -> list[FileInfo]:
     return sorted(found, key=lambda info: info["path"])
 
 
-def _walk(jail: Jail, path: str, matches: Callable[[str], bool]) -> Iterator[_Found]:
+def _walk(jail: Jail, scope: Scope, matches: Callable[[str], bool]) -> Iterator[_Found]:
     """Each file below the path, or the path itself when it is a file."""
-    steps = split_path(path)
+    steps = split_path(scope.path)
     try:
-        with jail.directory(path) as directory:
-            yield from _walk_directory(directory, steps, matches)
+        with jail.directory(scope.path) as directory:
+            kept = Kept(jail, scope.path) if scope.leave_ignored else None
+            yield from _walk_directory(directory, steps, matches, kept)
     except NotADirectoryError:
-        with jail.place(path) as place:
+        with jail.place(scope.path) as place:
             yield _Found("/" + "/".join(steps), place.name, place.directory, place.name)
     except FileNotFoundError:
         return
 
 
 def _walk_directory(
-    directory: int, steps: tuple[str, ...], matches: Callable[[str], bool]
+    directory: int, steps: tuple[str, ...], matches: Callable[[str], bool], kept: Kept | None
 ) -> Iterator[_Found]:
-    for below, names, descriptor in walk(directory):
+    for below, names, descriptor in walk(directory, kept.enter if kept else None):
         for name in names:
             relative = "/".join((*below, name))
-            if matches(relative):
+            if matches(relative) and (kept is None or kept.has(below, name)):
                 yield _Found("/" + "/".join((*steps, *below, name)), relative, descriptor, name)
 
 
@@ -152,21 +175,25 @@ def _lines_with(pattern: str, entry: _Found, budget: Budget) -> Iterator[GrepMat
         FileTooLarge: the file was not searched.
     """
     try:
-        descriptor = files.open_in(entry.directory, entry.name)
-    except OSError:
+        content = _content(entry)
+        if pattern.rstrip("\n").encode() not in content:  # most files: nothing to decode
+            return
+        lines = io.StringIO(content.decode(), newline=None)
+    except (OSError, UnicodeError):
         return
-    with os.fdopen(descriptor, encoding="utf-8") as file:
+    for number, line in enumerate(lines, 1):
+        if pattern in line:
+            yield GrepMatch(path=entry.virtual, line=number, text=_shown(line))
+        if number % 2048 == 0 and budget.is_spent:
+            return
+
+
+def _content(entry: _Found) -> bytes:
+    with os.fdopen(files.open_in(entry.directory, entry.name), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         if size > _MAX_SEARCHED_BYTES:
             raise files.FileTooLarge(size)
-        try:
-            for number, line in enumerate(file, 1):
-                if pattern in line:
-                    yield GrepMatch(path=entry.virtual, line=number, text=_shown(line))
-                if number % 2048 == 0 and budget.is_spent:
-                    return
-        except UnicodeDecodeError:
-            return
+        return file.readall()
 
 
 def _shown(line: str) -> str:

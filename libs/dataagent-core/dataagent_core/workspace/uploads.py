@@ -125,7 +125,7 @@ class FileStore:
     ) -> StoredFile:
         """Book, write, check, name, insert; on failure none of it."""
         workspaces, workers = self._workspaces, self._workspaces.workers
-        jail = Jail(await workspaces.prepare(new.user_id))
+        jail = Jail(await workspaces.prepare_kept(new.user_id))
         await workspaces.usage(new.user_id)  # the ledger must know the user before it books
         incoming, booked = Incoming(jail, FOLDERS[new.origin]), 0
         try:
@@ -209,7 +209,7 @@ class FileStore:
         file = await self.get(file_id, owner=owner)
         if filename is not None and filename != file.filename:
             raise _no_such(file_id)
-        jail = Jail(await self._workspaces.prepare(owner))
+        jail = Jail(await self._workspaces.prepare_kept(owner))
         return file, partial(pieces_of, jail, file)
 
     async def preview(self, file_id: str, *, owner: str) -> Preview:
@@ -222,7 +222,7 @@ class FileStore:
         file = await self.get(file_id, owner=owner)
         if not is_text(file.filename):
             raise BadInput("Only text files have a preview. Download the file instead.")
-        jail = Jail(await self._workspaces.prepare(owner))
+        jail = Jail(await self._workspaces.prepare_kept(owner))
         return await self._workspaces.workers.search(partial(preview_of, jail, file))
 
     async def copy(self, file: StoredFile, place: Path) -> None:
@@ -232,7 +232,7 @@ class FileStore:
             FileNotFound: the content is gone.
             OSError: the place is taken or cannot be written to.
         """
-        jail = Jail(await self._workspaces.prepare(file.user_id))
+        jail = Jail(await self._workspaces.prepare_kept(file.user_id))
         await to_the_end(self._workspaces.workers.search(partial(copied, jail, file, place)))
 
     # -- ends -------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ class FileStore:
         gone = delete(files).where(_C.file_id == file.file_id)
         if not await self._database.write(lambda c: c.execute(gone).rowcount):
             raise _no_such(file.file_id)
-        jail = Jail(await self._workspaces.prepare(file.user_id))
+        jail = Jail(await self._workspaces.prepare_kept(file.user_id))
         freed = await self._workspaces.workers.run(partial(removed, jail, file.path))
         await self._workspaces.release(file.user_id, freed)
         for forget in self._when_deleted:

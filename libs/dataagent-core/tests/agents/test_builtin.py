@@ -7,12 +7,14 @@ from dataagent_core.config import Settings
 from dataagent_core.runs.agents import agent_config
 from dataagent_core.runs.types import Run
 from dataagent_core.session import now
+from tests.requirements import requirement
 
 
 def run_of(assistant_id: str) -> Run:
     return Run("r", "s", "u", assistant_id, "running", 1, now(), "m", "a")
 
 
+@requirement("S2.2.2b")
 def test_general_comes_last_and_has_all_tools() -> None:
     assert [agent.name for agent in BUILTIN_AGENTS] == ["research", "sql", "general"]
     assert all(agent.description and agent.icon for agent in BUILTIN_AGENTS)

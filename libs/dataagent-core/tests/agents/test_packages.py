@@ -20,6 +20,7 @@ from dataagent_core.agents.packages import (
     shipped_packages,
 )
 from dataagent_core.agents.types import AgentSpec
+from tests.requirements import requirement
 
 MakePackage = Callable[..., Path]
 
@@ -37,6 +38,7 @@ def package(tmp_path: Path) -> MakePackage:
     return make
 
 
+@requirement("S2.2.4a")
 def test_a_package_is_its_prompt_with_what_its_front_matter_says(package: MakePackage) -> None:
     folder = package(
         "---\n"
@@ -133,7 +135,7 @@ def test_a_package_of_a_later_folder_takes_the_place_of_ours(
     ]
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.one_of(st.binary(max_size=300), st.text(max_size=300).map(lambda t: f"---\n{t}")))
 def test_no_content_of_a_file_is_a_crash(tmp_path: Path, content: bytes | str) -> None:
     folder = tmp_path / "any"
@@ -144,6 +146,7 @@ def test_no_content_of_a_file_is_a_crash(tmp_path: Path, content: bytes | str) -
         assert read_package(folder).system_prompt
 
 
+@requirement("S2.2.4a")
 def test_the_packages_we_ship_can_all_be_read(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         load_packages([shipped_packages()])

@@ -101,6 +101,7 @@ async def test_processes_that_start_together_agree_on_numbers_and_agents(tmp_pat
     assert sorted(found[0].values()) == [1, 2, 3, 4]
 
 
+@requirement("S2.2.2b")
 async def test_agents_of_all_kinds_are_one_list_with_general_last(place: str) -> None:
     async with process(place) as one:
         made = await one.service.create(NewAgent(name="zeta", description="Last."))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dataagent_core.agents.routing import Route, choose
 from dataagent_core.agents.types import AgentSpec
+from tests.requirements import requirement
 
 AGENTS = [
     AgentSpec("research", "research", "Searches the web.", "builtin"),
@@ -75,11 +76,13 @@ TEXTS: list[tuple[str, str | None]] = [
 ]
 
 
+@requirement("S2.2.1a", "S2.2.1b", "S2.2.1c")
 def test_there_are_forty_messages_each_with_its_route() -> None:
     assert len(TEXTS) == 40
     assert [where(text) for text, _ in TEXTS] == [route for _, route in TEXTS]
 
 
+@requirement("S2.2.1b", "S2.2.1c")
 @pytest.mark.parametrize(
     ("message", "file_ids", "skill", "expected"),
     [
@@ -148,6 +151,7 @@ def test_no_text_breaks_the_rules_and_none_names_an_agent_without_the_mark(text:
         assert route is None or route.rule != "named"
 
 
+@requirement("S2.2.1a")
 @given(st.text(alphabet="`~> \n[]ROUTE_TO: sql", max_size=200))
 def test_no_mark_inside_a_closed_block_counts(text: str) -> None:
     inside = text.replace("`", "").replace("~", "")

@@ -69,6 +69,22 @@ async def test_notes_are_written_soon_and_at_the_end_in_order(database: Database
     assert found.checked == 1_203
 
 
+async def test_all_rows_that_fit_are_read_in_order_up_to_those_there_at_the_start(
+    database: Database,
+) -> None:
+    log = AuditLog(database, flush_seconds=60)
+    for number in range(2_600):
+        log.note("tool.call" if number % 2 else "login", "success", target=str(number))
+    assert await log.flush()
+    pages = log.pages(AuditFilter(action="tool.call"))
+    first = await anext(pages)
+    await log.record("tool.call", "success", target="later")
+    rows = [*first, *[row for page in [page async for page in pages] for row in page]]
+    assert len(first) < len(rows)
+    assert [row.record.target for row in rows] == [str(number) for number in range(1, 2_600, 2)]
+    assert [page async for page in log.pages(AuditFilter(action="nothing"))] == []
+
+
 async def test_a_note_shows_up_by_itself(log: AuditLog) -> None:
     log.note("sql.query", "success")
     async with asyncio.timeout(5):

@@ -14,7 +14,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.outputs.chat_generation import merge_chat_generation_chunks
 
-from dataagent_core.config.models.chunks import text_chunk
+from dataagent_core.config.models.chunks import CallPart, full_chunk, text_chunk
 from dataagent_core.config.models.join import Joiner
 from dataagent_core.config.models.merge import merge_stream
 
@@ -104,6 +104,18 @@ def test_a_merged_stream_adds_up_to_the_same_answer(chunks: list[ChatGenerationC
             yield chunk
 
     assert total(asyncio.run(collect(merge_stream(source(), lambda: 0.0001)))) == expected
+
+
+@given(st.lists(st.text(max_size=4), min_size=1, max_size=4), st.data())
+def test_text_and_what_ends_it_are_one_chunk(texts: list[str], data: st.DataObject) -> None:
+    calls = [CallPart(0, "c0", "ls", "{}")] if data.draw(st.booleans()) else []
+    reason = data.draw(st.sampled_from([None, {"finish_reason": "stop"}]))
+    said = [text_chunk(text) for text in texts]
+    said.append(full_chunk(calls=calls, usage=data.draw(usages), metadata=reason, is_last=True))
+    expected = total(said)
+    joined = Joiner().join(said)
+    assert len(joined) == 1
+    assert total(joined) == expected
 
 
 def test_thinking_and_text_are_joined_only_in_that_order() -> None:

@@ -42,7 +42,7 @@ class GatedSource:
                     self.held.set()
                     await self.gate.wait()
                 else:
-                    yield text_chunk(item, "m")
+                    yield text_chunk(item)
         finally:
             self.is_closed = True
 

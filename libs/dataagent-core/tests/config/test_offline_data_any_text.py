@@ -22,6 +22,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return shop(tmp_path_factory.mktemp("shop"))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_word_that_means_nothing_is_never_passed_over(
@@ -41,7 +42,7 @@ def test_a_word_that_means_nothing_is_never_passed_over(
     assert not player.was_answered, f"{changed}\n{player.sql}"
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     words=st.lists(
         st.sampled_from(WORDS.split()),

@@ -57,8 +57,28 @@ SHOP = (
     ("average sales per customer", "sales"),
     ("平均每个客户的销售额", "销售额"),
     ("top 5 customers", "customers"),
-    ("best selling tracks", "best selling"),
-    ("最畅销的歌曲", "最畅销"),
+    # a ranking by nothing, or by what the ranked does not do
+    ("most genres", "genres"),
+    ("top genres", "genres"),
+    ("which five employees work most?", "employees"),
+    ("Which five genres buy most?", "genres"),
+    ("which employees buy most?", "employees"),
+    ("which countries sell most?", "countries"),
+    ("which customers sold the most tracks", "customers"),
+    ("which invoices sell most", "invoices"),
+    ("who sells most?", "who"),
+    ("what sells best?", ""),
+    ("哪个流派买得最多", "流派"),
+    # what was never sold is not among the sales
+    ("which five genres sell least?", "sell"),
+    ("卖得最差的流派", "卖得最差"),
+    # a verb that nothing in the answer would heed
+    ("which genres are sold?", "sold"),
+    ("customers in Germany who bought", "bought"),
+    ("most expensive track sold", "sold"),
+    ("average selling price", "selling"),
+    ("highest selling price", "price"),
+    ("best selling tracks of each genre", "genre"),
     ("how many sales were there?", "sales"),
     # two questions
     ("how many customers and invoices are there?", "invoices"),
@@ -89,6 +109,8 @@ COMPANY = (
     ("离职员工有多少", "离"),
     ("每个部门工资最高的员工", "部门"),
     ("sales by department", "sales"),
+    ("which department sells best?", "sells"),
+    ("哪个部门卖得最好", "卖得最好"),
 )
 ORDERS = (
     ("各地区的利润", "利润"),
@@ -96,6 +118,9 @@ ORDERS = (
     ("下个月的销售额", "下个月"),
     ("毛利率最高的产品", "率"),
     ("订单最多的客户中销售额最高的城市", ""),
+    ("哪个产品买得最多", "产品"),
+    ("哪些订单卖得最好", "订单"),
+    ("哪个客户卖得最好", "客户"),
 )
 
 
@@ -141,6 +166,9 @@ def test_what_a_follow_up_cannot_change_is_declined(sources: dict[str, Source]) 
     player.ask("how many customers are there?")
     player.ask("and the average?")
     assert not player.was_answered
+    player.ask("only the top 3")
+    assert not player.was_answered
+    player.ask("list all genres")
     player.ask("only the top 3")
     assert not player.was_answered
 

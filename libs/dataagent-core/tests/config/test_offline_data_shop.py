@@ -166,6 +166,55 @@ RANKS = (
         " GROUP BY t.TrackId ORDER BY 2 DESC, 1 LIMIT 5"),
 )  # fmt: skip
 
+BY_GENRE = f"SELECT g.Name, {SALES} FROM {LINES} GROUP BY g.GenreId ORDER BY 2 DESC, 1"
+BY_ARTIST = f"SELECT r.Name, {SALES} FROM {LINES} GROUP BY r.ArtistId ORDER BY 2 DESC, 1"
+BY_TRACK = f"SELECT t.Name, {SALES} FROM {LINES} GROUP BY t.TrackId ORDER BY 2 DESC, 1"
+BY_BUYER = (
+    f"SELECT c.FirstName, c.LastName, SUM(i.Total) FROM {BOUGHT} GROUP BY c.CustomerId"
+    " ORDER BY 3 DESC, 1, 2"
+)
+
+SELLING = (
+    *both("Which five genres sell most?", "哪五个流派卖得最好", f"{BY_GENRE} LIMIT 5"),
+    *both("which genre sells best?", "哪个流派卖得最好？", f"{BY_GENRE} LIMIT 1"),
+    *both("which genres sell the most?", "哪些流派卖得最好", f"{BY_GENRE} LIMIT 10"),
+    *both("top 5 selling artists", "最畅销的5位艺术家", f"{BY_ARTIST} LIMIT 5"),
+    *both("which track sold the most?", "最畅销的歌曲", f"{BY_TRACK} LIMIT 1"),
+    *both("best-selling genre in 2024", "2024年哪个流派卖得最好？",
+          f"SELECT g.Name, {SALES} FROM {LINES} WHERE i.InvoiceDate LIKE '2024-%'"
+          " GROUP BY g.GenreId ORDER BY 2 DESC LIMIT 1"),
+    *both("which genre is selling best in Germany?", "德国卖得最好的流派是哪个",
+          f"SELECT g.Name, {SALES} FROM {LINES} WHERE c.Country = 'Germany'"
+          " GROUP BY g.GenreId ORDER BY 2 DESC LIMIT 1"),
+    *both("Which country buys most?", "哪个国家买得最多", f"{BY_COUNTRY} LIMIT 1"),
+    *both("which 3 countries buy the most", "哪三个国家购买最多", f"{BY_COUNTRY} LIMIT 3"),
+    *both("which customer buys the most?", "哪位客户买得最多", f"{BY_BUYER} LIMIT 1"),
+    *both("in which month did we sell the most?", "哪个月卖得最好",
+          "SELECT substr(InvoiceDate, 1, 7), SUM(Total) FROM Invoice GROUP BY 1"
+          " ORDER BY 2 DESC LIMIT 1"),
+    *both("which artist sold the most tracks?", "哪位艺术家卖出的歌曲最多",
+          f"SELECT r.Name, SUM(l.Quantity) FROM {LINES} GROUP BY r.ArtistId"
+          " ORDER BY 2 DESC LIMIT 1"),
+    *both("top 5 genres by units sold", "销量最高的五个流派",
+          f"SELECT g.Name, SUM(l.Quantity) FROM {LINES} GROUP BY g.GenreId"
+          " ORDER BY 2 DESC, 1 LIMIT 5"),
+    one("Best selling artists", f"{BY_ARTIST} LIMIT 10"),
+    one("five genres that sell most", f"{BY_GENRE} LIMIT 5"),
+    one("top 5 best selling tracks", f"{BY_TRACK} LIMIT 5"),
+    one("most sold tracks", f"{BY_TRACK} LIMIT 10"),
+    one("customers who bought the most", f"{BY_BUYER} LIMIT 10"),
+    one("best selling tracks by units",
+        f"SELECT t.Name, SUM(l.Quantity) FROM {LINES} GROUP BY t.TrackId"
+        " ORDER BY 2 DESC, 1 LIMIT 10"),
+    one("how many tracks were sold by country, top 5",
+        f"SELECT c.Country, SUM(l.Quantity) FROM {LINES} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 5"),
+    one("Top 5 customers by revenue", f"{BY_BUYER} LIMIT 5"),
+    one("How many customers per country?",
+        "SELECT Country, COUNT(*) FROM Customer GROUP BY 1 ORDER BY 2 DESC, 1"),
+    one("Revenue per month in 2024 as a chart", BY_MONTH_2023.replace("2023", "2024")),
+    one("list all genres in descending order", "SELECT Name FROM Genre ORDER BY 1 DESC"),
+)  # fmt: skip
+
 TIMES = (
     *both("monthly sales in 2023", "按月统计2023年的销售额", BY_MONTH_2023),
     *both("sales by year", "每年的销售额", BY_YEAR),
@@ -271,7 +320,7 @@ FOLLOW_UPS: tuple[Talk, ...] = (
     ),
 )  # fmt: skip
 
-SINGLE = (*COUNTS, *TOTALS, *GROUPS, *RANKS, *TIMES, *LISTS, *COMPARED)
+SINGLE = (*COUNTS, *TOTALS, *GROUPS, *RANKS, *SELLING, *TIMES, *LISTS, *COMPARED)
 
 
 @pytest.fixture(scope="module")

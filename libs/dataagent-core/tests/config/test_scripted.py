@@ -43,11 +43,9 @@ async def listen(model: ScriptedChatModel, question: str, heard: list[str]) -> N
 
 def test_a_cheap_chunk_equals_its_validated_twin() -> None:
     twin = ChatGenerationChunk(
-        message=AIMessageChunk(
-            content="hello", id="m1", additional_kwargs={"reasoning_content": "hm"}
-        )
+        message=AIMessageChunk(content="hello", additional_kwargs={"reasoning_content": "hm"})
     )
-    cheap = text_chunk("hello", "m1", reasoning="hm")
+    cheap = text_chunk("hello", reasoning="hm")
     assert cheap == twin
     assert cheap.model_dump() == twin.model_dump()
     assert vars(cheap.message) == vars(twin.message)

@@ -46,7 +46,7 @@ def shown(secret: SecretStr | None) -> str | None:
     return secret.get_secret_value() if secret else None
 
 
-@requirement("R6.1", "P16")
+@requirement("R6.1", "P16", "S9.1")
 @given(openai=printable, anthropic=printable, tavily=printable)
 @with_fixtures
 def test_keys_are_read_from_the_environment(openai: str, anthropic: str, tavily: str) -> None:
@@ -94,6 +94,19 @@ def test_without_any_environment_the_defaults_are_those_of_the_embedded_product(
     assert read.text_window_ms == 20
     assert read.workspaces_dir == Path("~/.dataagent/workspaces").expanduser()
     assert read.sql_url() == f"sqlite:///{Path('~/.dataagent/dataagent.db').expanduser()}"
+
+
+@requirement("R18.4", "R31.2", "R31.6", "R32.7", "R33.5", "R33.7", "R34.5", "S2.4.1a", "S2.4.2b")
+def test_limits_that_are_not_set_are_those_of_the_requirements() -> None:
+    read = Settings()
+    assert read.hitl_timeout == 300
+    assert (read.mcp_max_servers, read.mcp_timeout) == (5, 30)
+    assert read.workspaces_dir == read.home_dir / "workspaces"
+    assert read.workspace_quota == 1024**3
+    assert (read.workspace_archive_days, read.memory_retention_days) == (30, 90)
+    assert (read.sandbox_pool_size, read.sandbox_max_uses) == (5, 100)
+    assert (read.sandbox_memory, read.sandbox_cpus) == (512 * 1024**2, 1)
+    assert read.max_upload_bytes == 10 * 1024**2
 
 
 def test_the_chosen_model_wins_over_the_keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,6 +166,7 @@ def test_directories_follow_the_environment(
     assert Settings().workspaces_dir == tmp_path / "w"
 
 
+@requirement("S9.1")
 @pytest.mark.parametrize(
     ("url", "kind"),
     [

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import stat
-from pathlib import Path
 
 import pytest
 
-from dataagent_core.documents.reader import DocumentReader, Source
 from dataagent_core.documents.workbook import column_letters
 from dataagent_core.errors import BadFile
-from tests.documents import changed, old_office, old_workbook, pdf, slides, word, workbook
+from tests.documents import changed, old_workbook, pdf, slides, word, workbook
 
 from .conftest import Read
 
@@ -152,42 +149,3 @@ async def test_macros_are_neither_run_nor_hidden(read: Read) -> None:
     )
     with pytest.raises(BadFile, match="macros or a template"):
         await read("a.docx", macro)
-
-
-# -- the old binary formats ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "stream", "modern"),
-    [("a.doc", "WordDocument", ".docx"), ("a.ppt", "PowerPoint Document", ".pptx")],
-)
-async def test_without_a_converter_an_old_file_says_what_to_do(
-    tmp_path: Path, name: str, stream: str, modern: str
-) -> None:
-    reader = DocumentReader(programs=str(tmp_path))
-    with pytest.raises(BadFile) as caught:
-        await reader.read(Source(name, old_office(stream)))
-    assert f"Save it as {modern}" in caught.value.message
-    assert "install" in caught.value.message
-    assert "LibreOffice" in caught.value.message
-
-
-def program(folder: Path, name: str, script: str) -> None:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-
-async def test_an_old_document_goes_through_the_converter_that_is_there(tmp_path: Path) -> None:
-    """The converters are stand-ins: which ones a machine has is not ours to say."""
-    reader = DocumentReader(programs=str(tmp_path))
-    program(tmp_path, "catdoc", 'printf "old text of %s\\nsecond\\n" "$(head -c 4 "$4" | wc -c)"')
-    document = await reader.read(Source("a.doc", old_office("WordDocument")))
-    assert document.text == "old text of 4\nsecond\n"
-    program(tmp_path, "soffice", f'cp "{tmp_path}/modern" "$7/document.pptx"')
-    (tmp_path / "modern").write_bytes(slides(["Converted"]))
-    shown = await reader.read(Source("a.ppt", old_office("PowerPoint Document")))
-    assert "## Slide 1: Converted" in shown.text
-    program(tmp_path, "catppt", "exit 3")
-    with pytest.raises(BadFile, match="converter cannot read"):
-        await reader.read(Source("a.ppt", old_office("PowerPoint Document")))

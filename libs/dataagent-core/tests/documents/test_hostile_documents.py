@@ -36,6 +36,7 @@ from tests.requirements import requirement
 
 from .conftest import Read
 
+pytestmark = pytest.mark.slow  # each file is read by a process of its own
 QUICK = {"timeout_seconds": 1.0, "memory_bytes": 400 * MIB}
 
 

@@ -7,16 +7,19 @@ import pytest
 from dataagent_core.documents import ReadLimits
 from dataagent_core.errors import LimitReached
 from tests.documents import pdf, word, workbook
+from tests.requirements import requirement
 
 from .conftest import Read
 
 
+@requirement("S2.4.2b", "S2.4.2c")
 def test_the_limits_are_those_of_the_requirements() -> None:
     limits = ReadLimits()
     assert limits.max_bytes == 10 * 1024 * 1024
     assert (limits.text_bytes, limits.pages, limits.rows) == (50 * 1024, 20, 500)
 
 
+@requirement("S2.4.2c")
 async def test_a_long_text_is_cut_at_a_line_and_read_on(read: Read) -> None:
     lines = [f"line {number} äöü" for number in range(1, 5001)]
     content = "\n".join(lines).encode()
@@ -48,6 +51,7 @@ async def test_one_line_that_is_too_long_says_that_its_rest_is_missing(read: Rea
     )
 
 
+@requirement("S2.4.2c")
 async def test_of_a_pdf_twenty_pages_are_read_at_once(read: Read) -> None:
     content = pdf([f"text {number}" for number in range(1, 26)])
     first = await read("a.pdf", content)
@@ -62,6 +66,7 @@ async def test_of_a_pdf_twenty_pages_are_read_at_once(read: Read) -> None:
     assert (behind.text, behind.cuts) == ("", ("It has 25 pages; there is none at 99.",))
 
 
+@requirement("S2.4.2c")
 async def test_of_each_sheet_500_rows_are_read(read: Read) -> None:
     content = workbook(rows=1200)
     first = await read("a.xlsx", content)
@@ -89,6 +94,7 @@ async def test_word_is_read_on_by_paragraphs(read: Read) -> None:
     assert rest.text.startswith(f"paragraph {start}\n")
 
 
+@requirement("S2.4.2b")
 async def test_a_file_over_ten_megabytes_is_refused_unread(read: Read) -> None:
     with pytest.raises(LimitReached, match="10,485,760 can be read"):
         await read("a.txt", b"x" * (10 * 1024 * 1024 + 1))

@@ -103,6 +103,7 @@ async def test_turn_with_a_tool_is_told_in_order(ask: Ask) -> None:
     assert call.tool_call_id == result.tool_call_id
 
 
+@requirement("S4b", "S2.2.5.1b")
 async def test_thinking_is_shown_from_the_model_and_from_the_tool(ask: Ask) -> None:
     message = '!think let me see\n!tool think_tool {"reflection": "enough"}\n!echo Yes.'
     events = await ask(message)
@@ -279,7 +280,7 @@ async def test_turn_over_its_step_limit_fails_with_a_way_out(ask: Ask) -> None:
 @requirement("P13", "R11.3")
 async def test_turn_over_its_time_is_stopped_and_keeps_what_it_said(ask: Ask) -> None:
     model = ScriptedChatModel([[Say("begun "), Say(["never"], delay_seconds=60)]])
-    events = await ask("go", model=model, timeout=0.3)
+    events = await ask("go", model=model, timeout=2)  # a busy machine has begun by then
     assert events == [
         TextEvent(content="begun ", timestamp=ANY),
         ErrorEvent(error=ANY, error_code="run_timeout", recoverable=True, timestamp=ANY),

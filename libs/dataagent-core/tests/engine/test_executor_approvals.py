@@ -89,6 +89,7 @@ async def test_handler_is_asked_with_the_call_and_the_session(ask: Ask, answers:
             ANY,
             request.request_id,
             ANY,
+            "--- a/files/a.txt\n+++ b/files/a.txt\n@@ -0,0 +1 @@\n+x",
         ),
         allowed=ALL_DECISIONS,
         expires_at=request.timestamp + 60,

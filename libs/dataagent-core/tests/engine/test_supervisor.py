@@ -24,6 +24,7 @@ from dataagent_core.events import (
     ToolResultEvent,
 )
 from dataagent_core.workspace import UserWorkspaceManager
+from tests.requirements import requirement
 
 from .team import (
     AGENTS,
@@ -49,11 +50,13 @@ def team(executor_of: ExecutorOf) -> AgentExecutor:
 # -- who answers ----------------------------------------------------------------------------------
 
 
+@requirement("S2.2.1d")
 async def test_small_things_are_answered_by_the_supervisor(team: AgentExecutor) -> None:
     assert shape(await told(team, "!echo Hello.")) == ["main says Hello.", "done"]
     assert kinds(await thread_of(team)) == ["human", "ai"]
 
 
+@requirement("S2.2.1f", "S5.1")
 @pytest.mark.parametrize("is_heard", [True, False])
 async def test_routed_agent_speaks_to_the_user_in_its_place(
     team: AgentExecutor, is_heard: bool
@@ -143,6 +146,7 @@ async def test_a_name_that_there_is_not_is_answered_with_those_that_there_are(
     )
 
 
+@requirement("S2.2.1f")
 async def test_of_two_choices_at_once_one_agent_answers(team: AgentExecutor) -> None:
     both = [{"name": "route", "args": {"agent_name": name}} for name in ("sql", "writer")]
     events = await told(team, f"!tools {json.dumps(both)}\n!echo Once.")
@@ -150,6 +154,7 @@ async def test_of_two_choices_at_once_one_agent_answers(team: AgentExecutor) -> 
     assert kinds(await thread_of(team)) == ["human", "ai", "tool", "tool", "ai"]
 
 
+@requirement("S2.2.1f")
 async def test_each_agent_has_its_own_prompt_and_only_the_supervisor_can_route(
     executor_of: ExecutorOf, listening: Any
 ) -> None:
@@ -161,6 +166,22 @@ async def test_each_agent_has_its_own_prompt_and_only_the_supervisor_can_route(
     assert prompts[1].startswith("You: writer")
     assert [("route" in bound) for bound in model.bound] == [True, False]
     assert model.bound[0] == {"route"}
+
+
+@requirement("S2.2.1d", "S2.2.1e")
+async def test_the_supervisor_is_told_when_to_answer_hand_over_and_ask_back(
+    executor_of: ExecutorOf, listening: Any
+) -> None:
+    model = listening()
+    await told(executor_of(agents=AGENTS, model=model), "!echo Which of the two?")
+    rules = " ".join(model.heard[0][0].text.split())
+    assert "common knowledge or simple arithmetic: answer yourself" in rules
+    assert "clearly fits one of the agents below: call `route` with its name" in rules
+    assert (
+        "complex, needs several of them, or needs files, code or a plan: route to `general`"
+        in rules
+    )
+    assert "different things with different results: ask the user what is meant" in rules
 
 
 async def test_an_agent_that_calls_route_is_told_that_it_cannot(team: AgentExecutor) -> None:
@@ -186,6 +207,7 @@ async def test_the_memory_is_the_routed_agents(
 # -- one thread -----------------------------------------------------------------------------------
 
 
+@requirement("S6.2")
 async def test_supervisor_and_agents_go_on_from_one_another(executor_of: ExecutorOf) -> None:
     team, direct = executor_of(agents=AGENTS), executor_of(system_prompt="You: direct")
     for executor, message in (
@@ -288,6 +310,7 @@ def test_a_graph_is_built_once_for_the_supervisor_and_for_direct_choice(
     assert len(factory._built) == 4
 
 
+@requirement("S2.2.1e")
 async def test_the_offline_model_routes_and_answers(executor_of: ExecutorOf) -> None:
     team = executor_of(agents=AGENTS, model="offline")
     assert shape(await told(team, "How many customers are there?"))[0] == (

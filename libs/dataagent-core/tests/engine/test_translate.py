@@ -118,6 +118,7 @@ def test_reasoning_is_thinking_however_the_provider_sends_it() -> None:
     ]
 
 
+@requirement("S4b")
 def test_thinking_tools_show_as_thinking_and_their_results_not_at_all() -> None:
     calls = [
         call("think_tool", {"reflection": "not yet"}, "t1"),
@@ -248,12 +249,14 @@ def test_custom_parts_of_ours_become_events_and_others_nothing() -> None:
     assert events_of(
         {"type": "custom", "ns": SUB, "data": {"file_operation": fields}},
         {"type": "custom", "ns": MAIN, "data": {"artifact": chart}},
+        {"type": "custom", "ns": SUB, "data": {"tool_progress": "shop__steps: 1 of 3"}},
         {"type": "custom", "ns": MAIN, "data": {"progress": 3}},
         {"type": "custom", "ns": MAIN, "data": "words"},
         {"type": "tasks", "ns": MAIN, "data": {}},
     ) == [
         FileOperationEvent(**fields, timestamp=ANY),
         ArtifactEvent(**chart, timestamp=ANY),
+        ThinkingEvent(content="shop__steps: 1 of 3\n", timestamp=ANY),
     ]
 
 

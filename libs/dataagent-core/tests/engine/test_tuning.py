@@ -22,10 +22,12 @@ from dataagent_core.engine import AgentConfig, AgentFactory, tune_loop, tune_pro
 from dataagent_core.engine.graph import last_node
 from dataagent_core.engine.tuning import (
     quicken_requests,
+    remember_prompts,
     remember_signatures,
     spare_threads_looks,
     untraced_hooks,
 )
+from dataagent_core.identity import RunContext
 from dataagent_core.middleware import TodoList
 
 
@@ -192,6 +194,38 @@ def test_changed_copy_of_a_request_is_what_the_library_would_make() -> None:
     assert len(request.messages) == 1
     with pytest.raises(TypeError):
         request.override(colour="red")
+
+
+def test_section_is_added_to_a_prompt_once_and_as_the_library_would() -> None:
+    remember_prompts()
+    remember_prompts()  # once more changes nothing
+    prompts: Any = importlib.import_module("deepagents.middleware.filesystem")
+    add = prompts.append_to_system_message
+    first, same = SystemMessage("be kind"), SystemMessage("be kind")
+    longer = add(first, "be brief")
+    assert longer == add.__wrapped__(first, "be brief")
+    assert add(first, "be brief") is longer
+    assert add(longer, "be quick") is add(add(first, "be brief"), "be quick")
+    assert add(first, "be quick") == add.__wrapped__(first, "be quick")
+    assert add(same, "be brief") is not longer  # another object may become another text
+    assert add(None, "alone") == add.__wrapped__(None, "alone")
+
+
+async def test_call_after_call_has_the_same_prompt(factory: AgentFactory) -> None:
+    tune_process()
+    seen: list[SystemMessage] = []
+
+    def heard(messages: Any) -> Any:
+        seen.append(messages[0])
+        return ["yes"]
+
+    built: Any = factory.create_agent(AgentConfig("agent", model=ScriptedChatModel(heard)))[0]
+    for _ in range(2):
+        await built.ainvoke(
+            {"messages": [HumanMessage("hi")]}, context=RunContext("u", "s", "r", "agent")
+        )
+    assert seen[0] is seen[1]
+    assert "write_todos" in seen[0].text
 
 
 def test_kind_of_saver_is_looked_at_once() -> None:

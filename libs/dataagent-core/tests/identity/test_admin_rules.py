@@ -16,6 +16,7 @@ from dataagent_core.identity import Grounds, Principal
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import Database, Unit, open_database
 from dataagent_core.storage.tables import users as users_table
+from tests.requirements import requirement
 
 T = TypeVar("T")
 WAIT_SECONDS = 10.0
@@ -94,6 +95,7 @@ async def active_admins(users: UserStore) -> list[str]:
     return [each.username for each in await users.list() if each.role == "admin" and each.is_active]
 
 
+@requirement("S2.5.2b")
 @pytest.mark.parametrize("act", ACTS)
 async def test_nobody_does_it_to_their_own_account(users: UserStore, act: str) -> None:
     dora = await users.create("dora", role="admin")
@@ -103,6 +105,7 @@ async def test_nobody_does_it_to_their_own_account(users: UserStore, act: str) -
     assert len(await active_admins(users)) == 2
 
 
+@requirement("S2.5.2c")
 @pytest.mark.parametrize("act", ACTS)
 async def test_the_last_active_administrator_stays(users: UserStore, act: str) -> None:
     dora = await users.create("dora", role="admin")

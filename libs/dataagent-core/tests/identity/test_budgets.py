@@ -166,7 +166,6 @@ async def test_a_new_day_is_a_new_budget_and_a_run_counts_where_it_began(
 
 async def test_runs_are_counted_while_they_are_open(book: UsageBook) -> None:
     budgets = Budgets(book)
-    assert not budgets.is_limited
     budgets.open("r1", "anna").reported = {"input_tokens": 7, "output_tokens": 2}
     budgets.open("r2", "anna")
     assert (budgets.active_of("anna"), budgets.active_of("bert")) == (2, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import date, timedelta
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import Connection, delete
@@ -12,7 +13,8 @@ from sqlalchemy import Connection, delete
 from dataagent_core.errors import Denied
 from dataagent_core.identity import Principal
 from dataagent_core.identity.usage import Amounts, DayUsage, UsageBook
-from dataagent_core.storage import Database, open_database, people
+from dataagent_core.identity.users import UserStore
+from dataagent_core.storage import Database, open_database, people, tables
 from tests.requirements import requirement
 
 DAY = date(2026, 11, 16)
@@ -75,7 +77,8 @@ async def test_what_cannot_be_written_is_kept_and_written_later() -> None:
         book.note("anna", DAY, some())
         with pytest.raises(Exception):  # noqa: B017, PT011 there is no table yet
             await book.flush()
-        await database.write(people.usage_days.create)
+        for table in (people.usage_days, tables.users):
+            await database.write(table.create)
         await book.flush()
         assert (await book.days("anna", DAY, DAY))[0].amounts == some()
     finally:
@@ -111,3 +114,31 @@ async def test_only_an_administrator_sees_what_others_use(database: Database) ->
     assert await book.days_for(bert, DAY, DAY) == []
     with pytest.raises(Denied):
         await book.days_for(bert, DAY, DAY, user_id="anna")
+
+
+@requirement("R32.1")
+async def test_an_administrator_sees_what_everybody_used_in_pages(database: Database) -> None:
+    book, users = UsageBook(database), UserStore(database)
+    try:
+        dora = await users.create(f"dora_{uuid4().hex[:8]}")
+        later = DAY + timedelta(days=1)
+        for user_id, day in (("anna", DAY), (dora.user_id, later), ("anna", later)):
+            book.note(user_id, day, some())
+        root = Principal("root", "admin", "api_key")
+        found, total = await book.days_of_all(root, DAY, later, limit=10, offset=0)
+        assert [each.day for each in found] == [later, later, DAY]
+        assert {(each.user_id, each.username) for each in found} == {
+            ("anna", None),
+            (dora.user_id, dora.username),
+        }
+        assert (total, found[0].amounts) == (3, some())
+        paged = [
+            (await book.days_of_all(root, DAY, later, limit=1, offset=n))[0][0] for n in range(3)
+        ]
+        assert paged == found
+        assert (await book.days_of_all(root, later, later, limit=10, offset=0))[1] == 2
+        anna = Principal("anna", "user", "api_key")
+        with pytest.raises(Denied):
+            await book.days_of_all(anna, DAY, later, limit=10, offset=0)
+    finally:
+        users.close()

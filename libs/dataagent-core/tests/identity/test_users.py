@@ -15,6 +15,7 @@ from dataagent_core.identity.passwords import PasswordHasher, checked_password
 from dataagent_core.identity.secret import shared_secret
 from dataagent_core.identity.users import UserStore
 from dataagent_core.storage import Database, open_database, tables
+from tests.requirements import requirement
 
 
 @pytest.fixture
@@ -59,6 +60,7 @@ async def test_a_user_is_created_and_found(users: UserStore) -> None:
         await users.require("nobody")
 
 
+@requirement("S2.5.1b")
 @pytest.mark.parametrize("name", ["", "ab", "x" * 21, "with space", "ünï", "a\x00b", "a/b", "a\n"])
 async def test_a_name_that_is_not_3_to_20_plain_characters_is_refused(
     users: UserStore, name: str
@@ -76,6 +78,7 @@ async def test_a_name_is_taken_once_even_by_two_at_the_same_time(users: UserStor
     assert sum(isinstance(each, Conflict) for each in outcomes) == 4
 
 
+@requirement("S10.1")
 async def test_a_password_is_verified_and_kept_as_a_hash_only(
     users: UserStore, database: Database
 ) -> None:
@@ -87,6 +90,7 @@ async def test_a_password_is_verified_and_kept_as_a_hash_only(
     assert "correct horse" not in await everything_kept(database)
 
 
+@requirement("S2.5.2d")
 async def test_bytes_past_72_are_refused_not_cut(users: UserStore) -> None:
     longest = "ü" * 36
     await users.create("dora", longest)
@@ -140,6 +144,14 @@ async def test_hashing_does_not_hold_up_the_loop() -> None:
     hasher.close()
 
 
+@requirement("S10.1")
+async def test_a_hash_costs_twelve_rounds_where_nothing_else_is_said(database: Database) -> None:
+    users = UserStore(database)
+    await users.create("dora", "password")
+    users.close()
+    assert "$2b$12$" in await everything_kept(database)
+
+
 async def test_the_first_admin_is_made_once(users: UserStore) -> None:
     password = await users.ensure_admin("admin", None)
     assert password is not None
@@ -149,6 +161,7 @@ async def test_the_first_admin_is_made_once(users: UserStore) -> None:
     assert len(await users.list()) == 1
 
 
+@requirement("S9.1")
 async def test_a_given_admin_password_is_not_shown(users: UserStore) -> None:
     assert await users.ensure_admin("boss", "given password") is None
     admin = await users.first_admin()
@@ -212,6 +225,22 @@ async def test_accounts_come_in_pages(users: UserStore) -> None:
     found, total = await users.page(limit=2, offset=1)
     assert (sorted(each.username for each in found), total) == (["user_1", "user_2"], 3)
     assert {each.user_id for each in found} < {each.user_id for each in made}
+
+
+async def test_accounts_are_found_by_a_part_of_their_name(users: UserStore) -> None:
+    for name in ("Dora_1", "dorothy", "otto"):
+        await users.create(name)
+    for search, names in {
+        "DOR": ["Dora_1", "dorothy"],
+        "_": ["Dora_1"],
+        "%": [],
+        "ott": ["otto"],
+        "": ["Dora_1", "dorothy", "otto"],
+    }.items():
+        found, total = await users.page(limit=10, offset=0, search=search)
+        assert (sorted(each.username for each in found), total) == (names, len(names)), search
+    found, total = await users.page(limit=1, offset=1, search="dor")
+    assert (len(found), total) == (1, 2)
 
 
 async def test_a_new_password_ends_links_and_keys_unless_the_keys_are_kept(

@@ -1,4 +1,4 @@
-"""A core over an empty home directory, and one user's talk with it."""
+"""A core over a home directory of its own, and one user's talk with it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from dataagent_core.runs import Entry, Run, RunOptions
 from dataagent_core.runs.agents import agent_config
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.session import Message
+from tests.homes import lived_in
 
 WAIT_SECONDS = 5.0
 
@@ -31,10 +32,20 @@ class Chat:
     session_id: str
     owner: str = "anna"
 
-    async def start(self, message: str, *, auto_approve: bool | None = None, **more: Any) -> Run:
-        options = RunOptions(auto_approve=auto_approve)
+    async def start(
+        self,
+        message: str,
+        *,
+        auto_approve: bool | None = None,
+        options: RunOptions | None = None,
+        **more: Any,
+    ) -> Run:
         started = await self.core.runs.start(
-            self.session_id, message, owner=self.owner, options=options, **more
+            self.session_id,
+            message,
+            owner=self.owner,
+            options=options or RunOptions(auto_approve=auto_approve),
+            **more,
         )
         return started.run
 
@@ -98,7 +109,7 @@ class Chat:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return tmp_path / "home"
+    return lived_in(tmp_path / "home")
 
 
 @pytest.fixture

@@ -134,6 +134,7 @@ async def test_a_choice_of_an_agent_reads_no_table_of_agents(core: Core, chat_in
     assert len(core.factory._built) == graphs
 
 
+@requirement("S2.2.2a")
 async def test_agents_with_the_same_definition_share_a_graph_until_one_changes(
     core: Core, chat_in: ChatIn
 ) -> None:
@@ -148,6 +149,7 @@ async def test_agents_with_the_same_definition_share_a_graph_until_one_changes(
     assert len(core.factory._built) == graphs + 1
 
 
+@requirement("S8.2", "S2.2.4a")
 async def test_a_package_dropped_into_a_folder_answers_after_a_restart(
     make_settings: MakeSettings, tmp_path: Path, chat_in: ChatIn
 ) -> None:

@@ -221,11 +221,11 @@ def test_the_end_by_budget_comes_back_from_its_wire_form() -> None:
     assert event_from_dict(done.to_dict()) == done
 
 
-async def test_nothing_is_put_around_calls_unless_something_is_limited(
+async def test_switches_are_looked_at_only_where_there_are_tenants(
     make_settings: MakeSettings,
 ) -> None:
     async with open_core(make_settings()) as core:
-        assert core.limits.around_calls == []
+        assert [type(each) for each in core.limits.around_calls] == [BudgetMiddleware]
     async with open_core(make_settings(multi_tenant=True, user_daily_tokens=5)) as core:
         kinds = [type(each) for each in core.limits.around_calls]
         assert kinds == [SwitchesMiddleware, BudgetMiddleware]

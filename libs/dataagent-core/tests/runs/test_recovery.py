@@ -78,8 +78,16 @@ class Place:
         self.store = MemoryRunStore(self.data)
         self.ledger = Ledger(self.store, pace_seconds=0)
 
+    async def use(self, store: MemoryRunStore) -> None:
+        """Have the next processes share another store."""
+        await self.ledger.aclose()
+        self.store, self.ledger = store, Ledger(store, pace_seconds=0)
+        self.ledger.start()
+
     @asynccontextmanager
-    async def process(self, name: str, duty: Duty) -> AsyncGenerator[Process]:
+    async def process(
+        self, name: str, duty: Duty, *, lease_seconds: float = 10.0
+    ) -> AsyncGenerator[Process]:
         sessions = SessionManager(
             MemorySessionStore(self.data),
             MemoryMessageStore(self.data),
@@ -93,6 +101,7 @@ class Place:
             sessions,
             self.ledger,
             lambda run: AgentConfig(run.assistant_id, user_id=run.user_id),
+            lease_seconds=lease_seconds,
             duty=duty,
             control=control,
         )
@@ -275,10 +284,7 @@ class HeldStore(MemoryRunStore):
 
 @requirement("G2", "G9")
 async def test_a_run_that_is_being_opened_when_its_process_stops_gets_its_end(place: Place) -> None:
-    store = place.store = HeldStore(place.data)
-    await place.ledger.aclose()
-    place.ledger = Ledger(store, pace_seconds=0)
-    place.ledger.start()
+    await place.use(store := HeldStore(place.data))
     session = await MemorySessionStore(place.data).create("alice", "agent")
     async with place.process("w1", Duty()) as process:
         starting = asyncio.create_task(
@@ -296,3 +302,81 @@ async def test_a_run_that_is_being_opened_when_its_process_stops_gets_its_end(pl
     assert kept.status == "failed"
     assert kept.error is not None
     assert kept.error["error_code"] == "shutdown"
+
+
+class HeldClaims(MemoryRunStore):
+    """A store that has claimed a run, but whose answer takes until it is let go."""
+
+    def __init__(self, data: MemoryData) -> None:
+        super().__init__(data)
+        self.claimed, self.go = asyncio.Event(), asyncio.Event()
+
+    async def claim(self, run_id: str, **options: Any) -> Run | None:
+        run = await super().claim(run_id, **options)
+        self.claimed.set()
+        await self.go.wait()
+        return run
+
+
+@requirement("G2", "G9")
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_a_run_that_is_being_claimed_when_its_process_stops_is_answered(
+    place: Place, is_told: bool
+) -> None:
+    await place.use(store := HeldClaims(place.data))
+    async with place.process("w1", WORKER) as process:
+        runs = [await place.queued("!slow 5 1") for _ in range(2)]
+        if is_told:
+            taking = asyncio.create_task(process.worker.take(runs[0].run_id))
+        else:
+            process.worker.leases.wake()  # its next round finds them
+            taking = None
+        await store.claimed.wait()
+        stopping = asyncio.create_task(process.worker.aclose(5))
+        await asyncio.sleep(0)
+        store.go.set()
+        async with asyncio.timeout(5):
+            await stopping
+        assert taking is None or taking.result()
+        kept = [await store.get(run.run_id) for run in runs]
+    assert [(run.status, run.attempt) for run in kept if run] == [("done", 1), ("queued", 0)]
+
+
+@requirement("G3")
+async def test_leases_are_renewed_while_other_runs_are_being_claimed(place: Place) -> None:
+    await place.use(store := HeldClaims(place.data))
+    async with place.process("w1", WORKER, lease_seconds=0.2) as process:
+        store.go.set()
+        mine = await place.leased("!slow 100000 10", process)
+        store.claimed.clear()
+        store.go.clear()
+        await place.queued()
+        async with asyncio.timeout(5):
+            await store.claimed.wait()  # a round has found it, and takes its time
+            before = await store.get(mine.run_id)
+            while (kept := await store.get(mine.run_id)) == before:
+                await asyncio.sleep(0.01)
+        assert kept is not None
+        assert (kept.status, kept.attempt, kept.lease_owner) == ("running", 1, "w1")
+        store.go.set()
+        await process.runs.cancel(mine.run_id, owner="alice")
+
+
+@requirement("G2")
+async def test_a_claimed_run_is_answered_although_the_store_was_away_for_a_moment(
+    place: Place,
+) -> None:
+    async with place.process("w1", WORKER) as process:
+        last_seq, failures = place.store.last_seq, [Unavailable("away"), Unavailable("away")]
+
+        async def failing(session_id: str) -> int:
+            if failures:
+                raise failures.pop()
+            return await last_seq(session_id)
+
+        place.store.last_seq = failing  # pyright: ignore[reportAttributeAccessIssue] away for a moment
+        run = await place.queued()
+        assert await process.worker.take(run.run_id)
+        assert isinstance((await process.told(run))[-1], DoneEvent)
+    assert (kept := await place.store.get(run.run_id)) is not None
+    assert (kept.status, kept.attempt) == ("done", 1)

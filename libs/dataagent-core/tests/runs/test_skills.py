@@ -41,7 +41,7 @@ def settings_of(make_settings: MakeSettings, folder: Path, server: StandIn) -> S
     )
 
 
-@requirement("R7.3")
+@requirement("R7.3", "S2.3c")
 async def test_the_skill_reaches_the_model_for_that_run_only(
     make_settings: MakeSettings, chat_in: ChatIn, tmp_path: Path
 ) -> None:

@@ -25,7 +25,7 @@ def own_group(controller: str) -> str:
     return groups.get(controller, "")
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_the_second_generation_has_one_group_with_all_limits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,7 +52,7 @@ def test_the_second_generation_has_one_group_with_all_limits(
     assert group.memory_kills() == 2
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_the_first_generation_has_a_group_for_each(tmp_path: Path) -> None:
     folders = {name: tmp_path / name / own_group(name) for name in ("memory", "pids", "cpu")}
     for folder in folders.values():
@@ -64,7 +64,7 @@ def test_the_first_generation_has_a_group_for_each(tmp_path: Path) -> None:
     assert written(folders["cpu"] / name)["cpu.cfs_quota_us"] == "50000"
 
 
-@requirement("R4.6", "G16")
+@requirement("G16", "S10.3")
 def test_groups_of_a_server_that_died_are_taken_away(tmp_path: Path) -> None:
     left = tmp_path / "memory" / own_group("memory") / "dataagent-999999999"
     (left / "s1").mkdir(parents=True)
@@ -72,6 +72,6 @@ def test_groups_of_a_server_that_died_are_taken_away(tmp_path: Path) -> None:
     assert not left.exists()
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_where_no_group_can_be_made_there_is_none(tmp_path: Path) -> None:
     assert Cgroups(tmp_path / "nothing").make("s1", 42, LIMITS) is None

@@ -77,7 +77,7 @@ async def until_gone(wall: DockerWall, label: str) -> None:
             await asyncio.sleep(0.05)
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_a_container_runs_code_and_leaves_nothing_when_it_is_killed(
     engine: Engine,
 ) -> None:
@@ -100,7 +100,7 @@ async def test_a_container_runs_code_and_leaves_nothing_when_it_is_killed(
         await wall.aclose()
 
 
-@requirement("R4.6", "G6")
+@requirement("G6", "S10.3")
 async def test_a_container_ends_by_itself_when_its_server_is_gone(engine: Engine) -> None:
     wall, watcher = wall_on(engine), wall_on(engine)
     try:
@@ -116,7 +116,7 @@ async def test_a_container_ends_by_itself_when_its_server_is_gone(engine: Engine
         await watcher.aclose()
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_closing_the_wall_ends_all_its_containers(engine: Engine) -> None:
     wall, watcher = wall_on(engine), wall_on(engine)
     try:
@@ -127,7 +127,7 @@ async def test_closing_the_wall_ends_all_its_containers(engine: Engine) -> None:
         await watcher.aclose()
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_a_missing_image_is_named_with_the_command_that_builds_it(
     engine: Engine,
 ) -> None:
@@ -141,7 +141,7 @@ async def test_a_missing_image_is_named_with_the_command_that_builds_it(
         await wall.aclose()
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_an_engine_that_is_not_there_is_said_to_be_so(engine: Engine) -> None:
     wall = wall_on(engine, url="unix:///nowhere/docker.sock")
     try:
@@ -151,7 +151,7 @@ async def test_an_engine_that_is_not_there_is_said_to_be_so(engine: Engine) -> N
         await wall.aclose()
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_a_start_that_is_cancelled_leaves_no_container(engine: Engine) -> None:
     wall = wall_on(engine)
     try:
@@ -167,7 +167,7 @@ async def test_a_start_that_is_cancelled_leaves_no_container(engine: Engine) -> 
         await wall.aclose()
 
 
-@requirement("R4.6", "R33.3")
+@requirement("R33.3", "S10.3")
 async def test_a_container_sees_the_workspace_as_it_is_and_changes_none_of_it(
     engine: Engine, tmp_path: Path
 ) -> None:

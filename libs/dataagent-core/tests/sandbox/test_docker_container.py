@@ -12,7 +12,7 @@ from tests.requirements import requirement
 MIB = 1024 * 1024
 
 
-@requirement("R4.6")
+@requirement("S2.4.1b", "S2.4.1c", "S10.3")
 def test_a_container_has_every_wall() -> None:
     made = container_of("image", Limits(), "one", binds={"/a": "/b"}, runtime="runsc")
     host = made.pop("HostConfig")
@@ -53,7 +53,7 @@ def test_a_container_has_every_wall() -> None:
     assert not any("KEY" in each or "SECRET" in each for each in made["Env"])
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_the_profile_allows_a_list_and_refuses_the_rest() -> None:
     profile = json.loads(seccomp_profile())
     assert profile["defaultAction"] == "SCMP_ACT_ERRNO"

@@ -64,7 +64,7 @@ def settings_with(tmp_path: Path, **given: Any) -> Settings:
     return Settings(home=tmp_path, sandbox_docker_url=NOWHERE, sample_data=False, **given)
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_the_first_wall_that_stands_is_taken_and_kept() -> None:
     walls = [FakeWall("one", "no one."), FakeWall("two"), FakeWall("three")]
     chosen = FirstWall(walls, hint="Do without.")
@@ -77,7 +77,7 @@ async def test_the_first_wall_that_stands_is_taken_and_kept() -> None:
     assert all(wall.is_closed for wall in walls)
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_where_no_wall_stands_each_says_why_and_nothing_runs() -> None:
     chosen = FirstWall([FakeWall("one", "no one."), FakeWall("two", "no two.")], hint="Do without.")
     with pytest.raises(SandboxUnavailable) as refused:
@@ -87,7 +87,7 @@ async def test_where_no_wall_stands_each_says_why_and_nothing_runs() -> None:
     )
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_unset_without_any_wall_and_off_mean_no_sandbox(
     tmp_path: Path, without_walls: None
 ) -> None:
@@ -96,7 +96,7 @@ def test_unset_without_any_wall_and_off_mean_no_sandbox(
     assert create_sandboxes(Settings(home=tmp_path, sandbox="auto")) is not None
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize("kind", ["auto", "docker", "bwrap"])
 async def test_a_wall_asked_for_by_name_must_stand_or_nothing_starts(
     tmp_path: Path, without_walls: None, kind: str
@@ -106,7 +106,7 @@ async def test_a_wall_asked_for_by_name_must_stand_or_nothing_starts(
             raise AssertionError("it started")
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_the_reason_names_the_remedy(tmp_path: Path, without_walls: None) -> None:
     problem = await wall_problem(settings_with(tmp_path))
     assert problem is not None
@@ -115,21 +115,21 @@ async def test_the_reason_names_the_remedy(tmp_path: Path, without_walls: None) 
     await require_wall(settings_with(tmp_path))  # unset asks for nothing
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize("kind", ["subprocess", "landlock"])
 def test_a_reduced_wall_is_refused_where_tenants_share_a_server(tmp_path: Path, kind: str) -> None:
     with pytest.raises(Misconfigured, match="Use bwrap or docker"):
         create_sandboxes(settings_with(tmp_path, sandbox=kind, multi_tenant=True))
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize("kind", ["subprocess", "landlock", "chroot"])
 def test_a_wall_that_does_not_exist_is_refused_by_name(tmp_path: Path, kind: str) -> None:
     with pytest.raises(Misconfigured, match=r"Use one of: auto, bwrap, docker, off"):
         create_sandboxes(settings_with(tmp_path, sandbox=kind))
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_another_package_may_bring_a_wall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     points = {"mine": _made, "broken": _broken}
 
@@ -165,7 +165,7 @@ def _broken(_settings: Settings, _limits: Limits) -> FakeWall:
     raise RuntimeError("no key")
 
 
-@requirement("R4.6")
+@requirement("S2.4.1a", "S10.3")
 def test_limits_are_those_of_the_specification_and_follow_the_settings(tmp_path: Path) -> None:
     mib = 1024 * 1024
     assert limits_of(settings_with(tmp_path)) == Limits(

@@ -25,7 +25,7 @@ _fields = st.dictionaries(st.text().filter(lambda name: name != "op"), _values |
 _frames = st.builds(Frame, st.text(min_size=1), _fields, st.binary())
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @given(st.lists(_frames, max_size=4), st.data())
 def test_frames_come_out_as_they_went_in_however_they_are_cut(
     frames: list[Frame], data: st.DataObject
@@ -38,7 +38,7 @@ def test_frames_come_out_as_they_went_in_however_they_are_cut(
     assert found == frames
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @given(st.lists(st.tuples(st.text(), st.binary())), st.binary())
 def test_files_come_out_of_a_body_as_they_went_in(
     files: list[tuple[str, bytes]], before: bytes
@@ -47,7 +47,7 @@ def test_files_come_out_of_a_body_as_they_went_in(
     assert unpack_files(listed, before + body, len(before)) == files
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @given(st.binary(max_size=64))
 def test_bytes_that_are_no_frame_are_refused_or_waited_for(noise: bytes) -> None:
     buffer = FrameBuffer()
@@ -58,7 +58,7 @@ def test_bytes_that_are_no_frame_are_refused_or_waited_for(noise: bytes) -> None
     assert all(isinstance(frame, Frame) for frame in found)
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize(
     "wire",
     [
@@ -74,14 +74,14 @@ def test_a_frame_that_is_too_long_or_has_no_meaning_is_refused(wire: bytes) -> N
         FrameBuffer().add(wire)
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize("listed", [[["a", 4]], [["a", -1]], [["a"]], [[1, 1]], ["a"]])
 def test_a_list_of_files_that_does_not_fit_its_body_is_refused(listed: object) -> None:
     with pytest.raises(BadFrame):
         unpack_files(listed, b"abc")
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_a_stream_that_ends_within_a_frame_is_a_sandbox_that_is_gone() -> None:
     async def answer(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(encode(Frame("hello")) + encode(Frame("done", body=b"12345"))[:-1])

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from dataagent_core.errors import NotFound, SandboxGone, SandboxUnavailable, TooManySandboxes
-from dataagent_core.sandbox import PoolSettings, SandboxSession
+from dataagent_core.sandbox import BwrapWall, PoolSettings, Sandboxes, SandboxSession
+from dataagent_core.telemetry import Metrics
 from tests.requirements import requirement
 
 from .keeping import FEW, MakeSandboxes, living, process_of, ran, until
@@ -19,7 +20,7 @@ def is_gone(session: SandboxSession) -> bool:
     return not session.is_alive and not living(process_of(session).pid)
 
 
-@requirement("R32.1")
+@requirement("R32.1", "S2.4.1a")
 async def test_a_thread_keeps_its_sandbox_and_no_other_thread_or_user_gets_it(
     make_sandboxes: MakeSandboxes,
 ) -> None:
@@ -55,7 +56,7 @@ async def test_many_who_ask_at_once_for_one_thread_get_one_sandbox(
     assert len({session.id for session in await asyncio.gather(*asked)}) == 1
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_a_sandbox_nobody_uses_ends_and_a_used_one_does_not(
     make_sandboxes: MakeSandboxes,
 ) -> None:
@@ -66,7 +67,7 @@ async def test_a_sandbox_nobody_uses_ends_and_a_used_one_does_not(
     await until(lambda: is_gone(session))
 
 
-@requirement("R4.6")
+@requirement("S2.4.1a", "S10.3")
 async def test_a_sandbox_is_replaced_after_its_last_use(make_sandboxes: MakeSandboxes) -> None:
     sandboxes = make_sandboxes(PoolSettings(ready=0, max_uses=2))
     first = await sandboxes.session("ann", "t1")
@@ -79,7 +80,7 @@ async def test_a_sandbox_is_replaced_after_its_last_use(make_sandboxes: MakeSand
     await until(lambda: is_gone(first))
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_releasing_ends_everything_in_it(make_sandboxes: MakeSandboxes) -> None:
     sandboxes = make_sandboxes()
     session = await sandboxes.session("ann", "t1")
@@ -89,7 +90,7 @@ async def test_releasing_ends_everything_in_it(make_sandboxes: MakeSandboxes) ->
     await sandboxes.release("ann", "t1")
 
 
-@requirement("R4.6", "G6")
+@requirement("G6", "S10.3")
 async def test_releasing_while_code_runs_ends_the_code(make_sandboxes: MakeSandboxes) -> None:
     sandboxes = make_sandboxes()
     session = await sandboxes.session("ann", "t1")
@@ -102,7 +103,7 @@ async def test_releasing_while_code_runs_ends_the_code(make_sandboxes: MakeSandb
     await until(lambda: not any(living(pid) for pid in family))
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_when_all_are_taken_the_longest_idle_one_goes(make_sandboxes: MakeSandboxes) -> None:
     sandboxes = make_sandboxes(FEW)
     first, second = [await sandboxes.session("ann", thread) for thread in ("t1", "t2")]
@@ -111,7 +112,7 @@ async def test_when_all_are_taken_the_longest_idle_one_goes(make_sandboxes: Make
     assert (first.is_alive, second.is_alive, third.is_alive) == (True, False, True)
 
 
-@requirement("R4.6", "G12")
+@requirement("G12", "S10.3")
 async def test_when_all_are_busy_the_next_is_told_to_come_back(
     make_sandboxes: MakeSandboxes,
 ) -> None:
@@ -129,7 +130,7 @@ async def test_when_all_are_busy_the_next_is_told_to_come_back(
     assert (await sandboxes.session("bob", "t1")).is_alive
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_who_waits_gets_the_first_that_is_idle(make_sandboxes: MakeSandboxes) -> None:
     sandboxes = make_sandboxes(PoolSettings(ready=0, max_sessions=1, wait_seconds=20))
     busy = await sandboxes.session("ann", "t1")
@@ -142,7 +143,7 @@ async def test_who_waits_gets_the_first_that_is_idle(make_sandboxes: MakeSandbox
     assert not busy.is_alive
 
 
-@requirement("R4.6")
+@requirement("S2.4.1a")
 async def test_the_pool_is_filled_again_after_one_was_taken(make_sandboxes: MakeSandboxes) -> None:
     sandboxes = make_sandboxes(PoolSettings(ready=2))
     await sandboxes.warm()
@@ -151,7 +152,33 @@ async def test_the_pool_is_filled_again_after_one_was_taken(make_sandboxes: Make
     await until(lambda: sandboxes.ready == 2)
 
 
-@requirement("R4.6")
+@requirement("S10.3")
+async def test_why_sandboxes_end_and_how_long_making_one_takes_is_counted(
+    wall: BwrapWall,
+) -> None:
+    metrics = Metrics()
+    settings = PoolSettings(ready=1, max_sessions=1, max_uses=1, idle_seconds=60)
+    sandboxes = Sandboxes(wall, settings=settings, metrics=metrics)
+    try:
+        await sandboxes.warm()
+        first = await sandboxes.session("ann", "t1")
+        await ran(first, "1")
+        second = await sandboxes.session("ann", "t1")  # used up
+        await second.close()
+        await sandboxes.session("ann", "t1")  # lost
+        await sandboxes.session("bob", "t1")  # displaced
+        sandboxes.let_go("t1")  # released
+        await until(lambda: sandboxes.bound == 0)
+    finally:
+        await sandboxes.aclose()
+    text = metrics.text().decode()
+    for cause in ("used_up", "lost", "displaced", "released"):
+        assert f'dataagent_sandbox_kills_total{{cause="{cause}"}} 1.0' in text
+    [made] = [line for line in text.splitlines() if "sandbox_refill_seconds_count" in line]
+    assert float(made.split()[-1]) >= 1
+
+
+@requirement("S10.3")
 async def test_closing_ends_all_and_refuses_more(make_sandboxes: MakeSandboxes) -> None:
     sandboxes = make_sandboxes(PoolSettings(ready=1))
     session = await sandboxes.session("ann", "t1")

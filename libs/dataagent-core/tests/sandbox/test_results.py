@@ -31,7 +31,7 @@ WHOLE: dict[str, Any] = {
 BODY = b"hiohofour"
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_a_whole_answer_is_read_whole() -> None:
     assert code_result(Frame("result", WHOLE, BODY), ran_out_of_memory=False) == CodeResult(
         status="ok",
@@ -49,7 +49,7 @@ def test_a_whole_answer_is_read_whole() -> None:
     )
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_what_the_system_ended_for_memory_is_called_so() -> None:
     killed = Frame("result", {**WHOLE, "status": "killed", "exit_code": -9}, BODY)
     assert code_result(killed, ran_out_of_memory=True).status == "memory"
@@ -57,7 +57,7 @@ def test_what_the_system_ended_for_memory_is_called_so() -> None:
     assert code_result(Frame("result", WHOLE, BODY), ran_out_of_memory=True).status == "ok"
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize(
     "lie", [{"status": "fine"}, {"status": None}, {"files": [["a", 10**9]]}, {"files": [["a"]]}]
 )
@@ -77,7 +77,7 @@ def test_a_path_that_is_shown_is_relative_and_visible(path: str) -> None:
     assert clean_path(clean) == clean
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_changes_of_no_known_kind_are_passed_over() -> None:
     listed = [["a", "written", 3, "s"], ["b", "deleted", 0, ""], ["c", "moved", 1, "s"], "d", [1]]
     found = file_changes(Frame("done", {"changes": listed}))

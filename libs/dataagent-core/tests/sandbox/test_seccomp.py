@@ -67,7 +67,7 @@ def refused_with(machine: str, number: int, *arguments: int) -> int | None:
     return None if found == ALLOW else found & 0xFFFF
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 def test_every_call_on_the_list_is_refused(machine: str) -> None:
     column = list(ARCHITECTURES).index(machine)
@@ -76,7 +76,7 @@ def test_every_call_on_the_list_is_refused(machine: str) -> None:
     assert {refused_with(machine, number) for number in numbers if number} == {errno.EPERM}
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 def test_sockets_are_of_three_families_only(machine: str) -> None:
     for name in ("socket", "socketpair"):
@@ -85,7 +85,7 @@ def test_sockets_are_of_three_families_only(machine: str) -> None:
         assert allowed == {1, 2, 10}
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 def test_forks_and_threads_are_allowed_and_new_namespaces_are_not(machine: str) -> None:
     clone = CALLS[machine]["clone"]
@@ -96,7 +96,7 @@ def test_forks_and_threads_are_allowed_and_new_namespaces_are_not(machine: str) 
     assert refused_with(machine, CALLS[machine]["clone3"]) == errno.ENOSYS
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 def test_no_process_can_hide_its_memory_or_type_into_a_terminal(machine: str) -> None:
     assert refused_with(machine, CALLS[machine]["prctl"], 4, 0) == errno.EPERM
@@ -105,26 +105,26 @@ def test_no_process_can_hide_its_memory_or_type_into_a_terminal(machine: str) ->
     assert refused_with(machine, CALLS[machine]["ioctl"], 0, 0x5401) is None
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @given(st.sampled_from(list(ARCHITECTURES)), st.integers(463, 2**32 - 1))
 def test_calls_nobody_knew_do_not_exist(machine: str, number: int) -> None:
     assert refused_with(machine, number) == errno.ENOSYS
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 def test_calls_of_another_architecture_end_the_process(architecture: int, number: int) -> None:
     if architecture not in ARCHITECTURES.values():
         assert verdict(build("x86_64"), architecture, number) == KILL
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.parametrize("machine", ARCHITECTURES)
 def test_ordinary_calls_are_allowed(machine: str) -> None:
     assert refused_with(machine, CALLS[machine]["read"]) is None
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_a_machine_without_numbers_has_no_filter() -> None:
     with pytest.raises(UnknownArchitecture, match="riscv64"):
         build("riscv64")

@@ -21,7 +21,7 @@ CRASH = "import ctypes; ctypes.string_at(0)"
 SWALLOW = "held = []\nwhile True: held.append(bytearray(16 << 20))"
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_variables_stay_and_the_last_expression_is_echoed(session: SandboxSession) -> None:
     first = await session.run_python("x = 20\nprint('said')\nx + 1")
     assert (first.status, first.stdout, first.exit_code) == ("ok", "said\n21\n", 0)
@@ -29,24 +29,25 @@ async def test_variables_stay_and_the_last_expression_is_echoed(session: Sandbox
     assert await ran(session, "x * 2") == "40\n"
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 @pytest.mark.parametrize(
-    ("code", "status"), [(SPIN, "timeout"), (CRASH, "killed"), (SWALLOW, "memory")]
+    ("code", "status", "seconds"),
+    [(SPIN, "timeout", 1.5), (CRASH, "killed", 30), (SWALLOW, "memory", 30)],
 )
 async def test_a_cell_that_ends_badly_loses_nothing_but_itself(
-    session: SandboxSession, code: str, status: str
+    session: SandboxSession, code: str, status: str, seconds: float
 ) -> None:
     await ran(
         session,
         "import duckdb; db = duckdb.connect(); x = 7\n"
         "_ = db.execute('create table t as select range i from range(10)')",
     )
-    result = await session.run_python(f"x = 'spoilt'\n{code}", timeout_seconds=1.5)
+    result = await session.run_python(f"x = 'spoilt'\n{code}", timeout_seconds=seconds)
     assert (result.status, result.state_lost) == (status, False), result
     assert await ran(session, "x, db.execute('select sum(i) from t').fetchone()") == "(7, (45,))\n"
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_a_database_file_can_be_written_on_after_a_cell_was_rolled_back(
     session: SandboxSession,
 ) -> None:
@@ -58,7 +59,7 @@ async def test_a_database_file_can_be_written_on_after_a_cell_was_rolled_back(
     assert "(2,)" in await ran(session, "db.execute('from t').fetchall()")
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_state_survives_a_hundred_generations(session: SandboxSession) -> None:
     await ran(session, "n = 0")
     for _ in range(100):
@@ -67,7 +68,7 @@ async def test_state_survives_a_hundred_generations(session: SandboxSession) -> 
     await until(lambda: len(living(process_of(session).pid)) == 2)
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_reset_forgets_what_ran_before(session: SandboxSession) -> None:
     await ran(session, "x = 1")
     result = await session.run_python("x", reset=True)
@@ -75,7 +76,7 @@ async def test_reset_forgets_what_ran_before(session: SandboxSession) -> None:
     assert "NameError: name 'x' is not defined" in result.stderr
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_a_traceback_begins_in_the_cell_and_shows_its_line(session: SandboxSession) -> None:
     result = await session.run_python("def f():\n    return 1 / 0\nf()")
     assert (result.status, result.exit_code) == ("error", 1)
@@ -84,14 +85,14 @@ async def test_a_traceback_begins_in_the_cell_and_shows_its_line(session: Sandbo
     assert "runner" not in result.stderr
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_what_was_printed_before_the_time_ran_out_is_shown(session: SandboxSession) -> None:
     result = await session.run_python(f"print('so far')\n{SPIN}", timeout_seconds=0.5)
     assert (result.status, result.stdout) == ("timeout", "so far\n")
     assert result.wall_seconds < 0.5 + 2
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_open_figures_come_back_as_pictures(session: SandboxSession) -> None:
     result = await session.run_python(
         "import matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.title('销售额')"
@@ -100,7 +101,7 @@ async def test_open_figures_come_back_as_pictures(session: SandboxSession) -> No
     assert result.files[0].content.startswith(b"\x89PNG")
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_only_files_of_this_run_come_back(session: SandboxSession) -> None:
     first = await session.run_python("open('/output/a.txt', 'w').write('a')")
     second = await session.run_python("open('/workspace/b.txt', 'w').write('b')")
@@ -113,7 +114,7 @@ async def test_only_files_of_this_run_come_back(session: SandboxSession) -> None
     assert third.files[0].content == b"a!"
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_what_a_cell_leaves_running_is_ended_with_it(session: SandboxSession) -> None:
     await ran(
         session,
@@ -128,7 +129,7 @@ async def test_what_a_cell_leaves_running_is_ended_with_it(session: SandboxSessi
     assert await ran(session, "[int(p) for p in os.listdir('/proc') if p.isdigit()][0]") == "1\n"
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_a_fork_that_runs_to_the_cells_end_does_not_answer_for_it(
     session: SandboxSession,
 ) -> None:
@@ -137,7 +138,7 @@ async def test_a_fork_that_runs_to_the_cells_end_does_not_answer_for_it(
     assert await ran(session, "who") == "'parent'\n"
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_code_that_floods_or_forges_reports_changes_nothing_but_its_own_state(
     session: SandboxSession,
 ) -> None:
@@ -162,7 +163,7 @@ for number in own:
     assert await ran(session, "6 * 7") == "42\n"
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_a_cell_that_says_it_is_done_and_goes_on_stands_still(
     session: SandboxSession,
 ) -> None:
@@ -177,12 +178,12 @@ while True: pass
     assert (await session.run_python(pretend, timeout_seconds=5)).status == "ok"
     await until(lambda: len(living(process_of(session).pid)) == 2)
     kernel = psutil.Process(living(process_of(session).pid)[1])
-    assert kernel.status() == psutil.STATUS_STOPPED
+    await until(lambda: kernel.status() == psutil.STATUS_STOPPED)
     after = await session.run_python("6 * 7", timeout_seconds=20)
     assert (after.status, after.stdout, after.state_lost) == ("ok", "42\n", True)
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_code_that_ends_the_state_it_came_from_loses_only_its_own(
     session: SandboxSession,
 ) -> None:
@@ -234,7 +235,7 @@ async def test_a_cancelled_command_takes_its_children_with_it(session: SandboxSe
     await until(lambda: len(living(process_of(session).pid)) == 1)
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_a_sandbox_that_was_killed_says_so_and_its_successor_that_it_forgot(
     make_sandboxes: MakeSandboxes,
 ) -> None:
@@ -250,7 +251,7 @@ async def test_a_sandbox_that_was_killed_says_so_and_its_successor_that_it_forgo
     assert not (await successor.run_python("1")).state_lost
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_commands_and_file_tools_act_where_python_does(session: SandboxSession) -> None:
     assert (await session.awrite("/workspace/notes/a.txt", "one\ntwo\n")).error is None
     assert await ran(session, "open('notes/a.txt').read()") == "'one\\ntwo\\n'\n"
@@ -267,14 +268,14 @@ async def test_commands_and_file_tools_act_where_python_does(session: SandboxSes
     assert [entry["path"] for entry in listed.entries or []] == ["/workspace/notes/a.txt"]
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_a_command_may_end_with_any_exit_code(session: SandboxSession) -> None:
     codes = [(await session.aexecute(f"exit {code}")).exit_code for code in (0, 1, 91, 127)]
     assert codes == [0, 1, 91, 127]
     assert (await session.aexecute("nonsense")).exit_code == 127
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_a_large_edit_goes_through_uploaded_files(session: SandboxSession) -> None:
     await session.awrite("/workspace/big.txt", "a" * 300_000)
     edited = await session.aedit("/workspace/big.txt", "a" * 300_000, "b" * 300_000)
@@ -282,7 +283,7 @@ async def test_a_large_edit_goes_through_uploaded_files(session: SandboxSession)
     assert await ran(session, "open('big.txt').read() == 'b' * 300_000") == "True\n"
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_files_go_in_and_out_as_bytes(session: SandboxSession) -> None:
     content = bytes(range(256)) * 40_000
     [sent] = await session.aupload_files([("data/x.bin", content)])
@@ -297,7 +298,7 @@ async def test_files_go_in_and_out_as_bytes(session: SandboxSession) -> None:
     assert all(answer.error for answer in outside)
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_blocking_twins_work_from_another_thread(session: SandboxSession) -> None:
     said: list[str] = []
     thread = threading.Thread(target=lambda: said.append(session.execute("echo hi").output))
@@ -308,7 +309,7 @@ async def test_blocking_twins_work_from_another_thread(session: SandboxSession) 
         session.execute("echo hi")
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_output_is_cut_in_the_middle_and_says_so(session: SandboxSession) -> None:
     result = await session.run_python("print('a' * 3_000_000); print('end')")
     assert result.is_cut
@@ -317,13 +318,13 @@ async def test_output_is_cut_in_the_middle_and_says_so(session: SandboxSession) 
     assert len(result.stdout) < 1_100_000
 
 
-@requirement("R4.6")
+@requirement("S2.4.1d")
 async def test_packages_of_the_specification_can_be_imported(session: SandboxSession) -> None:
     names = "pptx, docx, openpyxl, pandas, numpy, PIL, matplotlib, pypdf, pdfplumber, reportlab"
     assert await ran(session, f"import {names}; 'all there'") == "'all there'\n"
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_two_sandboxes_do_not_share_random_numbers(make_sandboxes: MakeSandboxes) -> None:
     sandboxes = make_sandboxes()
     code = "import random, numpy; random.random(), numpy.random.rand()"

@@ -61,7 +61,7 @@ def test_writing_never_goes_through_a_link_or_into_a_pipe(tmp_path: Path, root: 
     assert outside.read_text() == "safe"
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_a_file_that_shrinks_while_it_is_sent_keeps_its_announced_size(
     tmp_path: Path, root: int
 ) -> None:
@@ -72,14 +72,14 @@ def test_a_file_that_shrinks_while_it_is_sent_keeps_its_announced_size(
     assert b"".join(file.chunks()) == b"y" * 10 + bytes(90)
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_a_file_over_the_limit_is_left(tmp_path: Path, root: int) -> None:
     (tmp_path / "f").write_bytes(b"x" * 11)
     assert content_of(root, "f", 10) is None
     assert content_of(root, "f", 11) == b"x" * 11
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 def test_a_stamp_differs_when_the_content_may(tmp_path: Path, root: int) -> None:
     tree.write(root, "deep/er/f", b"1")
     [before] = tree.walk(root)

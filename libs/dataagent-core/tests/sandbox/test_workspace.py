@@ -161,6 +161,44 @@ async def test_a_file_that_comes_later_is_seen_too(
 
 
 @requirement("R33.3")
+@pytest.mark.usefixtures("mode")
+async def test_code_sees_the_users_files_as_they_are_whatever_it_saw_before(
+    folder: Path, make_sandboxes: MakeSandboxes
+) -> None:
+    """File tools write a new file and give it the old one's name, as `os.replace` does."""
+    session = await session_of(folder, make_sandboxes)
+    before = "import os; open('kept.txt').read(), os.path.exists('asked-for.txt')"
+    assert await ran(session, before) == "('hello', False)\n"
+    (folder / "next").write_text("other")
+    (folder / "next").replace(folder / "kept.txt")
+    (folder / "asked-for.txt").write_text("there")
+    after = "open('kept.txt').read(), open('asked-for.txt').read()"
+    assert await ran(session, after) == "('other', 'there')\n"
+    [got] = await session.adownload_files(["/workspace/kept.txt"])
+    assert got.content == b"other"
+    (folder / "kept.txt").unlink()
+    assert await ran(session, "os.path.exists('kept.txt')") == "False\n"
+
+
+@requirement("R33.3")
+@pytest.mark.usefixtures("mode")
+async def test_what_a_user_deletes_is_gone_unless_code_made_it_its_own(
+    folder: Path, make_sandboxes: MakeSandboxes
+) -> None:
+    session = await session_of(folder, make_sandboxes)
+    await ran(session, "import os; open('made.txt', 'w').write('made')")
+    await session.commit(FolderKeeper(folder))
+    await ran(session, "open('kept.txt', 'a').write(' and more')")
+    for name in ("gone.txt", "made.txt", "kept.txt"):
+        (folder / name).unlink()
+    there = "[name for name in sorted(os.listdir('.')) if name.endswith('txt')]"
+    assert await ran(session, there) == "['kept.txt']\n"
+    (folder / "gone.txt").write_text("back")
+    assert await ran(session, "open('gone.txt').read()") == "'back'\n"
+    assert [change.path for change in await session.changes()] == ["kept.txt"]
+
+
+@requirement("R33.3")
 async def test_a_workspace_reaches_a_sandbox_up_to_its_size(
     folder: Path, wall: BwrapWall, monkeypatch: pytest.MonkeyPatch
 ) -> None:

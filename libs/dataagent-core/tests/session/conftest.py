@@ -1,4 +1,4 @@
-"""A core over an empty home directory, with each kind of store that needs no server."""
+"""A core over a home directory of its own, with each kind of store that needs no server."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import pytest
 from dataagent_core.config import Settings
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.session import SessionManager
+from tests.homes import lived_in
 
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def core(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Core]:
-    settings = Settings(home=tmp_path / "home", model="scripted", session_store=request.param)
+    home = lived_in(tmp_path / "home")
+    settings = Settings(home=home, model="scripted", session_store=request.param)
     async with open_core(settings, grace_seconds=1) as opened:
         yield opened
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dataagent_core.skills import split_command
+from tests.requirements import requirement
 
 
+@requirement("S2.3c")
 @pytest.mark.parametrize(
     ("message", "expected"),
     [

@@ -17,7 +17,7 @@ def with_header(header: str) -> bytes:
     return f"---\n{header}\n---\nSteps.\n".encode()
 
 
-@requirement("R7.3")
+@requirement("S2.3a")
 def test_a_skill_is_read_as_it_was_written() -> None:
     header = (
         "name: tidy-data\ndescription: >-\n  Cleans tables,\n  carefully.\nlicense: MIT\n"
@@ -87,7 +87,7 @@ BAD: dict[str, tuple[bytes, str]] = {
 }
 
 
-@requirement("R7.3")
+@requirement("S2.3a")
 @pytest.mark.parametrize("name", BAD)
 def test_what_cannot_be_used_is_refused_with_its_reason(name: str) -> None:
     content, reason = BAD[name]
@@ -102,7 +102,7 @@ def outcome(content: bytes) -> str:
         return str(bad)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(st.binary(max_size=300), st.text(max_size=300).map(with_header)))
 def test_any_bytes_are_a_skill_or_a_reason(content: bytes) -> None:
     assert outcome(content)

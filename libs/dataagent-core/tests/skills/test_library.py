@@ -24,7 +24,7 @@ def own_folder(manager: UserWorkspaceManager, user_id: str) -> Path:
     return manager.ensure_user_workspace(user_id) / "skills"
 
 
-@requirement("R7.3")
+@requirement("S2.3b")
 async def test_later_sources_replace_earlier_ones(
     tmp_path: Path, manager: UserWorkspaceManager, write_skill: WriteSkill
 ) -> None:
@@ -121,7 +121,7 @@ async def test_names_of_any_bytes_and_folders_that_are_not_there_do_no_harm(
     shelf.problems[0].path.encode()
 
 
-@requirement("R32.2")
+@requirement("S2.3b")
 async def test_a_users_own_skills_are_theirs_alone(
     manager: UserWorkspaceManager, write_skill: WriteSkill
 ) -> None:

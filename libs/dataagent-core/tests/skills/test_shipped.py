@@ -20,6 +20,7 @@ from dataagent_core.events import ToolResultEvent
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.skills import SkillEntry, SkillFolder, SkillLibrary, shipped_skills
 from dataagent_core.workspace import UserWorkspaceManager
+from tests.requirements import requirement
 
 OURS = {"data-profiling", "sql-review", "cohort-analysis", "chart-design", "spreadsheet-report"}
 PACKAGES = {
@@ -58,6 +59,7 @@ async def core(tmp_path: Path) -> AsyncGenerator[Core]:
         yield opened
 
 
+@requirement("S2.3b")
 async def test_all_of_them_can_be_used(manager: UserWorkspaceManager) -> None:
     found = await entries(manager)
     assert {entry.name for entry in found} == OURS.union(*PACKAGES.values())

@@ -13,9 +13,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 
+from dataagent_core.errors import Misconfigured
 from dataagent_core.session.stores.sql import SqlSessionStore
 from dataagent_core.storage import Database, open_database
-from dataagent_core.storage.agents import metadata
+from dataagent_core.storage import migrate as migrate_module
+from dataagent_core.storage.mcp import metadata
 from dataagent_core.storage.migrate import migrate, pending
 from tests.requirements import requirement
 from tests.services import SQL_KINDS, fresh_database
@@ -57,7 +59,7 @@ def _differences(connection: Connection) -> list[object]:
     return list(compare_metadata(MigrationContext.configure(connection), metadata))
 
 
-@requirement("R25.5", "R25.6", "R25.7", "R26.2", "G14")
+@requirement("R25.5", "R25.6", "R25.7", "R26.2", "S6.1")
 async def test_migrated_database_has_exactly_our_tables(database: Database) -> None:
     assert await pending(database) is True
 
@@ -112,6 +114,7 @@ async def test_migration_cut_short_goes_on_at_the_next_start(database: Database)
     assert await database.read(_differences) == []
 
 
+@requirement("S6.3")
 async def test_alembic_command_finds_the_tables_in_step_with_the_code(
     url: str, database: Database
 ) -> None:
@@ -127,3 +130,24 @@ async def test_alembic_command_finds_the_tables_in_step_with_the_code(
     said, _ = await process.communicate()
 
     assert process.returncode == 0, said.decode()
+
+
+def test_the_versions_by_file_name_are_those_of_alembic() -> None:
+    from alembic.script import ScriptDirectory
+
+    scripts = ScriptDirectory(str(Path(migrate_module.__file__).parent / "migrations"))
+    assert migrate_module.versions()[-1] == scripts.get_current_head()
+    assert len(migrate_module.versions()) == len(list(scripts.walk_revisions()))
+
+
+async def test_tables_of_a_newer_version_are_left_alone(tmp_path: Path) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'd.db'}")
+    try:
+        await migrate(database)
+        newer = text("UPDATE alembic_version SET version_num = '0099'")
+        await database.write(lambda connection: connection.execute(newer).close())
+        with pytest.raises(Misconfigured, match="newer version of DataAgent"):
+            await migrate(database)
+        assert await migrate_module.revision_of(database) == "0099"
+    finally:
+        await database.close()

@@ -17,6 +17,7 @@ from dataagent_core.tools import (
     HttpRequestTool,
     OutboundClient,
     ThinkTool,
+    ToolContext,
     WebSearchTool,
     builtin_tools,
 )
@@ -85,15 +86,15 @@ async def client() -> AsyncGenerator[OutboundClient]:
         yield client
 
 
-@requirement("R8.1", "R8.4")
+@requirement("R8.1", "R8.4", "S2.2.5.1b")
 async def test_web_search_is_there_only_with_a_key(
     client: OutboundClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TAVILY_API_KEY", raising=False)
-    without = builtin_tools(Settings(), client)  # pyright: ignore[reportCallIssue] from the environment
+    without = builtin_tools(ToolContext(settings=Settings(), client=client))  # pyright: ignore[reportCallIssue] from the environment
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-key")
-    tools = builtin_tools(Settings(), client)  # pyright: ignore[reportCallIssue] from the environment
-    assert [tool.name for tool in without] == ["http_request", "fetch_url", "think_tool"]
+    tools = builtin_tools(ToolContext(settings=Settings(), client=client))  # pyright: ignore[reportCallIssue] from the environment
+    assert [tool.name for tool in without] == ["fetch_url", "http_request", "think_tool"]
     assert [tool.name for tool in tools] == [
         *(tool.name for tool in without),
         "web_search",

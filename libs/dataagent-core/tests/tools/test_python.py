@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +16,13 @@ from dataagent_core.audit.types import AuditFilter
 from dataagent_core.config import Settings
 from dataagent_core.errors import FileNotFound
 from dataagent_core.events import AnyEvent, ArtifactEvent, DoneEvent, ToolResultEvent
+from dataagent_core.runs import RunOptions
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.types import Run
 from tests.requirements import requirement
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed"),
 ]
 WAIT_SECONDS = 30.0
 
@@ -36,8 +35,11 @@ class Talk:
     session_id: str
     owner: str
 
-    async def start(self, message: str) -> Run:
-        started = await self.core.runs.start(self.session_id, message, owner=self.owner)
+    async def start(self, message: str, *, auto_approve: bool | None = None) -> Run:
+        options = RunOptions(auto_approve=auto_approve)
+        started = await self.core.runs.start(
+            self.session_id, message, owner=self.owner, options=options
+        )
         return started.run
 
     async def events(self, run: Run) -> list[AnyEvent]:
@@ -56,6 +58,12 @@ class Talk:
     async def python(self, code: str, **more: Any) -> str:
         result, _ = await self.call("execute_python", code=code, **more)
         return str(result.result)
+
+    async def change(self, tool: str, **arguments: Any) -> None:
+        """Have the model call a file tool, with approval."""
+        run = await self.start(f"!tool {tool} {json.dumps(arguments)}", auto_approve=True)
+        [result] = [e for e in await self.events(run) if isinstance(e, ToolResultEvent)]
+        assert result.status == "success", result
 
     async def content(self, artifact: ArtifactEvent) -> bytes:
         _, read = await self.core.files.store.open(
@@ -85,7 +93,7 @@ async def talk(core: Core, request: pytest.FixtureRequest) -> Talk:
     return Talk(core, session.session_id, owner)
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_variables_live_on_and_the_last_value_is_shown(talk: Talk) -> None:
     assert "stdout:\nhello\n42" in await talk.python("x = 41\nprint('hello')\nx + 1")
     assert "stdout:\n43" in await talk.python("x + 2")
@@ -93,7 +101,7 @@ async def test_variables_live_on_and_the_last_value_is_shown(talk: Talk) -> None
     assert "NameError" in await talk.python("x", reset=True)
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_an_error_and_a_limit_are_named_and_lose_nothing_else(talk: Talk) -> None:
     await talk.python("x = 1")
     failed, _ = await talk.call("execute_python", code="x = 2\n1 / 0")
@@ -107,7 +115,7 @@ async def test_an_error_and_a_limit_are_named_and_lose_nothing_else(talk: Talk) 
     assert "memory limit of 512 MiB" in str(heavy.result)
 
 
-@requirement("R4.6")
+@requirement("S2.4.1f", "S5.3")
 async def test_what_code_makes_comes_back_as_files_of_the_user(talk: Talk) -> None:
     code = (
         "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n"
@@ -128,7 +136,7 @@ async def test_what_code_makes_comes_back_as_files_of_the_user(talk: Talk) -> No
     assert again == []
 
 
-@requirement("R4.6")
+@requirement("S2.4.1f")
 async def test_the_wanted_file_is_linked_or_said_to_be_missing(talk: Talk) -> None:
     code = "open('/output/b.txt', 'w').write('b')\nopen('/output/a.txt', 'w').write('a')"
     result, artifacts = await talk.call("execute_python_with_file", code=code, filename="b.txt")
@@ -138,7 +146,7 @@ async def test_the_wanted_file_is_linked_or_said_to_be_missing(talk: Talk) -> No
     assert "The code wrote no file 'c.xlsx'. Save it as /output/c.xlsx." in str(result.result)
 
 
-@requirement("R4.6", "R33.6")
+@requirement("R33.6")
 async def test_a_file_over_the_quota_is_not_kept_and_the_run_says_so(talk: Talk) -> None:
     code = "open('/output/large.bin', 'wb').write(bytes(2_000_000))\nprint('ran')"
     before = await talk.core.workspaces.usage(talk.owner)
@@ -149,7 +157,7 @@ async def test_a_file_over_the_quota_is_not_kept_and_the_run_says_so(talk: Talk)
     assert await talk.core.workspaces.usage(talk.owner) == before
 
 
-@requirement("R4.6")
+@requirement("S2.4.1e")
 async def test_long_output_is_cut_for_the_model_and_kept_as_a_file(talk: Talk) -> None:
     result, artifacts = await talk.call("execute_python", code="print('x' * 200_000)")
     assert len(str(result.result)) < 60_000
@@ -158,7 +166,7 @@ async def test_long_output_is_cut_for_the_model_and_kept_as_a_file(talk: Talk) -
     assert len(await talk.content(artifacts[0])) == 200_001
 
 
-@requirement("R4.6", "R32.4")
+@requirement("R32.4")
 async def test_uploads_are_seen_and_the_real_files_do_not_change(talk: Talk) -> None:
     async def content() -> AsyncGenerator[bytes]:
         yield b"name,n\nanna,1\n"
@@ -173,7 +181,7 @@ async def test_uploads_are_seen_and_the_real_files_do_not_change(talk: Talk) -> 
     assert (workspace / stored.path.lstrip("/")).read_bytes() == b"name,n\nanna,1\n"
 
 
-@requirement("R4.6", "R4.2")
+@requirement("R4.6")
 async def test_commands_and_code_act_in_the_same_place(talk: Talk) -> None:
     await talk.python("open('/output/made.txt', 'w').write('by python')")
     result, _ = await talk.call("execute", command="cat /output/made.txt; echo more > /output/b")
@@ -181,7 +189,20 @@ async def test_commands_and_code_act_in_the_same_place(talk: Talk) -> None:
     assert "stdout:\nmore" in await talk.python("print(open('/output/b').read())")
 
 
-@requirement("R4.6", "G6")
+@requirement("R33.3")
+async def test_what_file_tools_write_is_what_code_reads_next(talk: Talk) -> None:
+    await talk.change("write_file", file_path="/files/rates.csv", content="rate\n19\n")
+    read = "open('/workspace/files/rates.csv').read()"
+    assert "19" in await talk.python(read)
+    await talk.change("edit_file", file_path="/files/rates.csv", old_string="19", new_string="21")
+    assert "21" in await talk.python(read)
+    missing = "open('/workspace/files/notes.txt').read()"
+    assert "FileNotFoundError" in await talk.python(missing)
+    await talk.change("write_file", file_path="/files/notes.txt", content="here now")
+    assert "here now" in await talk.python(missing)
+
+
+@requirement("G6")
 async def test_cancelling_the_run_ends_the_code_at_once(talk: Talk) -> None:
     await talk.python("kept = 41")
     code = "import ctypes\nctypes.CDLL(None).prctl(15, b'cancel-me-7', 0, 0, 0)\nwhile True: pass"
@@ -210,7 +231,6 @@ def named(name: str) -> list[Path]:
     return found
 
 
-@requirement("R4.6")
 async def test_each_run_has_an_audit_row_and_is_counted(talk: Talk) -> None:
     await talk.python("secret_code_word = 1")
     await talk.core.observers.audit.flush()
@@ -229,7 +249,7 @@ async def test_each_run_has_an_audit_row_and_is_counted(talk: Talk) -> None:
     assert "dataagent_sandboxes_bound" in text
 
 
-@requirement("R4.6", "R13.4")
+@requirement("R13.4", "S2.4.1a")
 async def test_a_deleted_conversation_takes_its_sandbox_along(talk: Talk) -> None:
     await talk.python("1")
     sandboxes = talk.core.sandboxes
@@ -239,7 +259,68 @@ async def test_a_deleted_conversation_takes_its_sandbox_along(talk: Talk) -> Non
     assert sandboxes.bound == bound - 1
 
 
-@requirement("R4.6")
+@requirement("R13.4", "S2.4.1a")
+@pytest.mark.parametrize("end", ["put away", "not used for long"])
+async def test_a_conversation_that_rests_holds_no_sandbox(talk: Talk, end: str) -> None:
+    await talk.python("word = 'gone'")
+    sandboxes = talk.core.sandboxes
+    assert sandboxes is not None
+    before = killed(talk, "released")
+    if end == "put away":
+        await talk.core.runs.put_away(talk.session_id, owner=talk.owner)
+    else:
+        assert await talk.core.sessions.release_expired(timeout_seconds=0) > 0
+    async with asyncio.timeout(WAIT_SECONDS):
+        while sandboxes.living(talk.owner, talk.session_id) is not None:
+            await asyncio.sleep(0.01)
+    assert killed(talk, "released") > before
+    if end == "put away":
+        await talk.core.sessions.bring_back(talk.session_id, owner=talk.owner)
+    told = await talk.python("word")
+    assert "NameError" in told
+    assert "The sandbox of earlier calls is gone" in told
+
+
+@requirement("R13.4")
+async def test_putting_a_conversation_away_ends_the_code_in_it(talk: Talk) -> None:
+    code = "import ctypes\nctypes.CDLL(None).prctl(15, b'put-away-7', 0, 0, 0)\nwhile True: pass"
+    await talk.start(f"!tool execute_python {json.dumps({'code': code})}")
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not named("put-away-7"):
+            await asyncio.sleep(0.01)
+        await talk.core.runs.put_away(talk.session_id, owner=talk.owner)
+        while named("put-away-7"):
+            await asyncio.sleep(0.01)
+    sandboxes = talk.core.sandboxes
+    assert sandboxes is not None
+    async with asyncio.timeout(WAIT_SECONDS):
+        while sandboxes.living(talk.owner, talk.session_id) is not None:
+            await asyncio.sleep(0.01)
+
+
+def killed(talk: Talk, cause: str) -> float:
+    """How often code or a sandbox was ended for a reason, as the metrics say."""
+    for line in talk.core.observers.metrics.text().decode().splitlines():
+        if line.startswith(f'dataagent_sandbox_kills_total{{cause="{cause}"}}'):
+            return float(line.rpartition(" ")[2])
+    return 0.0
+
+
+async def test_what_was_ended_from_outside_is_counted_by_cause(talk: Talk) -> None:
+    before = {cause: killed(talk, cause) for cause in ("timeout", "cancelled")}
+    await talk.python("while True: pass", timeout_seconds=0.5)
+    run = await talk.start(f"!tool execute {json.dumps({'command': 'sleep 600'})}")
+    sandboxes = talk.core.sandboxes
+    assert sandboxes is not None
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not ((session := sandboxes.living(talk.owner, talk.session_id)) and session.is_busy):
+            await asyncio.sleep(0.01)
+    await talk.core.runs.cancel(run.run_id, owner=talk.owner)
+    assert killed(talk, "timeout") == before["timeout"] + 1
+    assert killed(talk, "cancelled") == before["cancelled"] + 1
+
+
+@requirement("S2.4.1e")
 async def test_the_offline_model_runs_a_python_block_it_is_sent(tmp_path: Path) -> None:
     given: dict[str, Any] = {"home": tmp_path, "model": "offline", "sample_data": False}
     async with open_core(Settings(**given, sandbox="auto", sandbox_pool_size=0)) as core:

@@ -19,7 +19,7 @@ from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.config.models.steps import Call, Say, Turn
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import ToolErrorMiddleware
-from dataagent_core.tools import OutboundClient, builtin_tools
+from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
 from tests.documents import pdf, slow_pdf
 from tests.requirements import requirement
 
@@ -87,7 +87,7 @@ class Researcher:
         self._runs = 0
         self._graph: Any = create_agent(
             ScriptedChatModel(self._next),
-            tools=builtin_tools(settings, client),
+            tools=builtin_tools(ToolContext(settings=settings, client=client)),
             middleware=[ToolErrorMiddleware()],
             context_schema=RunContext,
             checkpointer=InMemorySaver(),
@@ -129,7 +129,7 @@ def search(query: str, tool: str = "web_search", **arguments: Any) -> Call:
     return Call(tool, {"query": query, **arguments})
 
 
-@requirement("R8.1")
+@requirement("S2.2.5.1c")
 async def test_a_simple_question_has_three_searches(internet: Web, researcher: Researcher) -> None:
     internet.results = internet.found("/a", score=0.2)
     results = await researcher.ask(*(search(f"q{number}") for number in range(5)))
@@ -142,7 +142,7 @@ async def test_a_simple_question_has_three_searches(internet: Web, researcher: R
     assert f"[1] {internet.url}/a" in refusal
 
 
-@requirement("R8.1")
+@requirement("S2.2.5.1c")
 async def test_a_question_with_several_aspects_has_five_in_all(
     internet: Web, researcher: Researcher
 ) -> None:
@@ -155,7 +155,7 @@ async def test_a_question_with_several_aspects_has_five_in_all(
     assert "this question's 5 searches are used up" in results[5][1]
 
 
-@requirement("R8.1")
+@requirement("S2.2.5.1c")
 async def test_three_relevant_sources_are_enough_for_an_aspect(
     internet: Web, researcher: Researcher
 ) -> None:
@@ -169,7 +169,7 @@ async def test_three_relevant_sources_are_enough_for_an_aspect(
     assert "fetch_url" in results[1][1]
 
 
-@requirement("R8.1")
+@requirement("S2.2.5.1c")
 async def test_the_next_question_has_its_own_searches_and_goes_on_numbering(
     internet: Web, researcher: Researcher
 ) -> None:
@@ -181,7 +181,7 @@ async def test_the_next_question_has_its_own_searches_and_goes_on_numbering(
     assert text.startswith(f"[2] /b\n{internet.url}/b\nabout /b\n\n[4] /d\n")
 
 
-@requirement("R8.1")
+@requirement("S2.2.5.1c")
 async def test_a_search_that_fails_is_given_back_but_not_for_ever(
     internet: Web, researcher: Researcher
 ) -> None:
@@ -192,7 +192,7 @@ async def test_a_search_that_fails_is_given_back_but_not_for_ever(
     assert "is not asked again" in results[3][1]
 
 
-@requirement("R8.1")
+@requirement("S2.2.5.1c")
 async def test_searches_at_once_do_not_slip_past_the_limit(
     internet: Web,
 ) -> None:
@@ -203,7 +203,7 @@ async def test_searches_at_once_do_not_slip_past_the_limit(
     assert sorted(status for status, _ in results) == ["error"] * 5 + ["success"] * 3
 
 
-@requirement("R8.1")
+@requirement("S2.2.5.1a", "S2.2.5.1e")
 async def test_tavily_search_reads_the_pages_it_finds(
     internet: Web, researcher: Researcher
 ) -> None:
@@ -220,7 +220,7 @@ async def test_tavily_search_reads_the_pages_it_finds(
     assert "about /gone\n[an excerpt: the page was not read. " in third
 
 
-@requirement("R8.1")
+@requirement("S2.2.5.1d")
 async def test_a_page_that_was_searched_keeps_its_number_when_it_is_read(
     internet: Web, researcher: Researcher
 ) -> None:
@@ -232,7 +232,7 @@ async def test_a_page_that_was_searched_keeps_its_number_when_it_is_read(
     assert noted == "Noted: enough?"
 
 
-@requirement("G13")
+@requirement("G13", "S2.2.5.1e")
 async def test_a_document_on_the_web_is_read_within_limits(internet: Web) -> None:
     from dataagent_core.documents import ReadLimits
     from dataagent_core.documents.reader import DocumentReader

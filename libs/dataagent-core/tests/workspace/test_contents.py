@@ -80,7 +80,7 @@ NOT_TAKEN = [
 ]
 
 
-@requirement("R33.4")
+@requirement("S2.4.2a")
 @pytest.mark.parametrize("name", GOOD)
 def test_a_file_that_is_what_its_name_says_is_taken(name: str) -> None:
     check_content(io.BytesIO(GOOD[name]), name)
@@ -93,6 +93,7 @@ def test_a_file_that_is_something_else_is_refused(name: str) -> None:
         check_content(io.BytesIO(BAD[name]), name)
 
 
+@requirement("S2.4.2a", "S10.4")
 @pytest.mark.parametrize("name", NOT_TAKEN)
 def test_kinds_that_are_not_on_the_list_are_refused(name: str) -> None:
     with pytest.raises(BadFile):

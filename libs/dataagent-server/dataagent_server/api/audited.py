@@ -1,10 +1,11 @@
 """Which requests the audit log hears of, and what it is told: one place for all routes.
 
 A route is audited when it writes and is for administrators, or is about what they administer, even
-if users may do it for themselves: logins, users, keys, tenants, sources. `route.py` asks for every
-route it makes, so a new one is covered without doing anything. What is kept of a body are its
-fields' names and the few values that are never secret. The record is in the database before the
-answer goes out. Above: `route.py`. Below: the core's `audit/`.
+if users may do it for themselves: logins, users, keys, tenants, sources; and when it hands out a
+copy of the log itself. `route.py` asks for every route it makes, so a new one is covered without
+doing anything. What is kept of a body are its fields' names and the few values that are never
+secret. The record is in the database before the answer goes out. Above: `route.py`. Below: the
+core's `audit/`.
 """
 
 from __future__ import annotations
@@ -31,18 +32,23 @@ from dataagent_server.deps.providers import administrator, container_of
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _ADMINISTERED = ("/auth", "/users", "/tenants", "/api-keys", "/data-sources", "/agents", "/mcp")
-_QUESTIONS = frozenset({"run_query", "check_query"})  # they write nothing; `sql.query` has them
+# they write nothing; `sql.query` has them, and `mcp.call` each call behind the other door
+_QUESTIONS = frozenset({"run_query", "check_query", "mcp_door"})
+_COPIES = frozenset({"export_audit"})  # they write nothing, and carry everything away
 _LOGINS = {"log_in": "password", "login_by_link": "link"}
 _ACTIONS = {"log_in": "login", "login_by_link": "login", "log_out": "logout"}
 _SHOWN = frozenset({"username", "role", "status", "name", "user_id", "tenant_id", "keep_keys"})
-_IDS = ("id", "user_id", "tenant_id", "source_id", "policy_id", "file_id")
+_IDS = (
+    *("id", "server_id", "template_id", "user_id", "tenant_id", "source_id", "policy_id"),
+    "file_id",
+)
 _NAME = re.compile(r"[A-Za-z0-9_]{3,20}")
 _MOST_BODY = 256 * 1024
 
 
 def is_audited(route: APIRoute) -> bool:
     """Whether the audit log hears of the route's requests."""
-    if route.operation_id in _LOGINS:
+    if route.operation_id in _LOGINS or route.operation_id in _COPIES:
         return True
     if (route.methods or _SAFE_METHODS) <= _SAFE_METHODS:
         return False
@@ -89,7 +95,7 @@ async def _record(operation: str, request: Request, status: int, made: dict[str,
             "status": status,
             "ids": ids,
             "fields": sorted(sent),
-            "values": {name: value for name, value in sent.items() if name in _SHOWN},
+            "values": _shown(dict(request.query_params)) | _shown(sent),
         },
     )
 
@@ -113,6 +119,10 @@ async def _record_login(
         via=_LOGINS[operation],
         details={"status": status},
     )
+
+
+def _shown(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name in _SHOWN}
 
 
 def _outcome(status: int) -> AuditOutcome:

@@ -1,15 +1,16 @@
 """A file sent to a person: its name made safe (pure), its bytes sent as they are made.
 
-Pieces are made in a worker thread, one at a time and only when the last one has been taken, so that
-a slow reader costs a connection and nothing else. A reader who leaves ends the making.
+Pieces are made one at a time and only when the last one has been taken, so that a slow reader costs
+a connection and nothing else; what blocks is made in a worker thread (`threaded`). A reader who
+leaves ends the making.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import aclosing, suppress
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -79,7 +80,7 @@ class Download(Response):
 
     def __init__(
         self,
-        make: Callable[[], Generator[bytes]],
+        make: Callable[[], AsyncGenerator[bytes]],
         *,
         capacity: Capacity,
         headers: dict[str, str],
@@ -101,21 +102,27 @@ class Download(Response):
             await while_connected(receive, self._send_all(send))
 
     async def _send_all(self, send: Send) -> None:
-        pieces = self._make()
-        try:
-            piece = await _next(pieces)
+        async with aclosing(self._make()) as pieces:
+            piece = await anext(pieces, None)
             start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
             await send(start)
             while piece is not None:
                 for at in range(0, len(piece), _PIECE):
                     body = piece[at : at + _PIECE]
                     await send({"type": "http.response.body", "body": body, "more_body": True})
-                piece = await _next(pieces)
-        finally:
-            await to_the_end(run_in_threadpool(pieces.close))
+                piece = await anext(pieces, None)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _next(pieces: Iterator[bytes]) -> bytes | None:
-    """The next piece, made in a thread that is never left behind; None at the end."""
-    return await to_the_end(run_in_threadpool(next, pieces, None))
+def threaded(make: Callable[[], Generator[bytes]]) -> Callable[[], AsyncGenerator[bytes]]:
+    """What makes the same pieces in threads, none of which is ever left behind."""
+
+    async def pieces() -> AsyncGenerator[bytes]:
+        made = make()
+        try:
+            while (piece := await to_the_end(run_in_threadpool(next, made, None))) is not None:
+                yield piece
+        finally:
+            await to_the_end(run_in_threadpool(made.close))
+
+    return pieces

@@ -8,7 +8,7 @@ answer. Above: `main.py` installs it. Below: the errors themselves.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -167,8 +167,10 @@ def _shown(part: object) -> int | str:
     return str(part).encode("utf-8", "replace").decode("utf-8")[:_SHOWN_NAME]
 
 
-def install_error_handlers(app: FastAPI) -> None:
-    """Answer every error of the app in the one shape."""
+def install_error_handlers(
+    app: FastAPI, lost_page: Callable[[Request], Response | None] | None = None
+) -> None:
+    """Answer every error of the app in the one shape; who is lost may get a page instead."""
 
     async def on_known(_: Request, error: Exception) -> Response:
         assert isinstance(error, errors.DataAgentError)  # noqa: S101 registered for this class
@@ -184,6 +186,8 @@ def install_error_handlers(app: FastAPI) -> None:
     async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 registered for this class
         status = error.status_code
+        if status == HTTPStatus.NOT_FOUND and lost_page and (page := lost_page(request)):
+            return page
         message = _MESSAGES.get(status) or str(error.detail)
         code = _CODES.get(status, "error")
         headers = error.headers

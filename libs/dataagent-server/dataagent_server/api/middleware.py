@@ -96,9 +96,10 @@ class _Exchange:
     def describe(self, span: Any, scope: Scope) -> None:  # OpenTelemetry's, or None
         """Say on a span which route it was and how it ended."""
         if span is not None:
-            span.update_name(f"{scope.get('method', 'WEBSOCKET')} {route_template(scope)}")
+            route = route_template(scope)
+            span.update_name(f"{scope['method']} {route}")
+            span.set_attribute("http.route", route)
             span.set_attribute("http.response.status_code", self._status or 0)
-            span.set_attribute("request_id", self._request_id)
 
     def count(self, scope: Scope) -> None:
         """Count the request, if there is somebody to count for."""
@@ -134,10 +135,17 @@ def _observers(scope: Scope) -> Observers | None:
 
 
 def _span(scope: Scope, headers: Headers) -> AbstractContextManager[Any]:
+    """A request's span. A socket has none: it may last for days, and each of its runs is told of.
+
+    Both belong to the trace that the caller names, if they name one.
+    """
     observers = _observers(scope)
     if observers is None or scope["path"].startswith(_PROBES):
         return nullcontext()
-    return observers.traces.span(scope.get("method", "WEBSOCKET"), headers=headers)
+    if scope["type"] != "http":
+        return observers.traces.joined(headers)
+    named = {"http.request.method": scope["method"]}
+    return observers.traces.span(scope["method"], named, kind="server", headers=headers)
 
 
 def route_template(scope: Scope) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from dataagent_core.errors import Denied, NotAuthenticated
 from dataagent_core.identity import Grounds, Principal, Via
+from dataagent_core.identity.keys import KEY_START
 from dataagent_core.identity.users import User, UserStore
 from dataagent_server.auth.credentials import Credentials
 from dataagent_server.auth.deployment_keys import MAX_KEY, DeploymentKeys, acting_user
@@ -63,6 +64,15 @@ class Authenticator:
         """
         return await self._in_tenant(await self._caller(credentials, from_page=from_page))
 
+    async def known_as(self, user_id: str) -> Principal:
+        """A user as they would come in: by account, by a key that names them, or through a service.
+
+        It lets nobody in; it says what they would be.
+        """
+        user = await self._users.get(user_id)
+        role = self._keys.role_of(user_id) if user is None else user.role
+        return await self._in_tenant(Principal(user_id, role or "user", "api_key"))
+
     async def recheck(self, principal: Principal) -> bool:
         """Whether the caller would still be let in as who they were.
 
@@ -100,6 +110,8 @@ class Authenticator:
         if credentials.api_key is not None:
             return await self._by_key(credentials.api_key, credentials.acting_for)
         if credentials.bearer is not None:
+            if credentials.bearer.startswith(KEY_START):  # many programs know no other header
+                return await self._by_key(credentials.bearer, credentials.acting_for)
             return _principal(*await self._tokens.login_of(credentials.bearer), "bearer")
         if credentials.cookie is not None:
             principal = _principal(*await self._tokens.login_of(credentials.cookie), "cookie")

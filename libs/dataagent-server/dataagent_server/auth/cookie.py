@@ -9,15 +9,16 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dataagent_server.auth.tokens import COOKIE, LIFETIME
+from dataagent_core.identity.users import User
+from dataagent_server.auth.tokens import COOKIE, LoginTokens
 
 
-def set_login_cookie(request: Request, response: Response, token: str) -> None:
+def set_login_cookie(request: Request, response: Response, tokens: LoginTokens, user: User) -> None:
     """Log the browser in with the response."""
     response.set_cookie(
         COOKIE,
-        token,
-        max_age=int(LIFETIME.total_seconds()),
+        tokens.issue(user),
+        max_age=int(tokens.lifetime.total_seconds()),
         httponly=True,
         samesite="lax",
         secure=_is_behind_tls(request),

@@ -51,6 +51,11 @@ class DeploymentKeys:
             return Principal(found.user_id, found.role, "api_key")
         return Principal(acting_user(acting_for), found.role, "service_key")
 
+    def role_of(self, user_id: str) -> UserRole | None:
+        """What a user whom a key names may do; None if none names them."""
+        # administrators' keys stand first
+        return next((key.role for key in self._keys if key.user_id == user_id), None)
+
 
 def acting_user(user_id: str | None) -> str:
     """The user a service acts for.

@@ -1,4 +1,4 @@
-"""Login tokens: JWT, HS256 only, 24 hours, signed with the secret all processes share.
+"""Login tokens: JWT, HS256 only, 24 hours if not set, signed with the secret all processes share.
 
 A token says who; the database says whether that user still exists, is active, has the same password
 and has not logged out of it, and which role they have. Above: `authenticator.py` and the login
@@ -28,18 +28,19 @@ _REFUSED = "The login is not valid or has ended. Log in again."
 class LoginTokens:
     """Makes and reads login tokens."""
 
-    def __init__(self, secret: str, users: UserStore) -> None:
+    def __init__(self, secret: str, users: UserStore, *, lifetime: timedelta = LIFETIME) -> None:
         self._secret = secret
         self._users = users
+        self.lifetime = lifetime
 
-    def issue(self, user: User, *, lifetime: timedelta = LIFETIME) -> str:
+    def issue(self, user: User, *, lifetime: timedelta | None = None) -> str:
         """A token for the user."""
         moment = datetime.now(UTC)
         claims = {
             "iss": _ISSUER,
             "sub": user.user_id,
             "iat": moment,
-            "exp": moment + lifetime,
+            "exp": moment + (self.lifetime if lifetime is None else lifetime),
             "jti": str(uuid4()),
             "stamp": user.stamp,
         }

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from dataagent_core.config import Settings, split_commas
-from dataagent_core.config.settings import CommaList
+from dataagent_core.config.settings import CommaList, McpStdio
 from dataagent_core.errors import Misconfigured
 
 OnDisconnect = Literal["continue", "cancel"]
@@ -45,6 +45,17 @@ class ServerSettings(Settings):
     )
     admin_password: SecretStr | None = Field(
         default=None, validation_alias=AliasChoices("DATAAGENT_ADMIN_PASSWORD", "ADMIN_PASSWORD")
+    )
+    jwt_secret_key: SecretStr | None = Field(
+        default=None,
+        min_length=32,
+        validation_alias=AliasChoices("DATAAGENT_JWT_SECRET_KEY", "JWT_SECRET_KEY"),
+    )
+    jwt_expiration: int = Field(
+        default=86400,
+        ge=60,
+        le=366 * 86400,
+        validation_alias=AliasChoices("DATAAGENT_JWT_EXPIRATION", "JWT_EXPIRATION"),
     )
     cors_origins: CommaList = Field(default=[])
     cors_credentials: bool = False
@@ -78,6 +89,13 @@ class ServerSettings(Settings):
         """The sandbox that commands run in: the one that is set, else the first there is."""
         return self.sandbox or "auto"
 
+    @property
+    def mcp_programs(self) -> McpStdio:
+        """Which programs users may have started: an administrator's, unless nobody else is here."""
+        if self.mcp_stdio is not None:
+            return self.mcp_stdio
+        return "any" if self.auth_disabled and is_loopback(self.host) else "templates"
+
     @field_validator(
         "api_keys", "admin_api_keys", "cors_origins", "forwarded_allow_ips", mode="before"
     )
@@ -91,6 +109,11 @@ class ServerSettings(Settings):
             self.check_shared(f"DATAAGENT_WORKERS={self.workers}")
         if self.runs_in == "workers":
             self.check_shared("DATAAGENT_RUNS_IN=workers")
+        if self.project is not None:
+            raise Misconfigured(
+                "DATAAGENT_PROJECT would give one folder to all users. It is for the terminal; "
+                "unset it."
+            )
         if self.auth_disabled and not is_loopback(self.host):
             raise Misconfigured(
                 f"DATAAGENT_AUTH_DISABLED=true would open the server to everyone who can reach "
@@ -106,8 +129,10 @@ class ServerSettings(Settings):
 
     @property
     def deployment_secrets(self) -> list[str]:
-        """The keys themselves, for scrubbing: `key` and the part after `user_id:`."""
+        """What may stand in no log: keys, `key` and the part after `user_id:`, and what signs."""
         keys = [*self.api_keys, *self.admin_api_keys]
+        if self.jwt_secret_key:
+            keys.append(self.jwt_secret_key.get_secret_value())
         return keys + [key.partition(":")[2] for key in keys if ":" in key]
 
 

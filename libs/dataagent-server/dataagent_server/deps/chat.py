@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import cast
 
-from dataagent_core.errors import BadInput, Unavailable
+from dataagent_core.errors import BadInput, SessionNotFound, Unavailable
 from dataagent_core.events import HITLRequestEvent
 from dataagent_core.identity import Principal
-from dataagent_core.runs.service import RunOptions, RunService, Started
-from dataagent_core.runs.types import Entry, RunStatus
+from dataagent_core.runs.service import RunService
+from dataagent_core.runs.types import Entry, RunOptions, RunStatus, Started
 from dataagent_core.session import Session
 from dataagent_server.deps.container import Container
 from dataagent_server.models.chat import ChatInput, ChatRequest
@@ -31,24 +31,25 @@ class Answer:
 async def session_for(container: Container, caller: Principal, request: ChatRequest) -> Session:
     """The session a request names, a new one under a fresh UUID, or a new one.
 
+    A message that is refused leaves no new session behind.
+
     Raises:
         SessionNotFound: the session is not the caller's.
-        FileNotFound: a file of the message is not: no session is made for it.
-        SkillNotFound: the message asks for a skill the caller does not have.
-        LimitReached, AgentDisabled: the message would be refused.
+        FileNotFound, SkillNotFound: the message asks for what the caller does not have.
+        BadInput, LimitReached, AgentDisabled, Unavailable: the message would be refused.
     """
+    core, session_id = container.core, request.session_id
+    if session_id is not None:
+        with suppress(SessionNotFound):  # then it may be new
+            return await core.sessions.get(session_id, owner=caller.user_id)
     agent = request.assistant_id or DEFAULT_ASSISTANT
-    if request.session_id is None:  # a message that is refused leaves no session behind
-        await container.rate.check(caller.user_id)
-        await container.core.runs.check_room(caller.user_id, agent)
-        await container.core.skills.choose(
-            request.message, request.skill, owner=caller.user_id, agent=agent
-        )
+    _check_taken(container, request)
+    await container.rate.check(caller.user_id)
+    await core.runs.check_room(caller.user_id, agent)
+    await core.skills.choose(request.message, request.skill, owner=caller.user_id, agent=agent)
     if request.file_ids:
-        await container.core.files.store.get_all(request.file_ids, owner=caller.user_id)
-    return await container.core.sessions.get_or_create_session(
-        caller.user_id, agent, request.session_id
-    )
+        await core.files.store.get_all(request.file_ids, owner=caller.user_id)
+    return await core.sessions.get_or_create_session(caller.user_id, agent, session_id)
 
 
 async def start_run(
@@ -66,20 +67,37 @@ async def start_run(
         AgentDisabled: the caller's tenant has the agent off.
         Unavailable: the server is shutting down.
     """
-    if container.is_draining:
-        raise Unavailable("The server is shutting down. Try again in a moment.")
+    _check_taken(container, chat)
     await container.rate.take(caller.user_id)
-    limit = container.settings.max_message_bytes
-    if len(chat.message.encode()) > limit:
-        raise BadInput(f"A message has at most {limit} bytes. Send less, or upload a file.")
     return await container.core.runs.start(
         session_id,
         chat.message,
         owner=caller.user_id,
         client_message_id=chat.client_message_id,
         assistant_id=chat.assistant_id,
-        options=RunOptions(file_ids=tuple(chat.file_ids or ()), skill=chat.skill),
+        options=RunOptions(
+            file_ids=tuple(chat.file_ids or ()),
+            skill=chat.skill,
+            api_key_id=None if caller.grounds is None else caller.grounds.key_id,
+            is_plan=chat.mode == "plan",
+            deny=tuple(chat.deny or ()),
+            max_tokens=chat.max_tokens,
+        ),
     )
+
+
+def _check_taken(container: Container, chat: ChatInput) -> None:
+    """Refuse what this server does not take, or not now.
+
+    Raises:
+        BadInput: the message is too long.
+        Unavailable: the server is shutting down.
+    """
+    if container.is_draining:
+        raise Unavailable("The server is shutting down. Try again in a moment.")
+    limit = container.settings.max_message_bytes
+    if len(chat.message.encode()) > limit:
+        raise BadInput(f"A message has at most {limit} bytes. Send less, or upload a file.")
 
 
 async def answer_until_closing(container: Container, started: Started) -> Answer:

@@ -18,11 +18,14 @@ from dataagent_core.identity.secret import shared_secret
 from dataagent_core.identity.users import UserStore
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.bus import USERS
+from dataagent_core.storage import Database
 from dataagent_server.auth import Authenticator, LoginTokens
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.capacity import Capacity
+from dataagent_server.deps.mcp import Mcp, forget_deleted, mcp_of
 from dataagent_server.deps.rate import MessageRate, open_message_rate
 from dataagent_server.deps.visitors import Visitors
+from dataagent_server.deps.web_app import WebApp
 
 
 @dataclass(slots=True)
@@ -38,6 +41,8 @@ class Container:
     visitors: Visitors
     capacity: Capacity
     rate: MessageRate
+    mcp: Mcp
+    web: WebApp = field(default_factory=WebApp)
     first_password: str | None = field(default=None, repr=False)
     started_at: float = field(default_factory=time.monotonic)
     is_draining: bool = False
@@ -72,7 +77,7 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
             first_password = await users.ensure_admin(
                 settings.admin_username, password.get_secret_value() if password else None
             )
-            tokens = LoginTokens(await shared_secret(core.database, "login_tokens"), users)
+            tokens = await _login_tokens(settings, core.database, users)
             tenancy = core.limits.tenancy
             tenant_of = tenancy.tenant_id_of if tenancy.is_on else None
             auth = Authenticator(settings, users, tokens, tenant_of=tenant_of)
@@ -86,9 +91,11 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
                 visitors=Visitors(auth),
                 capacity=Capacity(settings.max_connections),
                 rate=rate,
+                mcp=mcp_of(core),
                 first_password=first_password,
             )
             users.listen(container.visitors.look_again)
+            forget_deleted(users, container.mcp.service)
             _hear_of_users(container, users)
             core.observers.metrics.watch(
                 "connections", "Sockets and event streams.", lambda: container.capacity.used
@@ -114,6 +121,15 @@ def _hear_of_users(container: Container, users: UserStore) -> None:
 
     users.listen(tell)
     bus.subscribe(USERS, hear)
+
+
+async def _login_tokens(
+    settings: ServerSettings, database: Database, users: UserStore
+) -> LoginTokens:
+    """Signed with the secret that is set, else with one that is made once and kept."""
+    given = settings.jwt_secret_key
+    secret = given.get_secret_value() if given else await shared_secret(database, "login_tokens")
+    return LoginTokens(secret, users, lifetime=timedelta(seconds=settings.jwt_expiration))
 
 
 def _login_limits(settings: ServerSettings) -> LoginLimits:

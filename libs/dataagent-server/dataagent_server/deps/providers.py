@@ -19,6 +19,10 @@ from dataagent_core.identity.logins import Logins
 from dataagent_core.identity.tenancy import Tenancy
 from dataagent_core.identity.usage import UsageBook
 from dataagent_core.identity.users import UserStore
+from dataagent_core.mcp.administration import McpAdministration
+from dataagent_core.mcp.call_log import CallLog
+from dataagent_core.mcp.service import McpService
+from dataagent_core.mcp.templates import TemplateStore
 from dataagent_core.runs.files import Files
 from dataagent_core.runs.service import RunService
 from dataagent_core.runs.skills import Skills
@@ -27,6 +31,7 @@ from dataagent_core.telemetry import bind_user
 from dataagent_core.workspace import Memories
 from dataagent_server.auth import read_credentials
 from dataagent_server.deps.container import Container
+from dataagent_server.deps.web_app import WebApp
 from dataagent_server.models.fields import PathId
 
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -118,6 +123,26 @@ def _memories(request: Request) -> Memories:
     return container_of(request).core.files.memories
 
 
+def _mcp(request: Request) -> McpService:
+    return container_of(request).mcp.service
+
+
+def _mcp_administration(request: Request) -> McpAdministration:
+    return container_of(request).mcp.administration
+
+
+def _mcp_calls(request: Request) -> CallLog:
+    return container_of(request).mcp.calls
+
+
+def _mcp_templates(request: Request) -> TemplateStore:
+    return container_of(request).mcp.templates
+
+
+def _web(request: Request) -> WebApp:
+    return container_of(request).web
+
+
 CurrentUser = Annotated[Principal, Depends(authenticate)]
 Visitor = Annotated[Principal | None, Depends(visitor)]
 ContainerDep = Annotated[Container, Depends(_container)]
@@ -134,6 +159,11 @@ FilesDep = Annotated[Files, Depends(_files)]
 SkillsDep = Annotated[Skills, Depends(_skills)]
 AgentsDep = Annotated[AgentService, Depends(_agents)]
 MemoriesDep = Annotated[Memories, Depends(_memories)]
+McpDep = Annotated[McpService, Depends(_mcp)]
+McpAdminDep = Annotated[McpAdministration, Depends(_mcp_administration)]
+McpCallsDep = Annotated[CallLog, Depends(_mcp_calls)]
+McpTemplatesDep = Annotated[TemplateStore, Depends(_mcp_templates)]
+WebAppDep = Annotated[WebApp, Depends(_web)]
 
 
 def administrator(user: CurrentUser) -> Principal:

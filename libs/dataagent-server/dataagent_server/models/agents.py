@@ -14,6 +14,7 @@ from dataagent_core.agents import AgentKind, AgentSpec, AgentView
 from dataagent_core.agents.naming import NAME_PATTERN
 from dataagent_core.agents.service import AgentChanges, AgentStatus, NewAgent
 from dataagent_core.agents.tools import Tool, ToolKind
+from dataagent_core.mcp.types import CatalogueTool
 from dataagent_server.models.fields import RequestModel, ResponseModel, SafeText
 
 AgentName = Annotated[str, StringConstraints(pattern=f"^{NAME_PATTERN}$")]
@@ -171,4 +172,16 @@ class ToolInfo(ResponseModel):
             kind=tool.kind,
             server_id=tool.server_id,
             input_schema=tool.input_schema,
+        )
+
+    @classmethod
+    def of_mcp(cls, tool: CatalogueTool) -> Self:
+        """The public form of an MCP tool, under the name agents call it by."""
+        return cls(
+            id=tool.tool_id,
+            name=tool.exposed_name,
+            description=tool.definition.description,
+            kind="mcp",
+            server_id=tool.server_id,
+            input_schema=tool.definition.input_schema,
         )

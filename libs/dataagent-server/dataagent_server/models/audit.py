@@ -12,10 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from dataagent_core.audit import AuditFilter, AuditOutcome, AuditRow, Verdict
 from dataagent_server.models.fields import Id, Moment, ResponseModel, SafeText, UtcTime
 
+AuditFormat = Literal["csv", "jsonl"]
 Action = Annotated[SafeText, Field(min_length=1, max_length=64)]
 
 
-class AuditQuery(BaseModel):
+class AuditConditions(BaseModel):
     """Which records; all conditions that are given hold."""
 
     model_config = ConfigDict(extra="forbid")
@@ -26,8 +27,6 @@ class AuditQuery(BaseModel):
     run_id: Id | None = None
     since: Moment | None = Field(default=None, alias="from", description="Not before.")
     until: Moment | None = Field(default=None, alias="to", description="Not after.")
-    limit: int = Field(default=100, ge=1, le=1000)
-    offset: int = Field(default=0, ge=0, lt=2**31)
 
     @property
     def wanted(self) -> AuditFilter:
@@ -42,7 +41,21 @@ class AuditQuery(BaseModel):
         )
 
 
+class AuditQuery(AuditConditions):
+    """A page of the records that fit."""
+
+    limit: int = Field(default=100, ge=1, le=1000)
+    offset: int = Field(default=0, ge=0, lt=2**31)
+
+
+class AuditExport(AuditConditions):
+    """All records that fit, as a file."""
+
+    format: AuditFormat = "csv"
+
+
 AuditSearch = Annotated[AuditQuery, Query()]
+AuditWhole = Annotated[AuditExport, Query()]
 
 
 def _utc(at: datetime | None) -> datetime | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 from dataagent_core.hitl import DecisionType
 from dataagent_core.runs.types import Approval, Run, RunStatus
@@ -18,15 +21,39 @@ from dataagent_server.models.fields import (
     UtcTime,
 )
 
+_MOST_PATTERNS = 100
+_MOST_TOKENS = 2**31 - 1
+ToolPattern = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.*?\[\]!-]{1,128}$")]
+"""Names tools, with the wildcards of a shell."""
+
 
 class ChatInput(RequestModel):
-    """A user's message. The same `client_message_id` twice in a session is one run."""
+    """A user's message. The same `client_message_id` twice in a session is one run.
+
+    In `mode` "plan" nothing is changed: the agent says what it would do. Tools that a pattern of
+    `deny` names (`sql_*`) are not called. The run ends when it has used `max_tokens`.
+    """
 
     message: MessageText
     assistant_id: Name | None = None
     file_ids: list[Id] | None = None
     skill: Name | None = None
     client_message_id: Id | None = None
+    mode: Literal["plan"] | None = None
+    deny: Annotated[list[ToolPattern], Field(max_length=_MOST_PATTERNS)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=_MOST_TOKENS)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keeps_approvals(cls, given: Any) -> Any:
+        """What asks first on a server is its administrator's to say."""
+        if isinstance(given, dict) and "allow" in given:
+            raise PydanticCustomError(
+                "approvals",
+                "A caller cannot allow tools on a server: answer each request, or have an "
+                "administrator set DATAAGENT_AUTO_APPROVE",
+            )
+        return given  # pyright: ignore[reportUnknownVariableType] JSON, checked next
 
 
 class ChatRequest(ChatInput):

@@ -39,7 +39,7 @@ Bound = Annotated[int, Field(ge=1, le=2**53)]
 
 
 class GrantBody(RequestModel):
-    """Who may read a source. `subject_id` is empty for everyone."""
+    """Who may read a source, by an id. `subject_id` is empty for everyone."""
 
     subject_kind: SubjectKind
     subject_id: SubjectId = ""
@@ -157,6 +157,7 @@ class LimitsInfo(ResponseModel):
 class SourceInfo(ResponseModel):
     """A data source. From `owner_id` on, what is null for who is no administrator.
 
+    `is_own` says that the caller made it, so that they may delete it if it is of their own files.
     `address` has no password, and nothing else of a source has one either.
     """
 
@@ -172,6 +173,7 @@ class SourceInfo(ResponseModel):
     limits: LimitsInfo
     created_at: UtcTime
     updated_at: UtcTime
+    is_own: bool = False
     owner_id: str | None = None
     address: str | None = None
     folder: str | None = None
@@ -183,7 +185,9 @@ class SourceInfo(ResponseModel):
     def of(cls, source: Source, reader: Reader) -> Self:
         """The source as the reader may see it."""
         info = cls.model_validate(source, from_attributes=True)
-        return info if reader.is_admin else info.model_copy(update=dict.fromkeys(_FOR_ADMINS))
+        hidden = {} if reader.is_admin else dict.fromkeys(_FOR_ADMINS)
+        is_own = source.owner_id == reader.user_id
+        return info.model_copy(update={**hidden, "is_own": is_own})
 
 
 _FOR_ADMINS = ("owner_id", "address", "folder", "files", "has_credentials", "grants")
@@ -195,8 +199,8 @@ class PolicyBody(RequestModel):
     name: PolicyName
     rules: SafeJson = Field(
         description=(
-            "`subjects` (`everyone`, or `users`, `roles`, `tenants`) and `tables`: for each table, "
-            "or `*` for all, any of `grant`, `row_filter`, `deny_columns`, `masks`."
+            "`subjects` (`everyone`, or `users`, `roles`, `tenants` by ids) and `tables`: for each "
+            "table, or `*` for all, any of `grant`, `row_filter`, `deny_columns`, `masks`."
         ),
         examples=[
             {

@@ -55,6 +55,14 @@ class TableInfo(ResponseModel):
     columns: list[ColumnInfo]
 
 
+class TableName(ResponseModel):
+    """A table or view, without what is in it."""
+
+    key: str
+    comment: str | None
+    row_count: int | None
+
+
 class HitInfo(ResponseModel):
     """A table that fits what was searched for, its columns best first, and why."""
 

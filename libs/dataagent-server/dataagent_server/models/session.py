@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AfterValidator, ConfigDict
+from pydantic import AfterValidator, ConfigDict, StringConstraints
 from pydantic_core import PydanticCustomError
 
 from dataagent_core.session.types import Message, MessageStatus, Role, Session
-from dataagent_server.models.fields import Name, RequestModel, ResponseModel, SafeJson, UtcTime
+from dataagent_server.models.fields import (
+    Name,
+    RequestModel,
+    ResponseModel,
+    SafeJson,
+    SafeText,
+    UtcTime,
+)
 
 _MAX_METADATA = 64 * 1024
 
@@ -32,6 +39,14 @@ class SessionCreate(RequestModel):
 
     assistant_id: Name | None = None
     metadata: Annotated[SafeJson, AfterValidator(_small)] | None = None
+
+
+class SessionCompact(RequestModel):
+    """What a summary of a conversation should keep above all."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"keep": "the definition of revenue"}})
+
+    keep: Annotated[SafeText, StringConstraints(max_length=2000)] | None = None
 
 
 class SessionInfo(ResponseModel):

@@ -32,6 +32,7 @@ _DETAIL: dict[str, Any] = {
     "content": "# Monthly report\n\n1. Begin with revenue by country …",
     "files": ["scripts/table.py"],
     "tools": ["sql_db_query"],
+    "text": "---\nname: monthly-report\ndescription: How our report is made.\n---\n# Monthly …",
 }
 _WARNING: dict[str, Any] = {
     "source": "custom",
@@ -57,13 +58,17 @@ class SkillInfo(ResponseModel):
 
 
 class SkillDetail(SkillInfo):
-    """A skill with its whole instructions, its other files, and the tools it recommends."""
+    """A skill with its whole instructions, its other files, and the tools it recommends.
+
+    `text` is the SKILL.md as it was written, to be changed and put again.
+    """
 
     model_config = ConfigDict(frozen=True, json_schema_extra={"example": _DETAIL})
 
     content: str
     files: list[str]
     tools: list[str]
+    text: str
 
     @classmethod
     def full(cls, skill: SkillText) -> Self:
@@ -76,6 +81,7 @@ class SkillDetail(SkillInfo):
             content=skill.instructions,
             files=list(skill.files),
             tools=list(entry.tools),
+            text=skill.text,
         )
 
 

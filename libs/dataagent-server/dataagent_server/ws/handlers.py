@@ -77,6 +77,8 @@ class ChatSocket:
         self._max_frame = container.settings.max_message_bytes * _LONGEST_ESCAPE
         self._progress = Progress(0)
         self._writer: asyncio.Task[None] | None = None
+        self._notices: dict[str, bytes] = {}
+        self._notifier: asyncio.Task[None] | None = None
         self._is_out = False
         # held from a message's commit to its acknowledgement, so that no event overtakes `accepted`
         self._turn = asyncio.Lock()
@@ -94,8 +96,11 @@ class ChatSocket:
         try:
             await self._read()
         finally:
-            writer.cancel()
-            await asyncio.wait({writer})
+            self._is_out = True
+            ending = {writer} if self._notifier is None else {writer, self._notifier}
+            for task in ending:
+                task.cancel()
+            await asyncio.wait(ending)
 
     # -- out --------------------------------------------------------------------------------
 
@@ -119,6 +124,20 @@ class ChatSocket:
         async with self._turn:
             await self._outbox.send_all([entry.wire for entry in burst])
         self._progress.advance(burst[-1].seq)
+
+    def notify(self, about: str, frame: bytes) -> None:
+        """Send a notice soon; of several about one thing that wait, the last. Does not wait."""
+        if self._is_out:
+            return
+        self._notices.pop(about, None)  # what is said last comes last
+        self._notices[about] = frame
+        if self._notifier is None or self._notifier.done():
+            self._notifier = asyncio.create_task(self._send_notices())
+
+    async def _send_notices(self) -> None:
+        with suppress(ClientGone):
+            while self._notices and not self._is_out:
+                await self._outbox.send(self._notices.pop(next(iter(self._notices))))
 
     async def finish(self) -> None:
         """Send what is committed, then close: the server ends."""

@@ -14,9 +14,13 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from dataagent_core.errors import TooManyConnections
+from dataagent_core.mcp.changes import McpChange
 from dataagent_server.deps.capacity import Capacity
+from dataagent_server.ws.protocol import mcp_changed_frame
 
 FinishSocket = Callable[[], Awaitable[None]]
+NotifySocket = Callable[[str, bytes], None]
+"""Sends a notice soon, without waiting; of several about one thing the last."""
 
 
 @dataclass(slots=True, eq=False)
@@ -26,7 +30,9 @@ class Connection:
     connection_id: str
     session_id: str
     finish: FinishSocket | None = None
+    notify: NotifySocket | None = None
     user_id: str | None = None
+    tenant_id: str | None = None
     is_stranger: bool = False
 
 
@@ -83,6 +89,13 @@ class ConnectionManager:
         """The sockets that watch a session."""
         return [self._connections[key] for key in self._by_session.get(session_id, ())]
 
+    def tell(self, change: McpChange) -> None:
+        """Send a notice to the sockets of those whom a change of an MCP server concerns."""
+        frame = mcp_changed_frame(change)
+        for each in self._connections.values():
+            if each.notify is not None and _concerns(change, each):
+                each.notify(f"{change.what} {change.server_id}", frame)
+
     async def finish_all(self) -> None:
         """Let every socket send what is committed, and close it: the server ends."""
         finishing = [each.finish() for each in self._connections.values() if each.finish]
@@ -91,3 +104,10 @@ class ConnectionManager:
     def _strangers(self) -> int:
         each = self._connections.values()
         return sum(1 for one in each if one.is_stranger and one.user_id is None)
+
+
+def _concerns(change: McpChange, connection: Connection) -> bool:
+    """Whether a change is of a server of the socket's user, of their tenant, or of everyone."""
+    if change.user_id is not None:
+        return change.user_id == connection.user_id
+    return connection.user_id is not None and change.tenant_id in (None, connection.tenant_id)

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from dataagent_core.errors import BadInput, DataAgentError, LimitReached
+from dataagent_core.mcp.changes import McpChange
 from dataagent_server.models.chat import ChatInput, DecisionRequest
 from dataagent_server.models.fields import Id, RequestModel, SafeText
 
@@ -116,6 +117,14 @@ def accepted_frame(run_id: str, message_id: str, client_message_id: str | None) 
     if client_message_id is not None:
         data["client_message_id"] = client_message_id
     return _frame("accepted", data)
+
+
+def mcp_changed_frame(change: McpChange) -> bytes:
+    """An MCP server of the user's, or a shared one, was changed or is reached otherwise."""
+    return _frame(
+        "mcp_changed",
+        {"server_id": change.server_id, "name": change.name, "what": change.what},
+    )
 
 
 def pong_frame() -> bytes:

@@ -95,6 +95,7 @@ class Visit:
                 raise _Refused(NOT_AUTHENTICATED, refusal)
             principal = principal or await self._from_first_message()
             self._connection.user_id = principal.user_id
+            self._connection.tenant_id = principal.tenant_id
             bind_user(principal.user_id, via=principal.via)
             await self._open_session(principal)
         except _Refused as refused:
@@ -112,6 +113,7 @@ class Visit:
             principal=principal,
         )
         self._connection.finish = socket.finish
+        self._connection.notify = socket.notify
         try:
             with self._container.visitors.present(principal, socket.turn_out):
                 await socket.serve(after)

@@ -18,28 +18,36 @@ from dataagent_server.ws import protocol
 from tests.fingerprint import files_with, rows_with
 from tests.requirements import requirement
 
+from .belongings import SECRET, conversations, data, files, ok, servers
+
 if TYPE_CHECKING:
     from conftest import LiveServer, Socket
 
 StartServer = Callable[..., "LiveServer"]
 Json = dict[str, Any]
-SECRET = "s3cr3t"  # in everything that is the owner's
 FREE = {  # looks like an id or stands in an address, and is nobody's
     "agent_id": "general",  # agents are the installation's
     "assistant_id": "agent",
     "client_message_id": "m-1",
     "filename": f"{SECRET}.csv",
     "path": "notes.md",
+    "server_name": f"{SECRET}-tools",  # everyone has names of their own
     "skill_name": "monthly-report",  # everyone has names of their own; what it says is the owner's
     "subject_id": "",
+    "template_id": "files",  # templates are the installation's, and so are tools' numbers
+    "tool_id": "1",
+    "trace_id": "0af7651916cd43dd",
 }
 REFUSED = {401, 403, 404}
 EMPTY_FOR_OTHERS = {"list_artifacts"}  # lists the caller's own of a session: none
 FOR_ADMINISTRATORS = {  # who see it of everyone
     *("users", "tenants", "data sources", "data policies", "queries", "audit", "usage"),
-    *("workspaces", "agents"),
+    *("workspaces", "agents", "MCP servers", "MCP registry", "MCP templates"),
 }
-ALSO_FOR_ADMINISTRATORS = {"list_memory", "erase_memory", "erase_one_memory"}  # without its text
+ALSO_FOR_ADMINISTRATORS = {
+    *("list_memory", "erase_memory", "erase_one_memory"),  # without its text
+    *("list_api_keys", "create_api_key", "revoke_api_key"),  # of a user they name
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +104,6 @@ async def account(live: LiveServer, username: str) -> tuple[str, str, str]:
     return user.user_id, key.key_id, secret
 
 
-async def ok(answer: httpx.Response) -> Json:
-    assert answer.is_success, answer.text
-    return answer.json()
-
-
 async def people(live: LiveServer) -> tuple[Owner, list[Caller]]:
     """The owner and a neighbour in one tenant, the administrator of another, and ours."""
     user_id, key_id, key = await account(live, f"{SECRET}_owner")
@@ -119,9 +122,11 @@ async def people(live: LiveServer) -> tuple[Owner, list[Caller]]:
                 await ok(await root.put(url, json={"role": role}))
     headers = {"X-API-Key": key}
     ids = {"user_id": [user_id], "key_id": [key_id], "tenant_id": ["acme"]}
+    ids |= {"api_key_id": [key_id]}
     async with live.http(None, headers=headers) as client:
         ids |= await conversations(client) | await files(client)
         ids |= await data(live, client, user_id)
+        ids |= await servers(live, client, user_id)
         skill = f"---\nname: monthly-report\ndescription: {SECRET}\n---\n{SECRET}"
         await ok(await client.put("/api/skills/monthly-report", json={"content": skill}))
         url = f"/api/v1/users/{user_id}/memory/agent/notes.md"
@@ -140,52 +145,6 @@ async def caller(live: LiveServer, name: str, key: str, **own: str) -> Caller:
     async with live.http(None, headers=headers) as client:
         session = await ok(await client.post("/api/v1/sessions", json={}))
     return Caller(name, headers, {**own, "thread_id": session["thread_id"]})
-
-
-async def conversations(client: httpx.AsyncClient) -> dict[str, list[str]]:
-    """One with a run that waits for its owner, one that is put away."""
-    call = f'!tool write_file {{"file_path": "/{SECRET}.txt", "content": "{SECRET}"}}'
-    waiting = await ok(await client.post("/api/v1/chat", json={"message": call}))
-    gone = await ok(await client.post("/api/conversations", json={"title": SECRET}))
-    assert (await client.delete(f"/api/conversations/{gone['id']}")).status_code == 204
-    session = await ok(await client.get(f"/api/v1/sessions/{waiting['session_id']}"))
-    sessions = [session["session_id"], gone["id"]]
-    return {
-        "session_id": sessions,
-        "conversation_id": sessions,
-        "thread_id": [session["thread_id"], gone["thread_id"]],
-        "run_id": [waiting["run_id"]],
-        "request_id": [waiting["events"][-1]["data"]["request_id"]],
-    }
-
-
-async def files(client: httpx.AsyncClient) -> dict[str, list[str]]:
-    file = {"file": (f"{SECRET}.csv", f"a,b\n1,{SECRET}\n".encode())}
-    return {"file_id": [(await ok(await client.post("/api/files/upload", files=file)))["file_id"]]}
-
-
-async def data(live: LiveServer, client: httpx.AsyncClient, user_id: str) -> dict[str, list[str]]:
-    """A source the owner made, one they were given, with a policy, and a result."""
-    url = "/api/v1/data-sources"
-    form = {"file": (f"{SECRET}.csv", f"a,b\n1,{SECRET}\n".encode())}
-    made = await ok(await client.post(f"{url}/upload", data={"name": f"{SECRET}-1"}, files=form))
-    sample = live.container.settings.home_dir / "sample" / "chinook.sqlite"
-    grants = [{"subject_kind": "user", "subject_id": user_id}]
-    body = {"name": f"{SECRET}-2", "url": f"sqlite:///{sample}", "grants": grants}
-    rules = {"subjects": "everyone", "tables": {"*": {"grant": True}}}
-    async with live.http("root") as root:
-        given = await ok(await root.post(url, json=body))
-        policies = f"{url}/{given['source_id']}/policies"
-        policy = await ok(await root.post(policies, json={"name": SECRET, "rules": rules}))
-        attributes = {"attributes": {"region": SECRET}}
-        await ok(await root.put(f"/api/v1/users/{user_id}/attributes", json=attributes))
-    query = {"sql": f"SELECT '{SECRET}' AS s", "title": SECRET}
-    result = await ok(await client.post(f"{url}/{given['source_id']}/query", json=query))
-    return {
-        "source_id": [made["source_id"], given["source_id"], f"{SECRET}-1"],  # a name is one, too
-        "policy_id": [policy["policy_id"]],
-        "artifact_id": [result["artifact"]["artifact_id"]],
-    }
 
 
 # -- what they try ---------------------------------------------------------------------------

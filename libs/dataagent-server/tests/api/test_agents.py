@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Callable
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -66,7 +67,7 @@ async def results(
 # -- binding ---------------------------------------------------------------------------------
 
 
-@requirement("B1", "B2", "B3", "B4")
+@requirement("B1", "B2", "B3", "B4", "B9", "B10", "B11", "B12", "B13", "B20", "B21", "B22")
 async def test_an_update_replaces_all_tools_of_an_agent(root: httpx.AsyncClient) -> None:
     first, second, third, fourth, fifth = sorted((await numbers(root)).values())[:5]
     agent = await made(root)
@@ -77,7 +78,7 @@ async def test_an_update_replaces_all_tools_of_an_agent(root: httpx.AsyncClient)
         assert listed[agent["id"]] == wanted
 
 
-@requirement("B4", "B5")
+@requirement("B4", "B5", "B14", "B15", "B20")
 async def test_an_agent_is_created_with_its_tools_or_with_none(root: httpx.AsyncClient) -> None:
     known = await numbers(root)
     both = sorted([known["ls"], known["read_file"]])
@@ -87,7 +88,7 @@ async def test_an_agent_is_created_with_its_tools_or_with_none(root: httpx.Async
     assert (await made(root))["toolIds"] == []
 
 
-@requirement("B6", "B7")
+@requirement("B6", "B7", "B16", "B17", "B22")
 async def test_numbers_sent_twice_count_once_and_unknown_ones_are_named(
     root: httpx.AsyncClient,
 ) -> None:
@@ -109,6 +110,7 @@ async def test_an_update_without_tool_ids_leaves_the_tools(root: httpx.AsyncClie
     assert changed["icon"] == "x"
 
 
+@requirement("S2.2.2a")
 async def test_an_agent_has_every_field_of_its_shape(root: httpx.AsyncClient) -> None:
     agent = await made(
         root, name="shape", description="d", system_prompt="Be brief.", model="offline"
@@ -160,7 +162,7 @@ async def test_changes_of_different_fields_at_the_same_moment_are_all_kept(
 # -- an agent that works ---------------------------------------------------------------------
 
 
-@requirement("B8")
+@requirement("B8", "B18")
 async def test_an_agent_with_an_active_run_is_not_changed(
     live: LiveServer, root: httpx.AsyncClient
 ) -> None:
@@ -187,6 +189,26 @@ async def test_an_agent_with_an_active_run_is_not_changed(
         await socket.until("done")
     assert (await ok(await root.get(one)))["status"] == "IDLE"
     assert (await bind(root, agent))["toolIds"] == []
+
+
+@requirement("B8")
+async def test_a_run_that_the_supervisor_hands_over_is_a_run_of_the_agent_that_answers(
+    live: LiveServer, root: httpx.AsyncClient
+) -> None:
+    agent, other = await made(root), await made(root)
+    route = json.dumps({"agent_name": agent["name"], "task_description": "it"})
+    async with live.socket() as socket:
+        await socket.chat(f"!tool route {route}\n!slow 1000 20", assistant_id="supervisor")
+        await socket.until("text")
+        assert error_of(await root.put(f"{URL}/{agent['id']}", json={"toolIds": []})) == (
+            409,
+            "agent_busy",
+        )
+        assert (await ok(await root.get(f"{URL}/{agent['id']}")))["status"] == "WORKING"
+        assert (await bind(root, other))["status"] == "IDLE"
+        await socket.say("cancel")
+        await socket.until("done")
+    assert (await bind(root, agent))["status"] == "IDLE"
 
 
 @requirement("B8")
@@ -285,6 +307,7 @@ async def test_what_an_administrator_says_of_a_built_in_agent_holds_until_it_is_
 # -- created agents --------------------------------------------------------------------------
 
 
+@requirement("S8.1")
 async def test_a_created_agent_answers_with_its_own_prompt_and_may_be_renamed(
     live: LiveServer, root: httpx.AsyncClient
 ) -> None:

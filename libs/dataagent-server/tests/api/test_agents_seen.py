@@ -62,6 +62,7 @@ async def test_everyone_sees_agents_and_tools_but_only_administrators_the_prompt
             assert error_of(answer) == (403, "denied")
 
 
+@requirement("S3.4c")
 async def test_a_selector_shows_strangers_only_what_was_not_created_here(
     live: LiveServer, root: httpx.AsyncClient
 ) -> None:

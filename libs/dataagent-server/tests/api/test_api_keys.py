@@ -64,6 +64,50 @@ async def test_anothers_key_is_neither_seen_nor_revoked(live: LiveServer) -> Non
         assert (await hers.get("/api/v1/api-keys")).json()["total"] == 1
 
 
+@requirement("R19.2", "R19.3", "R32.1")
+async def test_an_administrator_makes_lists_and_revokes_anothers_keys(live: LiveServer) -> None:
+    user = await live.on_server(live.container.users.create(f"u_{uuid4().hex[:12]}"))
+    whose = {"user_id": user.user_id}
+    async with live.http("root") as admin:
+        made = await admin.post("/api/v1/api-keys", params=whose, json={"name": "theirs"})
+        assert made.status_code == 201
+        key = made.json()
+        async with live.http(None, headers={"X-API-Key": key["key"]}) as program:
+            assert (await program.get("/api/auth/me")).json()["id"] == user.user_id
+            listed = (await admin.get("/api/v1/api-keys", params=whose)).json()
+            assert [each["id"] for each in listed["items"]] == [key["id"]]
+            assert (await admin.get("/api/v1/api-keys")).json()["total"] == 0
+            url = f"/api/v1/api-keys/{key['id']}"
+            assert (await admin.delete(url)).status_code == 404
+            assert (await admin.delete(url, params=whose)).status_code == 204
+            assert (await program.get("/api/auth/me")).status_code == 401
+        for action in ("create_api_key", "revoke_api_key"):
+            query = {"action": action, "outcome": "success", "limit": "1"}
+            (record,) = (await admin.get("/api/v1/audit", params=query)).json()["items"]
+            assert (record["user_id"], record["details"]["values"]["user_id"]) == (
+                "root",
+                user.user_id,
+            )
+        nobody = await admin.post(
+            "/api/v1/api-keys", params={"user_id": "nobody-at-all"}, json={"name": "x"}
+        )
+        assert nobody.status_code == 409
+
+
+async def test_nobody_else_gets_at_anothers_keys_by_naming_them(live: LiveServer) -> None:
+    user = await live.on_server(live.container.users.create(f"u_{uuid4().hex[:12]}"))
+    key, _ = await live.on_server(live.container.users.keys.create(user.user_id, "theirs"))
+    whose = {"user_id": user.user_id}
+    async with live.http("bob") as bob:
+        for answer in (
+            await bob.get("/api/v1/api-keys", params=whose),
+            await bob.post("/api/v1/api-keys", params=whose, json={"name": "mine now"}),
+            await bob.delete(f"/api/v1/api-keys/{key.key_id}", params=whose),
+        ):
+            assert (answer.status_code, answer.json()["error_code"]) == (403, "denied")
+    assert await live.on_server(live.container.users.keys.list(user.user_id)) == [key]
+
+
 async def test_a_caller_without_an_account_has_no_keys(live: LiveServer) -> None:
     async with live.http("alice") as client:
         answer = await client.post("/api/v1/api-keys", json={"name": "mine"})

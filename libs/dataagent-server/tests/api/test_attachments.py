@@ -22,7 +22,7 @@ async def messages(client: httpx.AsyncClient, session_id: str) -> list[dict[str,
     return (await client.get(f"/api/v1/sessions/{session_id}/messages")).json()["items"]
 
 
-@requirement("R32.4")
+@requirement("R32.4", "S5.2")
 async def test_own_files_are_part_of_the_message_and_the_text_is_untouched(
     live: LiveServer,
 ) -> None:

@@ -6,7 +6,10 @@ from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import jwt
 import pytest
+
+from tests.requirements import requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 PASSWORD = "correct horse"
 SECRET = "hunter2-is-what-was-typed"
+SIGNS = "a key of an operator, long enough to sign"
 
 
 async def make_user(server: LiveServer, **options: Any) -> User:
@@ -35,6 +39,7 @@ def morsel(answer: httpx.Response) -> Any:
     return SimpleCookie(answer.headers["Set-Cookie"])["dataagent_session"]
 
 
+@requirement("S2.5.1a", "S3.1", "S10.5c")
 async def test_a_login_sets_a_cookie_scripts_cannot_read_and_returns_the_user(
     live: LiveServer,
 ) -> None:
@@ -58,6 +63,23 @@ async def test_a_login_sets_a_cookie_scripts_cannot_read_and_returns_the_user(
         assert (await browser.get("/api/auth/me")).json() == shown
 
 
+@requirement("S2.5.1f", "S9.1")
+async def test_a_login_lasts_as_long_as_is_set_and_is_signed_with_the_key_that_is_set(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    server = start_server(jwt_secret_key=SIGNS, jwt_expiration=120, sample_data=False)
+    user = await make_user(server)
+    async with server.http(None) as browser:
+        cookie = morsel(await log_in(browser, user))
+        assert cookie["max-age"] == "120"
+        claims = jwt.decode(cookie.value, SIGNS, algorithms=["HS256"], issuer="dataagent")
+        assert claims["exp"] - claims["iat"] == 120
+        assert (await browser.get("/api/auth/me")).json()["username"] == user.username
+        claims["exp"] = claims["iat"] - 1
+        browser.cookies.set("dataagent_session", jwt.encode(claims, SIGNS), domain="127.0.0.1")
+        assert (await browser.get("/api/auth/me")).status_code == 401
+
+
 async def test_behind_tls_the_cookie_is_secure_and_only_a_trusted_proxy_says_so(
     live: LiveServer, start_server: Callable[..., LiveServer]
 ) -> None:
@@ -71,6 +93,7 @@ async def test_behind_tls_the_cookie_is_secure_and_only_a_trusted_proxy_says_so(
         assert morsel(await log_in(browser, user))["secure"] == ""
 
 
+@requirement("S3.1")
 async def test_logging_out_ends_the_login_for_every_copy_of_it(live: LiveServer) -> None:
     user = await make_user(live)
     ours = {"Origin": live.url}
@@ -124,6 +147,7 @@ async def test_a_new_password_ends_the_other_logins_and_the_keys(live: LiveServe
         assert (await program.get("/api/auth/me")).status_code == 401
 
 
+@requirement("S2.5.1e")
 async def test_a_disabled_account_answers_like_a_wrong_password(live: LiveServer) -> None:
     user = await make_user(live)
     await live.on_server(live.container.users.set_status(user.user_id, "disabled"))
@@ -219,6 +243,7 @@ async def test_what_cannot_be_a_login_is_422_and_is_not_sent_back(
         assert secret not in answer.text
 
 
+@requirement("S2.5.2d")
 async def test_bytes_after_the_72nd_count(live: LiveServer) -> None:
     longest = "ü" * 36
     user = await make_user(live)

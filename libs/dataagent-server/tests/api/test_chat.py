@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from dataagent_core.events import TextEvent, event_from_dict
 from tests.requirements import requirement
@@ -41,6 +43,28 @@ async def test_a_session_goes_on_and_its_second_answer_holds_only_its_own_events
         )
     assert first.json()["session_id"] == second.json()["session_id"] == session_id
     assert {event["run_id"] for event in second.json()["events"]} == {second.json()["run_id"]}
+
+
+@pytest.mark.parametrize(
+    ("refused", "code"),
+    [
+        ({"message": "x", "skill": "no-such-skill"}, "skill_not_found"),
+        ({"message": "/no-such-skill x"}, "skill_not_found"),
+        ({"message": "x", "file_ids": ["no-such-file"]}, "file_not_found"),
+        ({"message": "x" * 1_100_000}, "bad_input"),
+        ({"message": "x", "assistant_id": f"agent_{'0' * 32}"}, "agent_not_found"),
+    ],
+    ids=["skill", "slash", "file", "long", "agent"],
+)
+async def test_a_message_that_is_refused_leaves_no_session_behind(
+    live: LiveServer, refused: dict[str, Any], code: str
+) -> None:
+    async with live.http() as client:
+        before = (await client.get("/api/v1/sessions")).json()["total"]
+        for named in ({}, {"session_id": str(uuid.uuid4())}):
+            answer = await client.post("/api/v1/chat", json={**refused, **named})
+            assert answer.json()["error_code"] == code, answer.text
+        assert (await client.get("/api/v1/sessions")).json()["total"] == before
 
 
 @requirement("G15")

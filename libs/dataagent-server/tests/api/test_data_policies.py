@@ -126,6 +126,14 @@ async def test_who_has_no_such_attribute_sees_no_row(
     assert answer.json()["row_count"] == 0
 
 
+FORBIDDEN = (
+    "SELECT * FROM salaries",
+    "SELECT id FROM customers UNION SELECT amount FROM salaries",
+    "SELECT phone FROM customers",
+    "WITH s AS (SELECT * FROM salaries) SELECT COUNT(*) FROM s",
+)
+
+
 async def test_what_is_forbidden_is_absent_everywhere(
     live: LiveServer, source: dict[str, Any]
 ) -> None:
@@ -133,17 +141,13 @@ async def test_what_is_forbidden_is_absent_everywhere(
     url = f"{URL}/{source['source_id']}"
     async with live.http("alice") as client:
         catalogue = await client.get(f"{url}/catalogue")
+        listed = await client.get(f"{url}/tables")
         found = await client.get(f"{url}/catalogue", params={"search": "salaries amount person"})
         named = await client.get(f"{url}/catalogue", params={"table": "salaries"})
         queries = [
             await client.post(f"{url}/{door}", json={"sql": sql})
             for door in ("check", "query")
-            for sql in (
-                "SELECT * FROM salaries",
-                "SELECT id FROM customers UNION SELECT amount FROM salaries",
-                "SELECT phone FROM customers",
-                "WITH s AS (SELECT * FROM salaries) SELECT COUNT(*) FROM s",
-            )
+            for sql in FORBIDDEN
         ]
         forbidden, invented = [
             await client.post(f"{url}/query", json={"sql": f"SELECT * FROM {name}"})
@@ -151,6 +155,7 @@ async def test_what_is_forbidden_is_absent_everywhere(
         ]
         typo = await client.post(f"{url}/query", json={"sql": "SELECT * FROM salariez"})
     assert [table["key"] for table in catalogue.json()["tables"]] == ["customers"]
+    assert listed.json()["items"] == [{"key": "customers", "comment": None, "row_count": None}]
     assert "phone" not in catalogue.text
     assert catalogue.json()["tables"][0]["row_count"] is None
     assert "north" not in catalogue.text  # no sampled values of a filtered table

@@ -67,7 +67,7 @@ async def test_a_source_is_registered_found_changed_and_deleted(
         grants=[{"subject_kind": "user", "subject_id": "alice"}],
     )
     url = f"{URL}/{source['source_id']}"
-    assert source["owner_id"] == "root"
+    assert (source["owner_id"], source["is_own"]) == ("root", True)
     assert source["dialect"] == "sqlite"  # it was opened
     assert source["limits"] == {
         "max_rows": 100,
@@ -126,7 +126,8 @@ async def test_a_source_unseen_answers_like_one_that_is_not_there(
     live: LiveServer, shop: str
 ) -> None:
     source = await created(live, url=shop)
-    requests = [("GET", ""), ("GET", "/catalogue"), ("POST", "/check"), ("POST", "/query")]
+    reads = [("GET", tail) for tail in ("", "/catalogue", "/tables")]
+    requests = [*reads, ("POST", "/check"), ("POST", "/query")]
     async with live.http("bob") as client:
         for method, tail in requests:
             body = {"sql": "SELECT 1"} if method == "POST" else None

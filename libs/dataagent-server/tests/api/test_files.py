@@ -57,7 +57,7 @@ async def upload(
     return await client.post("/api/files/upload", files={"file": (name, content)})
 
 
-@requirement("R32.4", "R33.2")
+@requirement("R32.4", "R33.2", "S3.6a")
 async def test_a_file_is_uploaded_listed_read_and_deleted(live: LiveServer) -> None:
     async with live.http() as client:
         answer = await upload(client, "销售 2024.csv")
@@ -102,7 +102,6 @@ async def test_no_name_leads_anywhere_or_breaks_a_header(live: LiveServer, name:
     assert unquote(header.rpartition("''")[2]).endswith(".txt")
 
 
-@requirement("R33.4")
 async def test_nothing_active_is_served_inline(live: LiveServer) -> None:
     made = await live.on_server(
         live.container.core.files.store.add_generated("alice", "x.html", b"<script>1</script>")
@@ -122,7 +121,7 @@ async def test_nothing_active_is_served_inline(live: LiveServer) -> None:
         await client.delete(f"/api/files/{made.file_id}")
 
 
-@requirement("R32.4")
+@requirement("R32.4", "S10.4")
 async def test_another_users_file_does_not_exist(live: LiveServer) -> None:
     async with live.http() as alice, live.http("bob") as bob, live.http(None) as nobody:
         file_id = (await upload(alice, "secret.txt", b"of alice")).json()["file_id"]
@@ -164,7 +163,7 @@ def _raw(address: tuple[str, int], path: str, key: str) -> bytes:
         return received
 
 
-@requirement("G13")
+@requirement("G13", "S2.4.2b", "S10.4", "S3.6a")
 async def test_ten_megabytes_are_taken_and_one_byte_more_is_not(live: LiveServer) -> None:
     async with live.http() as client:
         taken = await upload(client, "a.txt", b"x" * (10 * MIB))

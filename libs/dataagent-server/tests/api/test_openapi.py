@@ -8,20 +8,26 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+from pydantic import BaseModel
 
 from dataagent_server.api.examples import example_of
 from dataagent_server.config import ServerSettings
 from dataagent_server.main import create_app
+from dataagent_server.models import chat, session
+from dataagent_server.models import fields as fields_of_all
 from tests.requirements import requirement
 
 Json = dict[str, Any]
 READS = {"get", "head"}
-OPEN = {"health", "health_live", "health_ready", "log_in", "log_out", "list_agent_choices"}
+OPEN = {
+    *("health", "health_live", "health_ready", "log_in", "log_out", "list_agent_choices"),
+    "get_info",
+}
 FOR_ALL = {"503"}
 FOR_CALLERS = {"401", "403", "422"}
 FOR_WRITES = {"413", "422", "429"}
 FOR_CALLERS_WRITES = {"404", "409"}
-WITHOUT_EXAMPLE = re.compile(r"\*/\*|image/.*|text/csv.*|application/vnd\..*")
+WITHOUT_EXAMPLE = re.compile(r"\*/\*|image/.*|text/csv.*|application/vnd\..*|application/jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +105,7 @@ def test_every_route_says_what_it_does_and_who_may_ask(document: Json) -> None:
         assert is_open == ("security" not in operation), (method, path)
 
 
+@requirement("R21.1")
 def test_every_body_and_answer_has_a_shape_and_an_example_that_fits_it(document: Json) -> None:
     components = {"components": document["components"]}
     for method, path, operation in operations(document):
@@ -124,7 +131,30 @@ def test_answers_with_a_body_have_a_model(document: Json) -> None:
             assert (status == "204") == ("content" not in answer), (method, path, status)
 
 
-@requirement("P30")
 def test_the_document_has_no_secret(settings_for: Callable[..., ServerSettings]) -> None:
     settings = settings_for(api_keys=["alice:s3cr3t-key"], admin_api_keys=["root:s3cr3t-root"])
     assert "s3cr3t" not in str(create_app(settings).openapi())
+
+
+@requirement("R21.1", "R21.2", "R21.3", "R21.4", "R21.5", "P33")
+@pytest.mark.parametrize(
+    ("model", "fields", "needed"),
+    [
+        ("ChatRequest", {"message", "session_id", "assistant_id"}, {"message"}),
+        ("ChatResponse", {"session_id", "events"}, {"session_id", "events"}),
+        (
+            "SessionInfo",
+            {"session_id", "user_id", "assistant_id", "created_at", "last_active"},
+            {"session_id", "user_id", "assistant_id", "created_at", "last_active"},
+        ),
+        ("ErrorResponse", {"error_code", "message", "details"}, {"error_code", "message"}),
+    ],
+)
+def test_a_model_has_the_fields_of_the_requirements(
+    document: Json, model: str, fields: set[str], needed: set[str]
+) -> None:
+    schema = document["components"]["schemas"][model]
+    assert fields <= schema["properties"].keys()
+    assert needed == fields & set(schema["required"])
+    made = [getattr(module, model, None) for module in (chat, session, fields_of_all)]
+    assert any(issubclass(each, BaseModel) for each in made if each is not None)

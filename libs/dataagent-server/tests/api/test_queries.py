@@ -69,6 +69,17 @@ async def test_a_catalogue_has_tables_columns_keys_and_how_fresh_it_is(live: Liv
     }
 
 
+async def test_the_tables_of_a_source_are_listed_by_name(live: LiveServer) -> None:
+    async with live.http() as client:
+        listed = (await client.get(f"{URL}/tables")).json()
+        catalogue = (await client.get(f"{URL}/catalogue")).json()
+    assert listed["total"] == 11
+    assert listed["items"] == [
+        {key: table[key] for key in ("key", "comment", "row_count")}
+        for table in catalogue["tables"]
+    ]
+
+
 async def test_a_catalogue_shows_one_table_or_those_that_fit_some_words(live: LiveServer) -> None:
     async with live.http() as client:
         one = (await client.get(f"{URL}/catalogue", params={"table": "customer"})).json()

@@ -56,6 +56,7 @@ async def sources_of(client: httpx.AsyncClient) -> list[str]:
     return [each["name"] for each in listed if not each["is_sample"]]
 
 
+@requirement("S2.4.2c")
 async def test_a_table_is_read_in_part_and_queried_in_full_in_one_conversation(
     live: LiveServer,
 ) -> None:
@@ -119,6 +120,7 @@ async def test_what_was_made_of_a_file_follows_it_and_goes_with_it(live: LiveSer
         assert [each for each in copies.rglob("*") if each.is_file()] == []
 
 
+@requirement("S2.4.2d")
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
@@ -140,7 +142,7 @@ async def test_every_kind_is_read(live: LiveServer, name: str, content: bytes, s
     assert says in text
 
 
-@requirement("R32.4", "P51")
+@requirement("R32.4", "S10.4")
 async def test_another_users_file_is_not_found(live: LiveServer) -> None:
     async with live.http() as alice, live.http("bob") as bob:
         file_id = await uploaded(alice, "secret.txt", b"the secret")
@@ -176,6 +178,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @requirement("G13")
 async def test_hostile_files_end_as_clear_words_while_health_answers(
     start_server: Callable[..., LiveServer],
@@ -208,6 +211,7 @@ async def times_of_health(
     return times
 
 
+@requirement("S5.2")
 async def test_the_offline_model_reads_a_file_and_answers_about_it(
     start_server: Callable[..., LiveServer],
 ) -> None:

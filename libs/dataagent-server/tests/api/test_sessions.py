@@ -106,3 +106,24 @@ async def test_sessions_history_and_keys_are_there_after_a_restart(
     for headers in ({"X-API-Key": key}, {"Cookie": f"dataagent_session={cookie}"}):
         async with second.http(None, headers=headers) as client:
             assert (await client.get("/api/v1/sessions")).status_code == 200
+
+
+async def test_a_conversation_is_put_in_short_as_a_run(live: LiveServer) -> None:
+    async with live.http("bob") as client:
+        first = (await client.post("/api/v1/chat", json={"message": "!echo one"})).json()
+        session_id = first["session_id"]
+        for text in ("two", "three"):
+            body = {"message": f"!echo {text}", "session_id": session_id}
+            await client.post("/api/v1/chat", json=body)
+        url = f"/api/v1/sessions/{session_id}/compact"
+        answer = await client.post(url, json={"keep": "numbers"})
+        assert answer.status_code == 202
+        run_id = answer.json()["run_id"]
+        events = (await client.get(f"/api/v1/runs/{run_id}/events")).text
+        assert "4 earlier messages are summarised" in events
+        messages = (await client.get(f"/api/v1/sessions/{session_id}/messages")).json()
+        assert messages["items"][0]["content"] == "!echo one"
+        assert messages["total"] == 8
+        assert (await client.post(url, json={"keep": "x" * 3000})).status_code == 422
+    async with live.http("root") as other:
+        assert (await other.post(url, json={})).status_code == 404

@@ -53,6 +53,7 @@ async def test_files_become_tables_of_their_owner_and_go_without_a_trace(live: L
         assert answer.status_code == 201, answer.text
         source = answer.json()
         assert (source["name"], source["kind"], source["description"]) == (name, "files", "d")
+        assert (source["is_own"], source["owner_id"]) == (True, None)
         catalogue = (await alice.get(f"{URL}/{name}/catalogue")).json()
         assert {"Orders_2024", "人员"} <= {each["name"] for each in catalogue["tables"]}
         assert "42" in str(await total(alice, source["source_id"], "Orders_2024"))

@@ -32,6 +32,7 @@ async def test_usage_is_told_by_day(live: LiveServer) -> None:
         assert answer["total"] == 1
         assert today == {
             "user_id": "alice",
+            "username": None,
             "day": ANY,
             "runs": 1,
             "input_tokens": ANY,
@@ -39,6 +40,8 @@ async def test_usage_is_told_by_day(live: LiveServer) -> None:
             "tool_calls": 1,
             "sql_seconds": 0.0,
             "wall_seconds": ANY,
+            "cost": None,
+            "currency": None,
         }
         assert today["input_tokens"] > 0
         assert today["wall_seconds"] > 0
@@ -60,13 +63,49 @@ async def test_nobody_but_an_administrator_sees_anothers(live: LiveServer) -> No
 
 
 @pytest.mark.parametrize(
-    "params", [{"from": "yesterday"}, {"to": "2026-13-01"}, {"user_id": "../x"}, {"day": "1"}]
+    "params",
+    [
+        *({"from": "yesterday"}, {"to": "2026-13-01"}, {"user_id": "../x"}, {"day": "1"}),
+        *({"all_users": "true", "user_id": "bob"}, {"limit": "0"}, {"all_users": "perhaps"}),
+    ],
 )
 async def test_a_question_that_does_not_fit_is_refused(
     live: LiveServer, params: dict[str, str]
 ) -> None:
     async with live.http("alice") as client:
         assert error_of(await client.get(URL, params=params)) == (422, "bad_input")
+
+
+@requirement("R32.1")
+async def test_an_administrator_sees_what_all_users_used_and_what_it_cost(
+    start_server: StartServer,
+) -> None:
+    server = start_server(sample_data=False, price_input=3.0, price_output=15.0)
+    user = await server.on_server(server.container.users.create("dora"))
+    _, key = await server.on_server(server.container.users.keys.create(user.user_id, "k"))
+    for headers in ({"X-API-Key": key}, {"X-API-Key": "alice-key-4f9a0c"}):
+        async with server.http(None, headers=headers) as client:
+            assert (await client.post(CHAT, json={"message": "!echo hi"})).status_code == 200
+            refused = await client.get(URL, params={"all_users": "true"})
+            assert error_of(refused) == (403, "denied")
+    async with server.http("root") as client:
+        answer = (await client.get(URL, params={"all_users": "true"})).json()
+        assert answer["total"] == 2
+        assert {(each["user_id"], each["username"]) for each in answer["items"]} == {
+            (user.user_id, "dora"),
+            ("alice", None),
+        }
+        for each in answer["items"]:
+            cost = (each["input_tokens"] * 3.0 + each["output_tokens"] * 15.0) / 1_000_000
+            assert each["cost"] == pytest.approx(cost, abs=1e-6)
+            assert each["cost"] > 0
+            assert each["currency"] == "USD"
+        pages = [
+            (await client.get(URL, params={"all_users": "true", "limit": 1, "offset": n})).json()
+            for n in range(3)
+        ]
+        assert [each for page in pages for each in page["items"]] == answer["items"]
+        assert {page["total"] for page in pages} == {2}
 
 
 @requirement("G12")

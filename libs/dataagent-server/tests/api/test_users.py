@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from tests.requirements import requirement
 from tests.services import fresh_database
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def as_user(server: LiveServer, user: User) -> dict[str, str]:
     return {"Cookie": f"dataagent_session={token}", "Origin": server.url}
 
 
+@requirement("S2.5.2a", "S3.2")
 async def test_an_account_from_its_making_to_its_end(live: LiveServer) -> None:
     name = f"u_{uuid4().hex[:12]}"
     body = {"username": name, "password": PASSWORD, "role": "user"}
@@ -66,6 +68,7 @@ ROUTES = [
 ]
 
 
+@requirement("S3.2", "S2.5.1d")
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 async def test_accounts_are_for_administrators_alone(
     live: LiveServer, method: str, path: str
@@ -91,6 +94,18 @@ async def test_accounts_are_listed_in_pages_without_their_passwords(live: LiveSe
     assert "$2b$" not in page.text
 
 
+async def test_accounts_are_found_by_name(live: LiveServer) -> None:
+    user = await make_user(live)
+    await make_user(live)
+    async with live.http("root") as admin:
+        part = user.username[1:].upper()
+        found = (await admin.get("/api/users", params={"search": part})).json()
+        assert (found["total"], found["items"][0]["id"]) == (1, user.user_id)
+        assert (await admin.get("/api/users", params={"search": "%"})).json()["total"] == 0
+        assert (await admin.get("/api/users?search=" + "x" * 101)).status_code == 422
+
+
+@requirement("S2.5.1b")
 @pytest.mark.parametrize(
     "body",
     [
@@ -132,6 +147,7 @@ async def test_an_administrators_reset_ends_logins_and_keys(live: LiveServer) ->
         assert (await browser.post("/api/auth/login", json=body)).status_code == 200
 
 
+@requirement("S2.5.2b")
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
@@ -151,6 +167,7 @@ async def test_an_administrator_does_nothing_to_their_own_account(
         assert (await admin.get("/api/auth/me")).json()["role"] == "admin"
 
 
+@requirement("S2.5.2c")
 async def test_the_last_active_administrator_stays(
     start_server: Callable[..., LiveServer],
 ) -> None:

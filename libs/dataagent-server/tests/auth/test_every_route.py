@@ -25,8 +25,17 @@ if TYPE_CHECKING:
     from conftest import LiveServer
 
 OPEN = {
-    ("GET", "/"),  # the page, which logs in
-    ("GET", "/static/{name}"),
+    ("GET", "/"),  # the web app's page, at all its addresses: it shows nothing and logs in
+    ("GET", "/sign-in"),
+    ("GET", "/chat/{view:path}"),
+    ("GET", "/data"),
+    ("GET", "/data/{view:path}"),
+    ("GET", "/mcp-servers"),
+    ("GET", "/settings"),
+    ("GET", "/admin"),
+    ("GET", "/admin/{view:path}"),
+    ("GET", "/assets/{name}"),
+    ("GET", "/api/info"),  # what the page must know before the login
     ("GET", "/login"),  # the one-time link is the credential
     ("POST", "/api/auth/login"),  # name and password are
     ("POST", "/api/auth/logout"),  # nothing to get
@@ -70,7 +79,7 @@ def addresses(route: Any) -> set[tuple[str, str]]:
     return {(method, route.path) for method in methods - {"HEAD"}}
 
 
-@requirement("R19.3", "P30")
+@requirement("R19.3", "P30", "S2.5.1c", "S10.2")
 def test_every_route_asks_who_is_there_or_is_on_the_list(
     settings_for: Callable[..., ServerSettings],
 ) -> None:
@@ -96,6 +105,7 @@ def is_for_administrators(dependant: Dependant | None) -> bool:
     return dependant.call is administrator or any(below)
 
 
+@requirement("S2.5.1d")
 async def test_what_is_for_administrators_is_denied_to_everyone_else(live: LiveServer) -> None:
     theirs = [
         one

@@ -138,7 +138,7 @@ async def test_a_foreign_page_opens_no_socket_with_the_cookie(
     assert b'"error_code":"denied"' in bytes(refused.value.response.body)
 
 
-@requirement("R16.5")
+@requirement("R16.5", "S10.5a")
 @pytest.mark.parametrize("origin", FOREIGN)
 async def test_no_page_may_read_unless_it_is_named(
     live: LiveServer, start_server: Callable[..., LiveServer], origin: str

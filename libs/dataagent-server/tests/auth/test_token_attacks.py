@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from dataagent_core.identity.secret import shared_secret
+from tests.requirements import requirement
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,12 +152,14 @@ async def statuses(server: LiveServer, token: str) -> list[tuple[int, str | None
     return found
 
 
+@requirement("S2.5.1a")
 async def test_a_token_made_by_the_book_is_taken(live: LiveServer) -> None:
     forger = await forger_of(live, await make_user(live))
     assert await statuses(live, forger.good) == [(200, None)] * 2
     assert await statuses(live, signed(forger.claims, forger.secret)) == [(200, None)] * 2
 
 
+@requirement("S2.5.1c")
 @pytest.mark.parametrize("attack", ATTACKS)
 async def test_a_forged_token_is_401(live: LiveServer, attack: str) -> None:
     forger = await forger_of(live, await make_user(live))

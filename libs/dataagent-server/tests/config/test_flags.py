@@ -16,7 +16,7 @@ from tests.requirements import requirement
 
 
 def parsed(*arguments: str) -> ServerSettings:
-    return load_settings(**given(cli._parser().parse_args(cli._with_command(arguments))))
+    return load_settings(**given(cli.build_parser().parse_args(cli._with_command(arguments))))
 
 
 @requirement("R20.3")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def test_unset_values_make_a_safe_server_for_one_machine() -> None:
     assert settings.on_disconnect == "continue"
 
 
-@requirement("R20.1", "R20.2", "R19.4", "R19.5")
+@requirement("R20.1", "R20.2", "R19.4", "S9.1")
 def test_values_come_from_the_environment_with_commas_in_lists(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -39,6 +40,8 @@ def test_values_come_from_the_environment_with_commas_in_lists(
         "DATAAGENT_ON_DISCONNECT": "cancel",
         "ADMIN_USERNAME": "boss",
         "ADMIN_PASSWORD": "hunter2",
+        "JWT_SECRET_KEY": "s" * 32,
+        "JWT_EXPIRATION": "600",
     }.items():
         monkeypatch.setenv(name, value)
     settings = load_settings()
@@ -51,8 +54,15 @@ def test_values_come_from_the_environment_with_commas_in_lists(
     assert settings.admin_username == "boss"
     assert settings.admin_password is not None
     assert settings.admin_password.get_secret_value() == "hunter2"
-    assert not any(secret in repr(settings) for secret in ("k2", "a1", "hunter2"))
-    assert "k2" in settings.deployment_secrets
+    assert settings.jwt_expiration == 600
+    assert not any(secret in repr(settings) for secret in ("k2", "a1", "hunter2", "s" * 32))
+    assert {"k2", "s" * 32} <= set(settings.deployment_secrets)
+
+
+def test_a_key_too_short_to_sign_with_is_refused_and_not_shown() -> None:
+    with pytest.raises(Misconfigured, match="JWT_SECRET_KEY") as refused:
+        load_settings(jwt_secret_key="guess-me")
+    assert "guess-me" not in refused.value.message
 
 
 @requirement("R20.3")
@@ -65,10 +75,19 @@ def test_overrides_win_over_the_environment_and_none_is_no_override(
     assert (settings.port, settings.log_level) == (9001, "ERROR")
 
 
+@requirement("R19.5")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
 def test_authentication_cannot_be_disabled_on_a_host_others_can_reach(host: str) -> None:
     with pytest.raises(Misconfigured, match="DATAAGENT_AUTH_DISABLED"):
         load_settings(auth_disabled=True, host=host)
+
+
+def test_a_project_is_refused_for_it_would_be_everybodys(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DATAAGENT_PROJECT", str(tmp_path))
+    with pytest.raises(Misconfigured, match="DATAAGENT_PROJECT"):
+        ServerSettings()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
@@ -77,13 +96,14 @@ def test_authentication_can_be_disabled_on_loopback(host: str) -> None:
     assert load_settings(auth_disabled=True, host=host).auth_disabled
 
 
+@requirement("R16.5")
 def test_any_origin_cannot_go_with_credentials() -> None:
     assert load_settings(cors_origins=["*"]).cors_origins == ["*"]
     with pytest.raises(Misconfigured, match="DATAAGENT_CORS_ORIGINS"):
         load_settings(cors_origins=["*"], cors_credentials=True)
 
 
-@requirement("G10")
+@requirement("G10", "R23.3")
 @pytest.mark.parametrize("wanted", [{"workers": 2}, {"runs_in": "workers"}])
 @pytest.mark.parametrize(
     ("given", "missing"),

@@ -101,6 +101,7 @@ async def test_a_cookie_counts_for_our_own_pages_only(live: LiveServer) -> None:
         assert b'"error_code":"denied"' in bytes(refused.value.response.body)
 
 
+@requirement("R19.5")
 async def test_with_authentication_disabled_local_pages_and_programs_come_in(
     start_server: Callable[..., LiveServer],
 ) -> None:

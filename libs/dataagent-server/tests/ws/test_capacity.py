@@ -49,7 +49,7 @@ async def test_over_the_limit_is_503_before_the_socket_exists_and_a_slot_comes_b
             await again.next("pong")
 
 
-@requirement("P37", "P28")
+@requirement("P37", "P28", "R23.5")
 async def test_many_sockets_that_come_and_go_at_once_leave_nothing_behind(
     live: LiveServer,
 ) -> None:
@@ -61,6 +61,33 @@ async def test_many_sockets_that_come_and_go_at_once_leave_nothing_behind(
     for _ in range(3):
         await asyncio.gather(*(visit(number) for number in range(30)))
     await live.until(lambda: live.connections.count == 0 and live.container.capacity.used == 0)
+
+
+@requirement("R23.1", "R23.2", "R23.4")
+async def test_a_hundred_users_are_answered_at_once(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    """Every answer has begun before the first one ends."""
+    server = start_server(max_connections=100, sample_data=False)
+    begun: set[int] = set()
+    all_begun = asyncio.Event()
+
+    async def talk(number: int) -> str:
+        who = {"X-User-Id": f"user-{number}"}
+        async with server.socket(user="service", headers=who) as socket:
+            await socket.chat(f"!echo I am {number}\n!slow 10000 50")
+            said = (await socket.next("text"))["data"]["content"]
+            begun.add(number)
+            if len(begun) == 100:
+                all_begun.set()
+            await asyncio.wait_for(all_begun.wait(), 60)
+            await socket.say("cancel")
+            done = (await socket.until("done"))[-1]
+            assert done["data"]["cancelled"] is True
+            return said
+
+    said = await asyncio.gather(*map(talk, range(100)))
+    assert all(each.startswith(f"I am {number}") for number, each in enumerate(said))
 
 
 @requirement("G12")

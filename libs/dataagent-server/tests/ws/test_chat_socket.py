@@ -222,7 +222,7 @@ async def test_a_deleted_session_takes_no_more_messages(live: LiveServer) -> Non
         assert gone.status_code == 404
 
 
-@requirement("P36")
+@requirement("P36", "R23.4", "R23.2")
 async def test_one_clients_work_does_not_hold_up_anothers(live: LiveServer) -> None:
     async with live.socket() as busy, live.socket(user="bob") as other:
         await busy.chat("!slow 200 20")

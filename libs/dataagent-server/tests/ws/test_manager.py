@@ -14,7 +14,7 @@ from dataagent_server.ws.manager import Connection, ConnectionManager
 from tests.requirements import requirement
 
 
-@requirement("P37", "P38", "P28")
+@requirement("P37", "P38", "P28", "R23.5")
 @settings(max_examples=200)
 @given(
     st.integers(1, 8),

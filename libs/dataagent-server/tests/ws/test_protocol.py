@@ -34,7 +34,7 @@ def frame(type: str, payload: dict[str, Any]) -> str:  # noqa: A002
     return json.dumps({"type": type, "payload": payload})
 
 
-@requirement("R17.3", "P26")
+@requirement("R17.3", "P26", "R21.6")
 @pytest.mark.parametrize(
     ("text", "command"),
     [
@@ -57,7 +57,7 @@ def test_a_frame_becomes_its_command(text: str, command: Command) -> None:
     assert parse(text, max_bytes=LIMIT) == command
 
 
-@requirement("P26", "R17.3")
+@requirement("P26", "R17.3", "R21.6")
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(st.text(), st.binary(), JSON.map(json.dumps)))
 @example('{"type": "ping"}')

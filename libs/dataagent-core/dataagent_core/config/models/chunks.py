@@ -7,7 +7,6 @@ to validate; the tests compare each kind with its validated twin. Pure. Used by 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,6 +18,9 @@ from langchain_core.outputs import ChatGenerationChunk
 
 REASONING: Final = "reasoning_content"
 """Where a model's thinking stands in `additional_kwargs`, as OpenAI-compatible servers name it."""
+
+Piece = str | ChatGenerationChunk
+"""Of an answer: plain text, or anything else as LangChain wants it."""
 
 _EMPTY_MESSAGE: Final[dict[str, Any]] = dict(vars(AIMessageChunk(content="")))
 _EMPTY_GENERATION: Final[dict[str, Any]] = dict(
@@ -37,25 +39,17 @@ class CallPart:
     arguments: str
 
 
-def new_message_id(prefix: str) -> str:
-    """An id no other message has."""
-    return f"{prefix}-{uuid.uuid4().hex}"
-
-
-def text_chunk(
-    text: str, message_id: str | None = None, *, reasoning: str = ""
-) -> ChatGenerationChunk:
+def text_chunk(text: str, *, reasoning: str = "") -> ChatGenerationChunk:
     """A chunk of text, of thinking, or of both."""
     message = AIMessageChunk.__new__(AIMessageChunk)
     fields = _EMPTY_MESSAGE.copy()
     fields["content"] = text
-    fields["id"] = message_id
     fields["additional_kwargs"] = {REASONING: reasoning} if reasoning else {}
     fields["response_metadata"] = {}
     fields["tool_calls"] = []
     fields["invalid_tool_calls"] = []
     fields["tool_call_chunks"] = []
-    _fill(message, fields, {"content", "id", "additional_kwargs"}, {})
+    _fill(message, fields, {"content", "additional_kwargs"}, {})
     generation = ChatGenerationChunk.__new__(ChatGenerationChunk)
     fields = _EMPTY_GENERATION.copy()
     fields["text"] = text
@@ -72,7 +66,6 @@ def full_chunk(
     usage: UsageMetadata | None = None,
     metadata: dict[str, Any] | None = None,
     additional: dict[str, Any] | None = None,
-    message_id: str | None = None,
     is_last: bool = False,
 ) -> ChatGenerationChunk:
     """A chunk of any kind, validated: tool calls, usage and the end of an answer."""
@@ -82,7 +75,6 @@ def full_chunk(
     return ChatGenerationChunk(
         message=AIMessageChunk(
             content=text,
-            id=message_id,
             additional_kwargs=extra,
             response_metadata=metadata or {},
             tool_call_chunks=[_tool_call_chunk(call) for call in calls],

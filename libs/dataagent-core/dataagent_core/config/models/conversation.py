@@ -18,6 +18,7 @@ from dataagent_core.config.models.steps import Call, Say, Turn
 
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
 _MOST_SHOWN: Final = 4000
+_ALONG: Final = "\n\n<attached "  # what goes along with a message is for models that can read it
 HAND_OVER: Final = "route"
 """The supervisor's tool. Its result is no answer to the question."""
 
@@ -126,7 +127,7 @@ def _exchanges(messages: Sequence[BaseMessage]) -> list[Exchange]:
         if isinstance(message, HumanMessage):
             if question or results:
                 found.append(Exchange(question, results))
-            question, results = str(message.text).strip(), []
+            question, results = str(message.text).partition(_ALONG)[0].strip(), []
         elif isinstance(message, ToolMessage) and message.name != HAND_OVER:
             results.append(message)
     return [*found, Exchange(question, results)]

@@ -10,8 +10,9 @@ One a line:
     !fail [recoverable]               break
 
 A tool line ends the model's turn, so tool lines in a row are called one after another. A message
-without directives is echoed. Where the model stands is counted from the tool results after the
-user's message and nothing else is remembered: the script goes on after a restart or a resume.
+without directives is echoed; one that asks for a summary of a conversation gets one. Where the
+model stands is counted from the tool results after the user's message and nothing else is
+remembered: the script goes on after a restart or a resume.
 Pure. Played by `scripted.py`.
 """
 
@@ -24,6 +25,7 @@ from typing import Any, Final, cast
 import orjson
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
+from dataagent_core.config.models.offline_summary import summary_of
 from dataagent_core.config.models.steps import Call, Fail, Say, Step, Think, Turn
 from dataagent_core.errors import ModelRefused, ModelUnavailable
 
@@ -38,12 +40,19 @@ class _Misread(ValueError):
 def next_turn(messages: Sequence[BaseMessage]) -> Turn:
     """The turn that the conversation asks for now."""
     asked, results = _since_the_user(messages)
+    if (summary := summary_of(asked)) is not None:
+        return [Say(summary)]
     turns = read_turns(asked)
     for turn in turns[:-1]:
         results -= sum(isinstance(step, Call) for step in turn)
         if results < 0:
             return turn
     return turns[-1]
+
+
+def is_directive(message: str) -> bool:
+    """Whether a message begins with one."""
+    return _LINE.match(message.partition("\n")[0]) is not None
 
 
 def read_turns(message: str) -> list[Turn]:

@@ -13,13 +13,24 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Protocol
 
 from langchain_core.messages import LC_ID_PREFIX, AIMessageChunk
 from langgraph.constants import TAG_NOSTREAM
 
-Ear = Callable[[AIMessageChunk, str], None]
-"""Takes a chunk and the id its whole message will have."""
+
+class Ear(Protocol):
+    """Hears the main agent's model; `message_id` is the one its whole message will have."""
+
+    def hear_text(self, message_id: str, text: str) -> None:
+        """Plain text of the answer: most of what is said is nothing else."""
+        ...
+
+    def hear_chunk(self, message_id: str, chunk: AIMessageChunk) -> None:
+        """Anything else."""
+        ...
+
 
 CatchUp = Callable[[], Awaitable[None]]
 """Waits until the reader of the stream has taken everything that came before."""
@@ -57,15 +68,26 @@ def called_by(run_manager: Any) -> Generator[None]:  # LangChain's, for one call
         _call.reset(token)
 
 
-def ear() -> Callable[[AIMessageChunk], None] | None:
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Who hears one call of a model."""
+
+    text: Callable[[str], None]
+    chunk: Callable[[AIMessageChunk], None]
+
+
+def ear() -> Heard | None:
     """Who hears the call under way; None when it is not the main agent's answer."""
     listener, call = _listener.get(), _call.get()
     if listener is None or call is None:
         return None
     if not _is_the_answer(call.metadata or {}, call.tags or (), listener.depth):
         return None
-    hear, message_id = listener.ear, f"{LC_ID_PREFIX}-{call.run_id}"
-    return lambda chunk: hear(chunk, chunk.id or message_id)
+    hearing, message_id = listener.ear, f"{LC_ID_PREFIX}-{call.run_id}"
+    return Heard(
+        partial(hearing.hear_text, message_id),
+        lambda chunk: hearing.hear_chunk(chunk.id or message_id, chunk),
+    )
 
 
 async def in_order() -> None:

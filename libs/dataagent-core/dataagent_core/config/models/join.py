@@ -160,4 +160,21 @@ def _is_indexed(block: object) -> bool:
 
 
 def _sum(run: list[ChatGenerationChunk]) -> ChatGenerationChunk:
-    return run[0] if len(run) == 1 else run[0] + run[1:]
+    if len(run) == 1:
+        return run[0]
+    if len(run) == 2 and _is_text_and_its_end(*run):
+        return _with_text(run[1], [run[0].text, ""])
+    return run[0] + run[1:]
+
+
+def _is_text_and_its_end(text: ChatGenerationChunk, end: ChatGenerationChunk) -> bool:
+    """Whether an answer is just text, and what ends it says none: most answers are."""
+    message = end.message
+    return (
+        _is_plain(text)
+        and not text.message.response_metadata
+        and type(message) is AIMessageChunk
+        and type(message.content) is str
+        and not message.content
+        and message.id == text.message.id
+    )

@@ -24,9 +24,11 @@ from langchain_core.messages import AIMessageChunk, BaseMessage, get_buffer_stri
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.prompt_values import PromptValue
 
+from dataagent_core.config.models.chunks import Piece, text_chunk
 from dataagent_core.config.models.failures import our_errors
-from dataagent_core.config.models.hearing import called_by, ear, in_order
+from dataagent_core.config.models.hearing import Heard, called_by, ear, in_order
 from dataagent_core.config.models.join import Joiner
+from dataagent_core.config.models.streamed import StreamedChatModel
 from dataagent_core.config.models.thread import Thread
 
 Chunks = AsyncIterator[ChatGenerationChunk]
@@ -126,12 +128,14 @@ class _Merging:
         run_manager: Any = None,  # not handed down: callbacks see merged chunks only
         **kwargs: Any,
     ) -> Chunks:
-        source = cast(Any, super())._astream(messages, stop=stop, run_manager=None, **kwargs)
         window: Window = vars(self)[_WINDOW]
-        if (hear := ear()) is not None:
-            stream = _heard(source, hear)
+        stream_of = cast(Any, super())._astream
+        if (heard := ear()) is not None:
+            if stream_of.__func__ is StreamedChatModel._astream:  # pyright: ignore[reportPrivateUsage] LangChain's name
+                stream_of = cast(StreamedChatModel, self).pieces
+            stream = _heard(stream_of(messages, stop=stop, **kwargs), heard)
         else:
-            stream = merge_stream(source, window) if window() > 0 else source
+            stream = _merged(stream_of(messages, stop=stop, run_manager=None, **kwargs), window)
         with our_errors(), _counted(window):
             async with aclosing(stream):
                 async for chunk in stream:
@@ -168,18 +172,39 @@ def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
 
 
 async def _heard(
-    source: AsyncGenerator[ChatGenerationChunk], hear: Callable[[AIMessageChunk], None]
+    source: AsyncGenerator[Piece], heard: Heard
 ) -> AsyncGenerator[ChatGenerationChunk]:
-    """Let the ear hear each chunk as it comes; hand all of them on at the end, joined."""
+    """Let the ear hear each piece as it comes; hand all of them on at the end, joined."""
     chunks: list[ChatGenerationChunk] = []
+    texts: list[str] = []
+    hear_text = heard.text
     async with aclosing(source):
         await in_order()
-        async for chunk in source:
-            if isinstance(chunk.message, AIMessageChunk):
-                hear(chunk.message)
-            chunks.append(chunk)
+        async for piece in source:
+            if isinstance(piece, str):
+                hear_text(piece)
+                texts.append(piece)
+                continue
+            if isinstance(piece.message, AIMessageChunk):
+                heard.chunk(piece.message)
+            _end_text(texts, chunks)
+            chunks.append(piece)
+    _end_text(texts, chunks)
     for chunk in Joiner().join(chunks) if chunks else ():
         yield chunk
+
+
+def _end_text(texts: list[str], chunks: list[ChatGenerationChunk]) -> None:
+    """Make a chunk of the text that ran."""
+    if texts:
+        chunks.append(text_chunk("".join(texts)))
+        texts.clear()
+
+
+def _merged(
+    source: AsyncGenerator[ChatGenerationChunk], window: Window
+) -> AsyncGenerator[ChatGenerationChunk]:
+    return merge_stream(source, window) if window() > 0 else source
 
 
 async def merge_stream(

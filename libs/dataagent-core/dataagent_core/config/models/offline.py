@@ -5,22 +5,21 @@ and `python` blocks, lists, reads and writes files, answers plain questions abou
 tools, and otherwise says what it is and what to set. It never guesses and never pretends. Each
 ability is a small function in `SKILLS`; the first one that has a turn for the conversation wins.
 Above: `config/llm.py`; below: `offline_blocks`, `offline_data`, `offline_files`, `offline_route`,
-`offline_talk`, and `steps`, which plays the turn.
+`offline_summary`, `offline_talk`, and `steps`, which plays the turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Final
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.model_profile import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
+from dataagent_core.config.models.chunks import Piece
 from dataagent_core.config.models.conversation import Conversation, Skill, conversation_of
 from dataagent_core.config.models.offline_blocks import run_blocks
 from dataagent_core.config.models.offline_data.skill import answer_from_data
@@ -31,12 +30,21 @@ from dataagent_core.config.models.offline_files import (
     write_a_file,
 )
 from dataagent_core.config.models.offline_route import hand_over
+from dataagent_core.config.models.offline_summary import summary_of
 from dataagent_core.config.models.offline_talk import greet, say_what_is_possible
-from dataagent_core.config.models.steps import Turn, play
+from dataagent_core.config.models.steps import Say, Turn, play
 from dataagent_core.config.models.streamed import StreamedChatModel
 from dataagent_core.config.models.tool_schema import ToolLike, ToolSchemas
 
+
+def summarise(conversation: Conversation) -> Turn | None:
+    """Put a conversation that is shown as a text in short."""
+    summary = summary_of(conversation.question)
+    return None if summary is None else [Say(summary)]
+
+
 SKILLS: Final[tuple[Skill, ...]] = (
+    summarise,
     hand_over,
     write_a_file,
     run_blocks,
@@ -63,13 +71,10 @@ class OfflineChatModel(StreamedChatModel):
 
     _schemas: ToolSchemas = PrivateAttr(default_factory=ToolSchemas)
 
-    def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
+    def pieces(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
+    ) -> AsyncGenerator[Piece]:
+        """What the rules say."""
         turn = next_turn(conversation_of(messages, kwargs.get("tools") or ()))
         return play(turn, messages, self.model_name)
 

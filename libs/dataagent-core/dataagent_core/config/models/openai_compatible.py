@@ -9,19 +9,20 @@ for that. Above: `config/llm.py`. Below: `openai_request` (encode), `openai_tran
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.callbacks import CallbackManagerForLLMRun
 from langchain_core.language_models import LangSmithParams, LanguageModelInput
 from langchain_core.language_models.model_profile import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatResult
 from langchain_core.runnables import Runnable
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr
 from yarl import URL
 
 from dataagent_core.config.models import structured
+from dataagent_core.config.models.chunks import Piece
 from dataagent_core.config.models.openai_request import encode_body, encode_messages
 from dataagent_core.config.models.openai_stream import AnswerDecoder
 from dataagent_core.config.models.openai_transport import Endpoint, Transport
@@ -81,21 +82,18 @@ class LeanChatModel(StreamedChatModel):
 
     # -- asking -----------------------------------------------------------------------------
 
-    async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
+    async def pieces(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
+    ) -> AsyncGenerator[Piece]:
+        """What the server says, as much as came at once."""
         body = encode_body(self.request_body(messages, stop=stop, **kwargs))
         decoder = AnswerDecoder()
         async with self._transport.post(body) as response:
             while not decoder.is_done and (received := await self._transport.read(response)):
-                if chunk := decoder.feed(received):
-                    yield chunk
-            for chunk in decoder.end():
-                yield chunk
+                if piece := decoder.feed(received):
+                    yield piece
+            for piece in decoder.end():
+                yield piece
 
     def _generate(
         self,

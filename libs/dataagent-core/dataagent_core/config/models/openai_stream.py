@@ -15,7 +15,7 @@ import orjson
 from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, UsageMetadata
 from langchain_core.outputs import ChatGenerationChunk
 
-from dataagent_core.config.models.chunks import CallPart, full_chunk, text_chunk
+from dataagent_core.config.models.chunks import CallPart, Piece, full_chunk, text_chunk
 from dataagent_core.config.models.event_stream import EventParser
 from dataagent_core.config.models.failures import presentable, refusal
 from dataagent_core.errors import DataAgentError, ModelRefused, ModelUnavailable
@@ -38,7 +38,7 @@ class AnswerDecoder:
         self._is_fresh = True
         self._failure: DataAgentError | None = None
 
-    def feed(self, received: bytes) -> ChatGenerationChunk | None:
+    def feed(self, received: bytes) -> Piece | None:
         """All that these bytes complete, as one chunk; None if that is nothing."""
         if self._is_fresh:
             self._is_fresh = False
@@ -49,7 +49,7 @@ class AnswerDecoder:
             return None
         return self._taken(self._parser.feed(received))
 
-    def end(self) -> list[ChatGenerationChunk]:
+    def end(self) -> list[Piece]:
         """What is left at the end, and the chunk that ends the answer.
 
         Raises:
@@ -67,7 +67,7 @@ class AnswerDecoder:
             raise ModelUnavailable("The model's answer ended before it was complete.")
         return [left, self._answer.last()] if left else [self._answer.last()]
 
-    def _taken(self, payloads: Iterable[bytes]) -> ChatGenerationChunk | None:
+    def _taken(self, payloads: Iterable[bytes]) -> Piece | None:
         """Read events up to the end or a failure. What came before a failure is still said."""
         try:
             for payload in payloads:
@@ -143,15 +143,15 @@ class AnswerReader:
             if choice.get("index", 0) == 0:
                 self._add_choice(choice)
 
-    def take(self) -> ChatGenerationChunk | None:
-        """All that came since the last time as one chunk; None if that is nothing."""
+    def take(self) -> Piece | None:
+        """All that came since the last time as one piece; None if that is nothing."""
         text, thought = _drain(self._texts), _drain(self._thoughts)
         calls = self._calls.take()
         refused = _drain(self._refusals)
         if calls or refused:
             additional = {"refusal": refused} if refused else None
             return full_chunk(text=text, reasoning=thought, calls=calls, additional=additional)
-        return text_chunk(text, reasoning=thought) if text or thought else None
+        return text_chunk(text, reasoning=thought) if thought else text or None
 
     def last(self) -> ChatGenerationChunk:
         """The chunk that ends the answer: usage, why it ended, which model it was."""

@@ -17,18 +17,17 @@ It is not random and keeps nothing between calls. Above: `config/llm.py`; below:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any, TypeAlias
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.model_profile import ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 
 from dataagent_core.config.models import directives
+from dataagent_core.config.models.chunks import Piece
 from dataagent_core.config.models.steps import Call, Fail, Say, Step, Turn, play
 from dataagent_core.config.models.streamed import StreamedChatModel
 
@@ -54,13 +53,10 @@ class ScriptedChatModel(StreamedChatModel):
         done = sum(isinstance(message, AIMessage) for message in messages)
         return _as_turn(self.turns[done % len(self.turns)])
 
-    def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> AsyncIterator[ChatGenerationChunk]:
+    def pieces(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
+    ) -> AsyncGenerator[Piece]:
+        """What the script says next."""
         return play(self.turn_for(messages), messages, self.model_name)
 
     def bind_tools(

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
+import uuid
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import orjson
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.ai import UsageMetadata
-from langchain_core.outputs import ChatGenerationChunk
 
-from dataagent_core.config.models.chunks import CallPart, full_chunk, new_message_id, text_chunk
+from dataagent_core.config.models.chunks import CallPart, Piece, full_chunk, text_chunk
 from dataagent_core.config.models.thread import Thread
 
 _WORD: Final = re.compile(r"\S*\s+|\S+")
@@ -70,13 +70,12 @@ def chunks_of(step: Say) -> Iterable[str]:
 
 async def play(
     turn: Turn, messages: Sequence[BaseMessage], model_name: str
-) -> AsyncIterator[ChatGenerationChunk]:
+) -> AsyncGenerator[Piece]:
     """Stream one turn: text, then the tool calls, then usage and the end.
 
     Chunks with a delay are due at fixed times from the step's start, so a busy loop delivers late
     but does not slow the model down.
     """
-    message_id = new_message_id(model_name)
     said = 0
     for step in turn:
         if isinstance(step, Fail):
@@ -86,19 +85,16 @@ async def play(
             for text in chunks_of(step):
                 await pace.wait()
                 said += 1
-                if isinstance(step, Think):
-                    yield text_chunk("", message_id, reasoning=text)
-                else:
-                    yield text_chunk(text, message_id)
+                yield text_chunk("", reasoning=text) if isinstance(step, Think) else text
     calls = [step for step in turn if isinstance(step, Call)]
+    made = uuid.uuid4().hex
     yield full_chunk(
-        calls=[_call_part(index, call, message_id) for index, call in enumerate(calls)],
+        calls=[_call_part(index, call, made) for index, call in enumerate(calls)],
         usage=_usage(messages, said + len(calls)),
         metadata={
             "finish_reason": "tool_calls" if calls else "stop",
             "model_name": model_name,
         },
-        message_id=message_id,
         is_last=True,
     )
 
@@ -124,10 +120,10 @@ class _Pace:
             self._count += 1
 
 
-def _call_part(index: int, call: Call, message_id: str) -> CallPart:
+def _call_part(index: int, call: Call, made: str) -> CallPart:
     return CallPart(
         index=index,
-        call_id=f"call_{message_id.rpartition('-')[2]}_{index}",
+        call_id=f"call_{made}_{index}",
         name=call.name,
         arguments=orjson.dumps(call.args).decode(),
     )

@@ -30,6 +30,9 @@ _ROLE_LENGTH: dict[type[BaseMessage], int] = {
     SystemMessage: len("system"),
 }
 
+_MOST_MEASURED = 256
+_MEASURED: dict[int, tuple[SystemMessage, tuple[int, int]]] = {}
+
 
 class Thread(list[Any]):  # messages; LangGraph's types know no more
     """Messages in order. It never changes: `extended` makes a longer one."""
@@ -92,8 +95,9 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
         list.append(whole, system)  # pyright: ignore[reportUnknownMemberType] messages
         list.extend(whole, self)  # pyright: ignore[reportUnknownMemberType] messages
         whole.head = system
-        whole.tokens += count_tokens(system)
-        whole.characters += _length(system)
+        tokens, characters = _measured(system)
+        whole.tokens += tokens
+        whole.characters += characters
         return whole
 
     def _copied(self, messages: Iterable[Any]) -> Thread:
@@ -185,6 +189,17 @@ def count_tokens(message: Any) -> int:
         return count_tokens_approximately([message])
     characters = len(message.content) + role + len(message.name or "")
     return -(-characters // _CHARS_PER_TOKEN) + _PER_MESSAGE
+
+
+def _measured(system: SystemMessage) -> tuple[int, int]:
+    """Tokens and characters of a system message: mostly the very object of the last call."""
+    found = _MEASURED.get(id(system))
+    if found is None:
+        size = (count_tokens(system), _length(system))
+        found = _MEASURED[id(system)] = (system, size)  # kept: its id stays its own
+        if len(_MEASURED) > _MOST_MEASURED:
+            del _MEASURED[next(iter(_MEASURED))]
+    return found[1]
 
 
 def _length(message: BaseMessage) -> int:

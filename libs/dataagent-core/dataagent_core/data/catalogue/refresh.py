@@ -22,6 +22,7 @@ from dataagent_core.data.catalogue.build import Comments, build
 from dataagent_core.data.catalogue.drift import drift
 from dataagent_core.data.catalogue.store import CatalogueStore
 from dataagent_core.data.engines.base import Engine
+from dataagent_core.data.policy import OPEN
 from dataagent_core.data.sources.types import Source, now
 from dataagent_core.data.types import Catalogue
 from dataagent_core.errors import DataAgentError, NotFound, SourceUnavailable
@@ -223,13 +224,14 @@ class CatalogueKeeper:
     async def _ask(self, source: Source) -> Catalogue:
         engine = await self._engine_of(source)
         comments = self._comments_of(source) if self._comments_of else None
-        policies = await self._store.policies_of(source.source_id)
+        policies = OPEN if source.is_temporary else await self._store.policies_of(source.source_id)
         work = partial(build, engine, source, comments=comments, policies=policies)
         return await asyncio.get_running_loop().run_in_executor(self._workers, work)
 
     async def _keep(self, source: Source, built: Catalogue) -> CatalogueState:
         before = self._states.get(source.source_id)
-        built = await self._store.put(built)
+        if not source.is_temporary:
+            built = await self._store.put(built)
         state = CatalogueState(built) if before is None else _next_state(before, built)
         self._states[source.source_id] = state
         if before is not None and state.drifted_at == built.refreshed_at:

@@ -23,8 +23,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
-import pyarrow as pa
-
+from dataagent_core.data.arrow import pa
 from dataagent_core.data.types import Column, Table
 from dataagent_core.errors import QueryFailed
 
@@ -65,6 +64,15 @@ class EngineOptions:
     memory_limit: str = "1GB"  # of an engine that runs in this process
     threads: int = 2  # likewise
     is_unprotected_allowed: bool = False  # also databases that we cannot keep from writing
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What one statement has to keep to."""
+
+    timeout_seconds: float
+    time_zone: str
+    options: EngineOptions
 
 
 class Statement(ABC):
@@ -137,6 +145,16 @@ class Engine(ABC):
     def close(self) -> None:
         """Close every connection. Statements that still run fail."""
 
+    def explain(self, sql: str, *, timeout_seconds: float) -> list[str]:
+        """How the engine would run a statement, line by line; empty if it does not say.
+
+        The statement is not run.
+
+        Raises:
+            QueryFailed, SourceUnavailable: as `Statement.batches`.
+        """
+        return []
+
     def ping(self) -> None:
         """Return if the source answers.
 
@@ -147,9 +165,13 @@ class Engine(ABC):
 
     def rows(self, sql: str, *, timeout_seconds: float) -> list[tuple[Any, ...]]:
         """All rows of a small result of our own asking."""
+        return [tuple(row.values()) for row in self.records(sql, timeout_seconds=timeout_seconds)]
+
+    def records(self, sql: str, *, timeout_seconds: float) -> list[dict[str, Any]]:
+        """As `rows`, each with the names of its columns."""
         with self.statement(sql, timeout_seconds=timeout_seconds) as statement:
             found = statement.read(lambda batches: pa.Table.from_batches(list(batches)))
-        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        return found.to_pylist()
 
     def sample(self, table: Table, columns: Sequence[str], limit: int) -> Samples:
         """Distinct values of those of the columns that hold words, the most frequent first.

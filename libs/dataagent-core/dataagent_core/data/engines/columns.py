@@ -19,8 +19,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
-
+from dataagent_core.data.arrow import pa
 from dataagent_core.data.column_names import unique_names
 from dataagent_core.data.engines.base import SchemaChanged
 

@@ -19,13 +19,12 @@ from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any, ClassVar
 
-import duckdb
-import pyarrow as pa
-
-from dataagent_core.data.engines.base import Engine, EngineOptions, Statement
+from dataagent_core.data.arrow import duckdb, pa
+from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.duckdb_catalogue import tables_of
 from dataagent_core.data.engines.duckdb_columns import ArrowColumn, is_kept_as_text
+from dataagent_core.data.engines.duckdb_plan import plan_lines
 from dataagent_core.data.engines.pool import Pool
 from dataagent_core.data.engines.reading import Reading
 from dataagent_core.data.types import Table
@@ -69,15 +68,17 @@ class DuckdbEngine(Engine):
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started."""
-        return closing(
-            DuckdbStatement(
-                sql,
-                self._pool,
-                timeout_seconds=timeout_seconds,
-                time_zone=time_zone,
-                options=self._options,
-            )
-        )
+        terms = Terms(timeout_seconds, time_zone, self._options)
+        return closing(DuckdbStatement(sql, self._pool, terms))
+
+    def explain(self, sql: str, *, timeout_seconds: float) -> list[str]:
+        """DuckDB's physical plan."""
+        try:
+            with closing(self._root.cursor()) as cursor:
+                found = cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()
+        except duckdb.Error as error:
+            raise _translated(error) from error
+        return [line for _, plan in found for line in plan_lines(plan)]
 
     def introspect(self) -> list[Table]:
         """Tables and views of every schema, with exact row counts."""
@@ -99,23 +100,14 @@ class DuckdbStatement(Reading[Connection]):
 
     driver_errors = (duckdb.Error, OSError)
 
-    def __init__(
-        self,
-        sql: str,
-        pool: Pool[Connection],
-        *,
-        timeout_seconds: float,
-        time_zone: str,
-        options: EngineOptions,
-    ) -> None:
-        super().__init__(sql, pool=pool, timeout_seconds=timeout_seconds, time_zone=time_zone)
-        self._options = options
+    def __init__(self, sql: str, pool: Pool[Connection], terms: Terms) -> None:
+        super().__init__(sql, pool, terms)
         self._arrow: list[ArrowColumn] | None = None  # kept when the statement is read again
         self._reader: pa.RecordBatchReader | None = None
 
     def start(self, connection: Connection) -> Columns:
         """Have the statement bound, then run."""
-        connection.execute("SET SESSION timezone = ?", [self.time_zone])
+        connection.execute("SET SESSION timezone = ?", [self.terms.time_zone])
         statements = connection.extract_statements(self.sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise QueryFailed("DuckDB: only one SELECT is allowed. Write one query.")
@@ -125,7 +117,7 @@ class DuckdbStatement(Reading[Connection]):
         labels = relation.columns
         if any(column.is_text for column in self._arrow):
             relation = connection.sql(_with_texts(self.sql, self._arrow))
-        reader = relation.to_arrow_reader(self._options.batch_rows)
+        reader = relation.to_arrow_reader(self.terms.options.batch_rows)
         for column, field in zip(self._arrow, reader.schema, strict=True):
             column.settle_on(field.type)
         self._reader = reader

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-import duckdb
-
+from dataagent_core.data.arrow import duckdb
 from dataagent_core.data.types import Column, ForeignKey, Table
 
 _RELATIONS = """

@@ -17,9 +17,7 @@ import re
 from datetime import date
 from decimal import Decimal
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from dataagent_core.data.arrow import pa, pc
 from dataagent_core.data.engines.columns import Column
 
 _TEXT = re.compile(r"\bBIT\b|TIME WITH TIME ZONE|UHUGEINT|BIGNUM|VARIANT|\bUNION\(")

@@ -23,7 +23,7 @@ from sqlalchemy.engine import URL, Connection, CursorResult
 from sqlalchemy.engine import Engine as SqlEngine
 from sqlalchemy.pool import NullPool
 
-from dataagent_core.data.engines.base import Engine, EngineOptions, Statement
+from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.pace import paced
 from dataagent_core.data.engines.pool import Pool
@@ -61,15 +61,8 @@ class GenericEngine(Engine):
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started. The database's own time zone holds."""
-        return closing(
-            GenericStatement(
-                sql,
-                self._pool,
-                timeout_seconds=timeout_seconds,
-                time_zone=time_zone,
-                options=self._options,
-            )
-        )
+        terms = Terms(timeout_seconds, time_zone, self._options)
+        return closing(GenericStatement(sql, self._pool, terms))
 
     def introspect(self) -> list[Table]:
         """Tables and views of the default schema."""
@@ -107,17 +100,8 @@ class GenericStatement(Reading[Connection]):
 
     driver_errors = (exc.SQLAlchemyError,)
 
-    def __init__(
-        self,
-        sql: str,
-        pool: Pool[Connection],
-        *,
-        timeout_seconds: float,
-        time_zone: str,
-        options: EngineOptions,
-    ) -> None:
-        super().__init__(sql, pool=pool, timeout_seconds=timeout_seconds, time_zone=time_zone)
-        self._options = options
+    def __init__(self, sql: str, pool: Pool[Connection], terms: Terms) -> None:
+        super().__init__(sql, pool, terms)
         self._result: CursorResult[Any] | None = None
 
     def start(self, connection: Connection) -> Columns:
@@ -136,7 +120,7 @@ class GenericStatement(Reading[Connection]):
         result = self._result
         assert result is not None  # noqa: S101  # `start` came before
         yield from paced(
-            lambda count: [tuple(row) for row in result.fetchmany(count)], self._options
+            lambda count: [tuple(row) for row in result.fetchmany(count)], self.terms.options
         )
 
     def stop(self, connection: Connection, attempt: int) -> None:

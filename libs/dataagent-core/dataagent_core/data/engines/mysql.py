@@ -27,7 +27,7 @@ import pymysql
 from pymysql.constants import CLIENT
 from sqlalchemy.engine import URL
 
-from dataagent_core.data.engines.base import Engine, EngineOptions, Statement
+from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.mysql_catalogue import tables_of
 from dataagent_core.data.engines.mysql_types import column_for
@@ -88,11 +88,16 @@ class MysqlEngine(Engine):
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started."""
-        return closing(
-            MysqlStatement(
-                sql, self, self._pool, timeout_seconds=timeout_seconds, time_zone=time_zone
-            )
-        )
+        terms = Terms(timeout_seconds, time_zone, self._options)
+        return closing(MysqlStatement(sql, self._pool, terms, engine=self))
+
+    def explain(self, sql: str, *, timeout_seconds: float) -> list[str]:
+        """MySQL's plan: a line for each table it reads, with how and about how many rows."""
+        steps = self.records(f"EXPLAIN {sql}", timeout_seconds=timeout_seconds)
+        return [
+            ", ".join(f"{name}={value}" for name, value in step.items() if value is not None)
+            for step in steps
+        ]
 
     def introspect(self) -> list[Table]:
         """Tables and views of the address's database."""
@@ -106,11 +111,6 @@ class MysqlEngine(Engine):
     def close(self) -> None:
         """Close every connection."""
         self._pool.close()
-
-    @property
-    def options(self) -> EngineOptions:
-        """How much a statement may use."""
-        return self._options
 
     def kill(self, thread_id: int) -> None:
         """Stop what runs on the server's thread, by a connection of its own."""
@@ -163,16 +163,8 @@ class MysqlStatement(Reading[Session]):
 
     driver_errors = (pymysql.Error, OSError)
 
-    def __init__(
-        self,
-        sql: str,
-        engine: MysqlEngine,
-        pool: Pool[Session],
-        *,
-        timeout_seconds: float,
-        time_zone: str,
-    ) -> None:
-        super().__init__(sql, pool=pool, timeout_seconds=timeout_seconds, time_zone=time_zone)
+    def __init__(self, sql: str, pool: Pool[Session], terms: Terms, *, engine: MysqlEngine) -> None:
+        super().__init__(sql, pool, terms)
         self._engine = engine
         self._stream: RowStream | None = None
 
@@ -186,7 +178,7 @@ class MysqlStatement(Reading[Session]):
         self._prepare(connection)
         if not column_count(connection.line, self.sql):
             raise QueryFailed("The statement returns no columns. Write one query.")
-        self._stream = RowStream(connection.line, options=self._engine.options)
+        self._stream = RowStream(connection.line, options=self.terms.options)
         self._stream.begin(self.sql)
         fields = self._stream.fields
         return Columns([field.name for field in fields], [column_for(field) for field in fields])
@@ -222,9 +214,9 @@ class MysqlStatement(Reading[Session]):
     def _prepare(self, session: Session) -> None:
         modes = _MODES if session.is_mariadb else f"ONLY_FULL_GROUP_BY,{_MODES}"
         limit = (
-            f"max_statement_time = {self.timeout_seconds:.3f}"
+            f"max_statement_time = {self.terms.timeout_seconds:.3f}"
             if session.is_mariadb
-            else f"max_execution_time = {max(1, int(self.timeout_seconds * 1000))}"
+            else f"max_execution_time = {max(1, int(self.terms.timeout_seconds * 1000))}"
         )
         depth = "max_recursive_iterations" if session.is_mariadb else "cte_max_recursion_depth"
         run(session.line, f"SET NAMES utf8mb4, SESSION sql_mode = '{modes}', SESSION {limit}")
@@ -236,8 +228,8 @@ class MysqlStatement(Reading[Session]):
 
     def _set_zone(self, session: Session) -> None:
         """By name; a server without the tables of names gets the zone's offset, if it has one."""
-        name = "+00:00" if self.time_zone == "UTC" else self.time_zone
-        for zone in (name, _steady_offset(self.time_zone)):
+        name = "+00:00" if self.terms.time_zone == "UTC" else self.terms.time_zone
+        for zone in (name, _steady_offset(self.terms.time_zone)):
             if zone is None:
                 break
             try:
@@ -248,7 +240,7 @@ class MysqlStatement(Reading[Session]):
             else:
                 return
         raise QueryFailed(
-            f"MySQL does not know the time zone {self.time_zone!r}. "
+            f"MySQL does not know the time zone {self.terms.time_zone!r}. "
             "Load its time zone tables (mysql_tzinfo_to_sql), or use UTC."
         )
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
 from pymysql.constants import FIELD_TYPE
 
+from dataagent_core.data.arrow import pa
 from dataagent_core.data.engines.columns import Column
 from dataagent_core.data.engines.texts import TextColumn, declared_decimal, time_of_day
 

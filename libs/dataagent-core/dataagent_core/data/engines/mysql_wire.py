@@ -19,12 +19,12 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pymysql
 from pymysql import err
 from pymysql.connections import MySQLResult
 from pymysql.constants import COMMAND, CR, FLAG
 
+from dataagent_core.data.arrow import pa
 from dataagent_core.data.engines.base import EngineOptions
 from dataagent_core.data.engines.mysql_types import Field
 from dataagent_core.errors import DataAgentError, QueryFailed, QueryTimedOut, SourceUnavailable

@@ -21,11 +21,11 @@ from contextlib import AbstractContextManager, closing
 from typing import Any, ClassVar
 
 import psycopg
-import pyarrow as pa
 from psycopg import sql as safe
 from sqlalchemy.engine import URL
 
-from dataagent_core.data.engines.base import Engine, EngineOptions, Statement
+from dataagent_core.data.arrow import pa
+from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
 from dataagent_core.data.engines.columns import Column, Columns
 from dataagent_core.data.engines.pool import Pool
 from dataagent_core.data.engines.postgres_catalogue import tables_of
@@ -73,15 +73,19 @@ class PostgresEngine(Engine):
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started."""
-        return closing(
-            PostgresStatement(
-                sql,
-                self._pool,
-                timeout_seconds=timeout_seconds,
-                time_zone=time_zone,
-                options=self._options,
-            )
-        )
+        terms = Terms(timeout_seconds, time_zone, self._options)
+        return closing(PostgresStatement(sql, self._pool, terms))
+
+    def explain(self, sql: str, *, timeout_seconds: float) -> list[str]:
+        """PostgreSQL's plan, with its estimates."""
+        limit = max(1, math.ceil(timeout_seconds * 1000))
+        try:
+            with closing(self._opened()) as connection:
+                run(connection, f"SET statement_timeout = {limit}")
+                plan = run(connection, f"EXPLAIN {sql}")
+        except psycopg.Error as error:
+            raise translated(error) from error
+        return [(plan.get_value(row, 0) or b"").decode() for row in range(plan.ntuples)]
 
     def introspect(self) -> list[Table]:
         """Tables and views of every schema; `schema` is None for those on the search path."""
@@ -119,17 +123,8 @@ class PostgresStatement(Reading[Connection]):
 
     driver_errors = (psycopg.Error,)
 
-    def __init__(
-        self,
-        sql: str,
-        pool: Pool[Connection],
-        *,
-        timeout_seconds: float,
-        time_zone: str,
-        options: EngineOptions,
-    ) -> None:
-        super().__init__(sql, pool=pool, timeout_seconds=timeout_seconds, time_zone=time_zone)
-        self._options = options
+    def __init__(self, sql: str, pool: Pool[Connection], terms: Terms) -> None:
+        super().__init__(sql, pool, terms)
         self._copy: CopyOut | None = None
 
     def start(self, connection: Connection) -> Columns:
@@ -138,7 +133,7 @@ class PostgresStatement(Reading[Connection]):
         fields = described(connection, self.sql)
         if not fields:
             raise QueryFailed("The statement returns no columns. Write one query.")
-        self._copy = CopyOut(connection, options=self._options)
+        self._copy = CopyOut(connection, options=self.terms.options)
         self._copy.begin(self.sql)
         return Columns([field.label for field in fields], [_column(field) for field in fields])
 
@@ -171,10 +166,10 @@ class PostgresStatement(Reading[Connection]):
         return translated(error)
 
     def _preamble(self, connection: Connection) -> str:
-        milliseconds = max(1, math.ceil(self.timeout_seconds * 1000))
+        milliseconds = max(1, math.ceil(self.terms.timeout_seconds * 1000))
         settings = {
             "statement_timeout": str(milliseconds),
-            "TimeZone": self.time_zone,
+            "TimeZone": self.terms.time_zone,
             "DateStyle": "ISO, YMD",
             "IntervalStyle": "postgres",
             "bytea_output": "hex",

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
-import pyarrow as pa
 from psycopg import errors, pq
 from psycopg.pq.abc import PGresult
 from pyarrow import csv
 
+from dataagent_core.data.arrow import pa
 from dataagent_core.data.engines.base import EngineOptions
 from dataagent_core.data.engines.sockets import has_input
 from dataagent_core.errors import DataAgentError, QueryFailed, QueryTimedOut, SourceUnavailable

@@ -21,9 +21,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
-import pyarrow as pa
-
-from dataagent_core.data.engines.base import Interrupted, SchemaChanged, Statement
+from dataagent_core.data.arrow import pa
+from dataagent_core.data.engines.base import Interrupted, SchemaChanged, Statement, Terms
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.pool import Pool
 from dataagent_core.data.engines.watch import Watch, timed_out
@@ -38,12 +37,9 @@ class Reading(Statement, Generic[C]):
 
     driver_errors: ClassVar[tuple[type[Exception], ...]] = ()
 
-    def __init__(
-        self, sql: str, *, pool: Pool[C], timeout_seconds: float, time_zone: str = "UTC"
-    ) -> None:
+    def __init__(self, sql: str, pool: Pool[C], terms: Terms) -> None:
         self.sql = sql
-        self.timeout_seconds = timeout_seconds
-        self.time_zone = time_zone
+        self.terms = terms
         self._pool = pool
         self._lock = threading.Lock()  # over the two that `interrupt` looks at
         self._is_interrupted = False
@@ -144,12 +140,13 @@ class Reading(Statement, Generic[C]):
                 "The statement has characters that no database takes. Leave them out."
             )
         connection = self._pool.take(
-            timeout_seconds=self.timeout_seconds, is_given_up=lambda: self._is_interrupted
+            timeout_seconds=self.terms.timeout_seconds, is_given_up=lambda: self._is_interrupted
         )
         if connection is None:
             raise Interrupted
         watch = Watch(
-            lambda attempt: self.stop(connection, attempt), timeout_seconds=self.timeout_seconds
+            lambda attempt: self.stop(connection, attempt),
+            timeout_seconds=self.terms.timeout_seconds,
         )
         with self._lock:
             self._connection, self._watch = connection, watch
@@ -196,12 +193,12 @@ class Reading(Statement, Generic[C]):
             if reason == "interrupted":
                 raise Interrupted from error
             if reason == "timed_out":
-                raise timed_out(self.timeout_seconds) from error
+                raise timed_out(self.terms.timeout_seconds) from error
             if isinstance(error, pa.ArrowException):
                 raise QueryFailed(f"A value could not be read: {error}") from error
             translated = self.translated(error)
             if isinstance(translated, QueryTimedOut):
-                raise timed_out(self.timeout_seconds) from error
+                raise timed_out(self.terms.timeout_seconds) from error
             raise translated from error
 
 

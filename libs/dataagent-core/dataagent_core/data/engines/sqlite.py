@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from dataagent_core.data.engines.base import Engine, EngineOptions, Statement
+from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.pace import paced
 from dataagent_core.data.engines.pool import Pool
@@ -83,16 +83,18 @@ class SqliteEngine(Engine):
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started. SQLite knows UTC alone: `time_zone` changes nothing."""
-        return closing(
-            SqliteStatement(
-                sql,
-                self._pool,
-                timeout_seconds=timeout_seconds,
-                time_zone=time_zone,
-                options=self._options,
-                declared=self._declared,
-            )
-        )
+        terms = Terms(timeout_seconds, time_zone, self._options)
+        return closing(SqliteStatement(sql, self._pool, terms, declared=self._declared))
+
+    def explain(self, sql: str, *, timeout_seconds: float) -> list[str]:
+        """SQLite's query plan, each step below the one it belongs to."""
+        depths: dict[int, int] = {0: -1}
+        lines: list[str] = []
+        rows = self.rows(f"EXPLAIN QUERY PLAN {sql}", timeout_seconds=timeout_seconds)
+        for number, parent, _, detail in rows:
+            depths[number] = depths.get(parent, -1) + 1
+            lines.append(f"{'  ' * depths[number]}{detail}")
+        return lines
 
     def introspect(self) -> list[Table]:
         """Tables and views, with exact row counts."""
@@ -165,15 +167,12 @@ class SqliteStatement(Reading[sqlite3.Connection]):
         self,
         sql: str,
         pool: Pool[sqlite3.Connection],
+        terms: Terms,
         *,
-        timeout_seconds: float,
-        time_zone: str,
-        options: EngineOptions,
         declared: Callable[[str, int], Sequence[str]],
     ) -> None:
-        super().__init__(sql, pool=pool, timeout_seconds=timeout_seconds, time_zone=time_zone)
+        super().__init__(sql, pool, terms)
         self._declared = declared
-        self._options = options
         self._cursor: sqlite3.Cursor | None = None
 
     def start(self, connection: sqlite3.Connection) -> Columns:
@@ -191,7 +190,7 @@ class SqliteStatement(Reading[sqlite3.Connection]):
     ) -> Iterator[Sequence[Any]]:  # Any: SQLite's values
         """The rows, as a tuple of values for each column."""
         assert self._cursor is not None  # noqa: S101  # `start` came before
-        yield from paced(self._cursor.fetchmany, self._options)
+        yield from paced(self._cursor.fetchmany, self.terms.options)
 
     def stop(self, connection: sqlite3.Connection, attempt: int) -> None:
         """Interrupt; the progress handler sees to it as well."""

@@ -15,9 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from dataagent_core.data.arrow import pa, pc
 from dataagent_core.data.engines.columns import Column
 
 Parse = Callable[[pa.Array], pa.Array]  # raises pa.ArrowException where a value does not fit

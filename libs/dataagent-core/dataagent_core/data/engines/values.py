@@ -21,9 +21,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from dataagent_core.data.arrow import pa, pc
 from dataagent_core.data.engines.columns import Column
 from dataagent_core.data.engines.texts import decimal_type
 

@@ -17,10 +17,10 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from dataagent_core.data.arrow import pa, pc
 
 MAX_SAFE_INTEGER = 2**53 - 1  # the last a browser's number holds exactly
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -33,7 +33,7 @@ def texts(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return column
-    for is_kind, render in _RENDERERS:
+    for is_kind, render in _renderers():
         if is_kind(kind):
             return render(column)
     return column.cast(pa.string())
@@ -241,14 +241,19 @@ def _is_extension(kind: pa.DataType) -> bool:
     return isinstance(kind, pa.BaseExtensionType)
 
 
-_RENDERERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
-    (_is_extension, _extension_texts),
-    (pa.types.is_timestamp, _timestamp_texts),
-    (pa.types.is_decimal, _decimal_texts),
-    (pa.types.is_floating, _float_texts),
-    (pa.types.is_time, _without_zero_fraction),
-    (pa.types.is_duration, _duration_texts),
-    (pa.types.is_interval, _interval_texts),
-    (_is_bytes, _binary_texts),
-    (pa.types.is_nested, _nested_texts),
-)
+@cache
+def _renderers() -> tuple[
+    tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...
+]:
+    """Which kinds of column have a way of their own to become text."""
+    return (
+        (_is_extension, _extension_texts),
+        (pa.types.is_timestamp, _timestamp_texts),
+        (pa.types.is_decimal, _decimal_texts),
+        (pa.types.is_floating, _float_texts),
+        (pa.types.is_time, _without_zero_fraction),
+        (pa.types.is_duration, _duration_texts),
+        (pa.types.is_interval, _interval_texts),
+        (_is_bytes, _binary_texts),
+        (pa.types.is_nested, _nested_texts),
+    )

@@ -18,9 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from dataagent_core.data.arrow import pa, pc
 from dataagent_core.data.results.cells import texts
 
 BOM = b"\xef\xbb\xbf"
@@ -29,7 +27,7 @@ _LINE_END = "\r\n"
 _FORMULA = "^'*[=+\\-@\\t\\r\\n＝＋－＠]"
 _NUMBER = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _NEEDS_QUOTES = '[",\\r\\n]|^$'
-_FIRST_BYTES = pa.array([byte.encode() for byte in "'=+-@\t\r\n"] + [b"\xef"])  # EF: full width
+_FIRST_BYTES = [*(byte.encode() for byte in "'=+-@\t\r\n"), b"\xef"]  # EF: full width
 
 
 def csv_bytes(
@@ -107,7 +105,7 @@ def escaped(cells: pa.Array) -> pa.Array:
 
 def _may_be_formulas(cells: pa.Array) -> bool:
     first_bytes = pc.binary_slice(cells.cast(pa.binary()), 0, 1)
-    return bool(pc.any(pc.is_in(first_bytes, _FIRST_BYTES)).as_py())
+    return bool(pc.any(pc.is_in(first_bytes, pa.array(_FIRST_BYTES))).as_py())
 
 
 def quoted(cells: pa.Array) -> pa.Array:

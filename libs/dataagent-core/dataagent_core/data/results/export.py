@@ -22,9 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import assert_never
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from dataagent_core.data.arrow import pa, pq
 from dataagent_core.data.results.csv_file import csv_bytes
 from dataagent_core.data.results.json_file import json_bytes
 from dataagent_core.data.results.xlsx_file import xlsx_bytes

@@ -16,9 +16,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from dataagent_core.data.arrow import pa, pc
 from dataagent_core.data.results.cells import json_text, json_values, texts
 
 _ESCAPED = re.compile(rb'[\x00-\x1f"\\]')

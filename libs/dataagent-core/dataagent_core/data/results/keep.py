@@ -21,9 +21,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from dataagent_core.data.arrow import pa, pq
 from dataagent_core.data.column_names import unique_names
 from dataagent_core.data.results.kept import PREVIEW_ROWS, Kept, first_rows, footer
 from dataagent_core.data.results.shapes import stored, stored_type

@@ -19,10 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
+from dataagent_core.data.arrow import pa, pc, pq
 from dataagent_core.data.results.cells import json_values, texts
 from dataagent_core.data.results.statistics import ColumnStatistics
 from dataagent_core.data.types import ResultColumn, TruncatedBy

@@ -20,10 +20,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from dataagent_core.data.arrow import duckdb, pa, pq
 from dataagent_core.data.results.cells import json_values
 from dataagent_core.errors import BadInput
 

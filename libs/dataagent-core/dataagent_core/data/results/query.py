@@ -22,11 +22,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
-import duckdb
-import pyarrow as pa
-import pyarrow.dataset as ds
-import pyarrow.parquet as pq
-
+from dataagent_core.data.arrow import ds, duckdb, pa, pq
 from dataagent_core.data.engines.base import Engine, Interrupted, Statement
 from dataagent_core.data.engines.watch import Watch, timed_out
 from dataagent_core.data.types import Artifact, Catalogue, Column, ResultColumn, Table

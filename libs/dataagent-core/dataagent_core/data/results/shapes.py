@@ -12,9 +12,9 @@ Types are those that Parquet holds and that every reader of ours knows. What Par
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from functools import cache
 
+from dataagent_core.data.arrow import pa, pc
 from dataagent_core.data.results.cells import json_text, json_values
 
 _MAX_DECIMAL128 = 38
@@ -31,16 +31,18 @@ def stored_type(kind: pa.DataType) -> pa.DataType:
         return kind if _is_plain(kind) else pa.string()
     if types.is_decimal(kind):
         return _stored_decimal(kind)
-    return _REPLACED.get(kind, kind)
+    return _replaced().get(kind, kind)
 
 
-_REPLACED = {
-    pa.string_view(): pa.string(),
-    pa.binary_view(): pa.binary(),
-    pa.month_day_nano_interval(): pa.string(),
-    pa.float16(): pa.float32(),
-    pa.date64(): pa.date32(),
-}
+@cache
+def _replaced() -> dict[pa.DataType, pa.DataType]:
+    return {
+        pa.string_view(): pa.string(),
+        pa.binary_view(): pa.binary(),
+        pa.month_day_nano_interval(): pa.string(),
+        pa.float16(): pa.float32(),
+        pa.date64(): pa.date32(),
+    }
 
 
 def _stored_decimal(kind: pa.DataType) -> pa.DataType:

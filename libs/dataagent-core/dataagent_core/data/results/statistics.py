@@ -17,9 +17,7 @@ from decimal import Context, Decimal
 from hashlib import blake2b
 from typing import Any, Literal
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from dataagent_core.data.arrow import pa, pc
 from dataagent_core.data.results.cells import json_values, texts
 
 MAX_DISTINCT = 1_000

@@ -20,14 +20,17 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import xlsxwriter
-from xlsxwriter.worksheet import Worksheet
-
+from dataagent_core.data.arrow import pa
 from dataagent_core.data.results.cells import texts
 from dataagent_core.errors import BadInput
+
+if TYPE_CHECKING:
+    import xlsxwriter
+    from xlsxwriter.worksheet import Worksheet
+
+    _Write = Callable[[Worksheet, int, int, Any], object]  # Any: a value of the column's type
 
 MAX_ROWS = 1_048_576  # of a sheet, its header among them
 MAX_COLUMNS = 16_384
@@ -36,8 +39,6 @@ _MAX_DIGITS = 15
 _FIRST_DAY = date(1900, 3, 1)  # before it Excel counts a day that never was
 _FINE_TIMES_END = 2079  # from then on a double holds no microseconds
 _CHUNK = 1024 * 1024
-
-_Write = Callable[[Worksheet, int, int, Any], object]  # Any: a value of the column's type
 
 
 class _ExactNumber(float):
@@ -67,6 +68,8 @@ def xlsx_bytes(
 def _built_and_sent(
     batches: Iterable[pa.RecordBatch], names: Sequence[str], near: Path
 ) -> Iterator[bytes]:
+    import xlsxwriter  # here, because it is seldom needed
+
     with TemporaryDirectory(prefix=".xlsx-", dir=near) as folder:
         built = Path(folder) / "result.xlsx"
         options = {"constant_memory": True, "tmpdir": folder, "in_memory": False}

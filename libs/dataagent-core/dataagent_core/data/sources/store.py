@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -30,10 +31,11 @@ from dataagent_core.data.sources.rows import (
     source_from,
     with_changes,
 )
-from dataagent_core.data.sources.secrets import SecretBox, secret_box
+from dataagent_core.data.sources.temporary import TemporarySources
 from dataagent_core.data.sources.types import Grant, NewSource, Source, SourceChanges, now
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import Conflict, SourceNotFound
+from dataagent_core.identity.sealing import SecretBox, secret_box
 from dataagent_core.storage import Database, Unit
 from dataagent_core.storage.tables import data_grants, data_sources, removed_sources
 from dataagent_core.storage.text import is_storable
@@ -71,20 +73,23 @@ class SourceStore:
         self._box: SecretBox | None = None
         self.policies = PolicyStore(database)
         self.attributes = AttributeStore(database)
+        self.temporary = TemporarySources()
 
     # -- reading ----------------------------------------------------------------------------
 
     async def list(self) -> builtins.list[Source]:
-        """All sources by name, whoever may see them."""
-        return await self._db.read(_read_all)
+        """All sources by name, whoever may see them; those lent to this process too."""
+        kept = await self._db.read(_read_all)
+        found = [*kept, *self.temporary.all()]
+        return sorted(found, key=lambda source: source.name)  # databases collate each in their way
 
     async def get(self, source_id: str) -> Source | None:
         """The source of that id, or None."""
-        return await self._find(_BY_ID, source_id)
+        return self.temporary.find(source_id) or await self._find(_BY_ID, source_id)
 
     async def by_name(self, name: str) -> Source | None:
         """The source of that name, or None."""
-        return await self._find(_BY_NAME, name)
+        return self.temporary.find(name) or await self._find(_BY_NAME, name)
 
     async def require(self, source_id: str) -> Source:
         """The source of that id.
@@ -120,14 +125,29 @@ class SourceStore:
             SourceNotFound: there is no such source.
             Misconfigured: the URL was entered under another key.
         """
+        if self.temporary.find(source_id):
+            return self.temporary.url_of(source_id)
         row = await self._db.read(lambda c: c.execute(_BY_ID, {"wanted": source_id}).first())
         if row is None:
             raise _not_found(source_id)
         if row.secret_url is None:
             return None
-        return (await self._secrets()).open(row.secret_url, source_id=source_id)
+        what = f"The address of data source {source_id}"
+        return (await self._secrets()).open(row.secret_url, bound_to=source_id, what=what)
 
     # -- writing ----------------------------------------------------------------------------
+
+    async def lend(self, new: NewSource, *, owner_id: str) -> Source:
+        """Hold a source for this process alone; a name that is taken gets a number.
+
+        Raises:
+            BadInput: a value does not do; the message says which.
+        """
+        new, number = checked_new(new), 2
+        name = new.name
+        while await self.by_name(name) is not None:
+            name, number = f"{new.name[:60]}-{number}", number + 1
+        return self.temporary.add(replace(new, name=name), owner_id=owner_id)
 
     async def create(
         self,
@@ -218,6 +238,9 @@ class SourceStore:
         Raises:
             SourceNotFound: there is no such source.
         """
+        if self.temporary.find(source_id):
+            self.temporary.note_dialect(source_id, dialect)
+            return
 
         def unit(connection: Connection) -> None:
             kept = {**_locked(connection, source_id).settings, "dialect": dialect}
@@ -234,6 +257,9 @@ class SourceStore:
             SourceNotFound: there is no such source.
             Conflict: the configuration file defines the source.
         """
+        if self.temporary.find(source_id):
+            self.temporary.remove(source_id)
+            return
         source = await self.require(source_id)
         _refuse_if_configured(source, by_config=by_config)
         await self._db.write(lambda connection: _delete(connection, source))
@@ -259,11 +285,11 @@ class SourceStore:
             raise Conflict(f"A data source is named {name!r} already. Choose another.") from error
 
     async def _sealed(self, url: SecretStr | None, source_id: str) -> str | None:
-        return None if url is None else (await self._secrets()).seal(url, source_id=source_id)
+        return None if url is None else (await self._secrets()).seal(url, bound_to=source_id)
 
     async def _secrets(self) -> SecretBox:
         if self._box is None:
-            self._box = await secret_box(self._db, key=self._secret_key)
+            self._box = await secret_box(self._db, purpose="data sources", key=self._secret_key)
         return self._box
 
 
@@ -316,8 +342,7 @@ def _read_all(connection: Connection) -> builtins.list[Source]:
     grants: dict[str, builtins.list[Grant]] = defaultdict(builtins.list)
     for row in connection.execute(_GRANTS):
         grants[row.source_id].append(Grant(row.subject_kind, row.subject_id))
-    found = [source_from(row, grants[row.source_id]) for row in connection.execute(_ALL)]
-    return sorted(found, key=lambda source: source.name)  # databases collate each in their way
+    return [source_from(row, grants[row.source_id]) for row in connection.execute(_ALL)]
 
 
 def _read_one(connection: Connection, statement: Any, wanted: str) -> Source | None:

@@ -93,6 +93,7 @@ class Source:
     address_changed_at: datetime  # an engine opened or a catalogue built before is outdated
     created_at: datetime
     updated_at: datetime
+    is_temporary: bool = False  # lent to this process, and kept nowhere
 
     @property
     def made_of(self) -> str | None:

@@ -25,6 +25,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_id,
     writes_sort_key,
 )
+from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage] the value a snapshot is stored as
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Overwrite
@@ -46,6 +47,11 @@ WHERE thread_id = ? AND checkpoint_ns = ? AND checkpoint_id = ? AND channel = ?
 
 class _UnitSaver(SqliteSaver):
     """The synchronous saver inside a unit of work: who runs the unit commits, not the saver."""
+
+    def __init__(self, connection: sqlite3.Connection, serialiser: SerializerProtocol) -> None:
+        """Only what a unit needs: a turn has several, and LangGraph's own costs more than one."""
+        self.conn = connection
+        self.serde = serialiser
 
     def setup(self) -> None:
         """The tables are made by `SqliteCheckpoints.setup`."""
@@ -74,13 +80,13 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
     def __init__(
         self, database: Database, serialiser: RememberingSerialiser, folded: FoldedThreads
     ) -> None:
-        super().__init__(serde=serialiser)
+        self.serde = serialiser  # what LangGraph's `__init__` does, after a look at its methods
         self._database = database
         self._folded = folded
         self._ahead: tuple[str, Mapping[str, DeltaChannelHistory]] | None = None
 
     def _on(self, connection: Connection) -> _UnitSaver:
-        return _UnitSaver(_raw(connection), serde=self.serde)
+        return _UnitSaver(_raw(connection), self.serde)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """The thread's checkpoint. Its history is asked for next, so it is read along."""

@@ -14,6 +14,7 @@ from dataagent_core.hitl import Decision
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores import rules
 from dataagent_core.runs.types import (
+    ANSWERED_BY,
     Approval,
     Batch,
     Ending,
@@ -134,6 +135,14 @@ class MemoryRunStore(RunStore):
         self._runs[run.run_id] = replace(self._runs[run.run_id], status=status)
         return True
 
+    async def hand_over(self, run: Run, agent_id: str) -> bool:
+        """As `RunStore.hand_over`."""
+        if not self._owns(run.run_id, run.attempt):
+            return False
+        kept = self._runs[run.run_id]
+        self._runs[run.run_id] = replace(kept, input={**kept.input, ANSWERED_BY: agent_id})
+        return True
+
     async def get(self, run_id: str) -> Run | None:
         """As `RunStore.get`."""
         return self._runs.get(run_id)
@@ -154,7 +163,9 @@ class MemoryRunStore(RunStore):
     async def active_agents(self) -> dict[str, frozenset[str]]:
         """As `RunStore.active_agents`."""
         active = [self._runs[run_id] for run_id in self._data.active_runs.values()]
-        return rules.by_agent((run.assistant_id, run.status) for run in active)
+        return rules.by_agent(
+            (run.input.get(ANSWERED_BY, run.assistant_id), run.status) for run in active
+        )
 
     async def request_cancel(self, run_id: str) -> None:
         """As `RunStore.request_cancel`."""

@@ -19,6 +19,7 @@ from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores import redis_scripts as scripts
 from dataagent_core.runs.stores import rules
 from dataagent_core.runs.types import (
+    ANSWERED_BY,
     Approval,
     Batch,
     Ending,
@@ -55,6 +56,7 @@ class RedisRunStore(RunStore):
         self._append = space.script(scripts.APPEND)
         self._close = space.script(scripts.CLOSE)
         self._set_status = space.script(scripts.SET_STATUS)
+        self._hand_over = space.script(scripts.HAND_OVER)
         self._request_cancel = space.script(scripts.REQUEST_CANCEL)
         self._renew = space.script(scripts.RENEW)
         self._leased = space.script(scripts.LEASED)
@@ -137,6 +139,13 @@ class RedisRunStore(RunStore):
     async def set_status(self, run: Run, status: RunStatus) -> bool:
         """As `RunStore.set_status`."""
         return bool(await self._space.run(self._set_status, run.run_id, run.attempt, status))
+
+    async def hand_over(self, run: Run, agent_id: str) -> bool:
+        """As `RunStore.hand_over`."""
+        noted = orjson.dumps({**run.input, ANSWERED_BY: agent_id})
+        return bool(
+            await self._space.run(self._hand_over, run.run_id, run.attempt, noted, agent_id)
+        )
 
     async def get(self, run_id: str) -> Run | None:
         """As `RunStore.get`."""

@@ -231,6 +231,16 @@ return run and redis.call('HGETALL', ARGV[1]..'run:'..run)
 """
 
 # assistant and status of each active run: each has a lease, be it over, or is queued
+HAND_OVER = (
+    _OWNS
+    + """
+local P, run, attempt, input, agent = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+if not owns(P, run, attempt) then return 0 end
+redis.call('HSET', P..'run:'..run, 'input', input, 'answered_by', agent)
+return 1
+"""
+)
+
 ACTIVE_AGENTS = (
     _OWNS
     + """
@@ -238,9 +248,9 @@ local found, P = {}, ARGV[1]
 for _, some in ipairs({redis.call('ZRANGE', P..'leases', 0, -1),
                        redis.call('LRANGE', P..'queued', 0, -1)}) do
   for _, run in ipairs(some) do
-    local kept = redis.call('HMGET', P..'run:'..run, 'assistant_id', 'status')
+    local kept = redis.call('HMGET', P..'run:'..run, 'assistant_id', 'status', 'answered_by')
     if kept[1] and ACTIVE[kept[2]] then
-      found[#found + 1] = kept[1]
+      found[#found + 1] = kept[3] or kept[1]
       found[#found + 1] = kept[2]
     end
   end

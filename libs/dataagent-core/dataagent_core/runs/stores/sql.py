@@ -30,6 +30,7 @@ from dataagent_core.runs.stores.rows import (
     run_row,
 )
 from dataagent_core.runs.types import (
+    ANSWERED_BY,
     Approval,
     Batch,
     Ending,
@@ -103,6 +104,12 @@ class SqlRunStore(RunStore):
         """As `RunStore.set_status`."""
         values = {"key": run.run_id, "fence": run.attempt, "new_status": status}
         return await self._db.write(lambda c: c.execute(sql.SET_STATUS, values).rowcount > 0)
+
+    async def hand_over(self, run: Run, agent_id: str) -> bool:
+        """As `RunStore.hand_over`."""
+        noted = {**run.input, ANSWERED_BY: agent_id}
+        values = {"key": run.run_id, "fence": run.attempt, "new_input": noted}
+        return await self._db.write(lambda c: c.execute(sql.HAND_OVER, values).rowcount > 0)
 
     async def get(self, run_id: str) -> Run | None:
         """As `RunStore.get`."""

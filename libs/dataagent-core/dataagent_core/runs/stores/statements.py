@@ -10,9 +10,9 @@ from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import JSON, bindparam, case, func, insert, or_, select, update
-from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.dialects import mysql, sqlite
 
-from dataagent_core.runs.types import ACTIVE, Run
+from dataagent_core.runs.types import ACTIVE, ANSWERED_BY, Run
 from dataagent_core.session.types import DEFAULT_TITLE
 from dataagent_core.storage.prepared import Prepared
 from dataagent_core.storage.tables import (
@@ -34,9 +34,8 @@ FENCE = _IS_RUN & (runs.c.attempt == bindparam("fence")) & _IS_ACTIVE
 _RUN = select(*(runs.c[f.name] for f in fields(Run)))
 GET = _RUN.where(_IS_RUN)
 ACTIVE_RUN = _RUN.where(runs.c.active_session == bindparam("session_id"))
-ACTIVE_AGENTS = (
-    select(runs.c.assistant_id, runs.c.status).where(runs.c.active_session.is_not(None)).distinct()
-)
+_ANSWERS = func.coalesce(runs.c.input[ANSWERED_BY].as_string(), runs.c.assistant_id)
+ACTIVE_AGENTS = select(_ANSWERS, runs.c.status).where(runs.c.active_session.is_not(None)).distinct()
 BY_CLIENT_ID = _RUN.where(
     runs.c.session_id == bindparam("session_id"),
     runs.c.client_message_id == bindparam("client_message_id"),
@@ -75,6 +74,7 @@ CLAIM = (
 SET_STATUS = (
     update(runs).where(FENCE, runs.c.status != "queued").values(status=bindparam("new_status"))
 )
+HAND_OVER = update(runs).where(FENCE).values(input=bindparam("new_input", type_=JSON()))
 REQUEST_CANCEL = update(runs).where(_IS_RUN, _IS_ACTIVE).values(cancel_requested=True)
 
 _THESE_RUNS = runs.c.run_id.in_(bindparam("run_ids", expanding=True))
@@ -226,5 +226,7 @@ def insert_unless_known(dialect: str, table: Any) -> Prepared:
         key = next(iter(table.primary_key.columns))
         return Prepared(mysql.insert(table).on_duplicate_key_update({key.name: key}))
     if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
         return Prepared(postgresql.insert(table).on_conflict_do_nothing())
     return Prepared(sqlite.insert(table).on_conflict_do_nothing())

@@ -3,7 +3,8 @@
 A sandbox whose owner is root is none, so a server that runs as root starts bubblewrap as another
 user. That user cannot read root's files; so what the sandbox needs is first mounted, in a mount
 namespace nobody else sees, below one directory, and the workspaces there with their owner mapped
-to that user. Reads one JSON object from its argument; an error goes to stderr and ends it.
+to that user. So is a project, which may be written to: what is made there is its owner's. Reads one
+JSON object from its argument; an error goes to stderr and ends it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _EMPTY_PATH = 0x1000
 _MOVE_FROM_EMPTY_PATH = 0x4
 _HERE = -100
 _READ_ONLY, _ID_MAPPED = 0x1, 0x100000
+_ROOT = (0, 0)
 
 
 class _Attributes(ctypes.Structure):
@@ -47,31 +49,46 @@ def main() -> None:
         os.mkdir(f"{stage}/{name}")
         system.mount(source, f"{stage}/{name}", flags=system.MS_BIND)
     if order["workspaces"]:
-        _mount_mapped(order["workspaces"], f"{stage}/workspaces", user)
+        _mount_workspaces(order["workspaces"], f"{stage}/workspaces", user)
+    if order["project"]:
+        _mount_project(order["project"], f"{stage}/project", user)
     _drop_to(user)
     os.execve(order["command"][0], order["command"], {})  # noqa: S606 - our own server's order
 
 
-def _mount_mapped(source: str, target: str, user: int) -> None:
+def _mount_workspaces(source: str, target: str, user: int) -> None:
     """Mount a tree read-only in which root's files are the user's.
 
     Where the file system cannot do that the place stays empty, and files are copied instead.
     """
     os.mkdir(target)
-    namespace = _mapping_of(user)
     try:
-        tree = _call(_OPEN_TREE, _HERE, source.encode(), _CLONE_TREE | _RECURSIVE)
-        attributes = _Attributes(_READ_ONLY | _ID_MAPPED, 0, 0, namespace)
-        size = ctypes.sizeof(attributes)
-        _call(_MOUNT_SETATTR, tree, b"", _EMPTY_PATH, ctypes.byref(attributes), size)
-        _call(_MOVE_MOUNT, tree, b"", _HERE, target.encode(), _MOVE_FROM_EMPTY_PATH)
+        _mount_mapped(source, target, _READ_ONLY, _mapping_of(_ROOT, user))
     except OSError as error:
         sys.stderr.write(f"workspaces cannot be mounted ({error}); files are copied\n")
         os.rmdir(target)
 
 
-def _mapping_of(user: int) -> int:
-    """A descriptor of a user namespace in which root is the user."""
+def _mount_project(source: str, target: str, user: int) -> None:
+    """Mount a folder in which its owner's files are the user's, or end: it is not copied."""
+    os.mkdir(target)
+    about = os.stat(source)
+    try:
+        _mount_mapped(source, target, 0, _mapping_of((about.st_uid, about.st_gid), user))
+    except OSError as error:
+        sys.exit(f"the project's file system cannot be given to another user: {error}")
+
+
+def _mount_mapped(source: str, target: str, flags: int, namespace: int) -> None:
+    tree = _call(_OPEN_TREE, _HERE, source.encode(), _CLONE_TREE | _RECURSIVE)
+    attributes = _Attributes(flags | _ID_MAPPED, 0, 0, namespace)
+    size = ctypes.sizeof(attributes)
+    _call(_MOUNT_SETATTR, tree, b"", _EMPTY_PATH, ctypes.byref(attributes), size)
+    _call(_MOVE_MOUNT, tree, b"", _HERE, target.encode(), _MOVE_FROM_EMPTY_PATH)
+
+
+def _mapping_of(owner: tuple[int, int], user: int) -> int:
+    """A descriptor of a user namespace in which the owner and their group are the user's."""
     ready, proceed = os.pipe()
     child = os.fork()
     if child == 0:
@@ -79,8 +96,8 @@ def _mapping_of(user: int) -> int:
         os.write(proceed, b".")
         signal.pause()
     os.read(ready, 1)
-    for name in ("uid_map", "gid_map"):
-        Path(f"/proc/{child}/{name}").write_text(f"0 {user} 1")
+    for name, number in zip(("uid_map", "gid_map"), owner, strict=True):
+        Path(f"/proc/{child}/{name}").write_text(f"{number} {user} 1")
     namespace = os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)

@@ -9,7 +9,8 @@ To the runner, answered by exactly one frame each, except `cancel`:
 
     bind     {workspace?, memory, processes, file, disk, inodes, output, harvest_files,
               harvest_bytes, cpus}: set the limits, mount the workspace      -> done
-    put      {files}: write files, paths relative to the workspace or absolute -> done {errors}
+    put      {files, known?}: write files, paths relative to the workspace or absolute; `known`
+              are as the workspace has them, no changes            -> done {errors}
     get      {paths}: read files                                   -> files {files, errors}
     python   {seconds, reset}, body: the code                      -> result
     shell    {seconds}, body: the command                          -> result
@@ -22,7 +23,7 @@ From the runner:
     done     {...}
     files    {files, errors}, body
     result   {status, exit_code, stdout, stderr (sizes in the body), is_cut, files, left_out,
-              wall, cpu, rss, names, state_lost}, body: stdout, stderr, files
+              has_changed, wall, cpu, rss, names, state_lost}, body: stdout, stderr, files
     failed   {reason}: the request could not be served; no code has run
 """
 

@@ -3,7 +3,9 @@
 In `fork` mode the session makes namespaces of its own and mounts: one tmpfs with a hard size and
 number of files holds everything that can be written (`/workspace`, `/tmp`, `/dev/shm`), and the
 user's real workspace lies read-only below an overlay, whose upper layer is then the exact list of
-what was changed. In `single` mode the container has mounted everything already.
+what was changed. A project is no workspace of ours: bubblewrap has put the folder itself in place,
+to be written to, and only what is left in `/output` is ours. In `single` mode the container has
+mounted everything already.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import os
 from pathlib import Path
 
 from . import system, tree
-from .kernel import OUTPUT, WORKSPACE
+from .kernel import OUTPUT, OUTPUT_PLACE, WORKSPACE
 from .limits import RunLimits
 
 WORKSPACES = "/run/workspaces"
@@ -27,7 +29,7 @@ _ALL_NEW = (
     | system.CLONE_NEWNET
     | system.CLONE_NEWCGROUP
 )
-_ROOTS = (("/workspace/", ""), ("/output/", f"{OUTPUT}/"), ("output/", f"{OUTPUT}/"))
+_INSIDE, _GIVEN = f"{WORKSPACE}/", f"{OUTPUT_PLACE}/"
 
 
 def leave_namespaces() -> None:
@@ -56,28 +58,36 @@ class Home:
     """The files of a session, by descriptor.
 
     `changed` is the directory in which everything is new or changed; `has_overlay` says whether the
-    workspace lies below it. Without one, what was put there as `baseline` counts as unchanged.
+    workspace lies below it. What was put there as the workspace's own counts as unchanged. With
+    `in_place` the workspace is the user's own folder, and beside it what is left in `/output`.
     """
 
-    def __init__(self, workspace: int, changed: int, *, has_overlay: bool) -> None:
+    def __init__(
+        self, workspace: int, changed: int, *, has_overlay: bool, in_place: bool = False
+    ) -> None:
         self._workspace = workspace
         self._changed = changed
+        self._given = changed if in_place else workspace
         self._temporary = os.open("/tmp", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # noqa: S108
         self.has_overlay = has_overlay
         self._baseline: dict[str, str] = {}
 
-    def snapshot(self) -> dict[str, str]:
-        """What is there, by path, with a stamp that differs when the content may."""
-        return {entry.path: entry.stamp for entry in tree.walk(self._changed)}
+    def refresh(self) -> None:
+        """See the user's own files as they are now.
 
-    def changed_since(self, before: dict[str, str]) -> list[tree.Entry]:
-        """The files that were made or changed since a snapshot."""
-        now = tree.walk(self._changed)
-        return [e for e in now if e.kind == "written" and before.get(e.path) != e.stamp]
+        Raises:
+            OSError: the system does not let us.
+        """
+        if self.has_overlay:
+            _forget_names()
+
+    def look(self) -> list[tree.Entry]:
+        """What is there, with stamps that differ when the content may."""
+        return list(tree.walk(self._changed))
 
     def changes(self) -> list[tree.Entry]:
         """Everything that differs from the user's workspace."""
-        now = list(tree.walk(self._changed))
+        now = self.look()
         there = {entry.path for entry in now}
         deleted = [
             tree.Entry(path, "deleted", 0, "") for path in self._baseline if path not in there
@@ -101,17 +111,27 @@ class Home:
         root, below = self._find(path)
         tree.write(root, below, content)
 
-    def set_baseline(self) -> None:
-        """What is there now is the user's workspace."""
-        self._baseline = self.snapshot()
+    def know(self, path: str) -> None:
+        """A file is now as the user's workspace has it."""
+        root, below = self._find(path)
+        stamp = tree.stamp_of(self._changed, below) if root == self._workspace else None
+        if stamp is not None:
+            self._baseline[below] = stamp
+
+    def drop(self, path: str, stamp: str) -> None:
+        """Take a file away that the user's workspace has no more, if no code has changed it."""
+        root, below = self._find(path)
+        now = tree.stamp_of(self._changed, below) if root == self._workspace else None
+        if now is not None and now in {stamp, self._baseline.get(below)}:
+            tree.remove(root, below)
+            self._baseline.pop(below, None)
 
     def _find(self, path: str) -> tuple[int, str]:
         if path.startswith("/tmp/"):  # noqa: S108 - the session's own
             return self._temporary, path.removeprefix("/tmp/")  # noqa: S108
-        for prefix, replacement in _ROOTS:
-            if path.startswith(prefix):
-                return self._workspace, replacement + path[len(prefix) :]
-        return self._workspace, path
+        if path.startswith(_GIVEN):
+            return self._given, f"{OUTPUT}/{path.removeprefix(_GIVEN)}"
+        return self._workspace, path.removeprefix(_INSIDE)
 
 
 def plain_home() -> Home:
@@ -122,7 +142,7 @@ def plain_home() -> Home:
 
 
 def mount_home(limits: RunLimits, place: str | None) -> Home:
-    """Mount a home; the workspace at `place` lies below it.
+    """Mount a home; the workspace at `place` lies below it, or is in place already.
 
     Raises:
         OSError: it cannot be built.
@@ -132,9 +152,12 @@ def mount_home(limits: RunLimits, place: str | None) -> Home:
     for name, mode in (("upper", 0o755), ("work", 0o755), ("tmp", 0o1777), ("shm", 0o1777)):
         os.mkdir(f"{_UPPER}/{name}", mode)
         os.chmod(f"{_UPPER}/{name}", mode)
-    changed = _open(f"{_UPPER}/upper")
-    has_overlay = place is not None and _overlay(place)
-    if not has_overlay:
+    changed, in_place = _open(f"{_UPPER}/upper"), place == WORKSPACE
+    has_overlay = place is not None and not in_place and _overlay(place)
+    if in_place:
+        _make_output(changed)
+        _bind(f"{_UPPER}/upper/{OUTPUT}", OUTPUT_PLACE)
+    elif not has_overlay:
         _bind(f"{_UPPER}/upper", WORKSPACE)
     _bind(f"{_UPPER}/tmp", "/tmp")  # noqa: S108 - the session's own
     _bind(f"{_UPPER}/shm", "/dev/shm")  # noqa: S108
@@ -142,8 +165,9 @@ def mount_home(limits: RunLimits, place: str | None) -> Home:
         system.mount("tmpfs", WORKSPACES, "tmpfs", _PLAIN | system.MS_RDONLY, "size=4k,nr_inodes=1")
     system.unmount(_UPPER)
     workspace = _open(WORKSPACE)
-    _make_output(workspace)
-    return Home(workspace, changed, has_overlay=has_overlay)
+    if not in_place:
+        _make_output(workspace)
+    return Home(workspace, changed, has_overlay=has_overlay, in_place=in_place)
 
 
 def _overlay(place: str) -> bool:
@@ -158,7 +182,21 @@ def _overlay(place: str) -> bool:
         return False
     finally:
         os.close(lower)
+    try:
+        _forget_names()
+    except OSError:
+        system.unmount(WORKSPACE)
+        return False
     return True
+
+
+def _forget_names() -> None:
+    """Have an overlay look names up anew.
+
+    It remembers what a name stood for, and that it stood for nothing, whatever happens below it
+    since. Mounting it once more, as it is, makes it forget all names nobody has open.
+    """
+    system.mount("none", WORKSPACE, flags=_PLAIN | system.MS_REMOUNT)
 
 
 def _bind(source: str, target: str) -> None:

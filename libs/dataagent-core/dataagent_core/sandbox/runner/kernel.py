@@ -27,6 +27,9 @@ from . import walls
 
 WORKSPACE = "/workspace"
 OUTPUT = "output"
+OUTPUT_PLACE = "/output"
+"""Where code finds it; a link into the workspace, unless that is the user's own folder."""
+
 _LENGTH = struct.Struct(">I")
 _NAMES = 100
 
@@ -121,11 +124,11 @@ class Cell:
         pyplot = sys.modules.get("matplotlib.pyplot")
         if pyplot is None or not pyplot.get_fignums():
             return
-        os.makedirs(f"{WORKSPACE}/{OUTPUT}", exist_ok=True)
+        folder = os.path.realpath(OUTPUT_PLACE)
+        os.makedirs(folder, exist_ok=True)
         for figure_number in pyplot.get_fignums():
             self._figures += 1
-            path = f"{WORKSPACE}/{OUTPUT}/figure_{self._figures}.png"
-            pyplot.figure(figure_number).savefig(path)
+            pyplot.figure(figure_number).savefig(f"{folder}/figure_{self._figures}.png")
         pyplot.close("all")
 
     def _live_names(self) -> list[str]:

@@ -12,6 +12,7 @@ import select
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -23,7 +24,7 @@ from .kernel_link import KernelLink, KernelLost
 from .limits import RunLimits, limits_from
 from .link import Link, LinkClosed
 from .sources import CellSource, CommandSource, WallsBroken
-from .tree import OpenFile
+from .tree import Entry, OpenFile
 from .wake import Wake
 
 HomeMaker = Callable[[RunLimits, str | None], Home]
@@ -91,6 +92,7 @@ class Session:
         handlers = {
             "bind": self._bind,
             "put": self._put,
+            "drop": self._drop,
             "get": self._get,
             "changes": self._changes,
             "python": self._python,
@@ -129,12 +131,21 @@ class Session:
                 home.write(path, content)
             except (OSError, ValueError) as error:
                 errors.append([path, _kind_of(error)])
-        if frame.fields.get("baseline"):
-            home.set_baseline()
+                continue
+            if frame.fields.get("known"):
+                home.know(path)
         return Answer(Frame("done", {"errors": errors}))
+
+    def _drop(self, frame: Frame) -> Answer:
+        _, home = self._place()
+        for path, stamp in items(frame.fields.get("files")):
+            with suppress(OSError):  # the code has put something else there
+                home.drop(str(path), str(stamp))
+        return Answer(Frame("done", {}))
 
     def _get(self, frame: Frame) -> Answer:
         limits, home = self._place()
+        home.refresh()
         room = limits.harvest_bytes
         files: list[tuple[str, OpenFile]] = []
         errors: list[list[str]] = []
@@ -193,7 +204,8 @@ class Session:
 
     def _run(self, frame: Frame, start: Callable[[int, int], CellSource | CommandSource]) -> Answer:
         limits, home = self._place()
-        before = home.snapshot()
+        home.refresh()
+        before = {entry.path: entry.stamp for entry in home.look()}
         began = time.monotonic()
         self._has_lost_state = False
         outputs, writers = _pipes(limits.output)
@@ -209,9 +221,16 @@ class Session:
         outcome = Job(source, outputs, self._link, limits).wait(_seconds(frame.fields))
         self._clean_up(source)
         wall = time.monotonic() - began
-        files, left_out = self._harvest(limits, home, before)
-        state_lost = self._has_lost_state
-        return _result(outcome, outputs, files, left_out, wall=wall, state_lost=state_lost)
+        after = home.look()
+        written = [e for e in after if e.kind == "written" and before.get(e.path) != e.stamp]
+        files = self._harvest(limits, home, written)
+        about = {
+            "wall": wall,
+            "left_out": len(written) - len(files),
+            "has_changed": before != {entry.path: entry.stamp for entry in after},
+            "state_lost": self._has_lost_state,
+        }
+        return _result(outcome, outputs, files, about)
 
     def _clean_up(self, source: CellSource | CommandSource) -> None:
         """End everything but the last good state, which stands still from now on."""
@@ -231,20 +250,19 @@ class Session:
             self._kernel = None
 
     def _harvest(
-        self, limits: RunLimits, home: Home, before: dict[str, str]
-    ) -> tuple[list[tuple[str, OpenFile]], int]:
-        """The files the run made or changed, so far as they may be taken, and how many more."""
-        changed = home.changed_since(before)
+        self, limits: RunLimits, home: Home, written: list[Entry]
+    ) -> list[tuple[str, OpenFile]]:
+        """The files the run made or changed, so far as they may be taken."""
         room = limits.harvest_bytes
         files: list[tuple[str, OpenFile]] = []
-        for entry in changed:
+        for entry in written:
             if len(files) == limits.harvest_files:
                 break
             file = home.open_changed(entry.path, room)
             if file is not None:
                 files.append((entry.path, file))
                 room -= file.size
-        return files, len(changed) - len(files)
+        return files
 
 
 def _pipes(limit: int) -> tuple[list[Output], list[int]]:
@@ -263,10 +281,7 @@ def _result(
     outcome: Outcome,
     outputs: list[Output],
     files: list[tuple[str, OpenFile]],
-    left_out: int,
-    *,
-    wall: float,
-    state_lost: bool,
+    about: dict[str, Any],
 ) -> Answer:
     (stdout, is_cut), (stderr, is_error_cut) = (output.finish() for output in outputs)
     fields: dict[str, Any] = {
@@ -276,12 +291,10 @@ def _result(
         "stderr": len(stderr),
         "is_cut": is_cut or is_error_cut,
         "files": _listed(files),
-        "left_out": left_out,
-        "wall": wall,
         "cpu": outcome.cpu,
         "rss": outcome.rss,
         "names": outcome.names,
-        "state_lost": state_lost,
+        **about,
     }
     return Answer(Frame("result", fields), stdout + stderr, files)
 

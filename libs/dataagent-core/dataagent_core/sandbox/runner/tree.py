@@ -44,12 +44,30 @@ def _walk(directory: int, prefix: str, depth: int) -> Iterator[Entry]:
         except OSError:  # it is gone again
             continue
         if stat.S_ISREG(about.st_mode):
-            stamp = f"{about.st_ino}:{about.st_size}:{about.st_mtime_ns}:{about.st_ctime_ns}"
-            yield Entry(path, "written", about.st_size, stamp)
+            yield Entry(path, "written", about.st_size, _stamp(about))
         elif stat.S_ISCHR(about.st_mode) and about.st_rdev == 0:
             yield Entry(path, "deleted", 0, "")
         elif stat.S_ISDIR(about.st_mode) and depth < _DEPTH:
             yield from _below(directory, name, path, depth)
+
+
+def stamp_of(root: int, path: str) -> str | None:
+    """The stamp that `walk` gives a plain file; None if there is none."""
+    try:
+        directory = _open_parent(root, path, is_made=False)
+    except OSError:
+        return None
+    try:
+        about = os.stat(os.path.basename(path), dir_fd=directory, follow_symlinks=False)
+    except OSError:
+        return None
+    finally:
+        os.close(directory)
+    return _stamp(about) if stat.S_ISREG(about.st_mode) else None
+
+
+def _stamp(about: os.stat_result) -> str:
+    return f"{about.st_ino}:{about.st_size}:{about.st_mtime_ns}:{about.st_ctime_ns}"
 
 
 def _below(directory: int, name: str, path: str, depth: int) -> Iterator[Entry]:
@@ -124,6 +142,19 @@ def write(root: int, path: str, content: bytes) -> None:
             raise OSError(errno.EEXIST, "not a plain file")
         os.ftruncate(number, 0)
         file.write(content)
+
+
+def remove(root: int, path: str) -> None:
+    """Take a file away.
+
+    Raises:
+        OSError: there is none, or a directory on the way cannot be opened, or is a link.
+    """
+    directory = _open_parent(root, path, is_made=False)
+    try:
+        os.unlink(os.path.basename(path), dir_fd=directory)
+    finally:
+        os.close(directory)
 
 
 def _open_parent(root: int, path: str, *, is_made: bool) -> int:

@@ -88,8 +88,8 @@ def _imported(name: str) -> bool:
 def _warm_matplotlib() -> None:
     """Fonts that know Chinese, and one picture, so that nobody waits for the first."""
     matplotlib: Any = sys.modules["matplotlib"]  # Any: not known to be installed
-    manager: Any = importlib.import_module("matplotlib.font_manager").fontManager
-    known = {font.name for font in manager.ttflist}
+    fonts: Any = importlib.import_module("matplotlib.font_manager")
+    known = {font.name for font in fonts.fontManager.ttflist}
     families = ["DejaVu Sans", *(name for name in _FONTS if name in known)]
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     matplotlib.rcParams["font.family"] = families
@@ -103,6 +103,9 @@ def _warm_matplotlib() -> None:
     axes.legend()
     figure.savefig(io.BytesIO(), format="png")
     pyplot.close("all")
+    opened = getattr(fonts, "_get_font", None)
+    if opened is not None:  # each fork lets go of opened fonts, and would write a megabyte for it
+        opened.cache_clear()
 
 
 def _warm_pandas() -> None:

@@ -7,7 +7,6 @@ method is atomic.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,6 @@ from uuid import uuid4
 from dataagent_core.errors import Conflict, SessionNotFound
 from dataagent_core.session.store import MessageStore, SessionStore
 from dataagent_core.session.types import (
-    DEFAULT_TITLE,
     Message,
     MessageStatus,
     Role,
@@ -66,39 +64,15 @@ class MemorySessionStore(SessionStore):
     def __init__(self, data: MemoryData | None = None) -> None:
         self._data = data or MemoryData()
 
-    async def create(
-        self,
-        user_id: str,
-        assistant_id: str,
-        *,
-        session_id: str | None = None,
-        title: str = DEFAULT_TITLE,
-        metadata: dict[str, Any] | None = None,
-    ) -> Session:
-        """As `SessionStore.create`."""
-        key = session_id or str(uuid4())
-        if key in self._data.sessions:
-            raise Conflict(f"Session {key!r} exists already.")
-        moment = now()
-        session = Session(
-            session_id=key,
-            user_id=user_id,
-            assistant_id=assistant_id,
-            thread_id=self._fresh_thread_id(key),
-            created_at=moment,
-            last_active=moment,
-            title=title,
-            metadata=deepcopy(metadata or {}),
-        )
-        self._data.sessions[key] = deepcopy(session)
-        return session
-
-    def _fresh_thread_id(self, session_id: str) -> str:
-        thread_id = secrets.token_hex(4)
-        while thread_id in self._data.threads:
-            thread_id = secrets.token_hex(4)
-        self._data.threads[thread_id] = session_id
-        return thread_id
+    async def insert(self, session: Session) -> bool:
+        """As `SessionStore.insert`."""
+        if session.session_id in self._data.sessions:
+            raise Conflict(f"Session {session.session_id!r} exists already.")
+        if session.thread_id in self._data.threads:
+            return False
+        self._data.threads[session.thread_id] = session.session_id
+        self._data.sessions[session.session_id] = deepcopy(session)
+        return True
 
     async def get(self, session_id: str) -> Session | None:
         """As `SessionStore.get`."""

@@ -6,7 +6,6 @@ at all. The runs of these sessions are kept by `runs/stores/redis.py` under the 
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -19,7 +18,6 @@ from dataagent_core.errors import Conflict, SessionNotFound
 from dataagent_core.session.store import MessageStore, SessionStore
 from dataagent_core.session.stores import redis_scripts as scripts
 from dataagent_core.session.types import (
-    DEFAULT_TITLE,
     Message,
     MessageStatus,
     Role,
@@ -47,41 +45,18 @@ class RedisSessionStore(SessionStore):
         self._expired = space.script(scripts.EXPIRED)
         self._delete = space.script(scripts.DELETE)
 
-    async def create(
-        self,
-        user_id: str,
-        assistant_id: str,
-        *,
-        session_id: str | None = None,
-        title: str = DEFAULT_TITLE,
-        metadata: dict[str, Any] | None = None,
-    ) -> Session:
-        """As `SessionStore.create`."""
-        at = now()
-        session = Session(
-            session_id=session_id or str(uuid4()),
-            user_id=user_id,
-            assistant_id=assistant_id,
-            thread_id=secrets.token_hex(4),
-            created_at=at,
-            last_active=at,
-            title=title,
-            metadata=dict(metadata or {}),
-        )
-        while (outcome := await self._try_create(session)) == b"thread":
-            session.thread_id = secrets.token_hex(4)
-        if outcome == b"exists":
-            raise Conflict(f"Session {session.session_id!r} exists already.")
-        return session
-
-    async def _try_create(self, session: Session) -> bytes:
-        return await self._space.run(
+    async def insert(self, session: Session) -> bool:
+        """As `SessionStore.insert`."""
+        outcome = await self._space.run(
             self._create,
             session.session_id,
             session.thread_id,
             milliseconds(session.last_active),
             *fields_of({f.name: getattr(session, f.name) for f in fields(Session)}),
         )
+        if outcome == b"exists":
+            raise Conflict(f"Session {session.session_id!r} exists already.")
+        return outcome != b"thread"
 
     async def get(self, session_id: str) -> Session | None:
         """As `SessionStore.get`."""

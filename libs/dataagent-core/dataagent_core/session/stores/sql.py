@@ -8,7 +8,6 @@ through the tables' foreign keys.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -32,7 +31,6 @@ from sqlalchemy.exc import IntegrityError
 from dataagent_core.errors import Conflict, SessionNotFound
 from dataagent_core.session.store import MessageStore, SessionStore
 from dataagent_core.session.types import (
-    DEFAULT_TITLE,
     Message,
     MessageStatus,
     Role,
@@ -108,33 +106,8 @@ class SqlSessionStore(SessionStore):
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    async def create(
-        self,
-        user_id: str,
-        assistant_id: str,
-        *,
-        session_id: str | None = None,
-        title: str = DEFAULT_TITLE,
-        metadata: dict[str, Any] | None = None,
-    ) -> Session:
-        """As `SessionStore.create`."""
-        moment = now()
-        session = Session(
-            session_id=session_id or str(uuid4()),
-            user_id=user_id,
-            assistant_id=assistant_id,
-            thread_id=secrets.token_hex(4),
-            created_at=moment,
-            last_active=moment,
-            title=title,
-            metadata=dict(metadata or {}),
-        )
-        while not await self._inserted(session):
-            session.thread_id = secrets.token_hex(4)
-        return session
-
-    async def _inserted(self, session: Session) -> bool:
-        """Insert; False if the thread id is taken."""
+    async def insert(self, session: Session) -> bool:
+        """As `SessionStore.insert`."""
         row = {f.name: getattr(session, f.name) for f in fields(Session)}
         try:
             await self._write(_CREATE, row)

@@ -135,6 +135,7 @@ PROPERTY = settings(
 )
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(several=st.lists(tables(), min_size=1, max_size=3))
 def test_every_cell_and_row_survives(several: list[Written], tmp_path: Path) -> None:
@@ -183,6 +184,7 @@ TYPES = {
 }
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(kind=st.sampled_from(sorted(TYPES)), data=st.data())
 def test_a_column_of_one_kind_gets_its_type_and_one_odd_cell_takes_it_away(

@@ -118,6 +118,7 @@ CELLS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=100,
     deadline=None,
@@ -236,6 +237,7 @@ JSON_VALUES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(
     max_examples=100,
     deadline=None,

@@ -30,6 +30,8 @@ from .conftest import LIMITS, Load, Loaded
 
 MIB = 1024 * 1024
 
+pytestmark = pytest.mark.slow  # each file is read by a process of its own
+
 
 def refused(load: Load, name: str, content: bytes | str, **limits: object) -> DataAgentError:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -275,7 +277,6 @@ def test_bad_files_of_a_folder_are_left_out_and_named(tmp_path: Path) -> None:
     assert not (tmp_path / "y.duckdb").exists()
 
 
-@pytest.mark.slow
 @requirement("G13")
 def test_a_file_that_ends_the_process_that_reads_it_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text("a,b\n1,2\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from dataagent_core.data.sample import SAMPLE_COMMENTS, create_sample
+from tests.requirements import requirement
 
 CHINOOK = {
     "Album": "AlbumId Title ArtistId",
@@ -57,6 +58,7 @@ def one(connection: sqlite3.Connection, sql: str) -> object:
     return connection.execute(sql).fetchone()[0]
 
 
+@requirement("S2.2.5.2a")
 def test_the_tables_and_columns_are_those_of_chinook(sample: sqlite3.Connection) -> None:
     tables = sample.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
     names = [row[0] for row in tables]

@@ -219,7 +219,7 @@ async def test_hundred_operations_at_once_all_succeed(stores: Stores) -> None:
         assert await asyncio.gather(*map(one, range(100))) == [str(i) for i in range(100)]
 
 
-@requirement("R25.8", "P44")
+@requirement("R25.8", "P44", "S6.1")
 async def test_small_pool_serves_hundred_callers_and_gets_every_connection_back(
     sql_kind: str, sql_place: str
 ) -> None:

@@ -381,3 +381,12 @@ async def test_active_runs_are_known_by_the_agents_they_name(stores: Stores) -> 
     }
     await stores.runs.close(first, ending(), batch(first, 1, "end"))
     assert (await stores.runs.active_agents())["sql"] == {"waiting"}
+    assert await stores.runs.hand_over(waiting, "writer")
+    assert await stores.runs.active_agents() == {
+        "agent": {"running"},
+        "writer": {"queued", "waiting"},
+    }
+    kept = await stores.runs.get(waiting.run_id)
+    assert kept is not None
+    assert (kept.assistant_id, kept.input["answered_by"]) == ("sql", "writer")
+    assert not await stores.runs.hand_over(first, "writer")  # it has ended

@@ -45,7 +45,7 @@ tell(devices=devices)
 """
 
 
-@requirement("R4.6", "R33.4")
+@requirement("R33.4", "S10.3")
 async def test_only_plain_files_come_back_and_no_link_is_followed(ground: Ground) -> None:
     session = await ground.session()
     code = armed(NASTY, path=str(ground.bait.path))
@@ -73,7 +73,7 @@ for number in range(4):
 """
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_no_more_files_come_back_than_the_limits_and_the_rest_is_counted(
     ground: Ground,
 ) -> None:
@@ -90,7 +90,7 @@ async def test_no_more_files_come_back_than_the_limits_and_the_rest_is_counted(
     )
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_a_file_comes_back_once_and_not_with_every_later_run(ground: Ground) -> None:
     session = await ground.session()
     first = await session.run_python("open('/output/a.txt', 'w').write('1')")
@@ -121,7 +121,7 @@ tell(left=True)
 """
 
 
-@requirement("R4.6", "R33.4")
+@requirement("R33.4", "S10.3")
 async def test_a_file_that_turns_into_a_link_while_it_is_taken_gives_nothing_away(
     ground: Ground,
 ) -> None:
@@ -151,7 +151,7 @@ tell(planted=len(planted))
 """
 
 
-@requirement("R4.6", "R32.1")
+@requirement("R32.1", "S10.3")
 async def test_what_one_user_plants_is_not_there_for_another(ground: Ground) -> None:
     mallory, alice = await ground.session(), await ground.session("alice")
     assert (await attack(mallory, PLANT))["planted"] > 0

@@ -44,7 +44,7 @@ tell(open=open_)
 """
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
 async def test_system_calls_that_code_has_no_use_for_are_refused(ground: Ground) -> None:
     assert await attack(await ground.session(), TRY_CALLS, calls=CALLS) == {"open": {}}
@@ -71,7 +71,7 @@ tell(made=made)
 """
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_socket_families_that_reach_the_kernel_are_refused(ground: Ground) -> None:
     assert await attack(await ground.session(), TRY_SOCKETS) == {"made": []}
 
@@ -94,7 +94,7 @@ tell(opened=[k for k in opened if k != "/proc/self/uid_map" or open(k).read() ==
 """
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_no_knob_of_the_host_can_be_opened_for_writing(ground: Ground) -> None:
     assert await attack(await ground.session(), PROBE_KNOBS) == {"opened": []}
 
@@ -117,7 +117,7 @@ PLACES = [
 ]  # fmt: skip
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_nothing_can_be_written_outside_the_work_places(ground: Ground) -> None:
     assert await attack(await ground.session(), WRITE_ELSEWHERE, places=PLACES) == {"written": []}
 
@@ -139,7 +139,7 @@ tell(caps=sorted({int(v, 16) for v in ids.values()}), nnp=status["NoNewPrivs"].s
 """
 
 
-@requirement("R4.6")
+@requirement("S2.4.1c", "S10.3")
 async def test_the_code_has_no_rights_and_no_way_to_any(ground: Ground) -> None:
     seen = await attack(await ground.session(), BECOME_SOMEBODY)
     assert seen == {"caps": [0], "nnp": "1", "seccomp": "2", "became": []}

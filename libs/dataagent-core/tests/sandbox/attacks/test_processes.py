@@ -47,7 +47,7 @@ tell(left=True)
 )
 
 
-@requirement("R4.6", "G6")
+@requirement("G6", "S10.3")
 async def test_a_daemon_does_not_outlive_its_run(ground: Ground) -> None:
     session, name = await ground.session(), mark()
     assert await attack(session, DAEMON, mark=name) == {"left": True}
@@ -71,7 +71,7 @@ tell(alive=True)
 """
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_killing_everybody_in_reach_hurts_only_the_run_itself(ground: Ground) -> None:
     session, other = await ground.session(), await ground.session("alice")
     await other.run_python("kept = 41")
@@ -84,7 +84,7 @@ async def test_killing_everybody_in_reach_hurts_only_the_run_itself(ground: Grou
 ENDLESS = MARKED + "marked()\nimport time\nwhile True:\n    time.sleep(1)\n"
 
 
-@requirement("R4.6", "G6")
+@requirement("G6", "S10.3")
 async def test_a_run_whose_client_is_gone_ends_at_once(ground: Ground) -> None:
     session, name = await ground.session(), mark()
     await session.run_python("kept = 41")
@@ -98,7 +98,7 @@ async def test_a_run_whose_client_is_gone_ends_at_once(ground: Ground) -> None:
     assert result.stdout.strip() == "42"
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_long_code_runs_and_stands_in_no_process_list(ground: Ground) -> None:
     session, name = await ground.session(), mark()
     secret = f"secret-{mark()}"
@@ -135,7 +135,7 @@ os._exit(7)
 """
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_code_cannot_forge_its_own_result(ground: Ground) -> None:
     session = await ground.session()
     result = await session.run_python(armed(FORGE), timeout_seconds=5)
@@ -174,7 +174,7 @@ except OSError:
 """
 
 
-@requirement("R4.6", "R32.1")
+@requirement("R32.1", "S10.3")
 async def test_a_spy_left_behind_sees_nothing_of_the_next_user(ground: Ground) -> None:
     spy, name = await ground.session(), mark()
     assert await attack(spy, SPY, mark=name) == {"left": True}

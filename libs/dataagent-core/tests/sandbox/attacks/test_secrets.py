@@ -28,7 +28,7 @@ tell(seen=seen, there=there)
 """
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_a_file_of_the_host_cannot_be_read(ground: Ground) -> None:
     assert ground.bait.path.read_text() == ground.bait.word
     seen = await attack(await ground.session(), READ, path=str(ground.bait.path))
@@ -47,7 +47,7 @@ tell(found=found)
 """
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_the_hosts_environment_is_not_in_any_process(ground: Ground) -> None:
     seen = await attack(await ground.session(), ENVIRONMENT)
     text = "\n".join(seen["found"])
@@ -83,7 +83,7 @@ tell(reached=reached)
 """
 
 
-@requirement("R4.6")
+@requirement("S2.4.1b", "S10.3")
 async def test_no_socket_of_the_host_and_no_network_is_reached(ground: Ground) -> None:
     bait = ground.bait
     seen = await attack(
@@ -115,7 +115,7 @@ tell(opened=opened)
 """
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_the_process_that_watches_the_code_cannot_be_looked_into(ground: Ground) -> None:
     assert await attack(await ground.session(), LOOK_AT_OTHERS) == {"opened": []}
 
@@ -133,6 +133,6 @@ tell(written=written)
 """
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_code_has_no_way_into_a_log_of_the_host(ground: Ground) -> None:
     assert await attack(await ground.session(), FLOOD_LOG) == {"written": 0}

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import re
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from dataagent_core.errors import NotFound, SandboxUnavailable
+from dataagent_core.sandbox.bwrap import BwrapWall
 from dataagent_core.sandbox.session import SandboxSession
 from tests.requirements import requirement
 
@@ -47,7 +51,7 @@ tell(found=found)
 """
 
 
-@requirement("R4.6", "R32.1")
+@requirement("R32.1", "S10.3")
 async def test_two_users_share_no_memory_queue_or_socket_while_both_work(ground: Ground) -> None:
     holder, seeker, name = await ground.session(), await ground.session("alice"), mark()
     holding = asyncio.create_task(holder.run_python(armed(HOLD, mark=name), timeout_seconds=2))
@@ -58,7 +62,7 @@ async def test_two_users_share_no_memory_queue_or_socket_while_both_work(ground:
     assert (await holding).status == "timeout"
 
 
-@requirement("R4.6", "R32.1")
+@requirement("R32.1", "S10.3")
 async def test_a_sandbox_of_another_user_is_not_found(ground: Ground) -> None:
     own = await ground.session("alice")
     assert (await ground.sandboxes.session("alice", "two", sandbox_id=own.id)).id == own.id
@@ -68,7 +72,7 @@ async def test_a_sandbox_of_another_user_is_not_found(ground: Ground) -> None:
         await ground.sandboxes.session("mallory", "t", sandbox_id="made-up")
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_state_lives_on_in_a_conversation_and_nowhere_else(ground: Ground) -> None:
     one = await ground.session("alice")
     two = await ground.sandboxes.session("alice", "two")
@@ -85,7 +89,7 @@ async def test_state_lives_on_in_a_conversation_and_nowhere_else(ground: Ground)
     assert (await (await ground.session("alice")).run_python("x")).status == "error"
 
 
-@requirement("R4.6")
+@requirement("S10.3")
 async def test_a_wall_that_does_not_stand_completely_runs_no_code(broken: Ground) -> None:
     """The filter of system calls was not set, and nobody said so: it is looked at, not believed."""
     for run in (SandboxSession.run_python, SandboxSession.run_command):
@@ -97,21 +101,64 @@ async def test_a_wall_that_does_not_stand_completely_runs_no_code(broken: Ground
         assert (result.status, result.stdout, result.files) == ("killed", "", ())
 
 
-def descriptors() -> int:
+def descriptors(pid: int | None = None) -> int:
     gc.collect()
-    return len(os.listdir("/proc/self/fd"))
+    return len(os.listdir(f"/proc/{pid or 'self'}/fd"))
 
 
-@requirement("R4.6", "G16")
-async def test_hundreds_of_runs_leave_nothing_behind(ground: Ground) -> None:
-    session, times = await ground.session(), 200 if ground.wall == "bwrap" else 60
+def around(ground: Ground) -> dict[str, int]:
+    """What the fork server and we hold for all sessions: open files, groups, folders, sessions."""
+    wall = ground.sandboxes.wall
+    folders = Path(tempfile.gettempdir()).glob(f"dataagent-wall-{os.getpid()}-*")
+    held = {"folders": len(list(folders))}
+    if isinstance(wall, BwrapWall):
+        pid = fork_server(wall)
+        groups = Path("/sys/fs/cgroup").glob(f"**/dataagent-{os.getpid()}/*/")
+        held |= {"open": descriptors(pid), "groups": sum(each.is_dir() for each in groups)}
+    return held
+
+
+def fork_server(wall: BwrapWall) -> int:
+    """Its process, by the descriptor that names it."""
+    server = wall._server
+    assert server is not None
+    about = Path(f"/proc/self/fdinfo/{server._inner}").read_text()
+    return int(re.findall(r"^Pid:\s*(\d+)$", about, re.MULTILINE)[0])
+
+
+def own_memory(wall: BwrapWall) -> int:
+    """Kilobytes that the fork server has written to and does not share."""
+    rollup = Path(f"/proc/{fork_server(wall)}/smaps_rollup").read_text()
+    return int(re.findall(r"^Private_Dirty:\s*(\d+) kB$", rollup, re.MULTILINE)[0])
+
+
+@requirement("G16", "S10.3")
+async def test_a_thousand_runs_leave_nothing_behind(ground: Ground) -> None:
+    session, times = await ground.session(), 1000 if ground.wall == "bwrap" else 200
     look = "tell(fds=len(os.listdir('/proc/self/fd')), tmp=sorted(os.listdir('/tmp')))"
     await session.run_python("import numpy\nx = numpy.zeros(10)")
-    before, outside = await attack(session, look), descriptors()
+    before, outside, held = await attack(session, look), descriptors(), around(ground)
     for _ in range(times):
         assert (await session.run_python("x = x + 1")).status == "ok"
     after = await attack(session, look)
     assert after == before
     assert descriptors() <= outside + 5
+    assert around(ground) == held
     assert told(await session.run_python(armed("tell(x=float(x[0]))"))) == {"x": float(times)}
     await still_works(session)
+
+
+@requirement("G16", "S10.3")
+async def test_sessions_that_come_and_go_leave_nothing_behind(ground: Ground) -> None:
+    wall, times = ground.sandboxes.wall, 50 if ground.wall == "bwrap" else 3
+    await still_works(await ground.session("guest"))
+    await ground.sandboxes.release("guest", "t")
+    held, outside = around(ground), descriptors()
+    memory = own_memory(wall) if isinstance(wall, BwrapWall) else 0
+    for _ in range(times):
+        await still_works(await ground.session("guest"))
+        await ground.sandboxes.release("guest", "t")
+    assert around(ground) == held
+    assert descriptors() <= outside + 5
+    if isinstance(wall, BwrapWall):
+        assert own_memory(wall) <= memory + 1024

@@ -1,34 +1,46 @@
-"""`/api/v1/api-keys`: the caller's own keys."""
+"""`/api/v1/api-keys`: the caller's own keys; another user's for administrators."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
 
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import CurrentUser, UsersDep
-from dataagent_server.models.fields import Page, PathId
+from dataagent_server.models.fields import Id, Page, PathId
 from dataagent_server.models.keys import ApiKeyCreate, ApiKeyInfo, NewApiKey
 
+OfUser = Annotated[Id | None, Query(description="Another user's; for administrators.")]
 router = APIRouter(prefix="/api-keys", tags=["API keys"], route_class=PrivateRoute)
 
 
 @router.get("", operation_id="list_api_keys")
-async def list_api_keys(user: CurrentUser, users: UsersDep) -> Page[ApiKeyInfo]:
+async def list_api_keys(
+    user: CurrentUser, users: UsersDep, user_id: OfUser = None
+) -> Page[ApiKeyInfo]:
     """The caller's keys, oldest first, by their first characters."""
-    items = [ApiKeyInfo.of(each) for each in await users.keys.list(user.user_id)]
+    items = [ApiKeyInfo.of(each) for each in await users.keys.list(user.whose(user_id))]
     return Page[ApiKeyInfo](items=items, total=len(items))
 
 
 @router.post("", operation_id="create_api_key", status_code=201)
 async def create_api_key(
-    body: ApiKeyCreate, response: Response, user: CurrentUser, users: UsersDep
+    *,
+    body: ApiKeyCreate,
+    response: Response,
+    user: CurrentUser,
+    users: UsersDep,
+    user_id: OfUser = None,
 ) -> NewApiKey:
     """Make a key. `key` is in this answer and in no other. Only an account has keys (409)."""
     response.headers["Cache-Control"] = "no-store"
-    return NewApiKey.made(*await users.keys.create(user.user_id, body.name))
+    return NewApiKey.made(*await users.keys.create(user.whose(user_id), body.name))
 
 
 @router.delete("/{key_id}", operation_id="revoke_api_key", status_code=204)
-async def revoke_api_key(key_id: PathId, user: CurrentUser, users: UsersDep) -> None:
+async def revoke_api_key(
+    key_id: PathId, user: CurrentUser, users: UsersDep, user_id: OfUser = None
+) -> None:
     """End one of the caller's keys, at once."""
-    await users.keys.revoke(key_id, owner=user.user_id)
+    await users.keys.revoke(key_id, owner=user.whose(user_id))

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from dataagent_core.data.results import MEDIA_TYPES
 from dataagent_core.data.types import Artifact
 from dataagent_core.errors import BadInput
-from dataagent_server.api.download import Download, file_headers
+from dataagent_server.api.download import Download, file_headers, threaded
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.artifacts import chart_format, export_of, page_of, table_format
 from dataagent_server.deps.container import Container
@@ -89,7 +89,9 @@ async def _file(
             chosen = table_format(fmt)
             make = export_of(artifact, data.service.artifacts, chosen, has_bom=has_bom)
             media_type, capacity = MEDIA_TYPES[chosen], container.capacity
-            return Download(make, capacity=capacity, headers=headers, media_type=media_type)
+            return Download(
+                threaded(make), capacity=capacity, headers=headers, media_type=media_type
+            )
         case "chart":
             picture = await data.charts.picture(artifact, chart_format(artifact, fmt))
             return Response(picture.content, headers=headers, media_type=picture.media_type)

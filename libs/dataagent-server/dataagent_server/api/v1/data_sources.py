@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import AdminUser, DataDep, FilesDep, ReaderDep, SourceDep
+from dataagent_server.deps.viewing import ViewDep
 from dataagent_server.models.data import GrantsBody, SourceCreate, SourceInfo, SourceUpdate
 from dataagent_server.models.fields import Page
 
@@ -18,10 +19,10 @@ IsChecked = Annotated[
 
 
 @router.get("", operation_id="list_data_sources")
-async def list_data_sources(reader: ReaderDep, data: DataDep) -> Page[SourceInfo]:
+async def list_data_sources(view: ViewDep, data: DataDep) -> Page[SourceInfo]:
     """The sources the caller may query, by name."""
-    found = await data.sources.list_for(reader)
-    items = [SourceInfo.of(each, reader) for each in found]
+    found = await data.sources.list_for(view.reader)
+    items = [SourceInfo.of(each, view.reader) for each in found]
     return Page[SourceInfo](items=items, total=len(items))
 
 

@@ -21,7 +21,8 @@ from dataagent_server.deps.providers import (
     ReaderDep,
     SourceDep,
 )
-from dataagent_server.models.fields import ErrorResponse, SafeText
+from dataagent_server.deps.viewing import ViewDep, ViewedSourceDep
+from dataagent_server.models.fields import ErrorResponse, Page, SafeText
 from dataagent_server.models.queries import (
     CatalogueInfo,
     CatalogueSummary,
@@ -29,6 +30,7 @@ from dataagent_server.models.queries import (
     CheckResponse,
     QueryRequest,
     QueryResponse,
+    TableName,
 )
 
 router = APIRouter(prefix="/data-sources/{source_id}", tags=["queries"], route_class=PrivateRoute)
@@ -40,16 +42,24 @@ _TIMED_OUT: dict[int | str, dict[str, Any]] = {
 
 @router.get("/catalogue", operation_id="get_catalogue")
 async def get_catalogue(
-    source: SourceDep,
-    reader: ReaderDep,
+    source: ViewedSourceDep,
+    view: ViewDep,
     data: DataDep,
     table: Wanted = None,
     search: Wanted = None,
 ) -> CatalogueInfo:
     """What the caller may see of a source: all tables, one, or those that fit some words."""
-    state = await data.catalogue_state(source, reader)
+    state = await data.catalogue_state(source, view.reader)
     tables, hits = await _chosen(state.catalogue, table, search)
     return CatalogueInfo.showing(state, tables, hits)
+
+
+@router.get("/tables", operation_id="list_tables")
+async def list_tables(source: ViewedSourceDep, view: ViewDep, data: DataDep) -> Page[TableName]:
+    """All tables of a source that the caller may see, by name and without their columns."""
+    tables = (await data.catalogue(source, view.reader)).tables
+    items = [TableName.model_validate(each, from_attributes=True) for each in tables]
+    return Page[TableName](items=items, total=len(items))
 
 
 @router.post("/refresh", operation_id="refresh_catalogue")
@@ -62,25 +72,25 @@ async def refresh_catalogue(
 
 @router.post("/check", operation_id="check_query")
 async def check_query(
-    source: SourceDep, body: CheckRequest, reader: ReaderDep, data: DataDep
+    source: ViewedSourceDep, body: CheckRequest, view: ViewDep, data: DataDep
 ) -> CheckResponse:
     """What would run, without running it; an error if the statement may not run."""
-    return CheckResponse.of(await data.check(source, body.sql, reader))
+    return CheckResponse.of(await data.check(source, body.sql, view.reader))
 
 
 @router.post("/query", operation_id="run_query", responses=_TIMED_OUT)
 async def run_query(
     *,
-    source: SourceDep,
+    source: ViewedSourceDep,
     body: QueryRequest,
-    reader: ReaderDep,
+    view: ViewDep,
     data: DataDep,
     container: ContainerDep,
     request: Request,
 ) -> QueryResponse:
-    """Run a statement and keep its result. A caller that leaves stops it."""
+    """Run a statement and keep its result, which is the caller's. A caller that leaves stops it."""
     limits = None if body.limit is None else replace(source.limits, max_rows=body.limit)
-    asked = Asked(reader, title=body.title, limits=limits)
+    asked = Asked(view.reader, title=body.title, limits=limits, asker_id=view.asker_id)
     with container.capacity.slot():
         work = data.query(source, body.sql, asked)
         return QueryResponse.of(await while_connected(request.receive, work))

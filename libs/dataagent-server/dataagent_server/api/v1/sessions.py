@@ -11,8 +11,14 @@ from dataagent_server.api.route import PrivateRoute
 from dataagent_server.api.sse import EVENT_STREAM, EventStream, cursor
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
 from dataagent_server.deps.providers import ContainerDep, CurrentUser, RunsDep, SessionsDep
+from dataagent_server.models.chat import ChatAccepted
 from dataagent_server.models.fields import Limit, Offset, Page, PathId, Seq
-from dataagent_server.models.session import MessageInfo, SessionCreate, SessionInfo
+from dataagent_server.models.session import (
+    MessageInfo,
+    SessionCompact,
+    SessionCreate,
+    SessionInfo,
+)
 
 router = APIRouter(prefix="/sessions", tags=["sessions"], route_class=PrivateRoute)
 
@@ -46,6 +52,18 @@ async def get_session(session_id: PathId, user: CurrentUser, sessions: SessionsD
 async def delete_session(session_id: PathId, user: CurrentUser, runs: RunsDep) -> None:
     """Stop what runs in one of the caller's sessions; delete it with its history and artefacts."""
     await runs.forget(session_id, owner=user.user_id)
+
+
+@router.post("/{session_id}/compact", operation_id="compact_session", status_code=202)
+async def compact_session(
+    session_id: PathId, body: SessionCompact, user: CurrentUser, runs: RunsDep
+) -> ChatAccepted:
+    """Put the older part of a conversation in short for the model, as a run of its own.
+
+    The messages stay as they are, and the run's answer tells what the model goes on from.
+    """
+    started = await runs.compact(session_id, owner=user.user_id, keep=body.keep or "")
+    return ChatAccepted.of(started.run)
 
 
 @router.get("/{session_id}/messages", operation_id="list_messages")

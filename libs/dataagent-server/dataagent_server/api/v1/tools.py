@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import AgentsDep, CurrentUser
+from dataagent_server.deps.providers import AgentsDep, CurrentUser, McpDep
 from dataagent_server.models.agents import ToolInfo
 from dataagent_server.models.fields import Page
 
@@ -13,7 +13,12 @@ router = APIRouter(prefix="/tools", tags=["agents"], route_class=PrivateRoute)
 
 
 @router.get("", operation_id="list_tools")
-async def list_tools(_: CurrentUser, agents: AgentsDep) -> Page[ToolInfo]:
-    """The tools that can be bound to agents, by number."""
-    items = [ToolInfo.of(each) for each in await agents.tools()]
+async def list_tools(user: CurrentUser, agents: AgentsDep, mcp: McpDep) -> Page[ToolInfo]:
+    """The tools there are for the caller, by number: built in, of MCP servers they have.
+
+    A user's own MCP tools are theirs without being bound.
+    """
+    found = [ToolInfo.of(each) for each in await agents.tools()]
+    found += [ToolInfo.of_mcp(each) for each in await mcp.tools_for(user)]
+    items = sorted(found, key=lambda tool: tool.id)
     return Page[ToolInfo](items=items, total=len(items))

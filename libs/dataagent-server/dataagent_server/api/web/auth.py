@@ -28,12 +28,12 @@ router = APIRouter(prefix="/auth", tags=["login"], route_class=PrivateRoute)
 async def log_in(
     body: LoginRequest, request: Request, response: Response, container: ContainerDep
 ) -> UserInfo:
-    """Log in with name and password: sets the login cookie, for 24 hours."""
+    """Log in with name and password: sets the login cookie, for 24 hours or what is set."""
     container.auth.refuse_foreign_page(read_credentials(request.headers))
     user = await container.logins.log_in(
         body.username, body.password.get_secret_value(), address=_address(request)
     )
-    set_login_cookie(request, response, container.tokens.issue(user))
+    set_login_cookie(request, response, container.tokens, user)
     return UserInfo.of(user)
 
 
@@ -74,7 +74,7 @@ async def change_password(
         keep_keys=body.keep_keys,
     )
     if caller.via == "cookie":
-        set_login_cookie(request, response, container.tokens.issue(user))
+        set_login_cookie(request, response, container.tokens, user)
     return UserInfo.of(user)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
-from dataagent_server.api.download import Download, named_headers
+from dataagent_server.api.download import Download, named_headers, threaded
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.container import Container
 from dataagent_server.deps.providers import ContainerDep, CurrentUser, FilesDep
@@ -84,7 +84,7 @@ async def _download(
 ) -> Download:
     file, make = await container.core.files.store.open(file_id, owner=owner, filename=filename)
     return Download(
-        make,
+        threaded(make),
         capacity=container.capacity,
         headers=named_headers(file.filename),
         media_type=file.content_type,

@@ -26,5 +26,5 @@ async def login_by_link(
             "`dataagent-server user link`."
         )
     response = RedirectResponse("/", status_code=303)
-    set_login_cookie(request, response, container.tokens.issue(user))
+    set_login_cookie(request, response, container.tokens, user)
     return response

@@ -1,35 +1,102 @@
-"""`/`: a small built-in page to chat on, from files of this package, without inline script."""
+"""`/` and the web app's own addresses: its page, under a strict policy, and the files it names.
+
+The page is for anyone: it shows nothing of anybody, and asks for a login itself. Which view an
+address means is the app's business; here it only has to be one of the app's.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
+import asyncio
+import re
+import secrets
+from http import HTTPStatus
 
-from fastapi import APIRouter
-from starlette.responses import FileResponse
+from fastapi import APIRouter, Request
+from starlette.responses import HTMLResponse, Response
 
 from dataagent_core.errors import NotFound
+from dataagent_server.deps.providers import WebAppDep
+from dataagent_server.deps.web_app import WebApp
 
 router = APIRouter(tags=["page"], include_in_schema=False)
-_STATIC = Path(__file__).parents[2] / "static"
-_TYPES = {"chat.js": "text/javascript", "chat.css": "text/css"}
-_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-        "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
+    "img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+_PAGE_HEADERS = {
     "Cache-Control": "no-cache",
+    "Permissions-Policy": (
+        "camera=(), microphone=(), geolocation=(), payment=(), usb=(), browsing-topics=()"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
 }
+_FILE_HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "Vary": "Accept-Encoding",
+}
+_NOT_BUILT = """\
+<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>DataAgent</title></head>
+  <body>
+    <h1>DataAgent is running, its web app is not built yet</h1>
+    <p>Build it with <code>make web</code> (or <code>make run</code>, which does it first) and
+    load this page again. The API works meanwhile: see <a href="/docs">/docs</a>.</p>
+  </body>
+</html>
+"""
+_NOT_PAGES = frozenset({"api", "assets", "docs", "login", "mcp", "metrics", "openapi.json", "ws"})
+_NO_GZIP = re.compile(r"gzip\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$)")
 
 
-@router.get("/", operation_id="page")
-async def page() -> FileResponse:
-    """The page."""
-    return FileResponse(_STATIC / "index.html", media_type="text/html", headers=_HEADERS)
+@router.get("/")
+@router.get("/sign-in")
+@router.get("/chat/{view:path}")
+@router.get("/data")
+@router.get("/data/{view:path}")
+@router.get("/mcp-servers")
+@router.get("/settings")
+@router.get("/admin")
+@router.get("/admin/{view:path}")
+async def page(app: WebAppDep) -> HTMLResponse:
+    """The app's page; without the app, one that says how to build it."""
+    return _answer(app, HTTPStatus.OK)
 
 
-@router.get("/static/{name}", operation_id="page_file")
-async def page_file(name: str) -> FileResponse:
-    """A file the page needs."""
-    if name not in _TYPES:
+def lost_page(request: Request) -> HTMLResponse | None:
+    """For a browser at an address that is nobody's: the app, which says so. None for all others."""
+    first = request.url.path.split("/", 2)[1]
+    is_browser = request.method == "GET" and "text/html" in request.headers.get("accept", "")
+    if not is_browser or first in _NOT_PAGES:
+        return None
+    return _answer(request.app.state.container.web, HTTPStatus.NOT_FOUND)
+
+
+def _answer(app: WebApp, status: HTTPStatus) -> HTMLResponse:
+    nonce = secrets.token_urlsafe(16)
+    text = app.page(nonce)
+    headers = {**_PAGE_HEADERS, "Content-Security-Policy": _POLICY.format(nonce=nonce)}
+    if text is None:
+        return HTMLResponse(_NOT_BUILT, HTTPStatus.SERVICE_UNAVAILABLE, headers)
+    return HTMLResponse(text, status, headers)
+
+
+@router.get("/assets/{name}")
+async def page_file(name: str, request: Request, app: WebAppDep) -> Response:
+    """A file the page needs; its name changes with it, so it may be kept for ever."""
+    asset = await asyncio.to_thread(app.asset, name)
+    if asset is None:
         raise NotFound("There is no such file.")
-    return FileResponse(_STATIC / name, media_type=_TYPES[name], headers=_HEADERS)
+    headers = dict(_FILE_HEADERS)
+    content = asset.plain
+    if asset.packed is not None and takes_gzip(request.headers.get("accept-encoding", "")):
+        headers["Content-Encoding"] = "gzip"
+        content = asset.packed
+    return Response(content, media_type=asset.media_type, headers=headers)
+
+
+def takes_gzip(accepted: str) -> bool:
+    """Whether who sent this `Accept-Encoding` can read what is packed with gzip."""
+    accepted = accepted.lower()
+    return "gzip" in accepted and _NO_GZIP.search(accepted) is None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import AdminUser, LoginsDep, UsersDep
-from dataagent_server.models.fields import Limit, Offset, Page, PathId
+from dataagent_server.models.fields import Limit, Offset, Page, PathId, SafeText
 from dataagent_server.models.users import (
     PasswordReset,
     RoleUpdate,
@@ -15,15 +17,16 @@ from dataagent_server.models.users import (
     UserInfo,
 )
 
+InName = Annotated[SafeText | None, Query(max_length=100, description="A part of the name.")]
 router = APIRouter(prefix="/users", tags=["users"], route_class=PrivateRoute)
 
 
 @router.get("", operation_id="list_users")
 async def list_users(
-    _: AdminUser, users: UsersDep, limit: Limit = 100, offset: Offset = 0
+    _: AdminUser, users: UsersDep, limit: Limit = 100, offset: Offset = 0, search: InName = None
 ) -> Page[UserInfo]:
     """The accounts, oldest first. For administrators."""
-    found, total = await users.page(limit=limit, offset=offset)
+    found, total = await users.page(limit=limit, offset=offset, search=search)
     return Page[UserInfo](items=[UserInfo.of(each) for each in found], total=total)
 
 

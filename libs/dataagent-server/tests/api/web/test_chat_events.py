@@ -25,6 +25,7 @@ from dataagent_core.events import (
 from dataagent_core.hitl import ActionRequest
 from dataagent_core.runs.types import Entry
 from dataagent_server.api.web.chat_events import chat_text
+from tests.requirements import requirement
 
 CASES: list[tuple[AnyEvent, str, dict[str, Any]]] = [
     (TextEvent(content="a\nb"), "text_delta", {"text": "a\nb"}),
@@ -91,6 +92,7 @@ CASES: list[tuple[AnyEvent, str, dict[str, Any]]] = [
 ]
 
 
+@requirement("S4a")
 @pytest.mark.parametrize(("event", "name", "data"), CASES)
 def test_an_event_has_its_name_and_all_its_data(
     event: AnyEvent, name: str, data: dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,6 +28,7 @@ async def titles(client: httpx.AsyncClient, **query: Any) -> tuple[list[str], in
     return [each["title"] for each in found["items"]], found["total"]
 
 
+@requirement("S2.1a", "S3.3")
 async def test_a_conversation_is_begun_named_listed_and_deleted(live: LiveServer) -> None:
     async with live.http("root") as client:
         made = await begun(client)
@@ -47,6 +49,7 @@ async def test_a_conversation_is_begun_named_listed_and_deleted(live: LiveServer
         assert await titles(client) == ([], 0)
 
 
+@requirement("S2.1a")
 async def test_a_session_and_a_conversation_are_the_same_thing(live: LiveServer) -> None:
     async with live.http("bob") as client:
         made = await begun(client, title="Both")
@@ -54,6 +57,17 @@ async def test_a_session_and_a_conversation_are_the_same_thing(live: LiveServer)
     assert (session["thread_id"], session["title"]) == (made["thread_id"], "Both")
 
 
+@requirement("S2.1c")
+async def test_the_conversation_that_was_used_last_is_first(live: LiveServer) -> None:
+    async with live.http("service", headers={"X-User-Id": "otto"}) as client:
+        older = await begun(client, title="older")
+        await begun(client, title="newer")
+        assert (await titles(client))[0] == ["newer", "older"]
+        await client.post("/api/v1/chat", json={"message": "hi", "session_id": older["id"]})
+        assert (await titles(client))[0] == ["older", "newer"]
+
+
+@requirement("S2.1a")
 @pytest.mark.parametrize("title", ["", "   ", "x" * 51, "数" * 51, None, 7, "nul \x00"])
 async def test_a_title_that_does_not_fit_is_refused(live: LiveServer, title: Any) -> None:
     async with live.http("bob") as client:
@@ -125,6 +139,7 @@ async def test_a_deleted_conversation_stops_and_is_gone_at_every_door(live: Live
         assert made["id"] not in (await client.get(URL)).text
 
 
+@requirement("S2.1a")
 async def test_a_deleted_conversation_comes_back_whole(live: LiveServer) -> None:
     async with live.http() as client:
         asked = (await client.post("/api/v1/chat", json={"message": "!echo keep me"})).json()
@@ -142,7 +157,23 @@ async def test_a_deleted_conversation_comes_back_whole(live: LiveServer) -> None
         assert (await client.post(f"{URL}/nothing/restore")).status_code == 404
 
 
-@requirement("R32.1", "R32.3", "P30")
+async def test_a_restored_conversation_is_back_in_its_place(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    server = start_server(sample_data=False)
+    async with server.http() as client:
+        made = [await begun(client, title=title) for title in ("first", "second", "third")]
+        order = ["third", "second", "first"]
+        assert await titles(client) == (order, 3)
+        url = f"{URL}/{made[1]['id']}"
+        assert (await client.delete(url)).status_code == 204
+        assert await titles(client) == (["third", "first"], 2)
+        assert (await client.post(f"{url}/restore")).status_code == 200
+        assert await titles(client) == (order, 3)
+        assert await titles(client, limit=1, offset=1) == (["second"], 3)
+
+
+@requirement("R32.1", "R32.3", "P30", "S2.1b")
 async def test_nobody_and_no_other_user_gets_at_a_conversation(live: LiveServer) -> None:
     async with live.http() as client:
         made = await begun(client, title="s3cr3t")

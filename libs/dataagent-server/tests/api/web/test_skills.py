@@ -34,7 +34,7 @@ def prompts(server: StandIn) -> list[str]:
     return [str(asked.body["messages"][0]["content"]) for asked in server.requests]
 
 
-@requirement("R7.3")
+@requirement("S8.3", "S2.3b")
 async def test_a_dropped_skill_works_after_a_restart_on_every_door(
     start_server: StartServer, tmp_path: Path
 ) -> None:
@@ -87,7 +87,7 @@ async def ask_on_every_door(live: LiveServer) -> None:
             await socket.until("done")
 
 
-@requirement("R7.3")
+@requirement("S3.5a")
 async def test_skills_are_listed_and_read(live: LiveServer) -> None:
     async with live.http() as client:
         listed = (await client.get("/api/skills")).json()
@@ -100,9 +100,11 @@ async def test_skills_are_listed_and_read(live: LiveServer) -> None:
     assert listed["total"] == 5
     assert listed["warnings"] == []
     assert set(listed["items"][0]) == {"name", "description", "source"}
-    assert set(one) == {"name", "description", "source", "content", "files", "tools"}
+    assert set(one) == {"name", "description", "source", "content", "files", "tools", "text"}
     assert one["source"] == "shipped"
     assert one["content"].startswith("# Data profiling")
+    assert one["text"].startswith("---\nname: data-profiling\n")
+    assert one["text"].rstrip().endswith(one["content"].rstrip()[-80:])
     assert one["files"] == ["scripts/profile_table.py"]
     assert "sql_db_query" in one["tools"]
     assert unknown.status_code == elsewhere.status_code == 404
@@ -111,7 +113,7 @@ async def test_skills_are_listed_and_read(live: LiveServer) -> None:
     assert of_agent.json()["content"].startswith("# Blog post")
 
 
-@requirement("R32.2")
+@requirement("S2.3b")
 async def test_ones_own_skill_is_kept_used_replaced_and_deleted_and_nobody_else_sees_it(
     live: LiveServer,
 ) -> None:

@@ -62,7 +62,7 @@ def as_streamed(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return json.loads(json.dumps(shown))
 
 
-@requirement("G2", "G4")
+@requirement("G2", "G4", "S2.1d", "S3.4b")
 @pytest.mark.parametrize(
     ("message", "act", "status", "kinds"),
     [
@@ -101,6 +101,7 @@ async def test_history_has_the_cards_that_were_seen(
     assert all(each["decision"] == {"type": act} for each in reply["approvals"])
 
 
+@requirement("S3.4b")
 async def test_the_shape_of_a_history(live: LiveServer) -> None:
     async with live.http() as client:
         thread_id, _ = await turn(live, client, "!echo hi", None)
@@ -171,7 +172,7 @@ async def test_pages_of_a_history(live: LiveServer) -> None:
     }
 
 
-@requirement("R32.3")
+@requirement("R32.3", "S2.1b")
 async def test_another_users_history_is_not_found(live: LiveServer) -> None:
     async with live.http() as client:
         thread_id, _ = await turn(live, client, "!echo mine", None)

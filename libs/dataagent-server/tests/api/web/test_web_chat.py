@@ -48,7 +48,7 @@ def said(events: list[dict[str, Any]]) -> str:
     return "".join(each["data"]["text"] for each in events if each["event"] == "text_delta")
 
 
-@requirement("R16.3", "G4")
+@requirement("G4", "S3.4a", "S4a")
 async def test_a_turn_is_streamed_by_seed_names_to_its_end(live: LiveServer) -> None:
     message = '!think hm\n!tool ls {"path": "/"}\n!echo hello there'
     async with live.http() as client:
@@ -75,7 +75,7 @@ async def test_a_turn_is_streamed_by_seed_names_to_its_end(live: LiveServer) -> 
     assert title == "!think hm"
 
 
-@requirement("R16.3")
+@requirement("S3.4a", "S5.1", "S2.2.1a", "S2.2.1d", "S4b")
 async def test_without_an_agent_the_supervisor_decides_and_with_one_it_is_not_asked(
     live: LiveServer,
 ) -> None:

@@ -86,6 +86,11 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
         "There is nothing to rank: the question has no groups.",
         "没有可以排名的内容：问题没有分组。",
     ),
+    "least_traded": (
+        "I cannot rank {first} from below: what was never sold or bought is not among the sales. "
+        "Ask for the lowest sales to rank only what is there.",
+        "我无法从低到高排名{first}：从未成交的不在销售记录中。请改问销售额最低的，那样只比较有记录的。",
+    ),
     "top_per_group": (
         "A ranking of {first} within each {rest} is out of my reach; I rank the whole.",
         "我不会在每个{rest}内对{first}排名；我只能整体排名。",

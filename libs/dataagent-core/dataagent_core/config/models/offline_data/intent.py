@@ -27,6 +27,8 @@ class Measure:
     kind: Literal["sales", "units", "column"]
     text: str
     noun: Noun | None = None
+    is_traded: bool = False
+    """Named by a verb alone: `which genre sells most`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Dimension:
     text: str
     noun: Noun | None = None
     bucket: Bucket | None = None
+    is_trader: bool = False
+    """It is said to sell or to buy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,8 @@ class Intent:
     periods: tuple[Period, ...] = ()
     date: Noun | None = None
     direction: Direction | None = None
+    is_sorted_only: bool = False
+    """`in descending order`: nothing is ranked, so names can be put in order, too."""
     limit: int | None = None
     is_single: bool = False
     """`which country`: the first alone, with all that share its place."""
@@ -85,6 +91,7 @@ class Intent:
     """A mark, `auto`, or `none` if a table was asked for instead."""
     is_distinct: bool = False
     verb: str = ""
+    verb_text: str = ""
     contexts: tuple[Noun, ...] = ()
     cleared: tuple[Noun, ...] = ()
     """Nouns of which `all` is asked: a follow-up lifts their filters."""
@@ -119,12 +126,14 @@ def merged(before: Intent, now: Intent) -> Intent:
         periods=now.periods or kept.periods,
         date=now.date or kept.date,
         direction=now.direction or kept.direction,
+        is_sorted_only=now.is_sorted_only if now.direction else kept.is_sorted_only,
         limit=limit,
         is_single=now.is_single if now.limit else kept.is_single and limit is not None,
         having=now.having or kept.having,
         chart=now.chart or kept.chart,
         is_distinct=now.is_distinct or kept.is_distinct,
         verb=now.verb or kept.verb,
+        verb_text=now.verb_text or kept.verb_text,
         contexts=(*kept.contexts, *now.contexts),
         cleared=(),
     )

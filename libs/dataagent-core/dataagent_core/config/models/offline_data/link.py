@@ -36,6 +36,7 @@ from dataagent_core.config.models.offline_data.subjects import (
     subjects,
 )
 from dataagent_core.config.models.offline_data.terms import Noun, Trouble
+from dataagent_core.config.models.offline_data.trade import check_list, check_side
 
 _MOST_GROUPS: Final = 3
 
@@ -79,6 +80,10 @@ def _planned(
         groups.extend(_compared(intent, conditions, groups, date))
     owned = _check_contexts(scene, intent) + _own_names(subject.base, conditions, schema)
     hops = tree(scene.paths)
+    if subject.aggregate is None:
+        check_list(intent, subject.base, hops, schema, joins)
+        if intent.direction and not intent.is_sorted_only and not subject.factors:
+            raise Trouble("by_what", said(intent))
     _check_repeats(subject, schema, is_repeated=repeats(hops))
     is_ranked = bool(intent.having or intent.limit or intent.direction)
     if is_ranked and subject.aggregate is not None and not groups:
@@ -137,7 +142,10 @@ def _group(scene: Scene, dimension: Dimension, intent: Intent) -> Group:
     if dimension.bucket is None:
         if dimension.noun is None:
             raise Trouble("unplaced", dimension.text)
-        return choose_group(scene, dimension.noun)
+        group = choose_group(scene, dimension.noun)
+        if dimension.is_trader:
+            check_side(intent.verb, dimension.noun, group, scene)
+        return group
     own = [
         term
         for term in (dimension.noun.columns if dimension.noun else ())

@@ -33,6 +33,7 @@ class Ranking:
     """Which way, how many, what, by what."""
 
     direction: Direction | None = None
+    is_sorted_only: bool = False
     limit: int | None = None
     is_single: bool = False
     entity: Noun | None = None
@@ -44,8 +45,10 @@ def ranking_of(sentence: Sentence, lexicon: Lexicon, dimensions: list[Dimension]
     """Take the ranking out of a sentence."""
     found = Ranking()
     takes, orders = sentence.find("take"), sentence.find("order", "extreme")
-    for place in (*takes, *orders):
+    trades = [p for p in sentence.find("trade") if " " in sentence.items[p].value_of("trade")]
+    for place in (*takes, *orders, *trades):
         _set_direction(sentence, place, found)
+    found.is_sorted_only = not takes and not trades and _is_sorted_only(sentence, orders)
     if takes:
         _take(sentence, takes[0], found)
     for place in orders:
@@ -54,10 +57,10 @@ def ranking_of(sentence: Sentence, lexicon: Lexicon, dimensions: list[Dimension]
             _extreme(sentence, place, lexicon, found)
         elif not sentence.items[place].value_of("order").endswith("all"):
             _order(sentence, place, found, is_grouped=bool(dimensions))
-    if orders and found.entity is None and not dimensions:
-        found.entity = _who(sentence, lexicon)
-    if (takes or orders) and found.aggregate is None:
-        _set_limit(sentence, found, dimensions, is_sorted_only=_is_sorted_only(sentence, orders))
+    if found.direction and found.entity is None:
+        found.entity = _ranked(sentence, lexicon, found, is_grouped=bool(dimensions))
+    if found.direction and found.aggregate is None:
+        _set_limit(sentence, found, dimensions)
     return found
 
 
@@ -76,7 +79,8 @@ def people(lexicon: Lexicon, text: str) -> Noun:
 def _set_direction(sentence: Sentence, place: int, found: Ranking) -> None:
     item = sentence.items[place]
     said = item.value_of("take") or item.value_of("order") or item.value_of("extreme")
-    direction = cast("Direction", said.split()[0])  # the vocabulary lists no other value
+    said = said.split()[0] if said else item.value_of("trade").split()[1]
+    direction = cast("Direction", said)  # the vocabulary lists no other value
     if found.direction not in {None, direction}:
         raise Trouble("unplaced", item.text)
     found.direction = direction
@@ -90,7 +94,7 @@ def _take(sentence: Sentence, place: int, found: Ranking) -> None:
         found.limit = _whole(number.number, number.text)
         sentence.use(step)
         step += 1
-    while (item := sentence.at(step)) and item.has("order", "extreme"):
+    while (item := sentence.at(step)) and item.has("order", "extreme", "trade"):
         step += 1
     noun = sentence.noun(step)
     if noun and not sentence.is_number(noun):
@@ -203,10 +207,33 @@ def _beside(sentence: Sentence, place: int, step: int) -> int | None:
 def asked_for(sentence: Sentence) -> int | None:
     """The noun right after `which` or `哪些`."""
     for place in sentence.find("which", "list", "ask"):
-        noun = sentence.noun(place + 1)
+        number = sentence.at(place + 1)
+        near = place + 2 if number and number.number is not None else place + 1
+        noun = sentence.noun(near)
         if noun and not sentence.is_number(noun):
-            return place + 1
+            return near
     return None
+
+
+def _ranked(
+    sentence: Sentence, lexicon: Lexicon, found: Ranking, *, is_grouped: bool
+) -> Noun | None:
+    """What is ranked, where it does not stand beside the word that ranks."""
+    verbs = [place for place, item in enumerate(sentence.items) if item.has("verb")]
+    trades = [*verbs, *sentence.find("trade")]
+    if is_grouped and not trades:
+        return None
+    asked = None if found.is_sorted_only else asked_for(sentence)
+    if asked is not None:
+        noun = sentence.noun(asked)
+        sentence.use(asked)
+        return noun
+    is_named = bool(sentence.find("count") or (verbs and sentence.find("measure", "agg")))
+    if trades and not (is_named or found.is_sorted_only or found.target):
+        near = _noun_near(sentence, trades[0], lambda noun: not sentence.is_number(noun))
+        if near is not None:
+            return near
+    return None if is_grouped else _who(sentence, lexicon)
 
 
 def _who(sentence: Sentence, lexicon: Lexicon) -> Noun | None:
@@ -232,16 +259,14 @@ def _owner(sentence: Sentence, place: int) -> int | None:
     return place - 2 if noun and not sentence.is_number(noun) else None
 
 
-def _set_limit(
-    sentence: Sentence, found: Ranking, dimensions: list[Dimension], *, is_sorted_only: bool
-) -> None:
+def _set_limit(sentence: Sentence, found: Ranking, dimensions: list[Dimension]) -> None:
     numbers = [place for place, item in enumerate(sentence.items) if item.number is not None]
     free = [place for place in numbers if place not in sentence.used]
     if found.limit is None and len(free) == 1:
         number = sentence.items[free[0]]
         found.limit = _whole(number.number or 0, number.text)
         sentence.use(free[0])
-    if found.limit is not None or is_sorted_only:
+    if found.limit is not None or found.is_sorted_only:
         return
     is_which = bool(sentence.find("which", "people"))
     is_several = bool(sentence.find("list"))

@@ -23,6 +23,7 @@ from dataagent_core.config.models.offline_data.reading import Reading
 from dataagent_core.config.models.offline_data.schema import Schema
 from dataagent_core.config.models.offline_data.sentence import Sentence, sentence_of
 from dataagent_core.config.models.offline_data.terms import Aggregate, Noun, Role, Trouble
+from dataagent_core.config.models.offline_data.trade import traded, verb_of
 
 _TOLERATED: Final[tuple[Role, ...]] = (
     "and", "ask", "with", "all", "follow", "list", "which", "compare", "to", "how_much", "distinct",
@@ -43,12 +44,15 @@ def parse(reading: Reading, schema: Schema, lexicon: Lexicon) -> Asked:
     """What the question asks; `Trouble` if a part of it has no place in that."""
     sentence = sentence_of(reading, schema)
     is_marked = bool(sentence.find("follow")) or any(i.has("and") for i in sentence.items[:1])
+    verb, verb_text = verb_of(sentence)
     shown = Intent(
         chart=_chart(sentence),
         is_distinct=bool(sentence.find("distinct")) or _has_distinct_count(sentence),
         cleared=_cleared(sentence) if is_marked else (),
-        verb=_verb(sentence),
+        verb=verb,
+        verb_text=verb_text,
     )
+    sentence.use(*sentence.find("verb"))
     conditions = conditions_of(sentence, reading.text)
     dimensions = dimensions_of(sentence, reading.text)
     ranking = ranking_of(sentence, lexicon, dimensions)
@@ -56,14 +60,17 @@ def parse(reading: Reading, schema: Schema, lexicon: Lexicon) -> Asked:
         dimensions = _ranked_by_condition(sentence)
     if ranking.entity and dimensions and ranking.limit:
         raise Trouble("top_per_group", ranking.entity.text, dimensions[0].text)
-    subject = _subject(sentence, lexicon, conditions, ranking, is_grouped=bool(dimensions))
+    ranked_by = None if ranking.is_sorted_only else traded(verb, verb_text, ranking.direction)
+    subject = _subject(
+        sentence, lexicon, conditions, ranking, is_grouped=bool(dimensions), traded_as=ranked_by
+    )
     intent = replace(
         shown,
         aggregate=subject.aggregate,
         measure=subject.measure,
         counted=subject.counted,
         listed=subject.listed,
-        dimensions=(*_entity(ranking), *dimensions),
+        dimensions=(*_entity(ranking, is_trader=_is_trader(sentence, subject)), *dimensions),
         date=_date(sentence, conditions, dimensions),
         contexts=(*_contexts(sentence), *conditions.mentioned),
     )
@@ -81,6 +88,7 @@ def _limited(intent: Intent, conditions: Conditions, ranking: Ranking) -> Intent
         periods=tuple(conditions.periods),
         having=conditions.having,
         direction=ranking.direction,
+        is_sorted_only=ranking.is_sorted_only,
         limit=ranking.limit,
         is_single=ranking.is_single,
     )
@@ -123,16 +131,19 @@ def _cleared(sentence: Sentence) -> tuple[Noun, ...]:
     return tuple(found)
 
 
-def _verb(sentence: Sentence) -> str:
-    verbs = sentence.find("verb")
-    sentence.use(*verbs)
-    return sentence.items[verbs[0]].value_of("verb") if verbs else ""
-
-
-def _entity(ranking: Ranking) -> tuple[Dimension, ...]:
+def _entity(ranking: Ranking, *, is_trader: bool) -> tuple[Dimension, ...]:
     if ranking.entity is None:
         return ()
-    return (Dimension(ranking.entity.text, ranking.entity),)
+    return (Dimension(ranking.entity.text, ranking.entity, is_trader=is_trader),)
+
+
+def _is_trader(sentence: Sentence, subject: _Subject) -> bool:
+    """Whether what is ranked sells or buys: `sold the most tracks`, not `the most tracks sold`."""
+    if subject.measure:
+        return subject.measure.is_traded
+    verbs = [place for place, item in enumerate(sentence.items) if item.has("verb")]
+    ranks = [place for place, item in enumerate(sentence.items) if item.has("order", "take")]
+    return bool(verbs and ranks) and verbs[0] < ranks[0]
 
 
 def _ranked_by_condition(sentence: Sentence) -> list[Dimension]:
@@ -154,12 +165,14 @@ def _subject(
     ranking: Ranking,
     *,
     is_grouped: bool,
+    traded_as: Measure | None,
 ) -> _Subject:
     """What is counted, added up or listed."""
     aggregate = _aggregate(sentence) or ranking.aggregate
     if measure := _named_measure(sentence):
         if sentence.find("count"):
             raise Trouble("count_of_sales", measure.text)
+        sentence.use(*sentence.find("trade"))
         return _Subject(aggregate, measure)
     if noun := ranking.target or conditions.counted:
         return _of_target(sentence, noun, aggregate)
@@ -167,6 +180,9 @@ def _subject(
         return _of_aggregate(sentence, aggregate)
     if sentence.find("count", "people", "how_much") and (asked := _of_asking(sentence, lexicon)):
         return asked
+    if traded_as is not None:
+        sentence.use(*sentence.find("trade"))
+        return _Subject(aggregate, traded_as)
     return _of_nouns(sentence, is_grouped=is_grouped, is_ranked=ranking.entity is not None)
 
 

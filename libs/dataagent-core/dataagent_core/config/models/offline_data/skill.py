@@ -23,7 +23,8 @@ _SHORT: Final = 6
 """Words, or twice as many Chinese characters. `customers in Germany` asks without a word for it."""
 _DATA_ROLES: Final = frozenset(
     {"count", "agg", "order", "take", "extreme", "by", "bucket", "trend", "list", "which",
-     "people", "chart", "compare", "measure", "how_much", "table_format", "ask", "schema", "op"}
+     "people", "chart", "compare", "measure", "how_much", "table_format", "ask", "schema", "op",
+     "trade"}
 )  # fmt: skip
 _FOLLOW_ROLES: Final = _DATA_ROLES | {"follow", "and", "period", "not", "with", "noise"}
 

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 Role: TypeAlias = Literal[
     "agg", "all", "and", "ask", "between", "bucket", "by", "chart", "compare", "count",
     "distinct", "extreme", "follow", "how_much", "list", "measure", "noise", "not", "op", "order",
-    "people", "range", "refused", "schema", "table_format", "take", "to", "trend", "verb", "which",
-    "with",
+    "people", "range", "refused", "schema", "table_format", "take", "to", "trade", "trend", "verb",
+    "which", "with",
 ]  # fmt: skip
 Aggregate: TypeAlias = Literal["count", "sum", "avg", "min", "max"]
 Bucket: TypeAlias = Literal["day", "month", "quarter", "year"]

@@ -86,6 +86,12 @@ _ENGLISH: Final[tuple[tuple[Role, str, str], ...]] = (
      " comparison of, difference between"),
     ("verb", "buy", "bought, buy, buys, purchased, purchase, buying, purchases made by"),
     ("verb", "sell", "sold, sell, were sold, been sold, was sold"),
+    ("trade", "sell desc", "best selling, bestselling, best seller, bestseller, top selling,"
+     " topselling, top seller, most selling, selling best, selling most, selling the most,"
+     " selling the best"),
+    ("trade", "sell asc", "worst selling, least selling, selling worst, selling least,"
+     " selling the least, selling the worst, worst seller"),
+    ("trade", "sell", "selling"),
     ("measure", "sales", "sales, revenue, revenues, turnover, sales amount,"
      " sales volume in money, sales revenue, sales total, sales figures, money made, spend,"
      " spent, spending, pay, paid, spends, amount spent, money spent, sales value,"
@@ -123,10 +129,9 @@ _ENGLISH: Final[tuple[tuple[Role, str, str], ...]] = (
     ("refused", "calendar", "week, weeks, weekly, weekend, weekends, weekday, weekdays,"
      " summer, winter, spring, autumn, season, seasons, morning, evening, hour,"
      " hours of the day, hourly"),
-    ("refused", "by_what", "best selling, bestselling, best seller, best sellers, popular,"
-     " most popular, most successful, successful, best performing, performance, important,"
-     " most important, good, better, bad, worse, hottest, favourite, favorite, loyal,"
-     " most valuable"),
+    ("refused", "by_what", "popular, most popular, most successful, successful,"
+     " best performing, performance, important, most important, good, better, bad, worse,"
+     " hottest, favourite, favorite, loyal, most valuable"),
     ("refused", "statistics", "median, percentile, percentiles, quartile, standard deviation,"
      " stddev, variance, correlation, correlate, correlated, regression, outlier, outliers,"
      " mode, cumulative, running total, moving average, rolling, distribution, histogram"),
@@ -202,6 +207,10 @@ _CHINESE: Final[tuple[tuple[Role, str, str], ...]] = (
     ("compare", "", "对比, 比较, 相比, 比较一下, 对比一下"),
     ("verb", "buy", "购买, 买, 买过, 买了, 购买过, 购买了, 下单"),
     ("verb", "sell", "卖, 卖出, 售出, 卖了, 卖出了, 卖掉, 销售了, 卖过"),
+    ("trade", "sell desc", "畅销, 最畅销, 热销, 最热销, 卖得最好, 卖的最好, 卖得最多, 卖的最多"),
+    ("trade", "sell asc", "滞销, 最滞销, 卖得最差, 卖的最差, 卖得最少, 卖的最少"),
+    ("trade", "buy desc", "买得最多, 买的最多, 购买得最多, 购买的最多"),
+    ("trade", "buy asc", "买得最少, 买的最少, 购买得最少, 购买的最少"),
     ("measure", "sales", "销售额, 销售总额, 总销售额, 营收, 营业额, 销售金额, 销售收入, 销售,"
      " 成交额, 消费额, 消费金额, 花费, 消费, 消费总额, 总收入, 收入, 销售总金额, 业绩, 流水,"
      " 花了, 总消费"),
@@ -228,8 +237,8 @@ _CHINESE: Final[tuple[tuple[Role, str, str], ...]] = (
      " 近三个月, 这个月, 过去, 近"),
     ("refused", "calendar", "周, 每周, 按周, 周末, 工作日, 星期, 季节, 春季, 夏季, 秋季, 冬季,"
      " 小时"),
-    ("refused", "by_what", "畅销, 最畅销, 最受欢迎, 受欢迎, 热门, 最热门, 最火, 最好, 最差,"
-     " 优秀, 表现, 重要, 最重要, 最佳, 最成功, 好, 差, 卖得最好, 最有价值, 忠诚"),
+    ("refused", "by_what", "最受欢迎, 受欢迎, 热门, 最热门, 最火, 最好, 最差,"
+     " 优秀, 表现, 重要, 最重要, 最佳, 最成功, 好, 差, 最有价值, 忠诚"),
     ("refused", "statistics", "中位数, 分位数, 标准差, 方差, 相关, 相关性, 回归, 异常值, 众数,"
      " 累计, 累积, 移动平均, 滚动, 分布"),
     ("refused", "ratio", "占比, 比例, 百分比, 比率, 率, 份额, 增长, 增长率, 同比, 环比, 增加,"

@@ -7,7 +7,7 @@ Written as generators: they yield a tool call and are sent the tool's answer. Th
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from langchain_core.messages import ToolMessage
@@ -21,6 +21,7 @@ from dataagent_core.config.models.offline_data.excuse import excuse, failed
 from dataagent_core.config.models.offline_data.intent import Intent, merged
 from dataagent_core.config.models.offline_data.lexicon import Lexicon, lexicon_of
 from dataagent_core.config.models.offline_data.link import link
+from dataagent_core.config.models.offline_data.mentions import mentions
 from dataagent_core.config.models.offline_data.parse import parse, refuse
 from dataagent_core.config.models.offline_data.plan import Plan
 from dataagent_core.config.models.offline_data.probe import (
@@ -76,11 +77,20 @@ def walk(conversation: Conversation, before: Before) -> Walk:
     """Answer the question, or say why not. `before` gives the last earlier answer, if needed."""
     if len(conversation.question) > LONGEST_QUESTION:
         return Told(excuse(conversation, Trouble("long"), None))
+    named = mentions(conversation.question, [file.filename for file in conversation.files])
+    if len(named.sources) > 1:
+        return Told(excuse(conversation, Trouble("sources", *named.sources), None))
+    question = named.question or conversation.say("Which tables?", "有哪些表？")
+    return (yield from _answer(replace(conversation, question=question), before, named.sources))
+
+
+def _answer(conversation: Conversation, before: Before, named: Sequence[str]) -> Walk:
+    """Answer the question from the source it names, if any; repair what fails."""
     tried: set[str] = set()
     failure = Failure("", "")
     is_plain = False
     for _ in range(_MOST_REPAIRS + 1):
-        found = yield from _understand(conversation, before)
+        found = yield from _understand(conversation, before, named)
         if isinstance(found, Told):
             return found
         try:
@@ -101,17 +111,18 @@ def walk(conversation: Conversation, before: Before) -> Walk:
 
 
 def _understand(
-    conversation: Conversation, before: Before
+    conversation: Conversation, before: Before, named: Sequence[str]
 ) -> Generator[Call, ToolMessage, _Understood | Told]:
     """The question with its plan, in the source at hand or in the only other one it fits."""
-    schema = yield from load(conversation, last_source(conversation))
+    source = named[0] if named else last_source(conversation)
+    schema = yield from load(conversation, source)
     if isinstance(schema, Failure):
         return Told(failed(conversation, schema.message))
     try:
         return (yield from _in_source(conversation, schema, before))
     except Trouble as trouble:
         excuse_here = Told(excuse(conversation, trouble, schema))
-        if trouble.kind not in _ELSEWHERE:
+        if named or trouble.kind not in _ELSEWHERE:
             return excuse_here
     return (yield from _elsewhere(conversation, schema, before)) or excuse_here
 

@@ -1,0 +1,104 @@
+"""The runs that were kept, and what has become slower since.
+
+A kept run is a line of `history.jsonl`, which git keeps. Only rows with a target count: there it is
+known which side is the better one. Figures are ratios within a run, so runs of different days may
+be compared; a quick run is compared with quick ones only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bench.report import Report, Row, packages
+
+FILE = Path(__file__).with_name("history.jsonl")
+SLOWDOWN = 1.15
+"""How many times worse than the last kept value a row may be."""
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What one row was when its run was kept."""
+
+    at: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slower:
+    """A row that is worse than it was."""
+
+    row: Row
+    before: float
+
+    @property
+    def times(self) -> float:
+        """How many times worse."""
+        return _worse(self.row, self.before)
+
+    def __str__(self) -> str:
+        now, then = f"{self.row.value:.3g}", f"{self.before:.3g}"
+        return f"{self.row.name}: {now} {self.row.unit}, was {then}; {self.times:.2f} times worse"
+
+
+def keep(report: Report, file: Path = FILE) -> None:
+    """Add a run's rows to the file."""
+    line = {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "is_quick": report.options.is_quick,
+        "packages": packages(),
+        "rows": [
+            {"part": row.part, "name": row.name, "value": round(row.value, 4), "unit": row.unit}
+            for row in report.rows
+            if row.target is not None
+        ],
+    }
+    with file.open("ab") as lines:
+        lines.write(orjson.dumps(line) + b"\n")
+
+
+def kept(*, is_quick: bool, file: Path = FILE) -> dict[Key, list[Kept]]:
+    """Every row's kept values, the oldest first."""
+    found: dict[Key, list[Kept]] = {}
+    for run in _runs(file):
+        if run["is_quick"] == is_quick:
+            for row in run["rows"]:
+                value = Kept(run["at"], row["value"])
+                found.setdefault((row["part"], row["name"]), []).append(value)
+    return found
+
+
+def slower(rows: Iterable[Row], before: dict[Key, list[Kept]]) -> list[Slower]:
+    """The rows that are worse than their last kept value by more than may be."""
+    found = [
+        Slower(row, values[-1].value)
+        for row in rows
+        if row.target is not None and (values := before.get((row.part, row.name)))
+    ]
+    return [one for one in found if one.times > SLOWDOWN]
+
+
+def better(first: Row, second: Row) -> Row:
+    """The better of two measurements of one row."""
+    if first.target is None:
+        return second
+    return first if _worse(second, first.value) > 1 else second
+
+
+def _worse(row: Row, before: float) -> float:
+    """How many times worse a row is than it was; below 1 it is better."""
+    if row.target is None or before <= 0 or row.value <= 0:
+        return 1.0
+    return before / row.value if row.target.is_minimum else row.value / before
+
+
+def _runs(file: Path) -> Iterator[dict[str, Any]]:
+    lines = file.read_bytes().splitlines() if file.exists() else []
+    return (orjson.loads(line) for line in lines if line.strip())

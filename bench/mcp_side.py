@@ -1,0 +1,166 @@
+"""A process that calls one MCP server twice over: with the SDK alone, and through our hub.
+
+`python -m bench.mcp_side stdio|http`. Commands: `start`, `latency` (calls one by one, in turns),
+`crowd` (many at once on one connection, in turns).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from statistics import median
+
+import uvloop
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from bench.processes import OTHERS, ROOT, Json, answer_lines, clean_environment
+from tests.mcp.kit.hub import AGENT, Owner, open_hub, owner_of
+
+_AT_ONCE = 50
+_WARM = 100
+_TURNS = 5
+_ARGUMENTS: Json = {"text": "how many orders were there last week?", "times": 3}
+Call = Callable[[], Awaitable[None]]
+
+
+class Side:
+    """Both ways to call, and what is measured of them."""
+
+    def __init__(self, transport: str, stack: AsyncExitStack) -> None:
+        self._transport = transport
+        self._stack = stack
+        self._ways: dict[str, Call] = {}
+
+    async def handle(self, command: Json) -> Json:
+        """Carry out a command."""
+        match command["do"]:
+            case "start":
+                return await self._start()
+            case "latency":
+                return await self._latency(command["times"])
+            case _:
+                return await self._crowd(command["times"])
+
+    async def _start(self) -> Json:
+        hub = await self._stack.enter_async_context(open_hub())
+        if self._transport == "stdio":
+            command, *args = [sys.executable, "-m", "bench.mcp_server", str(OTHERS), "stdio"]
+            given = StdioServerParameters(
+                command=command, args=args, cwd=ROOT, env=clean_environment()
+            )
+            client = await self._held(Client(stdio_client(given)))
+            way: Json = {"command": command, "args": tuple(args), "cwd": str(ROOT)}
+        else:
+            url = await self._served()
+            client = await self._held(Client(url))
+            way = {"transport": "streamable_http", "url": url}
+        owner = await owner_of(hub, "bench", **way)
+        self._ways = {"raw": _raw(client), "hub": await _through(owner)}
+        for call in self._ways.values():
+            await _at_once(call, _WARM)
+        return {"transport": self._transport}
+
+    async def _held(self, client: Client) -> Client:
+        """The client, opened; it has to be closed by the task that opened it."""
+        opened, leaving = asyncio.Event(), asyncio.Event()
+
+        async def hold() -> None:
+            async with client:
+                opened.set()
+                await leaving.wait()
+
+        holding = asyncio.create_task(hold())
+
+        async def let_go() -> None:
+            leaving.set()
+            await holding
+
+        self._stack.push_async_callback(let_go)
+        waiting = asyncio.create_task(opened.wait())
+        await asyncio.wait({holding, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        return client
+
+    async def _served(self) -> str:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = [sys.executable, "-m", "bench.mcp_server", str(OTHERS), str(port)]
+        process = subprocess.Popen(command, cwd=ROOT, env=clean_environment())
+        self._stack.callback(process.wait)
+        self._stack.callback(process.terminate)
+        async with asyncio.timeout(60):
+            while not _is_open(port):
+                await asyncio.sleep(0.05)
+        return f"http://127.0.0.1:{port}/mcp"
+
+    async def _latency(self, times: int) -> Json:
+        """The median of calls one by one, each way in turn."""
+        seconds: dict[str, list[float]] = {"raw": [], "hub": []}
+        for _ in range(times):
+            for way, call in self._ways.items():
+                started = time.perf_counter()
+                await call()
+                seconds[way].append(time.perf_counter() - started)
+        return {f"{way}_ms": median(found) * 1000 for way, found in seconds.items()}
+
+    async def _crowd(self, times: int) -> Json:
+        """Calls a second with fifty under way, each way in turn; the median of five turns."""
+        rates: dict[str, list[float]] = {"raw": [], "hub": []}
+        used: dict[str, float] = {"raw": 0.0, "hub": 0.0}
+        for _ in range(_TURNS):
+            for way, call in self._ways.items():
+                started, busy = time.perf_counter(), time.process_time()
+                await _at_once(call, times)
+                rates[way].append(times / (time.perf_counter() - started))
+                used[way] += time.process_time() - busy
+        found = {f"{way}_per_second": median(rate) for way, rate in rates.items()}
+        return found | {f"{way}_cpu_ms": cpu * 1000 / times / _TURNS for way, cpu in used.items()}
+
+
+def _raw(client: Client) -> Call:
+    async def call() -> None:
+        result = await client.call_tool("echo", _ARGUMENTS)
+        if result.is_error:
+            raise RuntimeError("a call of the SDK's failed")
+
+    return call
+
+
+async def _through(owner: Owner) -> Call:
+    tool = (await owner.visible(60))["echo"]
+    caller = (await owner.tools()).caller(AGENT)
+    gateway = owner.hub.gateway
+
+    async def call() -> None:
+        outcome = await gateway.call(tool.tool_id, _ARGUMENTS, caller)
+        if outcome.failure is not None:
+            raise RuntimeError(outcome.failure.message)
+
+    return call
+
+
+async def _at_once(call: Call, times: int) -> None:
+    """So many calls, fifty at a time."""
+    left = iter(range(times))
+
+    async def caller() -> None:
+        for _ in left:
+            await call()
+
+    await asyncio.gather(*(caller() for _ in range(_AT_ONCE)))
+
+
+def _is_open(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+if __name__ == "__main__":
+    stack = AsyncExitStack()
+    answer_lines(Side(sys.argv[1], stack).handle, uvloop.new_event_loop, stack)

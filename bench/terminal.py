@@ -1,0 +1,139 @@
+"""(m) The terminal from nothing: help, the first prompt, one question; whole processes.
+
+The bars are those of the requirements. `import langgraph` is a namespace package today and costs
+hardly more than Python itself; `import langgraph.graph` is what a program that uses it pays. The
+prompt counts when it can be typed at. Processor time is shown beside the time, for a busy machine.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+
+from bench.meter import median_ratio
+from bench.processes import MEASURED, clean_environment, program, spawn
+from bench.report import Report, Row, below, say
+
+QUESTION = "!echo hello"
+_PROMPT = "❯".encode()
+_LEAST = "python -c pass"
+_NAMESPACE, _GRAPH = "import langgraph", "import langgraph.graph"
+_HELP, _FIRST = "dataagent --help", "dataagent, first prompt"
+_BARE, _ONE = "bare agent, one question", "dataagent -p, the same question"
+_QUICK_TRIES, _SLOW_TRIES = 30, 7
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one start took."""
+
+    seconds: float
+    processor: float
+
+
+def run(report: Report) -> None:
+    """Start everything in turns, and report the ratios."""
+    with tempfile.TemporaryDirectory(prefix="dataagent-bench-") as home:
+        environment = clean_environment(
+            HOME=home, DATAAGENT_HOME=home, DATAAGENT_MODEL="scripted", TERM="xterm-256color"
+        )
+        _measure(report, environment)
+
+
+def _measure(report: Report, environment: dict[str, str]) -> None:
+    python, dataagent = sys.executable, str(program("dataagent"))
+
+    def start(*command: str) -> Callable[[], Taken]:
+        return lambda: _finished(list(command), environment)
+
+    quick = {
+        _LEAST: start(python, "-c", "pass"),
+        _NAMESPACE: start(python, "-c", _NAMESPACE),
+        _HELP: start(dataagent, "--help"),
+        _FIRST: lambda: _prompted(dataagent, environment),
+    }
+    slow = {
+        _GRAPH: start(python, "-c", _GRAPH),
+        _BARE: start(python, "-m", "bench.bare_question", QUESTION),
+        _ONE: start(dataagent, "-p", QUESTION),
+    }
+    scale = 3 if report.options.is_quick else 1
+    taken = _in_turns(report, quick, _QUICK_TRIES // scale)
+    taken |= _in_turns(report, slow, _SLOW_TRIES // scale)
+    _compare(report, taken, _HELP, _LEAST, 3.0)
+    _compare(report, taken, _FIRST, _NAMESPACE, 3.0)
+    _compare(report, taken, _FIRST, _GRAPH, 3.0)
+    _compare(report, taken, _ONE, _BARE, 1.15)
+
+
+def _in_turns(
+    report: Report, starts: dict[str, Callable[[], Taken]], tries: int
+) -> dict[str, list[Taken]]:
+    found: dict[str, list[Taken]] = {name: [] for name in starts}
+    for number in range(tries + 1):
+        if number % 10 == 0:
+            say(f"(m) round {number} of {tries}")
+        for name, start in starts.items():
+            once = start()
+            if number:  # the first one fills the disk cache
+                found[name].append(once)
+    for name, taken in found.items():
+        seconds = [each.seconds for each in taken]
+        report.keep("m", name, seconds=seconds, median=median(seconds))
+    return found
+
+
+def _compare(
+    report: Report, taken: dict[str, list[Taken]], name: str, against: str, bar: float
+) -> None:
+    pairs = list(zip(taken[name], taken[against], strict=False))
+    seconds = median_ratio([a.seconds for a, _ in pairs], [b.seconds for _, b in pairs])
+    processor = None
+    if all(each.processor for pair in pairs for each in pair):
+        processor = median_ratio([a.processor for a, _ in pairs], [b.processor for _, b in pairs])
+    report.add(Row("m", f"{name} / {against}", seconds, cpu=processor, target=below(bar)))
+
+
+def _finished(command: list[str], environment: dict[str, str]) -> Taken:
+    """What it took until a program ended well."""
+    before, started = _children(), time.perf_counter()
+    process = spawn(
+        command,
+        core=MEASURED,
+        environment=environment,
+        stdout=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+    )
+    if process.wait() != 0:
+        raise RuntimeError(f"{command[0]} ended with {process.returncode}.")
+    return Taken(time.perf_counter() - started, _children() - before)
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _prompted(command: str, environment: dict[str, str]) -> Taken:
+    """Seconds until a conversation's prompt is on the screen of a terminal."""
+    ours, theirs = pty.openpty()
+    started = time.perf_counter()
+    process = spawn([command], core=MEASURED, environment=environment, stdin=theirs, stdout=theirs)
+    seen = b""
+    try:
+        while _PROMPT not in seen:
+            seen += os.read(ours, 4096)
+        return Taken(time.perf_counter() - started, 0.0)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(theirs)
+        os.close(ours)

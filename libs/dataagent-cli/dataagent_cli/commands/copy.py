@@ -1,0 +1,22 @@
+"""`/copy`: the last answer, to the clipboard."""
+
+from __future__ import annotations
+
+from dataagent_cli.clipboard import copy
+from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+
+
+async def _run(context: CommandContext, _: str) -> Outcome:
+    talk = context.conversation
+    told = (await talk.history(limit=10)).told
+    answers = [each.message.content for each in told if each.message.role == "assistant"]
+    answer = next((text for text in reversed(answers) if text), None)
+    if answer is None:
+        context.view.note("there is no answer to copy yet")
+        return Outcome()
+    way = await copy(answer, context.streams)
+    context.view.note(f"copied {len(answer):,} characters {way}")
+    return Outcome()
+
+
+COPY = Command("copy", "copy the last answer to the clipboard", _run, group="terminal")

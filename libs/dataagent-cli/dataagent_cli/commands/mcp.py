@@ -1,0 +1,116 @@
+"""`/mcp`: the MCP servers of this terminal; list, add, remove, and read their files again."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.mcp.adding import USAGE, entry_of
+from dataagent_cli.ui.clean import one_line
+from dataagent_cli.ui.table import Heading, draw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dataagent_cli.conversation import Conversation
+    from dataagent_cli.mcp.servers import Row, Servers
+    from dataagent_cli.streams import Streams
+    from dataagent_core.mcp.hub import ReloadReport
+
+_HEADINGS = (
+    Heading("Name", is_whole=True),
+    Heading("Status"),
+    Heading("Transport"),
+    Heading("Tools", is_number=True),
+    Heading("From"),
+)
+_USAGE = f"usage: /mcp [list | reload | remove NAME]\n       {USAGE}"
+
+
+def mcp_command(servers: Servers, streams: Streams) -> Command:
+    """The command, over these servers."""
+
+    async def run(context: CommandContext, rest: str) -> Outcome:
+        try:
+            words = shlex.split(rest)
+        except ValueError as error:
+            context.view.note(f"error: {error}\nhint: close the quotation mark.")
+            return Outcome()
+        if not words or words == ["list"]:
+            await _list(servers, streams)
+        else:
+            context.view.note(await _obeyed(servers, words))
+        return Outcome()
+
+    return Command(
+        "mcp",
+        "list MCP servers; add, remove or reload them",
+        run,
+        group="agent",
+        takes="[list|reload|add|remove]",
+        words=_words,
+    )
+
+
+async def _list(servers: Servers, streams: Streams) -> None:
+    rows = await servers.rows()
+    if rows:
+        streams.print(draw(_HEADINGS, [cells(row) for row in rows], width=streams.width))
+        return
+    streams.say("there are no MCP servers yet")
+    streams.say("hint: /mcp add NAME URL, or /mcp add NAME COMMAND [ARGUMENT]…")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A server as a line of the table."""
+    status = row.status.state if row.status.status == "disconnected" else row.status.status
+    if row.status.status == "error":
+        status = f"error: {one_line(row.status.reason or row.status.state)}"
+    if row.spec.disabled:
+        status = "disabled"
+    tools = str(row.tools) if row.status.status == "connected" else "-"
+    return row.spec.name, status, row.spec.transport, tools, row.source
+
+
+async def _obeyed(servers: Servers, words: list[str]) -> str:
+    match words:
+        case ["reload"]:
+            return told(await servers.load())
+        case ["remove", name]:
+            servers.remove(name)
+            await servers.load()
+            return f"removed {one_line(name)} from {servers.own_file}"
+        case ["add", *rest]:
+            return await _added(servers, rest)
+        case _:
+            return _USAGE
+
+
+async def _added(servers: Servers, words: list[str]) -> str:
+    name, entry = entry_of(words)
+    servers.add(name, entry)
+    await servers.load()
+    lines = [f"added {one_line(name)} to {servers.own_file}; /mcp shows whether it connects"]
+    if entry.get("env") or entry.get("headers"):
+        lines.append("hint: ${NAME} as a value is read from the environment and kept out of it.")
+    return "\n".join(lines)
+
+
+def told(report: ReloadReport) -> str:
+    """What reading the files again changed."""
+    parts = [
+        f"{word} {', '.join(map(one_line, sorted(names)))}"
+        for word, names in (
+            ("added", report.added),
+            ("changed", report.changed),
+            ("removed", report.removed),
+        )
+        if names
+    ]
+    return "; ".join(parts) or "nothing changed"
+
+
+async def _words(_: Conversation) -> Iterable[tuple[str, str]]:
+    verbs = ("list", "show them"), ("reload", "read the files again")
+    return [*verbs, ("add", "add a server"), ("remove", "remove a server")]

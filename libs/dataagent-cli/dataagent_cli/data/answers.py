@@ -1,0 +1,98 @@
+"""An answer in one piece: as one JSON object, or as the rows of its last table.
+
+Rows come from the artefact that was kept, all of them, and not from what the agent says about
+them. Above: `headless.py`. Below: `formats.py`, core's artefacts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from dataagent_cli.data import rows
+from dataagent_cli.data.files import send
+from dataagent_cli.data.formats import pieces_of
+from dataagent_core.errors import ArtifactNotFound
+
+if TYPE_CHECKING:
+    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.turn import TurnEnd
+    from dataagent_cli.ui.kept import KeptView
+    from dataagent_core.config import Prices
+    from dataagent_core.data.types import Artifact
+
+_MOST_ROWS = 1_000  # of a table in a JSON object; `is_whole` says when there are more
+_STATUSES = {"completed": "done", "user_cancelled": "cancelled", "rejected": "cancelled"}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known when a run is over."""
+
+    kept: KeptView
+    end: TurnEnd
+    session_id: str | None
+
+
+async def write_csv(desk: Desk, answer: Answer) -> None:
+    """The rows of the last table to standard output; of a run that did not end well, nothing.
+
+    Raises:
+        ArtifactNotFound: the answer rests on no table.
+    """
+    if answer.end.exit_code:
+        return
+    if not answer.kept.tables:
+        desk.streams.say(answer.kept.answer)
+        raise ArtifactNotFound(
+            "The answer has no table, so there is nothing to write as CSV.",
+            details={"hint": "ask for rows, or leave out --output-format to read the answer."},
+        )
+    table = await desk.service.artifacts.get(answer.kept.tables[-1], owner=desk.user_id)
+    if table.receipt is not None and table.receipt.is_truncated:
+        desk.streams.say(f"warning: cut at {table.row_count:,} rows: the source has more")
+    pieces = pieces_of(table, desk.service.artifacts.path_of(table), "csv")
+    await send(desk.streams.write, pieces)
+
+
+async def write_json(desk: Desk, answer: Answer, prices: Prices | None) -> None:
+    """One object to standard output, however the run ended."""
+    kept, done = answer.kept, answer.end.done
+    usage = done.token_usage or {}
+    told = {
+        "session_id": answer.session_id,
+        "run_id": kept.run_id,
+        "status": _STATUSES.get(done.reason, "failed"),
+        "answer": kept.answer,
+        "tables": [await _table(desk, artifact_id) for artifact_id in kept.tables],
+        "usage": usage,
+        "cost": None if prices is None else round(prices.cost_of(usage), 6),
+        "currency": None if prices is None else prices.currency,
+        "figures": (done.metadata or {}).get("figures"),
+        "error": kept.error and {"error_code": kept.error.error_code, "message": kept.error.error},
+    }
+    desk.streams.write(orjson.dumps(told, default=str, option=orjson.OPT_APPEND_NEWLINE))
+
+
+async def _table(desk: Desk, artifact_id: str) -> dict[str, Any]:  # Any: JSON
+    table = await desk.service.artifacts.get(artifact_id, owner=desk.user_id)
+    found = await asyncio.to_thread(_rows, desk, table)
+    is_cut = table.receipt is not None and table.receipt.is_truncated
+    return {
+        "artifact_id": artifact_id,
+        "title": table.title,
+        "columns": [{"name": column.name, "type": column.type} for column in table.columns],
+        "row_count": table.row_count,
+        "is_truncated": is_cut,
+        "rows": found,
+        "is_whole": len(found) == table.row_count and not is_cut,
+        "sql": table.receipt.sql_executed if table.receipt else None,
+    }
+
+
+def _rows(desk: Desk, table: Artifact) -> list[orjson.Fragment]:
+    path = desk.service.artifacts.path_of(table)
+    return [orjson.Fragment(line) for line in rows.first_lines(path, table.columns, _MOST_ROWS)]

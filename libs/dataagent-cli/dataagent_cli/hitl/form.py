@@ -1,0 +1,183 @@
+"""A form at the terminal: each field of a schema is asked for, checked and asked again.
+
+The fields are flat: text, numbers, yes or no, one or several of a list. What is asked comes from an
+MCP server (`mcp/questions.py` of the core has taken out what cannot be shown). `parsed` is pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dataagent_cli.hitl.lines import Lines
+from dataagent_cli.ui.clean import one_line, printable
+from dataagent_core.errors import BadDecision
+from dataagent_core.hitl import ActionRequest, check_arguments
+
+Note = Callable[[str], None]
+_YES, _NO = ("y", "yes", "true", "1"), ("n", "no", "false", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """One field, as its schema describes it."""
+
+    name: str
+    schema: dict[str, Any]
+    is_required: bool
+
+    @property
+    def label(self) -> str:
+        """What a person reads."""
+        return one_line(str(self.schema.get("title") or self.name))
+
+    @property
+    def choices(self) -> list[str]:
+        """What can be chosen from; empty for anything."""
+        of_items: dict[str, Any] = self.schema.get("items") or {}
+        listed: list[Any] = self.schema.get("enum") or of_items.get("enum") or []
+        return [str(each) for each in listed]
+
+    @property
+    def help(self) -> str:
+        """Its description and its choices, in lines."""
+        said = [printable(str(self.schema.get("description") or ""))]
+        said += [f"  {n}. {one_line(each)}" for n, each in enumerate(self.choices, 1)]
+        return "\n".join(line for line in said if line)
+
+    @property
+    def prompt(self) -> str:
+        """The field's name, what it takes, and whether it can be left out."""
+        hints = [_KINDS.get(str(self.schema.get("type")), "")]
+        hints.append("" if self.is_required or "default" in self.schema else "may be empty")
+        listed = ", ".join(hint for hint in hints if hint)
+        return f"{self.label}{f' ({listed})' if listed else ''}: "
+
+    @property
+    def default(self) -> str:
+        """The value it comes with, as it would be typed."""
+        value = self.schema.get("default")
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, list):
+            return ", ".join(str(each) for each in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON
+        return "" if value is None else str(value)
+
+
+_KINDS = {"integer": "a whole number", "number": "a number", "boolean": "y/n", "array": "a, b, …"}
+
+
+def fields_of(action: ActionRequest) -> list[FormField]:
+    """The fields of a form, in order."""
+    schema = action.args_schema or {}
+    required: list[str] = schema.get("required") or []
+    return [
+        FormField(name, field, name in required)
+        for name, field in schema.get("properties", {}).items()
+    ]
+
+
+def parsed(field: FormField, typed: str) -> Any:
+    """The value of what was typed; None for nothing.
+
+    Raises:
+        ValueError: it is not such a value; says what is.
+    """
+    text = typed.strip()
+    if not text:
+        if field.is_required:
+            raise ValueError(f"{field.label} is needed.")
+        return None
+    match field.schema.get("type"):
+        case "integer":
+            return _number(text, int)
+        case "number":
+            return _number(text, float)
+        case "boolean":
+            return _truth(text)
+        case "array":
+            return [_chosen(field.choices, each.strip()) for each in text.split(",")]
+        case _:
+            return _chosen(field.choices, typed)
+
+
+def _number(text: str, kind: type[int] | type[float]) -> int | float:
+    try:
+        return kind(text)
+    except ValueError:
+        article = "whole number" if kind is int else "number"
+        raise ValueError(f"{text!r} is not a {article}.") from None
+
+
+def _truth(text: str) -> bool:
+    if text.lower() in _YES:
+        return True
+    if text.lower() in _NO:
+        return False
+    raise ValueError("Type y or n.")
+
+
+def _chosen(choices: list[str], text: str) -> str:
+    """A choice by its number or as it is written; any text where there are none."""
+    if not choices:
+        return text
+    if text.strip().isdigit() and 1 <= int(text) <= len(choices):
+        return choices[int(text) - 1]
+    if text.strip() in choices:
+        return text.strip()
+    raise ValueError(f"Type a number from 1 to {len(choices)}, or one of the words.")
+
+
+async def filled(action: ActionRequest, lines: Lines, note: Note) -> dict[str, Any] | None:
+    """The form filled in; None if the person would rather not answer.
+
+    Raises:
+        Interrupted: Ctrl-C.
+    """
+    note(f"? {printable(action.description)}\n  Esc declines")
+    while True:
+        values: dict[str, Any] = {}
+        for field in fields_of(action):
+            is_answered = await _ask(field, lines, note, values)
+            if not is_answered:
+                return None
+        try:
+            check_arguments(action, values)
+        except BadDecision as error:
+            note(str(error))
+            continue
+        return values
+
+
+async def _ask(field: FormField, lines: Lines, note: Note, values: dict[str, Any]) -> bool:
+    """Ask for one field until it fits; False if the person declines."""
+    if field.help:
+        note(field.help)
+    text = field.default
+    while True:
+        typed = await lines.read(field.prompt, text)
+        if typed is None:
+            return False
+        try:
+            value = parsed(field, typed)
+            _fit(field, value)
+        except (ValueError, BadDecision) as error:
+            note(str(error))
+            text = typed
+            continue
+        if value is not None:
+            values[field.name] = value
+        note(f"  {field.label}: {one_line(typed)}")
+        return True
+
+
+def _fit(field: FormField, value: Any) -> None:
+    """Refuse a value beyond the field's own bounds.
+
+    Raises:
+        BadDecision: it is.
+    """
+    if value is not None:
+        schema = {"type": "object", "properties": {field.name: field.schema}}
+        check_arguments(ActionRequest(field.label, {}, args_schema=schema), {field.name: value})

@@ -1,0 +1,34 @@
+"""The question where nothing can be drawn (`TERM=dumb`): text above, an answer in a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dataagent_cli.hitl.choices import Answer, Choice
+from dataagent_cli.hitl.lines import Lines
+from dataagent_cli.hitl.preview import preview, title
+from dataagent_cli.ui.clean import printable
+from dataagent_core.hitl import ActionRequest
+
+
+async def ask_plainly(
+    action: ActionRequest, choices: Sequence[Choice], lines: Lines, note: Callable[[str], None]
+) -> Answer:
+    """The answer that was typed: a letter, a number or the word.
+
+    Raises:
+        Interrupted: Ctrl-C.
+    """
+    call = ["".join(text for _, text in line) for line in preview(action)]
+    listed = [f"{number}. {each.label} ({each.key})" for number, each in enumerate(choices, 1)]
+    said = [title(action), printable(action.description), *(f"  {line}" for line in call), *listed]
+    note("\n".join(line for line in said if line))
+    known: dict[str, Answer] = {}
+    for number, each in enumerate(choices, 1):
+        known |= {each.key: each.answer, str(number): each.answer, each.answer: each.answer}
+    while True:
+        typed = await lines.read(f"answer [{'/'.join(each.key for each in choices)}]: ")
+        if typed is None:
+            return "stop"
+        if (answer := known.get(typed.strip().lower())) is not None:
+            return answer

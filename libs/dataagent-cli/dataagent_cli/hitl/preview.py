@@ -1,0 +1,158 @@
+"""A call → what would happen, as lines for the screen: a diff, a statement, a command, a request.
+
+Pure. A line is a list of styled pieces without tabs and control characters; `wrapped` breaks lines
+to a width in columns, where a Chinese character has two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import orjson
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.styles.pygments import (
+    pygments_token_to_classname,  # pyright: ignore[reportUnknownVariableType] of pygments' tokens
+)
+from prompt_toolkit.utils import get_cwidth
+
+from dataagent_cli.ui.clean import one_line, printable
+from dataagent_cli.ui.describe import full_args
+from dataagent_core.hitl import ActionRequest
+
+Line = list[tuple[str, str]]
+_TAB_COLUMNS = 4
+_DIFF_STYLES = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}
+_LANGUAGES = {"command": "bash", "code": "python", "sql": "sql", "query": "sql"}
+_REQUEST = ("method", "url")
+
+
+def title(action: ActionRequest) -> str:
+    """The call in a few words: the tool, and the file with how much changes in it."""
+    name = one_line(action.name)
+    if not action.diff:
+        return name
+    path = one_line(str(action.args.get("file_path") or action.args.get("path") or ""))
+    lines = [line for line in action.diff.split("\n") if line[:3] not in ("+++", "---")]
+    added, removed = (sum(line[:1] == sign for line in lines) for sign in "+-")
+    return f"{name} {path} (+{added} −{removed})"
+
+
+def preview(action: ActionRequest) -> list[Line]:
+    """What would happen, nothing left out."""
+    if action.diff:
+        return _diff(action.diff)
+    if "url" in action.args:
+        return _request(action.args)
+    return _arguments(action)
+
+
+def text_argument(action: ActionRequest) -> str | None:
+    """The argument that a call is about, if it is a text: its command, code, statement."""
+    named = [name for name in _LANGUAGES if isinstance(action.args.get(name), str)]
+    if named and _language(action.name, named[0]) is not None:
+        return named[0]
+    return None
+
+
+def _language(tool_name: str, argument: str) -> str | None:
+    if argument == "query" and "sql" not in tool_name:
+        return None
+    return _LANGUAGES.get(argument)
+
+
+def _diff(diff: str) -> list[Line]:
+    """The changes; the names of the file are in the title."""
+    lines = [line for line in _clean(diff) if line[:4] not in ("--- ", "+++ ")]
+    return [[(_DIFF_STYLES.get(line[:1], ""), line)] for line in lines]
+
+
+def _request(args: Mapping[str, Any]) -> list[Line]:
+    """A request as HTTP writes it: method and address, headers, body."""
+    method = one_line(str(args.get("method") or "GET")).upper()
+    lines: list[Line] = [[("bold", f"{method} {one_line(str(args['url']))}")]]
+    rest = {name: value for name, value in args.items() if name not in _REQUEST}
+    for name, value in rest.items():
+        if value in (None, {}, []):
+            continue
+        if name == "headers" and isinstance(value, dict):
+            lines += [[("", f"{one_line(str(k))}: {one_line(str(v))}")] for k, v in value.items()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] JSON
+        else:
+            text = value if isinstance(value, str) else _json(value)
+            lines += [[], *_coloured(text, "json" if text[:1] in "{[" else None)]
+    return lines
+
+
+def _arguments(action: ActionRequest) -> list[Line]:
+    """The text the call is about in its language, and the other arguments one by one."""
+    main = text_argument(action)
+    rest = {name: value for name, value in action.args.items() if name != main}
+    listed: list[Line] = [[("", line)] for each in full_args(rest) for line in _clean(each)]
+    if main is None:
+        return listed
+    code = _coloured(str(action.args[main]), _language(action.name, main))
+    return [*code, *([[]] if listed else []), *listed]
+
+
+def _coloured(text: str, language: str | None) -> list[Line]:
+    """A text in the colours of its language, if it has one."""
+    plain = "\n".join(_clean(text))
+    if language is None:
+        return [[("", line)] for line in plain.split("\n")]
+    from pygments import lex  # only a question needs it
+    from pygments.lexers import (
+        get_lexer_by_name,  # pyright: ignore[reportUnknownVariableType] any options
+    )
+
+    lines: list[Line] = [[]]
+    for token, value in lex(plain, get_lexer_by_name(language, stripnl=False, ensurenl=False)):
+        style = f"class:{pygments_token_to_classname(token)}"
+        first, *more = value.split("\n")
+        lines[-1].append((style, first))
+        lines += [[(style, part)] for part in more]
+    return lines
+
+
+def _json(value: object) -> str:
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:
+        return str(value)
+
+
+def _clean(text: str) -> list[str]:
+    return printable(text).expandtabs(_TAB_COLUMNS).split("\n")
+
+
+def wrapped(lines: Iterable[Line], columns: int) -> list[Line]:
+    """The lines, broken where the screen ends."""
+    out: list[Line] = []
+    for line in lines:
+        out.append([])
+        used = 0
+        for style, text in line:
+            for piece, is_new in _pieces(text, columns, used):
+                if is_new:
+                    out.append([])
+                    used = 0
+                out[-1].append((style, piece))
+                used += get_cwidth(piece)
+    return out
+
+
+def _pieces(text: str, columns: int, used: int) -> Iterable[tuple[str, bool]]:
+    """A text in pieces that fit; True for one that begins a row."""
+    piece, is_new = "", False
+    for character in text:
+        width = get_cwidth(character)
+        if used + width > columns and used:
+            yield piece, is_new
+            piece, is_new, used = "", True, 0
+        piece += character
+        used += width
+    yield piece, is_new
+
+
+def joined(lines: Iterable[Line]) -> StyleAndTextTuples:
+    """Lines as one formatted text, each with its end."""
+    return [piece for line in lines for piece in [*line, ("", "\n")]]

@@ -1,0 +1,153 @@
+"""The question on the screen: what would happen, the choices, and the keys that take them.
+
+A small prompt_toolkit application that leaves nothing behind. It draws to the size the window has
+now, so that it may be resized while it asks. What an answer means is decided in `terminal.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.application.current import get_app
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import Layout, Window
+from prompt_toolkit.layout.controls import FormattedTextControl
+from prompt_toolkit.output import Output
+
+from dataagent_cli.hitl.choices import Answer, Choice
+from dataagent_cli.hitl.preview import Line, joined, preview, title, wrapped
+from dataagent_cli.ui.clean import printable
+from dataagent_cli.ui.describe import shorten
+from dataagent_core.config.state import SessionState
+from dataagent_core.hitl import ActionRequest
+
+Binding = Callable[[KeyPressEvent], None]
+_FEWEST_ROWS = 3
+_KEYS = "arrows and Enter, a letter or a number · Esc stops · Shift-Tab: mode {mode}"
+_ESCAPE_SECONDS = 0.05
+
+
+class Interrupted(Exception):
+    """Ctrl-C was pressed instead of an answer."""
+
+
+class Question:
+    """One question: the call, the choices, and which of them is marked."""
+
+    def __init__(
+        self, action: ActionRequest, choices: Sequence[Choice], state: SessionState, note: str = ""
+    ) -> None:
+        """`note` is said below the call: why it is asked again."""
+        self._action = action
+        self._choices = choices
+        self._state = state
+        self._note = note
+        self._lines = preview(action)
+        self._marked = 0
+        self._first_row = 0
+        self._page_rows = 1
+
+    async def ask(self, keyboard: Input | None, screen: Output | None) -> Answer:
+        """The answer that was chosen.
+
+        Raises:
+            Interrupted: Ctrl-C, or the terminal is gone.
+        """
+        control = FormattedTextControl(self._drawn, focusable=True, show_cursor=False)
+        app: Application[Answer] = Application(
+            layout=Layout(Window(control, always_hide_cursor=True, dont_extend_height=True)),
+            key_bindings=self._keys(),
+            erase_when_done=True,
+            input=keyboard,
+            output=screen,
+        )
+        app.ttimeoutlen = _ESCAPE_SECONDS
+        try:
+            return await app.run_async(handle_sigint=False)
+        except EOFError:
+            raise Interrupted from None
+
+    def _drawn(self) -> StyleAndTextTuples:
+        size = get_app().output.get_size()
+        columns = max(size.columns - 1, 1)
+        head, foot = self._head(columns), self._foot(columns)
+        rows = wrapped(self._lines, max(columns - 2, 1))
+        shown = self._page(rows, columns, room=size.rows - len(head) - len(foot) - 1)
+        return joined([*head, *shown, *foot])[:-1]
+
+    def _head(self, columns: int) -> list[Line]:
+        said: list[Line] = [[("bold", title(self._action))]]
+        if self._action.description:
+            said += [[("", line)] for line in printable(self._action.description).split("\n")]
+        return wrapped(said, columns)
+
+    def _page(self, rows: list[Line], columns: int, *, room: int) -> list[Line]:
+        """The part of the call that has room, and which part it is."""
+        room = max(room, _FEWEST_ROWS)
+        if len(rows) <= room:
+            self._first_row = 0
+            return [[("", "  "), *row] for row in rows]
+        room -= 1
+        self._page_rows = room
+        self._first_row = min(max(self._first_row, 0), len(rows) - room)
+        last = self._first_row + room
+        where = f"rows {self._first_row + 1}-{last} of {len(rows)} (Page Up, Page Down)"
+        shown: list[Line] = [[("", "  "), *row] for row in rows[self._first_row : last]]
+        return [*shown, [("italic", f"  {shorten(where, columns - 2)}")]]
+
+    def _foot(self, columns: int) -> list[Line]:
+        said: list[Line] = []
+        if self._note:
+            said += wrapped(
+                [[("bold", line)] for line in printable(self._note).split("\n")], columns
+            )
+        for number, choice in enumerate(self._choices):
+            is_marked = number == self._marked
+            mark, style = ("❯", "bold reverse") if is_marked else (" ", "")
+            label = shorten(choice.label, columns - 5)
+            said.append([(style, f"{mark} {choice.key}  {label}")])
+        keys = _KEYS.format(mode=self._state.mode)
+        return [*said, [("italic", shorten(keys, columns))]]
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+        for name, step in (("up", -1), ("left", -1), ("down", 1), ("right", 1)):
+            keys.add(name)(self._mover(step))
+        for name, pages in (("pageup", -1), ("pagedown", 1)):
+            keys.add(name)(self._scroller(pages))
+        for number, choice in enumerate(self._choices):
+            keys.add(choice.key)(_leaver(choice.answer))
+            keys.add(str(number + 1))(_leaver(choice.answer))
+        bound: dict[str, Binding] = {
+            "enter": lambda event: event.app.exit(result=self._choices[self._marked].answer),
+            "tab": _leaver("reject"),
+            "escape": _leaver("stop"),
+            "s-tab": self._switch,
+            "c-c": lambda event: event.app.exit(exception=Interrupted()),
+            "c-z": lambda event: event.app.suspend_to_background(),
+        }
+        for name, binding in bound.items():
+            keys.add(name)(binding)
+        return keys
+
+    def _switch(self, _: KeyPressEvent) -> None:
+        self._state.switch()
+
+    def _mover(self, step: int) -> Binding:
+        def move(_: KeyPressEvent) -> None:
+            self._marked = (self._marked + step) % len(self._choices)
+
+        return move
+
+    def _scroller(self, pages: int) -> Binding:
+        def scroll(_: KeyPressEvent) -> None:
+            self._first_row += pages * self._page_rows
+
+        return scroll
+
+
+def _leaver(answer: Answer) -> Binding:
+    return lambda event: event.app.exit(result=answer)

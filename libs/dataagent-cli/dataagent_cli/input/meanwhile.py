@@ -1,0 +1,188 @@
+"""Keys while an answer is under way.
+
+Ctrl-C stops it (twice leaves), Esc stops it and takes the message back, Shift-Tab switches the
+mode, Ctrl-Z puts the program to sleep; everything else is kept for the next prompt. The terminal is
+in raw mode for as long as this lasts and as it was afterwards, whatever happens; a question that is
+asked meanwhile has the keys to itself. Stopping is a signal to ourselves: what it means is decided
+where signals are caught (`interrupts.py`). Above: `keyboard.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, suppress
+
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
+
+from dataagent_cli.early_prompt import EarlyPrompt
+
+_ESCAPE_SECONDS = 0.05
+_KEPT = frozenset(
+    {
+        Keys.ControlD,
+        Keys.ControlH,
+        Keys.ControlI,
+        Keys.ControlJ,
+        Keys.ControlM,
+        Keys.ControlU,
+        Keys.ControlW,
+        Keys.BracketedPaste,
+        Keys.Escape,
+    }
+)
+
+
+class Meanwhile:
+    """Takes the keys for as long as the block lasts. Enter it inside a running event loop."""
+
+    def __init__(
+        self, keyboard: Input, switch: Callable[[], None], early: EarlyPrompt | None = None
+    ) -> None:
+        """`switch` is called for Shift-Tab; `early` knows how the terminal was before."""
+        self._keyboard = keyboard
+        self._early = early
+        self._switch = switch
+        self._kept: list[KeyPress] = []
+        self._earlier: list[KeyPress] = []  # pressed before the block began, not heard yet
+        self._hearing: asyncio.TimerHandle | None = None
+        self._is_stopped = False
+        self._is_taken_back = False
+        self._block = ExitStack()
+        self._raw: AbstractContextManager[None] | None = None
+        self._flushing: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> Meanwhile:
+        self._earlier = get_typeahead(self._keyboard)
+        loop = asyncio.get_running_loop()
+        self._hearing = loop.call_later(_ESCAPE_SECONDS, self._hear)
+        self._block.enter_context(self._keyboard.attach(self._read))
+        self._block.callback(self._leave_raw)
+        self._enter_raw()
+        self._catch("SIGTSTP", self._sleep)
+        self._catch("SIGCONT", self._wake)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for timer in (self._flushing, self._hearing):
+            if timer is not None:
+                timer.cancel()
+        self._kept[:0] = self._earlier
+        self._block.close()
+        if not self._is_stopped:
+            store_typeahead(self._keyboard, self._kept)
+
+    def text_after(self, message: str) -> str:
+        """What stands in the next prompt, if the answer was stopped: nothing is sent unseen."""
+        if not self._is_stopped:
+            return ""
+        said = [message] if self._is_taken_back else []
+        typed = typed_text(self._kept).strip()
+        return "\n".join([*said, typed] if typed else said)
+
+    def _catch(self, name: str, act: Callable[[], None]) -> None:
+        number = getattr(signal, name, None)
+        if number is None:
+            return
+        loop = asyncio.get_running_loop()
+        with suppress(NotImplementedError, ValueError, RuntimeError):  # no signals here
+            loop.add_signal_handler(number, act)
+            self._block.callback(loop.remove_signal_handler, number)
+
+    # -- keys -----------------------------------------------------------------------------------
+
+    def _hear(self) -> None:
+        """What was pressed right after the message was sent counts as well."""
+        keys, self._earlier = self._earlier, []
+        self._take(keys)
+
+    def _read(self) -> None:
+        if self._flushing is not None:
+            self._flushing.cancel()
+        self._take(self._keyboard.read_keys())
+        loop = asyncio.get_running_loop()
+        self._flushing = loop.call_later(_ESCAPE_SECONDS, self._flush)
+
+    def _flush(self) -> None:
+        """An Esc that nothing came after is one."""
+        self._take(self._keyboard.flush_keys())
+
+    def _take(self, keys: list[KeyPress]) -> None:
+        for at, key in enumerate(keys):
+            is_alone = at == len(keys) - 1 and (at == 0 or keys[at - 1].key is not Keys.Escape)
+            self._press(key, is_alone=is_alone)
+
+    def _press(self, key: KeyPress, *, is_alone: bool) -> None:
+        match key.key:
+            case Keys.ControlC:
+                self._stop()
+            case Keys.Escape if is_alone:
+                self._take_back()
+            case Keys.BackTab:
+                self._switch()
+            case Keys.ControlZ:
+                os.kill(0, signal.SIGTSTP)
+            case name if name in _KEPT or len(name) == 1:
+                self._kept.append(key)
+            case _:
+                pass  # arrows and the like mean nothing to a line that is not there yet
+
+    def _stop(self) -> None:
+        self._is_stopped = True
+        signal.raise_signal(signal.SIGINT)
+
+    def _take_back(self) -> None:
+        if not self._is_stopped:
+            self._is_taken_back = True
+            self._stop()
+
+    # -- the terminal ---------------------------------------------------------------------------
+
+    def _enter_raw(self) -> None:
+        self._raw = self._keyboard.raw_mode()
+        self._raw.__enter__()
+
+    def _leave_raw(self) -> None:
+        raw, self._raw = self._raw, None
+        if raw is not None:
+            raw.__exit__(None, None, None)
+
+    def _sleep(self) -> None:
+        """Give the terminal back, and stop until the shell says to go on."""
+        self._leave_raw()
+        asleep(self._early, signal.SIGSTOP)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Take the terminal as the shell left it."""
+        self._leave_raw()
+        self._enter_raw()
+
+
+def asleep(early: EarlyPrompt | None, how: signal.Signals = signal.SIGTSTP) -> None:
+    """Stop, with the terminal as it was before us, until the shell says to go on."""
+    if early is not None:
+        early.loud()
+    os.kill(os.getpid() if how == signal.SIGSTOP else 0, how)
+    if early is not None:
+        early.hush()
+
+
+def typed_text(keys: list[KeyPress]) -> str:
+    """What the keys would have written. Pure."""
+    text = ""
+    for key in keys:
+        if key.key is Keys.ControlH:
+            text = text[:-1]
+        elif key.key in (Keys.ControlM, Keys.ControlJ):
+            text += "\n"
+        elif key.key is Keys.ControlU:
+            text = text.rpartition("\n")[1]
+        elif key.key is Keys.BracketedPaste or len(key.key) == 1:
+            text += key.data.replace("\r\n", "\n").replace("\r", "\n")
+    return text

@@ -1,0 +1,181 @@
+"""What a message names with `@`: files of the folder, and tables of the data sources.
+
+`@notes.md`, `@"my notes.md"`, `@sales.orders`, `@orders`, `@sales."Order details"`. What is small
+goes along with the message, large files by their path alone; a line says what was sent. A word that
+names nothing stays a word. Above: `interactive.py`, `completion.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dataagent_cli.input.project_files import ProjectFiles
+from dataagent_core.errors import DataAgentError
+
+if TYPE_CHECKING:
+    from dataagent_cli.data.desk import Desk
+    from dataagent_core.data.types import Table
+
+_MENTION = re.compile(r"""(?<![\w.%+-])@((?:[^\s"@]*"[^"\n]+"|[^\s"@]+))""")
+_LOOSE = ".,;:!?)]}。，；：！？）"
+_MOST_BYTES = 16_000
+_MOST_COLUMNS = 100
+_FRESH_SECONDS = 30.0
+_SHOWN = 20
+_PLAIN = re.compile(r"[\w$-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTable:
+    """A table and the source it is in."""
+
+    source: str
+    table: Table
+
+    @property
+    def name(self) -> str:
+        """As it is typed after the `@`."""
+        plain = self.table.name
+        return f"{self.source}.{plain}" if _PLAIN.fullmatch(plain) else f'{self.source}."{plain}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """What goes along with a message, and a line about it."""
+
+    text: str
+    note: str
+
+
+Tables = Callable[[], Awaitable[list[NamedTable]]]
+
+
+class Mentions:
+    """Finds what a message names."""
+
+    def __init__(self, folder: Path, tables: Tables | None = None) -> None:
+        """Without `tables` only files are found."""
+        self._files = ProjectFiles(folder)
+        self._look = tables
+        self._tables: list[NamedTable] = []
+        self._looked_at = -_FRESH_SECONDS
+        self._looking = asyncio.Lock()
+
+    async def offers(self, typed: str) -> list[tuple[str, str]]:
+        """What may be meant by the beginning of a name, each with what it is; tables first."""
+        wanted = typed.strip('"').lower()
+        tables = [
+            (each.name, "table")
+            for each in await self._known_tables()
+            if each.name.lower().startswith(wanted) or each.table.name.lower().startswith(wanted)
+        ]
+        files = await self._files.like(typed.strip('"'), limit=_SHOWN)
+        return [*tables[:_SHOWN], *((_quoted(name), "file") for name in files)]
+
+    async def attached(self, message: str) -> list[Attached]:
+        """What goes along with a message, each thing once."""
+        found: list[Attached] = []
+        for name in dict.fromkeys(match[1] for match in _MENTION.finditer(message)):
+            thing = await self._thing(name) or await self._thing(name.rstrip(_LOOSE))
+            if thing is not None and thing not in found:
+                found.append(thing)
+        return found
+
+    async def _thing(self, name: str) -> Attached | None:
+        if not name:
+            return None
+        return await asyncio.to_thread(
+            _file, self._files.folder, name.strip('"')
+        ) or await self._table(name)
+
+    async def _table(self, name: str) -> Attached | None:
+        plain = name.replace('"', "").lower()
+        tables = await self._known_tables()
+        whole = [each for each in tables if each.name.replace('"', "").lower() == plain]
+        found = whole or [each for each in tables if each.table.name.lower() == plain]
+        return _described(found[0]) if len(found) == 1 else None
+
+    async def _known_tables(self) -> list[NamedTable]:
+        if self._look is None:
+            return []
+        async with self._looking:
+            if time.monotonic() - self._looked_at > _FRESH_SECONDS:
+                self._tables = await self._look()
+                self._looked_at = time.monotonic()
+        return self._tables
+
+
+def tables_at(desk: Desk) -> Tables:
+    """The tables of all sources of a desk. One that cannot be read has none."""
+
+    async def look() -> list[NamedTable]:
+        reader = await desk.reader()
+        found: list[NamedTable] = []
+        for source in await desk.service.sources.list_for(reader):
+            try:
+                catalogue = await desk.service.catalogue(source, reader)
+            except DataAgentError:
+                continue
+            found += [NamedTable(source.name, table) for table in catalogue.tables]
+        return found
+
+    return look
+
+
+def _file(folder: Path, name: str) -> Attached | None:
+    """A file or folder inside the folder; what is not text, or long, by its path."""
+    try:
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder.resolve()) or not path.exists():
+            return None
+        text = _text(path)
+    except (OSError, ValueError):  # not to be read, or no name of a file at all
+        return None
+    if text is not None:
+        return Attached(
+            _wrapped("file", name, text), f"sent along: {name} ({len(text):,} characters)"
+        )
+    kind = "folder" if path.is_dir() else "file"
+    return Attached(f'<attached {kind}="{name}" />', f"named: {kind} {name}; it is not sent along")
+
+
+def _text(path: Path) -> str | None:
+    """What is in a file that is text and short; else None."""
+    if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        return None
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def _described(named: NamedTable) -> Attached:
+    table = named.table
+    columns = [f"{each.name} {each.type}" for each in table.columns[:_MOST_COLUMNS]]
+    if len(table.columns) > _MOST_COLUMNS:
+        columns.append(f"… {len(table.columns) - _MOST_COLUMNS} more columns")
+    rows = "" if table.row_count is None else f"{table.row_count} rows\n"
+    keys = f"primary key: {', '.join(table.primary_key)}\n" if table.primary_key else ""
+    text = f"{rows}{keys}{_lines(columns)}"
+    return Attached(
+        _wrapped("table", named.name.replace('"', ""), text),
+        f"sent along: the columns of {named.name}",
+    )
+
+
+def _lines(columns: Iterable[str]) -> str:
+    return "\n".join(columns)
+
+
+def _wrapped(kind: str, name: str, text: str) -> str:
+    return f'<attached {kind}="{name}">\n{text.rstrip()}\n</attached>'
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if " " in name else name

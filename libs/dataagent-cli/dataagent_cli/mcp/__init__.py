@@ -1,0 +1,9 @@
+"""MCP servers of the person at this terminal: files that name them, whether those are trusted.
+
+Above: `main.py` and `/mcp`. Below: core's `mcp/`, which reads the files' entries and connects.
+"""
+
+from dataagent_cli.mcp.opening import open_servers
+from dataagent_cli.mcp.servers import Servers
+
+__all__ = ["Servers", "open_servers"]

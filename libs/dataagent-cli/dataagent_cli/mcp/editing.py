@@ -1,0 +1,88 @@
+"""A server put into a file of servers, or taken out; everything else in it stays as it is.
+
+Each shape is kept: `{"servers": [{"name": …}]}`, `{"mcpServers": {"name": {…}}}`, and `servers` by
+name. Pure but for `edit`. Above: `/mcp add` and `/mcp remove`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dataagent_cli.private_file import write_private
+from dataagent_core.errors import BadInput
+
+Json = dict[str, Any]
+Edit = Callable[[Json], Json]
+_BY_NAME = ("mcpServers", "servers")
+
+
+def edit(path: Path, change: Edit) -> None:
+    """Change a file of servers; one that is not there begins empty.
+
+    Raises:
+        BadInput: it is not JSON of a known shape, or the change does not fit.
+        OSError: it cannot be read or written.
+    """
+    text = path.read_text(encoding="utf-8") if path.exists() else "{}"
+    try:
+        found: Any = json.loads(text)
+    except ValueError:
+        raise BadInput(f"{path} is not valid JSON. Correct it first.") from None
+    if not isinstance(found, dict):
+        raise BadInput(f"{path} is not an object with `servers` in it. Correct it first.")
+    write_private(path, json.dumps(change(found), indent=2, ensure_ascii=False))  # pyright: ignore[reportUnknownArgumentType] JSON object
+
+
+def with_server(name: str, entry: Json) -> Edit:
+    """Adds a server. Raises: `BadInput` if there is one of that name."""
+
+    def change(file: Json) -> Json:
+        if name in names_in(file):
+            raise BadInput(f"There is a server {name!r} already. Remove it first.")
+        for shape in _BY_NAME:
+            if isinstance(file.get(shape), dict):
+                return {**file, shape: {**file[shape], name: entry}}
+        return {**file, "servers": [*file.get("servers", []), {"name": name, **entry}]}
+
+    return change
+
+
+def without_server(name: str) -> Edit:
+    """Removes a server. Raises: `BadInput` if there is none of that name."""
+
+    def change(file: Json) -> Json:
+        if name not in names_in(file):
+            raise BadInput(f"There is no server {name!r} in your file.")
+        kept = dict(file)
+        for shape in _BY_NAME:
+            if isinstance(kept.get(shape), dict):
+                kept[shape] = {key: value for key, value in kept[shape].items() if key != name}
+        if isinstance(kept.get("servers"), list):
+            kept["servers"] = [each for each in kept["servers"] if _name(each) != name]
+        return kept
+
+    return change
+
+
+def names_in(file: Json) -> set[str]:
+    """The names of a file's servers, in whichever shape."""
+    names = set[str]()
+    for shape in _BY_NAME:
+        by_name: Any = file.get(shape)
+        if isinstance(by_name, dict):
+            names |= set[str](by_name)  # pyright: ignore[reportUnknownArgumentType] JSON object
+    listed: Any = file.get("servers")
+    if isinstance(listed, list):
+        names |= {found for each in listed if (found := _name(each))}  # pyright: ignore[reportUnknownVariableType] JSON list
+    return names
+
+
+def _name(entry: Any) -> str | None:  # Any: JSON of unknown shape
+    match entry:
+        case {"name": str(name)}:
+            return name
+        case _:
+            return None

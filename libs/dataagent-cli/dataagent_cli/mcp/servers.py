@@ -1,0 +1,218 @@
+"""The servers of this terminal: read from files, handed to the hub, watched while they connect.
+
+Nothing here waits for a server: who does not answer is one warning line, and the session goes on.
+Above: `main.py`, `commands/mcp.py`. Below: core's hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dataagent_cli.mcp.editing import edit, with_server, without_server
+from dataagent_cli.mcp.trust import Trust, question
+from dataagent_cli.ui.clean import one_line
+from dataagent_core.errors import BadInput
+from dataagent_core.mcp.config_files import TIMEOUT_SECONDS, read_config_file
+
+if TYPE_CHECKING:
+    from dataagent_cli.input import Keyboard
+    from dataagent_cli.mcp.places import Place
+    from dataagent_cli.ui import View
+    from dataagent_core.mcp.hub import McpHub, ReloadReport
+    from dataagent_core.mcp.types import ConnectionStatus, ServerSpec
+
+Confirm = Callable[[str], Awaitable[bool]]
+"""Shows a question and returns whether the person says yes."""
+Say = Callable[[str], Awaitable[None]]
+"""Says a line, wherever the person is typing."""
+SETTLE_SECONDS = 15.0
+_PATIENCE_SECONDS = 5.0  # beyond a server's own time-out
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A server as `/mcp list` shows it."""
+
+    spec: ServerSpec
+    status: ConnectionStatus
+    tools: int
+    source: str
+
+
+@dataclass(slots=True)
+class _Loaded:
+    specs: dict[str, ServerSpec] = field(default_factory=dict[str, "ServerSpec"])
+    sources: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class Servers:
+    """The files' servers."""
+
+    def __init__(
+        self,
+        hub: McpHub,
+        places: Iterable[Place],
+        trust: Trust,
+        *,
+        user_id: str,
+        say: Say,
+        confirm: Confirm | None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self._hub = hub
+        self._timeout_seconds = timeout_seconds
+        self._places = tuple(places)
+        self._trust = trust
+        self._user_id = user_id
+        self._confirm = confirm
+        self._loaded = _Loaded()
+        self._watching: asyncio.Task[None] | None = None
+        self._say = say
+
+    @property
+    def own_file(self) -> Path:
+        """The file that servers are added to."""
+        return self._places[0].path
+
+    def say_above(self, keyboard: Keyboard, view: View) -> None:
+        """From now on say what there is to say above the line that is being typed."""
+
+        async def say(text: str) -> None:
+            await keyboard.aside(lambda: view.note(text))
+
+        self._say = say
+
+    async def load(self) -> ReloadReport:
+        """Read the files and let the hub have their servers; only what changed is restarted.
+
+        Raises:
+            BadInput: the file that was asked for is not there.
+        """
+        loaded = _Loaded()
+        for place in self._places:
+            await self._read(place, loaded)
+        self._loaded = loaded
+        report = await self._hub.reload(tuple(loaded.specs.values()))
+        await self._stop_watching()
+        self._watching = asyncio.create_task(self._watch(list(loaded.specs.values())))
+        return report
+
+    async def settled(self, timeout_seconds: float = SETTLE_SECONDS) -> None:
+        """Wait until each server is connected or known to fail, for a question asked only once."""
+        if self._watching is not None:
+            await asyncio.wait({self._watching}, timeout=timeout_seconds)
+
+    async def rows(self) -> list[Row]:
+        """The servers, by name, each as it is now."""
+        loaded = self._loaded
+        return [
+            Row(
+                spec,
+                await self._hub.status_of(spec, user_id=self._user_id),
+                len(self._hub.catalogue.tools_of(spec.server_id)),
+                loaded.sources[name],
+            )
+            for name, spec in sorted(loaded.specs.items())
+        ]
+
+    def add(self, name: str, entry: dict[str, Any]) -> None:
+        """Write a server into the person's own file.
+
+        Raises:
+            BadInput: there is one of that name, or it makes no sense.
+        """
+        edit(self.own_file, with_server(name, entry))
+
+    def remove(self, name: str) -> None:
+        """Take a server out of the person's own file. Raises: `BadInput` if it is not in it."""
+        edit(self.own_file, without_server(name))
+
+    async def aclose(self) -> None:
+        """Stop watching; the hub closes what is connected."""
+        await self._stop_watching()
+
+    # -- reading --------------------------------------------------------------------------------
+
+    async def _read(self, place: Place, into: _Loaded) -> None:
+        try:
+            content = place.path.read_bytes()
+        except FileNotFoundError:
+            if place.is_asked_for:
+                raise BadInput(f"There is no file {place.path}.") from None
+            return
+        except OSError as error:
+            await self._say(f"warning: {place.path} cannot be read: {error.strerror}")
+            return
+        if not place.is_trusted and not await self._is_agreed(place.path, content):
+            return
+        file = read_config_file(place.path, expand=True, timeout_seconds=self._timeout_seconds)
+        for problem in file.problems:
+            await self._say(f"warning: {one_line(problem)}")
+        for spec in file.servers:
+            into.specs[spec.name] = spec
+            into.sources[spec.name] = place.path.name
+
+    async def _is_agreed(self, path: Path, content: bytes) -> bool:
+        """Whether the project's file may be used; the person is asked once for each content."""
+        if self._trust.covers(path, content):
+            return True
+        servers = read_config_file(path, expand=False).servers
+        if not servers:
+            return True
+        if self._confirm is None:
+            await self._say(
+                f"warning: {path.name} of this folder is not trusted yet, so its servers are not "
+                "used\nhint: start dataagent here once and say yes, or name it: --mcp-config "
+                f"{path.name}"
+            )
+            return False
+        if not await self._confirm(question(path, servers)):
+            await self._say(f"{path.name} is not used; /mcp reload asks again")
+            return False
+        self._trust.agree(path, content)
+        return True
+
+    # -- watching -------------------------------------------------------------------------------
+
+    async def _watch(self, specs: list[ServerSpec]) -> None:
+        """Say of each server that does not connect that it does not, once."""
+        waiting = {spec.name: spec for spec in specs if not spec.disabled}
+        changed = asyncio.Event()
+        stop = self._hub.listen(lambda _: changed.set())
+        longest = max((spec.connect_timeout_seconds for spec in waiting.values()), default=0.0)
+        try:
+            async with asyncio.timeout(longest + _PATIENCE_SECONDS):
+                while await self._still_waiting(waiting):
+                    await changed.wait()
+                    changed.clear()
+        except TimeoutError:
+            for spec in waiting.values():
+                await self._warn(spec, "no answer in time")
+        finally:
+            stop()
+
+    async def _still_waiting(self, waiting: dict[str, ServerSpec]) -> bool:
+        for name, spec in list(waiting.items()):
+            status = await self._hub.status_of(spec, user_id=self._user_id)
+            if status.status == "error":
+                await self._warn(spec, status.reason or status.state)
+            if status.status in ("connected", "error"):
+                del waiting[name]
+        return bool(waiting)
+
+    async def _warn(self, spec: ServerSpec, why: str) -> None:
+        await self._say(
+            f"warning: MCP server {one_line(spec.name)!r} is not connected: {one_line(why)}\n"
+            f"hint: correct it in {self._loaded.sources.get(spec.name, 'its file')}; "
+            "dataagent doctor tries it."
+        )
+
+    async def _stop_watching(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching})
+            self._watching = None

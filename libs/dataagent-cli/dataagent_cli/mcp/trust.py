@@ -1,0 +1,64 @@
+"""Which project files the person has let start programs, by what was in them.
+
+Kept in the data directory: a file's path and the hash of what it held. A file that changed has to
+be looked at again. What is shown of it is its servers, as they stand in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dataagent_cli.private_file import write_private
+from dataagent_cli.ui.clean import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dataagent_core.mcp.types import ServerSpec
+
+_SHOWN = 200
+
+
+class Trust:
+    """What was agreed to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def covers(self, file: Path, content: bytes) -> bool:
+        """Whether the person has agreed to this file with this content."""
+        return self._agreed().get(str(file.resolve())) == _hash(content)
+
+    def agree(self, file: Path, content: bytes) -> None:
+        """Remember that they did."""
+        agreed = {**self._agreed(), str(file.resolve()): _hash(content)}
+        write_private(self._path, json.dumps(agreed, indent=2))
+
+    def _agreed(self) -> dict[str, str]:
+        try:
+            found: Any = json.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):  # never agreed to anything, or nobody knows to what
+            return {}
+        if not isinstance(found, dict):
+            return {}
+        return {str(name): str(value) for name, value in found.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON object
+
+
+def question(file: Path, servers: Iterable[ServerSpec]) -> str:
+    """What the file would do, for the person to read."""
+    lines = [f"  {one_line(each.name)}: {_aim(each)}" for each in servers]
+    head = f"{one_line(str(file))} starts programs on this machine or connects to servers:"
+    return "\n".join([head, *lines])
+
+
+def _aim(spec: ServerSpec) -> str:
+    words = spec.url or " ".join([spec.command or "", *spec.args])
+    line = one_line(words)
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

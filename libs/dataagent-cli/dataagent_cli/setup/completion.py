@@ -1,0 +1,67 @@
+"""Tab in the shell: the script that asks us, and what we answer. argcomplete does the work.
+
+The script calls the program with what is typed so far, so its answers are those of the parser
+itself, with the names of sources and conversations there are now. Above: `arguments.py`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import argcomplete
+from argcomplete.shell_integration import shellcode
+
+from dataagent_cli.setup import peek
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Names = Callable[[str], Mapping[str, str]]
+
+_NAMES: dict[str, Names] = {
+    "source": peek.sources,
+    "sources": peek.sources,
+    "session_id": peek.sessions,
+}
+_OF_SOURCES = ("remove", "refresh", "test")  # whose `name` is a source's
+_MODELS = ("offline", "anthropic:claude-sonnet-4-5", "openai:gpt-5-mini")
+
+
+def script(shell: str) -> str:
+    """The script for a shell."""
+    return shellcode(["dataagent"], shell=shell)
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Answer the shell that asks, and leave the program."""
+    _teach(parser)
+    argcomplete.autocomplete(parser, always_complete_options=False)
+
+
+def _teach(parser: argparse.ArgumentParser) -> None:
+    """Tell each argument of the parser and its commands which names it may be."""
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage] argcomplete walks them too
+        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage] as above
+            commands: dict[str, argparse.ArgumentParser] = action.choices  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] parsers by name
+            for each in commands.values():
+                _teach(each)
+            continue
+        names = _NAMES.get(action.dest)
+        if action.dest == "name" and parser.prog.endswith(_OF_SOURCES):
+            names = peek.sources
+        if names is not None:
+            action.completer = _completer(names)  # pyright: ignore[reportAttributeAccessIssue] where argcomplete looks
+        elif action.dest == "model":
+            action.completer = _models  # pyright: ignore[reportAttributeAccessIssue] as above
+
+
+def _models(**_: object) -> tuple[str, ...]:
+    return _MODELS
+
+
+def _completer(names: Names):
+    def answer(*, parsed_args: argparse.Namespace, **_: object) -> Mapping[str, str]:
+        return names(peek.home_of(getattr(parsed_args, "home", None)))
+
+    return answer

@@ -1,0 +1,162 @@
+"""`dataagent init`: which model answers, checked with one real request, then stored.
+
+Nothing is written before the end, and then all or nothing. Above: `obey.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dataagent_cli import exits
+from dataagent_cli.failures import explain
+from dataagent_cli.setup.config_file import Value, change_config
+from dataagent_cli.setup.keys import keep_key, kept_keys, usable_keyring
+from dataagent_cli.setup.loading import settings_of
+from dataagent_cli.setup.providers import KEY_SETTINGS, Choice
+from dataagent_cli.setup.trial import NO_NETWORK, try_model
+from dataagent_core.config import Settings
+from dataagent_core.config.groups import variables
+from dataagent_core.config.settings import environment
+from dataagent_core.errors import BadInput, DataAgentError
+
+if TYPE_CHECKING:
+    from dataagent_cli.arguments import Options
+    from dataagent_cli.streams import Streams
+
+_KEY = re.compile(r"[\x21-\x7e]{1,4096}")
+_UNCHANGED = "Nothing was changed."
+
+
+async def init(options: Options, streams: Streams) -> int:
+    """Choose, check and store; the exit status.
+
+    Raises:
+        DataAgentError: what was asked for makes no sense, or the model does not answer.
+        OSError: the data directory cannot be written to.
+    """
+    settings = settings_of(home=options.home) if options.home else settings_of()
+    is_asking = options.model is None
+    if is_asking and not streams.is_interactive:
+        raise BadInput(
+            "There is nobody at the terminal to ask which model to use.",
+            details={"hint": "name it: dataagent init --model NAME --key-from VARIABLE"},
+        )
+    try:
+        if is_asking:
+            streams.say(_present(settings))
+            choice = await _asked(settings, streams)
+        else:
+            choice = _given(options, streams)
+        _check(choice)
+        if not options.is_unchecked and not await _is_good(choice, settings, streams, is_asking):
+            streams.say(_UNCHANGED)
+            return exits.FAILED
+    except (KeyboardInterrupt, EOFError):
+        streams.say(_UNCHANGED)
+        return exits.INTERRUPTED
+    _store(choice, settings, streams)
+    return exits.OK
+
+
+# -- what there is, what is wanted --------------------------------------------------------------
+
+
+def _present(settings: Settings) -> str:
+    """What is set up now, and where it comes from."""
+    path = settings.config_path
+    where = str(path) if path.exists() else f"{path} (not there yet)"
+    lines = [f"configuration  {where}", f"model          {settings.default_model}"]
+    in_ring = kept_keys(settings)
+    for name in sorted(set(KEY_SETTINGS.values())):
+        if name in in_ring:
+            lines.append(f"{name}  in the system's keyring")
+        elif (secret := getattr(settings, name)) is not None:
+            lines.append(f"{name}  …{secret.get_secret_value()[-4:]}")
+    return "\n".join(lines)
+
+
+async def _asked(settings: Settings, streams: Streams) -> Choice:
+    from dataagent_cli.setup.questions import ask_for_model
+
+    return await ask_for_model(streams, present=settings.default_model)
+
+
+def _given(options: Options, streams: Streams) -> Choice:
+    """What the command line says."""
+    source = options.key_from
+    key: str | None = None
+    if source == "-":
+        if streams.piped is None:
+            raise BadInput("--key-from - reads the key from the input; pipe it in.")
+        key = streams.piped.readline(8192).decode(errors="replace").strip()
+    elif source is not None:
+        key = environment().get(source)
+        if key is None:
+            raise BadInput(
+                f"There is no variable {source!r} in the environment to take the key from.",
+                details={"hint": "name the variable, not the key; or pipe the key in with -."},
+            )
+    return Choice(options.model or "", options.url, key)
+
+
+def _check(choice: Choice) -> None:
+    """Refuse what cannot be right before anyone is asked."""
+    if choice.key is not None and not _KEY.fullmatch(choice.key):
+        raise BadInput("That is no key: it is empty, or has spaces or strange characters in it.")
+    if choice.key is not None and choice.key_setting is None:
+        raise BadInput(
+            f"The key of {choice.model!r} cannot be stored here.",
+            details={"hint": "its provider's package reads it from the environment."},
+        )
+    if choice.url is None:
+        return
+    if not choice.url.startswith(("http://", "https://")):
+        raise BadInput(f"The address {choice.url!r} must begin with http:// or https://.")
+    if choice.key_setting != "openai_api_key":
+        raise BadInput(f"An address goes with models named openai:NAME, not with {choice.model!r}.")
+
+
+# -- checking and storing -----------------------------------------------------------------------
+
+
+async def _is_good(choice: Choice, settings: Settings, streams: Streams, is_asking: bool) -> bool:
+    """Whether the model answers, or is wanted all the same."""
+    streams.say(f"checking {choice.model} …")
+    try:
+        await try_model(_trial_settings(choice, settings))
+    except DataAgentError as error:
+        streams.say(explain(error).text)
+        if not is_asking:
+            streams.say("hint: --no-check stores it all the same.")
+            return False
+        from dataagent_cli.setup.questions import ask_whether
+
+        return await ask_whether(streams, "Store it all the same?")
+    streams.say("it needs no network" if choice.model in NO_NETWORK else "it answers")
+    return True
+
+
+def _trial_settings(choice: Choice, settings: Settings) -> Settings:
+    """The choice over the environment, without the file: its old key is not for a new address."""
+    given: dict[str, Any] = {k: v for k, v in choice.settings().items() if v is not None}
+    given["home"] = settings.home_dir / "nowhere"
+    return settings_of(**given)
+
+
+def _store(choice: Choice, settings: Settings, streams: Streams) -> None:
+    values: dict[str, Value] = {**choice.settings()}
+    is_in_ring = False
+    if choice.key_setting is not None:
+        is_in_ring = keep_key(choice.key_setting, choice.key, usable_keyring())
+        if is_in_ring:
+            values |= {choice.key_setting: None, "keyring": True}
+    change_config(settings.config_path, values)
+    streams.say(f"stored in {settings.config_path}")
+    if choice.key is not None:
+        streams.say("the key is in " + ("the system's keyring" if is_in_ring else "the same file"))
+    known = environment()
+    for name, value in choice.settings().items():
+        for variable in variables(Settings, name):
+            if known.get(variable, value) != value:
+                streams.say(f"note: {variable} is set in the environment and counts more")

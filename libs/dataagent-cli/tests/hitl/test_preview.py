@@ -1,0 +1,74 @@
+"""What would happen, as lines: diffs, statements, commands, requests, and their width."""
+
+from __future__ import annotations
+
+from prompt_toolkit.utils import get_cwidth
+
+from dataagent_cli.hitl.preview import Line, preview, title, wrapped
+from dataagent_core.hitl import ActionRequest
+from tests.requirements import requirement
+
+
+def texts(lines: list[Line]) -> list[str]:
+    return ["".join(text for _, text in line) for line in lines]
+
+
+def styles(lines: list[Line]) -> set[str]:
+    return {style for line in lines for style, _ in line if style}
+
+
+@requirement("R3.2")
+def test_a_diff_is_shown_with_what_it_adds_and_takes_away() -> None:
+    diff = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-\told\n+new"
+    action = ActionRequest("edit_file", {"file_path": "/x"}, diff=diff)
+    assert title(action) == "edit_file /x (+1 −1)"
+    assert texts(preview(action)) == ["@@ -1,2 +1,2 @@", " same", "-   old", "+new"]
+    assert styles(preview(action)) == {"ansicyan", "ansired", "ansigreen"}
+
+
+def test_a_statement_a_command_and_code_have_the_colours_of_their_language() -> None:
+    for name, args in (
+        ("sql_db_query", {"query": "SELECT 1\nFROM t", "limit": 5}),
+        ("run", {"command": "for f in *; do\n  cat $f; done"}),
+        ("execute_python", {"code": "def f():\n    return 1"}),
+    ):
+        lines = preview(ActionRequest(name, args))
+        code = next(str(value) for value in args.values() if isinstance(value, str))
+        assert texts(lines)[: code.count("\n") + 1] == code.split("\n")
+        assert "class:pygments.keyword" in styles(lines)
+    assert texts(preview(ActionRequest("sql_db_query", {"query": "x", "limit": 5})))[1:] == [
+        "",
+        "limit: 5",
+    ]
+
+
+def test_a_word_that_is_searched_for_is_not_a_statement() -> None:
+    assert texts(preview(ActionRequest("web_search", {"query": "a b"}))) == ["query: a b"]
+
+
+def test_a_request_is_shown_as_it_is_sent() -> None:
+    args = {"url": "https://x.test/a", "method": "post", "headers": {"K": "v"}, "body": {"a": [1]}}
+    assert texts(preview(ActionRequest("http_request", args))) == [
+        "POST https://x.test/a",
+        "K: v",
+        "",
+        "{",
+        '  "a": [',
+        "    1",
+        "  ]",
+        "}",
+    ]
+
+
+def test_nothing_a_model_writes_is_obeyed_by_the_terminal() -> None:
+    args = {"command": "ls \x1b[2J\x07\u202e", "x": "\x1b]0;t\x07y\r\nz"}
+    shown = "\n".join(texts(preview(ActionRequest("shell\x1b[1m", args))))
+    assert shown == "ls \n\nx: y\n    z"
+
+
+def test_lines_are_broken_where_the_screen_ends_and_lose_nothing() -> None:
+    line: Line = [("a", "中文字"), ("b", "xyz")]
+    rows = wrapped([line, []], 5)
+    assert texts(rows) == ["中文", "字xyz", ""]
+    assert all(get_cwidth(row) <= 5 for row in texts(rows))
+    assert texts(wrapped([[("", "中")]], 1)) == ["中"]  # narrower than a character

@@ -1,0 +1,116 @@
+"""Keys while an answer is under way: stopping, taking back, typing ahead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.input.base import PipeInput
+from prompt_toolkit.output import DummyOutput
+
+from dataagent_cli.commands import builtin_commands
+from dataagent_cli.hitl import TerminalHITLHandler
+from dataagent_cli.input import Keyboard, LineCompleter
+from dataagent_cli.interrupts import Interrupts
+from dataagent_core.config import SessionState
+from dataagent_core.hitl import ActionRequest
+
+CTRL_C, ESC, SHIFT_TAB, UP = "\x03", "\x1b", "\x1b[Z", "\x1b[A"
+
+
+class Desk:
+    """A keyboard, and what is typed on it while an answer is under way."""
+
+    def __init__(self, keys: PipeInput) -> None:
+        self.keys, self.state, self.notes = keys, SessionState(), list[str]()
+        self.keyboard = Keyboard(
+            InMemoryHistory(),
+            LineCompleter(builtin_commands()),
+            state=self.state,
+            terminal_input=keys,
+            terminal_output=DummyOutput(),
+        )
+
+    async def answer(self, keys: str, is_over: Callable[[Interrupts], bool]) -> str:
+        """Type while an answer is under way, until it is over; what is in the line then."""
+        async with asyncio.timeout(5):
+            with self.keyboard.meanwhile(self.notes.append) as meanwhile, Interrupts() as signals:
+                assert meanwhile is not None
+                self.keys.send_text(keys)
+                while not is_over(signals):
+                    await asyncio.sleep(0)
+            return meanwhile.text_after("the message")
+
+
+@pytest.fixture
+async def desk(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Desk]:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    with create_pipe_input() as keys:
+        yield Desk(keys)
+
+
+@asynccontextmanager
+async def bounded() -> AsyncGenerator[None]:
+    async with asyncio.timeout(5):
+        yield
+
+
+def is_stopped(signals: Interrupts) -> bool:
+    return signals.is_interrupted
+
+
+async def test_what_is_typed_meanwhile_is_in_the_next_prompt_and_is_sent(desk: Desk) -> None:
+    keys = f"next 问题{UP}\rand then{SHIFT_TAB}"
+    left = await desk.answer(keys, lambda _: desk.state.mode == "auto")
+    assert left == ""
+    assert desk.notes == ["mode auto, from the next request on"]
+    async with bounded():
+        assert await desk.keyboard.read(left) == "next 问题"
+        desk.keys.send_text("!\r")
+        assert await desk.keyboard.read() == "and then!"
+
+
+async def test_escape_stops_the_answer_and_takes_the_message_back(desk: Desk) -> None:
+    assert await desk.answer(ESC, is_stopped) == "the message"
+
+
+async def test_ctrl_c_stops_the_answer_and_sends_nothing_unseen(desk: Desk) -> None:
+    assert await desk.answer(f"half a lind\x7fe\rx{CTRL_C}", is_stopped) == "half a line\nx"
+
+
+async def test_escape_with_a_key_after_it_is_a_key(desk: Desk) -> None:
+    left = await desk.answer(f"a{ESC}\rb{SHIFT_TAB}", lambda _: bool(desk.notes))
+    assert left == ""
+    async with bounded():
+        desk.keys.send_text("\r")
+        assert await desk.keyboard.read() == "a\nb"
+
+
+async def test_lines_typed_before_the_answer_began_are_no_answers_to_its_questions(
+    desk: Desk,
+) -> None:
+    desk.keys.send_text("one\ry\r")
+    async with bounded():
+        assert await desk.keyboard.read() == "one"
+    handler = TerminalHITLHandler(
+        desk.state, is_interactive=True, terminal_input=desk.keys, terminal_output=DummyOutput()
+    )
+    async with bounded():
+        with desk.keyboard.meanwhile(desk.notes.append):
+            asked = asyncio.create_task(handler.request_approval(ActionRequest("shell", {}), "s"))
+            await asyncio.sleep(0)
+            desk.keys.send_text(ESC)
+            assert (await asked).type == "reject"
+        assert await desk.keyboard.read() == "y"
+
+
+async def test_a_terminal_without_single_keys_is_left_alone(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    with desk.keyboard.meanwhile(desk.notes.append) as meanwhile:
+        assert meanwhile is None

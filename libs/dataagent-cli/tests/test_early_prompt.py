@@ -1,0 +1,59 @@
+"""The prompt that is there before the libraries: nothing typed at it is lost or shown twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dataagent_cli.early_prompt import EarlyPrompt
+
+from .pseudo_terminal import Terminal
+
+
+@pytest.fixture
+def terminal(home: Path) -> Iterator[Terminal]:
+    del home
+    made = Terminal()
+    yield made
+    made.end()
+
+
+def test_what_is_typed_early_is_the_first_message_with_every_key(terminal: Terminal) -> None:
+    terminal.wait_for("❯ ")
+    terminal.type("!echo eaXrly")
+    terminal.wait_for("!echo eaXrly")  # shown as it is typed
+    terminal.type("\x1b[D\x1b[D\x1b[D\x7f\r")  # three to the left, the X goes, send
+    terminal.wait_for("/help shows the commands")
+    terminal.wait_for("❯ !echo early")
+    terminal.wait_for("early")
+    terminal.wait_for("❯")
+    terminal.type("/quit\r")
+    terminal.wait_for("hint: continue with")
+    assert terminal.leave() == 0
+
+
+def test_ctrl_c_at_the_early_prompt_leaves_without_a_word(terminal: Terminal) -> None:
+    terminal.wait_for("❯ ")
+    terminal.type("\x03")
+    assert terminal.leave() == 130
+    assert "Traceback" not in terminal.screen
+
+
+def test_a_start_that_fails_takes_the_early_prompt_away_first(home: Path) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("model = \n")
+    terminal = Terminal()
+    terminal.wait_for("❯ ")
+    terminal.wait_for("error: The configuration file ")
+    terminal.wait_for("hint: ")
+    assert terminal.leave() == 1
+    assert "\r\x1b[Jerror: " in terminal.raw
+    terminal.end()
+
+
+def test_no_early_prompt_on_a_dumb_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    with EarlyPrompt() as early:
+        early.end()  # nothing was begun, so there is nothing to end

@@ -1,0 +1,231 @@
+"""What administrators do, as `client.admin`: accounts, tenants, agents, data sources, the log.
+
+Each method is one request and one parser. For an administrator's credential: others get a
+`DeniedError`. MCP servers are administered in `client.mcp.admin`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, Unpack
+
+from dataagent_client.admin_data import AdminData
+from dataagent_client.admin_models import (
+    AuditRecord,
+    AuditSearch,
+    AuditVerdict,
+    SystemInfo,
+    TenantInfo,
+    TenantMember,
+    TenantSettings,
+    parse_member,
+    parse_record,
+    parse_system,
+    parse_tenant,
+    parse_verdict,
+)
+from dataagent_client.auth import UserInfo, parse_user
+from dataagent_client.files import save
+from dataagent_client.http import Http, below
+from dataagent_client.models import Page, parse_page
+from dataagent_client.offers import AgentChanged, AgentSettings, parse_changed_agent
+
+_USERS, _TENANTS, _AGENTS, _AUDIT = "users", "tenants", "agents", "audit"
+AuditFormat = Literal["csv", "jsonl"]
+
+
+class AdminCalls:
+    """Everything for administrators but MCP."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+        self.users = UserAdmin(http)
+        self.tenants = TenantAdmin(http)
+        self.agents = AgentAdmin(http)
+        self.data = AdminData(http)
+        self.audit = AuditCalls(http)
+
+    async def system(self) -> SystemInfo:
+        """The server's state: what it waits for, what runs, which versions."""
+        return parse_system(await self._http.request("GET", "system"))
+
+
+class UserAdmin:
+    """Accounts."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def list(
+        self, *, search: str | None = None, limit: int = 100, offset: int = 0
+    ) -> Page[UserInfo]:
+        """The accounts, oldest first; with `search` those whose names have it."""
+        params = {"search": search, "limit": limit, "offset": offset}
+        found = await self._http.request("GET", _USERS, params=params, is_web=True)
+        return parse_page(found, parse_user)
+
+    async def create(
+        self, username: str, password: str | None = None, *, role: str = "user"
+    ) -> UserInfo:
+        """Add an account; without a password it has keys and login links only."""
+        body = {"username": username, "password": password, "role": role}
+        return parse_user(await self._http.request("POST", _USERS, body=body, is_web=True))
+
+    async def delete(self, user_id: str) -> None:
+        """Remove an account; its user is out at once. `ConflictError`: one's own, or the last."""
+        await self._http.request("DELETE", below(_USERS, user_id), is_web=True)
+
+    async def set_status(self, user_id: str, status: str) -> UserInfo:
+        """Let a user in (`active`) or keep them out (`disabled`), at once."""
+        return await self._set("PATCH", user_id, "status", {"status": status})
+
+    async def set_role(self, user_id: str, role: str) -> UserInfo:
+        """Make a user an `admin`, or a `user`."""
+        return await self._set("PATCH", user_id, "role", {"role": role})
+
+    async def reset_password(
+        self, user_id: str, password: str, *, keep_keys: bool = False
+    ) -> UserInfo:
+        """Give another user a new password; their logins and, unless kept, their keys end."""
+        body = {"password": password, "keep_keys": keep_keys}
+        return await self._set("PUT", user_id, "password", body)
+
+    async def _set(
+        self,
+        method: Literal["PATCH", "PUT"],
+        user_id: str,
+        what: str,
+        body: Mapping[str, Any],
+    ) -> UserInfo:
+        path = f"{below(_USERS, user_id)}/{what}"
+        return parse_user(await self._http.request(method, path, body=body, is_web=True))
+
+
+class TenantAdmin:
+    """Tenants, their limits and who belongs to them."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def list(self) -> Page[TenantInfo]:
+        """All tenants."""
+        return parse_page(await self._http.request("GET", _TENANTS), parse_tenant)
+
+    async def create(
+        self, name: str, *, tenant_id: str | None = None, **settings: Unpack[TenantSettings]
+    ) -> TenantInfo:
+        """Add a tenant."""
+        body = {"name": name, "tenant_id": tenant_id, **settings}
+        return parse_tenant(await self._http.request("POST", _TENANTS, body=body))
+
+    async def get(self, tenant_id: str) -> TenantInfo:
+        """A tenant."""
+        return parse_tenant(await self._http.request("GET", below(_TENANTS, tenant_id)))
+
+    async def replace(
+        self, tenant_id: str, name: str, **settings: Unpack[TenantSettings]
+    ) -> TenantInfo:
+        """Say anew what a tenant is; a limit that is not named does not hold any more."""
+        body = {"name": name, **settings}
+        path = below(_TENANTS, tenant_id)
+        return parse_tenant(await self._http.request("PUT", path, body=body, is_repeatable=True))
+
+    async def delete(self, tenant_id: str) -> None:
+        """Remove a tenant; its users stay."""
+        await self._http.request("DELETE", below(_TENANTS, tenant_id))
+
+    async def users(
+        self, tenant_id: str, *, limit: int = 100, offset: int = 0
+    ) -> Page[TenantMember]:
+        """Who belongs to it."""
+        params = {"limit": limit, "offset": offset}
+        path = f"{below(_TENANTS, tenant_id)}/users"
+        return parse_page(await self._http.request("GET", path, params=params), parse_member)
+
+    async def put_user(self, tenant_id: str, user_id: str, *, role: str = "member") -> TenantMember:
+        """Let a user belong to it, or change their role there."""
+        path = below(f"{below(_TENANTS, tenant_id)}/users", user_id)
+        found = await self._http.request("PUT", path, body={"role": role}, is_repeatable=True)
+        return parse_member(found)
+
+    async def remove_user(self, tenant_id: str, user_id: str) -> None:
+        """Let a user no longer belong to it."""
+        await self._http.request("DELETE", below(f"{below(_TENANTS, tenant_id)}/users", user_id))
+
+
+class AgentAdmin:
+    """Agents: made, changed, deleted. Who there is says `client.agents()`."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def create(self, name: str, **settings: Unpack[AgentSettings]) -> AgentChanged:
+        """Make an agent with its tools. `ConflictError` if the name is taken."""
+        body = {"name": name, **_agent(settings)}
+        return parse_changed_agent(await self._http.request("POST", _AGENTS, body=body))
+
+    async def update(
+        self, agent_id: str, *, name: str | None = None, **settings: Unpack[AgentSettings]
+    ) -> AgentChanged:
+        """Change an agent; what is not named stays, `tool_ids` replace all its tools.
+
+        Raises:
+            ConflictError: a run of it is active.
+        """
+        body = {"name": name, **_agent(settings)}
+        path = below(_AGENTS, agent_id)
+        return parse_changed_agent(await self._http.request("PUT", path, body=body))
+
+    async def delete(self, agent_id: str) -> None:
+        """Delete an agent that was made. `ConflictError` while a run of it is active."""
+        await self._http.request("DELETE", below(_AGENTS, agent_id))
+
+
+class AuditCalls:
+    """Who did what."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def list(
+        self, *, limit: int = 100, offset: int = 0, **search: Unpack[AuditSearch]
+    ) -> Page[AuditRecord]:
+        """What happened, the newest first."""
+        params = {**_conditions(search), "limit": limit, "offset": offset}
+        return parse_page(await self._http.request("GET", _AUDIT, params=params), parse_record)
+
+    async def stream(
+        self, fmt: AuditFormat = "csv", **search: Unpack[AuditSearch]
+    ) -> AsyncGenerator[bytes]:
+        """All that happened and fits, the oldest first, as a file that arrives."""
+        params = {**_conditions(search), "format": fmt}
+        async with self._http.stream(f"{_AUDIT}/export", params=params) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def export(
+        self, target: Path, fmt: AuditFormat = "csv", **search: Unpack[AuditSearch]
+    ) -> Path:
+        """Save it; if that fails, what was at `target` is still there."""
+        return await save(self.stream(fmt, **search), target)
+
+    async def verify(self) -> AuditVerdict:
+        """Walk along the chain of hashes: was a row changed, removed, inserted or moved?"""
+        found = await self._http.request("GET", f"{_AUDIT}/verify", has_time=True)
+        return parse_verdict(found)
+
+
+def _agent(settings: AgentSettings) -> dict[str, Any]:
+    """What is said of an agent, by the names the server has for it."""
+    return {"toolIds" if name == "tool_ids" else name: value for name, value in settings.items()}
+
+
+def _conditions(search: AuditSearch) -> dict[str, Any]:
+    """The conditions by the names the server has for them."""
+    named = {"since": "from", "until": "to"}
+    return {
+        named.get(name, name): value.isoformat() if isinstance(value, datetime) else value
+        for name, value in search.items()
+    }

@@ -1,0 +1,67 @@
+"""Logging in with name and password, as `client.auth`. Keys and tokens need none of it.
+
+A login is a cookie, as a browser has it: the client keeps it, sends it over HTTP and WebSocket, and
+says from which page it comes, as the server asks of cookies (`http.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dataagent_client.http import Http
+from dataagent_client.shapes import named, parser
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserInfo:
+    """An account, or a caller without one."""
+
+    user_id: str = named("id")
+    username: str
+    role: str
+    """`admin` or `user`."""
+    status: str
+    """`active` or `disabled`."""
+    created_at: datetime | None
+
+
+parse_user = parser(UserInfo, "user")
+
+
+class AuthCalls:
+    """Who the client is."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def log_in(self, username: str, password: str) -> UserInfo:
+        """Log in; every request from now on is this user's. For 24 hours.
+
+        Raises:
+            ClientError: the client has a key or a token already, which would count instead.
+            NotAuthenticatedError: wrong name or password.
+            LimitError: too many attempts.
+        """
+        self._http.refuse_two_credentials()
+        body = {"username": username, "password": password}
+        return parse_user(await self._http.request("POST", "auth/login", body=body, is_web=True))
+
+    async def log_out(self) -> None:
+        """End the login, for copies of it too."""
+        await self._http.request("POST", "auth/logout", is_web=True, is_repeatable=True)
+
+    async def me(self) -> UserInfo:
+        """The caller."""
+        return parse_user(await self._http.request("GET", "auth/me", is_web=True))
+
+    async def change_password(
+        self, old_password: str, new_password: str, *, keep_keys: bool = False
+    ) -> UserInfo:
+        """Change the caller's password. Ends their other logins and, unless kept, their keys."""
+        body = {
+            "old_password": old_password,
+            "new_password": new_password,
+            "keep_keys": keep_keys,
+        }
+        return parse_user(await self._http.request("POST", "auth/password", body=body, is_web=True))

@@ -1,0 +1,125 @@
+"""Conversations as `client.conversations`: sessions as the web app lists them, by title.
+
+A conversation's id is its session's; `thread_id` is what the model's memory goes by. Each method is
+one request and one parser, but for the web app's chat: its events are read by `web_events.py`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from datetime import datetime
+
+from dataagent_client.backoff import Backoff
+from dataagent_client.event_stream import EventStream, Source
+from dataagent_client.history import ThreadHistory, parse_history
+from dataagent_client.http import Http, below
+from dataagent_client.models import Page, parse_page
+from dataagent_client.shapes import named, parser
+from dataagent_client.web_events import web_frame
+from dataagent_client.wire import Received
+from dataagent_core.events import DoneEvent
+
+_ALL = "conversations"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationInfo:
+    """A conversation."""
+
+    conversation_id: str = named("id")
+    thread_id: str
+    title: str
+    created_at: datetime
+    updated_at: datetime
+
+
+_conversation = parser(ConversationInfo, "conversation")
+
+
+class ConversationCalls:
+    """What the caller talked about."""
+
+    def __init__(self, http: Http, backoff: Backoff) -> None:
+        self._http = http
+        self._backoff = backoff
+
+    async def list(
+        self, *, search: str | None = None, limit: int = 100, offset: int = 0
+    ) -> Page[ConversationInfo]:
+        """The caller's conversations, the last active first; with `search` those that say it."""
+        params = {"search": search, "limit": limit, "offset": offset}
+        found = await self._http.request("GET", _ALL, params=params, is_web=True)
+        return parse_page(found, _conversation)
+
+    async def create(self, *, title: str | None = None) -> ConversationInfo:
+        """Begin one. Without a title it gets one from its first message."""
+        made = await self._http.request("POST", _ALL, body={"title": title}, is_web=True)
+        return _conversation(made)
+
+    async def get(self, conversation_id: str) -> ConversationInfo:
+        """One of them."""
+        path = below(_ALL, conversation_id)
+        return _conversation(await self._http.request("GET", path, is_web=True))
+
+    async def rename(self, conversation_id: str, title: str) -> ConversationInfo:
+        """Give it another title."""
+        path = below(_ALL, conversation_id)
+        body = {"title": title}
+        return _conversation(await self._http.request("PATCH", path, body=body, is_web=True))
+
+    async def delete(self, conversation_id: str) -> None:
+        """Put it away and stop what runs in it; `restore` brings it back for some days."""
+        await self._http.request("DELETE", below(_ALL, conversation_id), is_web=True)
+
+    async def restore(self, conversation_id: str) -> ConversationInfo:
+        """Bring back one that was deleted. One that is there stays as it is."""
+        path = f"{below(_ALL, conversation_id)}/restore"
+        found = await self._http.request("POST", path, is_web=True, is_repeatable=True)
+        return _conversation(found)
+
+    async def history(
+        self, thread_id: str, *, limit: int = 1000, offset: int | None = None
+    ) -> ThreadHistory:
+        """What was said, each answer with its run's events; without an `offset` the last page."""
+        path = f"{below('threads', thread_id)}/history"
+        params = {"limit": limit, "offset": offset}
+        return parse_history(await self._http.request("GET", path, params=params, is_web=True))
+
+    async def chat(
+        self,
+        thread_id: str,
+        message: str,
+        *,
+        agent: str | None = None,
+        skill: str | None = None,
+        file_ids: Sequence[str] | None = None,
+        client_message_id: str | None = None,
+    ) -> AsyncGenerator[Received]:
+        """Ask as the web app does, in one request; the run's events to its `DoneEvent`.
+
+        Resumed by `seq` as `client.chat` is. Where the server says so, leaving stops the run.
+        """
+        body = {
+            "thread_id": thread_id,
+            "message": message,
+            "agent": agent,
+            "skill": skill,
+            "file_ids": None if file_ids is None else [*file_ids],
+            "client_message_id": client_message_id or str(uuid.uuid4()),
+        }
+        async with aclosing(self._events(Source("chat", body, True, web_frame), 0)) as items:
+            async for item in items:
+                yield item
+                if isinstance(item.event, DoneEvent):
+                    return
+
+    def events(self, thread_id: str, *, after: int = 0) -> AsyncGenerator[Received]:
+        """A conversation's events, from `after` on and without end; resumes by itself."""
+        path = f"{below('chat', thread_id)}/events"
+        return self._events(Source(path, is_web=True, frame=web_frame), after)
+
+    def _events(self, source: Source, after: int) -> AsyncGenerator[Received]:
+        return EventStream(self._http, source, after=after, backoff=self._backoff).events()

@@ -1,0 +1,56 @@
+"""API keys as `client.keys`: the caller's own; another user's for administrators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from dataagent_client.http import Http, below
+from dataagent_client.models import Page, parse_page
+from dataagent_client.shapes import named, parser
+
+_ALL = "api-keys"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKeyInfo:
+    """A key, known by its first characters."""
+
+    key_id: str = named("id")
+    name: str
+    prefix: str
+    created_at: datetime
+    last_used: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewApiKey(ApiKeyInfo):
+    """A key that was just made; nobody can ask for `key` again."""
+
+    key: str = field(repr=False)
+
+
+_key = parser(ApiKeyInfo, "key")
+_new = parser(NewApiKey, "key")
+
+
+class KeyCalls:
+    """Keys of an account, for programs. `user_id` names another user; for administrators."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def list(self, *, user_id: str | None = None) -> Page[ApiKeyInfo]:
+        """The keys, oldest first."""
+        params = {"user_id": user_id}
+        return parse_page(await self._http.request("GET", _ALL, params=params), _key)
+
+    async def create(self, name: str, *, user_id: str | None = None) -> NewApiKey:
+        """Make a key. `ConflictError` for a caller without an account."""
+        params = {"user_id": user_id}
+        return _new(await self._http.request("POST", _ALL, body={"name": name}, params=params))
+
+    async def revoke(self, key_id: str, *, user_id: str | None = None) -> None:
+        """End a key, at once."""
+        params = {"user_id": user_id}
+        await self._http.request("DELETE", below(_ALL, key_id), params=params)

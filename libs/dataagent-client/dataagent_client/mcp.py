@@ -1,0 +1,312 @@
+"""MCP servers as `client.mcp`: a user's own; below `admin` what administrators do.
+
+Each method is one request and one parser (`mcp_models.py`). Only questions are repeated when the
+connection fails: a lost answer to anything else is an error, and it may have been done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any, Unpack
+
+import orjson
+
+from dataagent_client.http import Http, below
+from dataagent_client.mcp_models import (
+    AllowedTool,
+    Allowlist,
+    CatalogueTool,
+    McpCall,
+    McpServer,
+    McpTemplate,
+    McpTrial,
+    SharedMcpServer,
+    SharedServerSettings,
+    TemplateSettings,
+    ToolDiff,
+    UserServerSettings,
+    parse_allowlist,
+    parse_call,
+    parse_catalogue_tool,
+    parse_diff,
+    parse_server,
+    parse_shared_server,
+    parse_template,
+    parse_trial,
+)
+from dataagent_client.models import Page, parse_page
+
+_SERVERS, _TOOLS, _ALLOWLISTS = "mcp/servers", "mcp/tools", "mcp/allowlists"
+_TEMPLATES = "mcp/templates"
+_NULL = orjson.Fragment(b"null")  # said, while an option that is None is not sent
+
+
+class McpCalls:
+    """What users do with their MCP servers; administrators may do it for any user."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+        self.admin = McpAdmin(http)
+        self.templates = McpTemplates(http)
+
+    async def servers(self, user_id: str) -> Page[McpServer]:
+        """The user's servers and the shared ones, each with its status and tools, by name."""
+        return parse_page(await self._http.request("GET", _of(user_id)), parse_server)
+
+    async def server(self, user_id: str, name: str) -> McpServer:
+        """One of them, with its status now. `NotFoundError` if there is none."""
+        return parse_server(await self._http.request("GET", _of(user_id, name)))
+
+    async def add(
+        self, user_id: str, name: str, **settings: Unpack[UserServerSettings]
+    ) -> McpServer:
+        """Add a server; sessions that begin from now on can use it.
+
+        Raises:
+            ConflictError: the user has one of that name.
+            LimitError: they have as many as they may.
+        """
+        body = {"name": name, **settings}
+        return parse_server(await self._http.request("POST", _of(user_id), body=body))
+
+    async def update(
+        self, user_id: str, name: str, **settings: Unpack[UserServerSettings]
+    ) -> McpServer:
+        """Change a server; what is not named stays, its secrets too."""
+        found = await self._http.request("PUT", _of(user_id, name), body=dict(settings))
+        return parse_server(found)
+
+    async def delete(self, user_id: str, name: str) -> None:
+        """Forget a server with its secrets."""
+        await self._http.request("DELETE", _of(user_id, name))
+
+    async def test(self, user_id: str, name: str) -> McpTrial:
+        """Connect now and list the tools."""
+        path = f"{_of(user_id, name)}/test"
+        return parse_trial(await self._http.request("POST", path, has_time=True))
+
+    async def set_credentials(
+        self,
+        user_id: str,
+        name: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> McpServer:
+        """Keep the user's own credentials for a shared server; with none they are forgotten."""
+        body = {"headers": dict(headers or {}), "env": dict(env or {})}
+        path = f"{_of(user_id, name)}/credentials"
+        return parse_server(await self._http.request("PUT", path, body=body))
+
+
+class McpAdmin:
+    """The registry, the catalogue, allow-lists and the call log. For an administrator's key."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    # -- servers ------------------------------------------------------------------------------
+
+    async def servers(
+        self, *, scope: str | None = None, tenant_id: str | None = None, user_id: str | None = None
+    ) -> Page[SharedMcpServer]:
+        """All servers that fit, users' too."""
+        params = {"scope": scope, "tenant_id": tenant_id, "user_id": user_id}
+        found = await self._http.request("GET", _SERVERS, params=params)
+        return parse_page(found, parse_shared_server)
+
+    async def server(self, server_id: str) -> SharedMcpServer:
+        """A server with its status and tools."""
+        return parse_shared_server(await self._http.request("GET", below(_SERVERS, server_id)))
+
+    async def add(
+        self,
+        name: str,
+        *,
+        scope: str = "global",
+        tenant_id: str | None = None,
+        **settings: Unpack[SharedServerSettings],
+    ) -> SharedMcpServer:
+        """Register a server for everyone, or for one tenant (`scope="tenant"`)."""
+        body = {"name": name, "scope": scope, "tenant_id": tenant_id, **settings}
+        return parse_shared_server(await self._http.request("POST", _SERVERS, body=body))
+
+    async def update(
+        self, server_id: str, **settings: Unpack[SharedServerSettings]
+    ) -> SharedMcpServer:
+        """Change a server; what is not named stays, its secrets too."""
+        path = below(_SERVERS, server_id)
+        return parse_shared_server(await self._http.request("PUT", path, body=dict(settings)))
+
+    async def delete(self, server_id: str) -> None:
+        """Forget a server with its secrets and tools."""
+        await self._http.request("DELETE", below(_SERVERS, server_id))
+
+    async def enable(self, server_id: str) -> SharedMcpServer:
+        """Let a server be used."""
+        path = f"{below(_SERVERS, server_id)}/enable"
+        return parse_shared_server(await self._http.request("POST", path, is_repeatable=True))
+
+    async def disable(self, server_id: str) -> SharedMcpServer:
+        """Let nobody use a server; what it is stays known."""
+        path = f"{below(_SERVERS, server_id)}/disable"
+        return parse_shared_server(await self._http.request("POST", path, is_repeatable=True))
+
+    async def test(self, server_id: str) -> McpTrial:
+        """Connect and list the tools, changing nothing."""
+        path = f"{below(_SERVERS, server_id)}/test"
+        return parse_trial(await self._http.request("POST", path, has_time=True))
+
+    async def refresh(self, server_id: str) -> McpTrial:
+        """Connect anew and read the tools again."""
+        path = f"{below(_SERVERS, server_id)}/refresh"
+        return parse_trial(await self._http.request("POST", path, has_time=True))
+
+    # -- tools --------------------------------------------------------------------------------
+
+    async def tools(
+        self,
+        *,
+        server_id: str | None = None,
+        status: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> Page[CatalogueTool]:
+        """The catalogue: tools in use, in quarantine, and those that are gone."""
+        params = {"server_id": server_id, "status": status, "limit": limit, "offset": offset}
+        found = await self._http.request("GET", _TOOLS, params=params)
+        return parse_page(found, parse_catalogue_tool)
+
+    async def tool(self, tool_id: int) -> CatalogueTool:
+        """One of them."""
+        return parse_catalogue_tool(await self._http.request("GET", below(_TOOLS, str(tool_id))))
+
+    async def set_tool(
+        self,
+        tool_id: int,
+        *,
+        enabled: bool | None = None,
+        retry_safe: bool | None = None,
+        timeout: float | None = None,
+    ) -> CatalogueTool:
+        """Switch a tool on or off, say how long it may take, and whether it may be tried again."""
+        body = {"enabled": enabled, "retry_safe": retry_safe, "timeout": timeout}
+        found = await self._http.request("PATCH", below(_TOOLS, str(tool_id)), body=body)
+        return parse_catalogue_tool(found)
+
+    async def diff(self, tool_id: int) -> ToolDiff:
+        """What its server changed in a tool since it was approved."""
+        path = f"{below(_TOOLS, str(tool_id))}/diff"
+        return parse_diff(await self._http.request("GET", path))
+
+    async def approve(self, tool_id: int, definition_hash: str) -> CatalogueTool:
+        """Let a tool be used as it is now. `ConflictError` if that is not what was looked at."""
+        path = f"{below(_TOOLS, str(tool_id))}/approve"
+        body = {"definition_hash": definition_hash}
+        return parse_catalogue_tool(await self._http.request("POST", path, body=body))
+
+    # -- who may use them ---------------------------------------------------------------------
+
+    async def allowlist(
+        self, *, agent_id: str | None = None, api_key_id: str | None = None
+    ) -> Allowlist:
+        """The tools of shared servers an agent, or a key, may use. Name one of the two."""
+        params = {"agent_id": agent_id, "api_key_id": api_key_id}
+        return parse_allowlist(await self._http.request("GET", _ALLOWLISTS, params=params))
+
+    async def replace_allowlist(
+        self,
+        tools: Iterable[AllowedTool] | None,
+        *,
+        agent_id: str | None = None,
+        api_key_id: str | None = None,
+    ) -> Allowlist:
+        """Replace the whole list of an agent or a key; None lifts the limit of a key.
+
+        Raises:
+            ConflictError: a run of the agent is active.
+        """
+        named = [{"server_id": each.server_id, "tool_name": each.tool_name} for each in tools or ()]
+        subject = {"agent_id": agent_id} if agent_id is not None else {"api_key_id": api_key_id}
+        body = {**subject, "tools": _NULL if tools is None else named}
+        return parse_allowlist(await self._http.request("PUT", _ALLOWLISTS, body=body))
+
+    # -- calls --------------------------------------------------------------------------------
+
+    async def calls(
+        self,
+        *,
+        tenant_id: str | None = None,
+        user_id: str | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        server_id: str | None = None,
+        tool_name: str | None = None,
+        status: str | None = None,
+        trace_id: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> Page[McpCall]:
+        """Calls that fit, the newest first."""
+        params = {
+            "tenant_id": tenant_id,
+            "trace_id": trace_id,
+            "user_id": user_id,
+            "session_id": session_id,
+            "agent_id": agent_id,
+            "server_id": server_id,
+            "tool_name": tool_name,
+            "status": status,
+            "from": None if since is None else since.isoformat(),
+            "to": None if until is None else until.isoformat(),
+            "limit": limit,
+            "offset": offset,
+        }
+        return parse_page(await self._http.request("GET", "mcp/calls", params=params), parse_call)
+
+
+class McpTemplates:
+    """Commands that users may start with parameters of their own; written by administrators."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    async def list(self) -> Page[McpTemplate]:
+        """All templates; the command is told to administrators."""
+        return parse_page(await self._http.request("GET", _TEMPLATES), parse_template)
+
+    async def create(
+        self, name: str, command: str, **more: Unpack[TemplateSettings]
+    ) -> McpTemplate:
+        """Add a template."""
+        body = _template(name, command, more)
+        return parse_template(await self._http.request("POST", _TEMPLATES, body=body))
+
+    async def get(self, template_id: str) -> McpTemplate:
+        """A template."""
+        return parse_template(await self._http.request("GET", below(_TEMPLATES, template_id)))
+
+    async def replace(
+        self, template_id: str, name: str, command: str, **more: Unpack[TemplateSettings]
+    ) -> McpTemplate:
+        """Say anew what a template is."""
+        path, body = below(_TEMPLATES, template_id), _template(name, command, more)
+        return parse_template(await self._http.request("PUT", path, body=body, is_repeatable=True))
+
+    async def delete(self, template_id: str) -> None:
+        """Remove a template."""
+        await self._http.request("DELETE", below(_TEMPLATES, template_id))
+
+
+def _template(name: str, command: str, more: TemplateSettings) -> dict[str, Any]:
+    parameters = [asdict(each) for each in more.get("parameters", ())]
+    return {"name": name, "command": command, **more, "parameters": parameters}
+
+
+def _of(user_id: str, name: str | None = None) -> str:
+    path = f"{below('users', user_id)}/mcp-servers"
+    return path if name is None else below(path, name)

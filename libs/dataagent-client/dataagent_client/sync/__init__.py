@@ -1,0 +1,5 @@
+"""The client for code without `await`: `portal.py`, and twins that `make sync-client` writes."""
+
+from dataagent_client.sync.client import SyncDataAgentClient
+
+__all__ = ["SyncDataAgentClient"]

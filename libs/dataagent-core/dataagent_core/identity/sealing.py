@@ -1,0 +1,71 @@
+"""Credentials are write-only: sealed where they are kept, never read back to anyone.
+
+Sealed with AES-256-GCM. The key is made once and shared through the database, or given by the
+operator (`DATAAGENT_SECRET_KEY`), which keeps it apart from what it protects. A sealed text is
+bound to what it belongs to: copied into another row it cannot be opened. Above:
+`data/sources/store.py`, `mcp/`. Below: `secret.py`.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from pydantic import SecretStr
+
+from dataagent_core.errors import Misconfigured
+from dataagent_core.identity.secret import shared_secret
+from dataagent_core.storage import Database
+
+MASK = "••••"
+_FORMAT = "v1:"
+_NONCE_BYTES = 12
+
+
+class SecretBox:
+    """Seals and opens credentials of one purpose with one key."""
+
+    def __init__(self, key: SecretStr, *, purpose: str) -> None:
+        derive = HKDF(
+            algorithm=SHA256(), length=32, salt=None, info=f"dataagent {purpose}".encode()
+        )
+        self._cipher = AESGCM(derive.derive(key.get_secret_value().encode()))
+
+    def __repr__(self) -> str:
+        return "SecretBox(…)"
+
+    def seal(self, secret: SecretStr, *, bound_to: str) -> str:
+        """The secret as text that is safe to keep."""
+        nonce = os.urandom(_NONCE_BYTES)
+        sealed = self._cipher.encrypt(nonce, secret.get_secret_value().encode(), bound_to.encode())
+        return _FORMAT + base64.b64encode(nonce + sealed).decode()
+
+    def open(self, sealed: str, *, bound_to: str, what: str) -> SecretStr:
+        """The secret that was sealed for this; `what` names it in the error.
+
+        Raises:
+            Misconfigured: it was sealed with another key, for another thing, or is damaged.
+        """
+        try:
+            raw = base64.b64decode(sealed.removeprefix(_FORMAT), validate=True)
+            plain = self._cipher.decrypt(
+                raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], bound_to.encode()
+            ).decode()
+        except (InvalidTag, ValueError) as error:
+            raise Misconfigured(
+                f"{what} cannot be decrypted with the present key. Set DATAAGENT_SECRET_KEY to "
+                "the one it was entered with, or enter it again."
+            ) from error
+        return SecretStr(plain)
+
+
+async def secret_box(
+    database: Database, *, purpose: str, key: SecretStr | None = None
+) -> SecretBox:
+    """A box with the operator's key, else with the one all processes share for the purpose."""
+    shared = purpose.replace(" ", "-")
+    return SecretBox(key or SecretStr(await shared_secret(database, shared)), purpose=purpose)

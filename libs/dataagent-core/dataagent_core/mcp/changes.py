@@ -1,0 +1,80 @@
+"""What others are told of servers: people's screens, other processes. Plain data.
+
+A `McpChange` goes to the listeners of this process and, as a message, to other processes. It names
+a server and says what happened, never how it is reached. Above: `hub.py`, the server's sockets.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import orjson
+
+logger = logging.getLogger(__name__)
+What = Literal["added", "updated", "removed", "status", "tools"]
+
+
+@dataclass(frozen=True, slots=True)
+class McpChange:
+    """Something happened to a server."""
+
+    user_id: str | None
+    """Whom it concerns; None: everyone who has the server."""
+    tenant_id: str | None
+    server_id: str
+    name: str
+    what: What
+
+
+Listener = Callable[[McpChange], None]
+
+
+class Listeners:
+    """Who wants to hear of changes."""
+
+    def __init__(self) -> None:
+        self._heard_by: list[Listener] = []
+
+    def add(self, handler: Listener) -> Callable[[], None]:
+        """Tell the handler from now on, until what is returned is called."""
+        self._heard_by.append(handler)
+
+        def end() -> None:
+            if handler in self._heard_by:
+                self._heard_by.remove(handler)
+
+        return end
+
+    def tell(self, change: McpChange) -> None:
+        """Tell everyone; who fails is logged and keeps nobody from hearing."""
+        for handler in list(self._heard_by):
+            try:
+                handler(change)
+            except Exception:
+                logger.exception("a listener of MCP changes failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What goes to other processes: a change, or the end of a session."""
+
+    origin: str
+    change: McpChange | None = None
+    session_id: str = ""
+
+    def to_bytes(self) -> bytes:
+        """As it is sent."""
+        change = None if self.change is None else asdict(self.change)
+        return orjson.dumps(
+            {"origin": self.origin, "change": change, "session_id": self.session_id}
+        )
+
+    @classmethod
+    def from_bytes(cls, payload: bytes) -> Message:
+        """As it was sent."""
+        fields = orjson.loads(payload)
+        change = None if fields["change"] is None else McpChange(**fields["change"])
+        return cls(fields["origin"], change, fields["session_id"])

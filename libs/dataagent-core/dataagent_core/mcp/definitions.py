@@ -1,0 +1,228 @@
+"""A tool's definition, made safe to show and told apart from every other. Pure.
+
+What a server says of its tools is hostile input that a model will read: what nobody sees is taken
+out, what is too long is cut, what cannot be used is refused. The hash is of what is left, so that
+what was looked at is what is used. Above: `catalogue.py`. Below: nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from dataagent_core.mcp.types import CatalogueTool, JsonObject, RemoteTool
+from dataagent_core.storage.text import is_storable
+
+MAX_NAME = 200
+MAX_TITLE = 200
+MAX_DESCRIPTION = 4096
+MAX_SCHEMA_BYTES = 256 * 1024
+MAX_SCHEMA_DEPTH = 28
+"""MariaDB takes JSON of 32 levels."""
+MAX_EXPOSED = 64
+_HASH_CHARACTERS = 6
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+_TEXTS = ("title", "description", "$comment")
+"""Keywords of a schema that say something to people and nothing to a validator."""
+_KEPT_CONTROLS = "\n\t"
+_NOT_EXPOSED = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class BadDefinition(Exception):
+    """Inside the room only: a tool cannot be used as it is defined; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class DefinitionDiff:
+    """What changed in a tool since somebody approved it."""
+
+    tool_id: int
+    approved: JsonObject | None
+    """None: that version is not kept any more."""
+    current: JsonObject
+    changed: tuple[str, ...]
+    """The fields that differ."""
+    text: str
+    """Line by line, as `diff -u` has it."""
+
+
+def cleaned(tool: RemoteTool) -> RemoteTool:
+    """The tool without what nobody should see.
+
+    Raises:
+        BadDefinition: its name or a schema cannot be used.
+    """
+    _check_name(tool.name)
+    return RemoteTool(
+        name=tool.name,
+        title=None if not tool.title else visible(tool.title, MAX_TITLE) or None,
+        description=visible(tool.description, MAX_DESCRIPTION),
+        input_schema=_schema("input", tool.input_schema or {"type": "object"}),
+        output_schema=None if tool.output_schema is None else _schema("output", tool.output_schema),
+        annotations=_annotations(tool.annotations),
+    )
+
+
+def visible(text: str, most: int) -> str:
+    """Text without what has no shape on a screen, cut to a length."""
+    kept = "".join(c for c in text if c in _KEPT_CONTROLS or not _is_hidden(c)).strip()
+    return kept if len(kept) <= most else f"{kept[: most - 1]}…"
+
+
+def _is_hidden(character: str) -> bool:
+    """Control, format (zero width, direction, tags), private and unpaired characters; selectors."""
+    if character < "\x7f":
+        return character < " "
+    category = unicodedata.category(character)
+    return category[0] == "C" or "\ufe00" <= character <= "\ufe0f" or character >= "\U000e0100"
+
+
+def _check_name(name: str) -> None:
+    if not 0 < len(name) <= MAX_NAME:
+        raise BadDefinition(f"its name has not 1 to {MAX_NAME} characters")
+    if not is_storable(name) or any(_is_hidden(c) for c in name):
+        raise BadDefinition("its name has characters that nobody sees")
+
+
+def _annotations(given: Mapping[str, Any]) -> JsonObject:
+    kept: JsonObject = {name: given[name] for name in _HINTS if isinstance(given.get(name), bool)}
+    title = given.get("title")
+    if isinstance(title, str) and (shown := visible(title, MAX_TITLE)):
+        kept["title"] = shown
+    return kept
+
+
+def _schema(which: str, schema: JsonObject) -> JsonObject:
+    try:
+        shown = _shown(schema, MAX_SCHEMA_DEPTH)
+        size = len(json.dumps(shown, allow_nan=False).encode())
+    except (ValueError, TypeError, RecursionError) as error:
+        raise BadDefinition(f"its {which} schema is nested too deep or is not JSON") from error
+    if size > MAX_SCHEMA_BYTES:
+        raise BadDefinition(f"its {which} schema is larger than {MAX_SCHEMA_BYTES // 1024} KiB")
+    return shown
+
+
+def _shown(value: Any, depth: int) -> Any:
+    """A part of a schema whose texts are safe to show."""
+    if depth < 0:
+        raise ValueError("too deep")
+    match value:
+        case dict():
+            return _shown_object(cast("dict[Any, Any]", value), depth - 1)  # JSON of any shape
+        case list():
+            return [_shown(item, depth - 1) for item in value]  # pyright: ignore[reportUnknownVariableType] JSON of any shape
+        case str():
+            if not is_storable(value):
+                raise ValueError("not storable")
+            return value
+        case _:
+            return value
+
+
+def _shown_object(value: dict[Any, Any], depth: int) -> JsonObject:
+    return {key: _shown_item(key, item, depth) for key, item in value.items()}
+
+
+def _shown_item(key: Any, item: Any, depth: int) -> Any:
+    if not isinstance(key, str) or not is_storable(key):
+        raise ValueError("not JSON")
+    if key in _TEXTS and isinstance(item, str):
+        return visible(item, MAX_DESCRIPTION)
+    return _shown(item, depth)
+
+
+# -- telling definitions apart --------------------------------------------------------------------
+
+
+def as_json(tool: RemoteTool) -> JsonObject:
+    """A definition as it is kept, compared and hashed."""
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations,
+    }
+
+
+def from_json(kept: JsonObject) -> RemoteTool:
+    """The definition that `as_json` made this of."""
+    return RemoteTool(
+        name=kept["name"],
+        title=kept["title"],
+        description=kept["description"],
+        input_schema=kept["inputSchema"],
+        output_schema=kept["outputSchema"],
+        annotations=kept["annotations"],
+    )
+
+
+def hash_of(tool: RemoteTool) -> str:
+    """The same for two definitions that say the same, whatever order they say it in."""
+    told = json.dumps(as_json(tool), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def difference(tool_id: int, approved: JsonObject | None, current: JsonObject) -> DefinitionDiff:
+    """What changed."""
+    before = approved or {}
+    changed = tuple(name for name in current if before.get(name) != current[name])
+    lines = difflib.unified_diff(
+        _lines(approved), _lines(current), "approved", "current", lineterm=""
+    )
+    return DefinitionDiff(tool_id, approved, current, changed, "\n".join(lines))
+
+
+def _lines(definition: JsonObject | None) -> list[str]:
+    if definition is None:
+        return []
+    return json.dumps(definition, indent=2, sort_keys=True, ensure_ascii=False).splitlines()
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+def exposed_name(alias: str, name: str, taken: Collection[str] = ()) -> str:
+    """What the model calls a tool: `{alias}__{tool}`, with a hash where that is too long or taken.
+
+    It fits `^[A-Za-z0-9_-]{1,64}$`.
+    """
+    plain = f"{alias}__{_NOT_EXPOSED.sub('_', name)}"
+    if len(plain) <= MAX_EXPOSED and plain not in taken:
+        return plain
+    number = 0
+    while True:
+        told = f"{alias}\x00{name}\x00{number or ''}"
+        end = f"_{hashlib.sha256(told.encode()).hexdigest()[:_HASH_CHARACTERS]}"
+        exposed = plain[: MAX_EXPOSED - len(end)] + end
+        if exposed not in taken:
+            return exposed
+        number += 1
+
+
+def distinct(
+    tools: Iterable[CatalogueTool], taken: Collection[str] = ()
+) -> tuple[CatalogueTool, ...]:
+    """The tools of one run, each with a name of its own, also beside those already taken.
+
+    Servers of different people may have one alias; the tool with the lower number keeps its name.
+    """
+    names = set(taken)
+    found: dict[int, CatalogueTool] = {}
+    ordered = list(tools)
+    for tool in sorted(ordered, key=lambda each: (each.tool_id < 0, abs(each.tool_id))):
+        name = tool.exposed_name
+        if name in names:
+            alias, _, rest = name.partition("__")
+            name = exposed_name(alias, f"{rest}_{tool.server_id}_{tool.name}"[:MAX_EXPOSED], names)
+        names.add(name)
+        found[tool.tool_id] = replace(tool, exposed_name=name)
+    return tuple(found[tool.tool_id] for tool in ordered)

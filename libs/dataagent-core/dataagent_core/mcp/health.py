@@ -1,0 +1,69 @@
+"""When a live connection is looked after, and how many missed signs of life it may have.
+
+A probe every half minute or so, sooner when something broke; three missed in a row, or one closed
+door, and the connection counts as lost. Answers to calls are signs of life too. Above:
+`connection.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from dataclasses import dataclass
+
+from dataagent_core.mcp.types import CallFailed, CallFailure
+from dataagent_core.mcp.wire import Port, SessionLost
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthRules:
+    """How often, how long, how many."""
+
+    interval_seconds: float = 30.0
+    probe_seconds: float = 5.0
+    most_missed: int = 3
+
+
+class Health:
+    """Of one live connection."""
+
+    def __init__(self, rules: HealthRules) -> None:
+        self._rules = rules
+        self._missed = 0
+        self._next = 0.0
+        self.note_life()
+
+    def note_life(self) -> None:
+        """It answered."""
+        self._missed = 0
+        self._plan()
+
+    def due_in(self) -> float:
+        """Seconds until the next probe."""
+        return max(0.0, self._next - time.monotonic())
+
+    async def check(self, port: Port) -> CallFailure | None:
+        """Probe once. What is wrong, if the connection is to be given up."""
+        try:
+            async with asyncio.timeout(self._rules.probe_seconds):
+                await port.probe()
+        except TimeoutError:
+            return self._miss(CallFailure("MCP_TIMEOUT", "The server gives no sign of life."))
+        except SessionLost as error:
+            return error.failure
+        except CallFailed as error:
+            if error.failure.code == "MCP_AUTH_REQUIRED":
+                return error.failure
+            return self._miss(error.failure)
+        self.note_life()
+        return None
+
+    def _miss(self, failure: CallFailure) -> CallFailure | None:
+        self._missed += 1
+        self._plan()
+        return failure if self._missed >= self._rules.most_missed else None
+
+    def _plan(self) -> None:
+        spread = random.uniform(0.8, 1.2)  # noqa: S311 no secret
+        self._next = time.monotonic() + self._rules.interval_seconds * spread

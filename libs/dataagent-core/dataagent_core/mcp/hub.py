@@ -1,0 +1,371 @@
+"""The hub: servers, catalogue, connections and calls as one thing that a process opens and closes.
+
+It keeps what is registered, catalogued and connected in step: a change made here or in another
+process is read, connections of what has changed are given up, listeners are told. Shared servers
+are connected to as soon as they are known, in processes that execute runs; a user's own when a
+session of theirs needs them. Nothing waits for a server longer than it is told to. Above:
+`runs/mcp.py` opens it, `service.py` and the doors use it. Below: the rest of this room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import uuid
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dataagent_core.errors import Unavailable
+from dataagent_core.mcp.attendance import Attendance, HasFeature, Kept, always
+from dataagent_core.mcp.authority import BindingOf
+from dataagent_core.mcp.changes import Listener, Listeners, McpChange, Message, What
+from dataagent_core.mcp.directory import Directory
+from dataagent_core.mcp.gateway import ToolGateway
+from dataagent_core.mcp.policy import ServerPolicy
+from dataagent_core.mcp.pool import ConnectionPool, PoolLimits
+from dataagent_core.mcp.rate import CallRate
+from dataagent_core.mcp.run_tools import RunTools
+from dataagent_core.mcp.statuses import Statuses
+from dataagent_core.mcp.types import (
+    Caller,
+    ConnectionKey,
+    ConnectionStatus,
+    RemoteTool,
+    ServerSpec,
+)
+from dataagent_core.mcp.validation import Validators
+from dataagent_core.network import OpenHosts
+from dataagent_core.storage.lookout import Lookout
+from dataagent_core.telemetry import Traces
+
+logger = logging.getLogger(__name__)
+WAIT_SECONDS = 3.0
+Publish = Callable[[bytes], None]
+_SPEAKS = "dataagent_core.mcp.wire.opening"
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadReport:
+    """What became of a configuration file's servers, by name."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubRules:
+    """How a process uses servers."""
+
+    is_executing: bool = True
+    """Whether runs are executed here, so that shared servers are worth being connected to."""
+    wait_seconds: float = WAIT_SECONDS
+    """How long a run waits, at most, for servers that may come."""
+    calls_per_minute: int = 0
+    """Of one user on one server; 0 is no limit."""
+
+
+class McpHub:
+    """All of MCP in one process. Used from the event loop only."""
+
+    def __init__(
+        self,
+        kept: Kept,
+        policy: ServerPolicy,
+        hosts: OpenHosts,
+        *,
+        binding_of: BindingOf,
+        has_feature: HasFeature = always,
+        limits: PoolLimits | None = None,
+        rules: HubRules | None = None,
+        traces: Traces | None = None,
+    ) -> None:
+        """`binding_of` says what agents may use, `has_feature` whose tenant has MCP on."""
+        self.servers = kept.servers
+        self.templates = kept.templates
+        self.catalogue = kept.catalogue
+        self.calls = kept.calls
+        self.keys = kept.keys
+        self.policy = policy
+        self._rules = rules or HubRules()
+        self.pool = ConnectionPool(
+            hosts, on_tools=self._found, on_status=self._turned, limits=limits or PoolLimits()
+        )
+        self._directory = Directory(self.servers)
+        self._attendance = Attendance(
+            self._directory, self.pool, kept, binding_of=binding_of, has_feature=has_feature
+        )
+        self.gateway = self._new_gateway(traces)
+        self._statuses = Statuses(self.servers)
+        self._listeners = Listeners()
+        self._held: dict[str, ServerSpec] = {}
+        self._origin = uuid.uuid4().hex
+        self._publish: Publish | None = None
+        self._lookout = Lookout("MCP servers", self.refresh)
+        self._keeping = asyncio.Lock()
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._is_warm = False
+
+    def _new_gateway(self, traces: Traces | None) -> ToolGateway:
+        return ToolGateway(
+            self.catalogue,
+            self._attendance,
+            Validators(),
+            self.calls,
+            rate=CallRate(self._rules.calls_per_minute),
+            traces=traces,
+        )
+
+    # -- life -----------------------------------------------------------------------------------
+
+    async def open(self, defaults: Sequence[ServerSpec] = ()) -> None:
+        """Read what there is, connect to shared servers, and begin to look for changes.
+
+        `defaults` are servers of the installation's own file, which everyone has.
+        Connecting goes on after this returns: no server can hold it up.
+
+        Raises:
+            StorageUnavailable: the database does not answer.
+        """
+        await self.catalogue.open()
+        self.calls.start()
+        self._statuses.start()
+        self._directory.put_defaults(defaults)
+        await self.refresh()
+        self._lookout.start()
+
+    async def aclose(self) -> None:
+        """Close all connections and write what waits."""
+        await self._lookout.aclose()
+        ending = list(self._tasks)
+        for task in ending:
+            task.cancel()
+        await asyncio.gather(*ending, return_exceptions=True)
+        await self.pool.aclose()
+        await self._statuses.aclose()
+        await self.calls.aclose()
+
+    async def refresh(self) -> None:
+        """Read again if anything was changed, here or elsewhere.
+
+        Raises:
+            StorageUnavailable: the database does not answer.
+        """
+        await self.catalogue.refresh()
+        if await self._directory.refresh():
+            self._warm_up()
+            await self._keep_connected()
+
+    def _warm_up(self) -> None:
+        """Load what speaks with servers before the first run waits for one, if there are any."""
+        if self._rules.is_executing and not self._is_warm and not self._directory.is_empty:
+            self._is_warm = True
+            self._follow_up(asyncio.to_thread(importlib.import_module, _SPEAKS))
+
+    async def _keep_connected(self) -> None:
+        """Hold connections to the servers everyone shares, as they are registered now."""
+        async with self._keeping:
+            found = (*self._directory.shared, *self._directory.files)
+            wanted = {
+                spec.server_id: spec
+                for spec in found
+                if self._rules.is_executing and not spec.disabled and spec.session_scope == "shared"
+            }
+            for server_id in [each for each in self._held if self._held[each] != wanted.get(each)]:
+                del self._held[server_id]
+                await self.pool.drop(server_id)
+            for server_id, spec in wanted.items():
+                if server_id not in self._held:
+                    self._held[server_id] = spec
+                    self.pool.hold(spec)
+
+    # -- runs -----------------------------------------------------------------------------------
+
+    def attend(
+        self,
+        *,
+        user_id: str,
+        tenant_id: str | None,
+        session_id: str,
+        run_id: str = "",
+        api_key_id: str | None = None,
+        trace_id: str = "",
+    ) -> RunTools | None:
+        """What a run will have of MCP, without finding it out yet; None if its user has nothing."""
+        if self._directory.has_none(user_id, tenant_id):
+            return None
+        caller = Caller(
+            user_id=user_id,
+            agent_id="",
+            session_id=session_id,
+            run_id=run_id,
+            tenant_id=tenant_id,
+            api_key_id=api_key_id,
+            trace_id=trace_id,
+        )
+        return self._attendance.attend(caller, wait_seconds=self._rules.wait_seconds)
+
+    async def tools_for(
+        self,
+        *,
+        user_id: str,
+        tenant_id: str | None = None,
+        session_id: str,
+        api_key_id: str | None = None,
+        wait_seconds: float | None = None,
+    ) -> RunTools:
+        """As `attend`, with connections leased and waited for; empty if the user has nothing."""
+        caller = Caller(
+            user_id=user_id,
+            agent_id="",
+            session_id=session_id,
+            tenant_id=tenant_id,
+            api_key_id=api_key_id,
+        )
+        wait = self._rules.wait_seconds if wait_seconds is None else wait_seconds
+        return await self._attendance.tools_for(caller, wait_seconds=wait)
+
+    def release(self, session_id: str) -> None:
+        """A session has ended: its connections are nobody's now, in all processes."""
+        self.pool.release(session_id)
+        self._send(Message(self._origin, session_id=session_id))
+
+    # -- changes --------------------------------------------------------------------------------
+
+    async def changed(self, spec: ServerSpec, what: Literal["added", "updated", "removed"]) -> None:
+        """A registration was changed here: give up its connections and tell everyone.
+
+        For a shared server with a `user_id`, that user's credentials were.
+        """
+        await self.refresh()
+        await self._give_up(_change(spec, what), is_shared=spec.scope != "user")
+        self._tell(_change(spec, what))
+
+    async def tools_changed(self, server_id: str) -> None:
+        """An administrator has changed what is known of a server's tools: tell everyone."""
+        self._tell(_change(await self.servers.get(server_id), "tools"))
+
+    async def _give_up(self, change: McpChange, *, is_shared: bool) -> None:
+        """Give up connections to what has changed, and hold anew what is shared."""
+        if change.what == "added":
+            return
+        if change.what == "removed":
+            self.catalogue.forget(change.server_id)
+        principal = f"user:{change.user_id}" if is_shared and change.user_id else None
+        await self.pool.drop(change.server_id, principal=principal)
+        if principal is None:
+            self._held.pop(change.server_id, None)
+            await self._keep_connected()
+
+    @property
+    def files(self) -> tuple[ServerSpec, ...]:
+        """Servers of configuration files, which everyone here has."""
+        return self._directory.files
+
+    def listen(self, handler: Listener) -> Callable[[], None]:
+        """Tell the handler of changes, until what is returned is called."""
+        return self._listeners.add(handler)
+
+    async def status_of(self, spec: ServerSpec, *, user_id: str) -> ConnectionStatus:
+        """How the server is for the user: as this process sees it, or as it was last written."""
+        if spec.disabled:
+            return ConnectionStatus("disabled", "It is disabled.")
+        known = self.pool.statuses()
+        principal = {"shared": "shared", "user": f"user:{user_id}"}.get(spec.session_scope, "")
+        found = known.get(ConnectionKey(spec.server_id, principal))
+        if found is None and spec.session_scope == "session":
+            found = next((s for key, s in known.items() if key.server_id == spec.server_id), None)
+        if found is None and spec.scope != "file":
+            found = await self.servers.last_status(spec.server_id)
+        return found or ConnectionStatus("idle")
+
+    async def reload(self, specs: Sequence[ServerSpec]) -> ReloadReport:
+        """Put a file's servers in place of those there were; only what has changed is restarted."""
+        before = {spec.name: spec for spec in self._directory.files}
+        self._directory.put_files(specs)
+        after = {spec.name: spec for spec in self._directory.files}
+        await self._keep_connected()
+        report = ReloadReport(
+            added=tuple(name for name in after if name not in before),
+            changed=tuple(n for n in after if n in before and after[n] != before[n]),
+            removed=tuple(name for name in before if name not in after),
+            unchanged=tuple(n for n in after if after[n] == before.get(n)),
+        )
+        told = [_change(after[name], "added") for name in report.added]
+        told += [_change(after[name], "updated") for name in report.changed]
+        told += [_change(before[name], "removed") for name in report.removed]
+        for change in told:
+            self._listeners.tell(change)
+        return report
+
+    async def _found(self, spec: ServerSpec, tools: tuple[RemoteTool, ...]) -> None:
+        """A server has listed its tools."""
+        report = await self.catalogue.sync(spec, tools)
+        if report.is_changed:
+            self._tell(_change(spec, "tools"))
+
+    def _turned(self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus) -> None:
+        """A connection is in another state."""
+        self._attendance.turned(spec, status)
+        self._statuses.note(key, spec, status)
+        user = key.principal.removeprefix("user:") if key.principal.startswith("user:") else None
+        self._tell(
+            McpChange(
+                user or spec.user_id or None,
+                spec.tenant_id or None,
+                spec.server_id,
+                spec.name,
+                "status",
+            )
+        )
+
+    # -- other processes ------------------------------------------------------------------------
+
+    def share(self, publish: Publish) -> None:
+        """Tell other processes of what happens here."""
+        self._publish = publish
+
+    def hear(self, payload: bytes | None) -> None:
+        """Another process tells something; None: something may have been missed."""
+        message = None if payload is None else Message.from_bytes(payload)
+        if message is not None and message.origin == self._origin:
+            return
+        self._lookout.tell()
+        if message is None:
+            return
+        if message.session_id:
+            self.pool.release(message.session_id)
+        if message.change is not None:
+            self._follow_up(self._follow(message.change))
+
+    def _follow_up(self, work: Coroutine[Any, Any, object]) -> None:
+        """Do something nobody waits for."""
+        task = asyncio.create_task(work, name="mcp-change")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _follow(self, change: McpChange) -> None:
+        """Do what a change in another process asks for here."""
+        try:
+            await self.refresh()
+            if change.what in ("updated", "removed"):
+                shared = {spec.server_id for spec in self._directory.shared}
+                await self._give_up(change, is_shared=change.server_id in shared)
+        except Unavailable:
+            self._lookout.tell()
+        self._listeners.tell(change)
+
+    def _tell(self, change: McpChange) -> None:
+        self._listeners.tell(change)
+        self._send(Message(self._origin, change))
+
+    def _send(self, message: Message) -> None:
+        if self._publish is not None:
+            self._publish(message.to_bytes())
+
+
+def _change(spec: ServerSpec, what: What) -> McpChange:
+    return McpChange(spec.user_id or None, spec.tenant_id or None, spec.server_id, spec.name, what)

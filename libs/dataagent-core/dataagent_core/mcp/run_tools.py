@@ -1,0 +1,84 @@
+"""The MCP tools of one run: which there are, found out once; which can be used now, each time.
+
+What a user's servers offer is fixed when the run first needs it (a change holds for later runs);
+whether an agent is bound to a tool and its server answers is looked at whenever the model is
+called. Waiting for servers is bounded and done once. Above: `middleware/mcp_tools.py`. Below:
+`hub.py` gives it what it needs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from dataagent_core.mcp.authority import Rights, refusal
+from dataagent_core.mcp.definitions import distinct
+from dataagent_core.mcp.types import Caller, CatalogueTool, ServerSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A tool and the server it is on."""
+
+    tool: CatalogueTool
+    spec: ServerSpec
+
+
+Gather = Callable[[], Awaitable[Sequence[Offered]]]
+RightsOf = Callable[[Caller], Awaitable[Rights]]
+IsReady = Callable[[Offered], bool]
+
+
+class RunTools:
+    """What a run has of MCP. Used from the event loop only."""
+
+    def __init__(
+        self, caller: Caller, gather: Gather, rights_of: RightsOf, is_ready: IsReady
+    ) -> None:
+        """`caller` is the run's, with any agent; agents are named with each question."""
+        self._caller = caller
+        self._gather = gather
+        self._rights_of = rights_of
+        self._is_ready = is_ready
+        self._offered: dict[str, Offered] | None = None
+        self._gathering = asyncio.Lock()
+
+    def caller(self, agent_id: str) -> Caller:
+        """On whose behalf an agent of the run calls."""
+        return replace(self._caller, agent_id=agent_id)
+
+    async def visible(self, agent_id: str) -> tuple[CatalogueTool, ...]:
+        """The tools an agent of the run may use and whose server answers, in a fixed order."""
+        offered = await self.gathered()
+        if not offered:
+            return ()
+        caller = self.caller(agent_id)
+        rights = await self._rights_of(caller)
+        return tuple(
+            each.tool
+            for each in offered.values()
+            if self._is_ready(each) and refusal(each.tool, each.spec, caller, rights) is None
+        )
+
+    async def find(self, exposed_name: str) -> CatalogueTool | None:
+        """The tool of that name on any of the user's servers, bound or not, ready or not."""
+        found = (await self.gathered()).get(exposed_name)
+        return None if found is None else found.tool
+
+    async def gathered(self) -> dict[str, Offered]:
+        """All tools by name, found out once."""
+        if self._offered is None:
+            async with self._gathering:
+                if self._offered is None:
+                    self._offered = named(await self._gather())
+        return self._offered
+
+
+def named(offered: Sequence[Offered]) -> dict[str, Offered]:
+    """The tools by the name the model calls; each has one of its own."""
+    tools = distinct([each.tool for each in offered])
+    return {
+        tool.exposed_name: Offered(tool, each.spec)
+        for tool, each in zip(tools, offered, strict=True)
+    }

@@ -1,0 +1,181 @@
+"""The wall around a server's process on a machine that serves others: bubblewrap, or nothing runs.
+
+Inside, the file system can be read but not written, our own data and what other programs left in
+`/tmp` and `/run` are not there, no other process is seen, and there are no privileges to be had. A
+folder of the server's own is its home and can be written. The network is open: most servers exist
+to reach something. How much of the machine it may use is limited (`allowance.py`). If we are root
+the process is somebody who owns nothing; its home is then empty at each start, since that user
+could not reach a folder of ours. Only a program that lies where none but root may go is run as root
+without its powers, with the system's secrets hidden.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dataagent_core.mcp.types import ConnectionKey, ServerSpec
+from dataagent_core.mcp.wire.allowance import Allowance, Allowances
+from dataagent_core.mcp.wire.port import OpenFailed
+
+USER = 65533
+"""Whom a process of a root server becomes; owns nothing."""
+_INSIDE_USER = "1000"
+
+_EMPTY = ("/tmp", "/var/tmp", "/run", "/dev/shm")  # noqa: S108 they are hidden, not used
+_PERSONAL = (".ssh", ".aws", ".azure", ".config", ".docker", ".gnupg", ".kube", ".deepagents")
+"""Below the home of whoever runs us: where people and programs keep credentials."""
+_NAMES = ("/etc/resolv.conf", "/etc/hosts")
+_SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers")
+_SECRET_FOLDERS = ("/etc/ssl/private", "/etc/ssh", "/etc/sudoers.d")
+_PASSING_HOME = "/tmp/home"  # noqa: S108 in the wall's own /tmp
+_PRIVATE = 0o700
+_MOST_FIRST_LINE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Confined:
+    """How a command is started behind the wall."""
+
+    command: list[str]
+    home: str
+    user: int | None
+    allowance: Allowance
+
+
+class Confinement:
+    """Puts commands behind the wall."""
+
+    def __init__(
+        self, homes: Path, *, hidden: Sequence[Path], allowances: Allowances | None = None
+    ) -> None:
+        """Folders of servers' own are made below `homes`; what is below `hidden` is not seen."""
+        self._homes = homes
+        self._allowances = allowances or Allowances()
+        personal = [Path.home() / name for name in _PERSONAL]
+        self._hidden = [str(path.resolve()) for path in (*personal, *hidden)]
+
+    def of(self, spec: ServerSpec, key: ConnectionKey) -> Confined:
+        """The server's command, for one principal. Makes their folder and their allowance.
+
+        Raises:
+            OpenFailed: there is no bubblewrap.
+        """
+        program = shutil.which("bwrap")
+        if program is None:
+            raise OpenFailed(
+                "Programs are run behind bubblewrap only, which is not installed. "
+                "Install it: apt-get install bubblewrap."
+            )
+        is_dropped = os.geteuid() == 0 and _is_for_all(spec.command or "")
+        is_kept = not is_dropped and not key.principal.startswith("session:")
+        home = self._home(key) if is_kept else Path(_PASSING_HOME)
+        if is_kept:
+            home.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        view = self._view(_places_of(spec.command or ""), is_dropped=is_dropped)
+        view += ["--bind", str(home), str(home)] if is_kept else ["--tmpfs", str(home)]
+        view += ["--bind", spec.cwd, spec.cwd] if spec.cwd else []
+        view += ["--chdir", spec.cwd or str(home)]
+        allowance = self._allowances.new()
+        inner = allowance.limited([spec.command or "", *spec.args])
+        command = [program, *_WALL, *view, "--", *inner]
+        return Confined(command, str(home), USER if is_dropped else None, allowance)
+
+    def close(self) -> None:
+        """Forget the allowances, once no program is left."""
+        self._allowances.close()
+
+    def _home(self, key: ConnectionKey) -> Path:
+        whose = f"{key.server_id}\0{key.principal}".encode()
+        return self._homes.resolve() / hashlib.sha256(whose).hexdigest()[:32]
+
+    def _view(self, places: Sequence[str], *, is_dropped: bool) -> list[str]:
+        """What is seen, from the whole to the parts. What nobody can reach need not be hidden.
+
+        The program's own `places` are seen, too, unless they are ours to hide.
+        """
+        view = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        view += _emptied(_EMPTY, is_dropped=is_dropped)
+        for place in places:
+            view += ["--ro-bind", place, place]
+        view += _emptied((*_SECRET_FOLDERS, *self._hidden), is_dropped=is_dropped)
+        for path in _SECRETS:
+            if os.path.exists(path):
+                view += ["--ro-bind", os.devnull, path]
+        for path in _NAMES:
+            if os.path.islink(path):  # often into /run, which is empty now
+                view += ["--ro-bind-try", os.path.realpath(path), os.path.realpath(path)]
+        return view
+
+
+_WALL = (
+    "--unshare-user",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    "--die-with-parent",
+    "--new-session",
+    "--uid",
+    _INSIDE_USER,
+    "--gid",
+    _INSIDE_USER,
+    "--cap-drop",
+    "ALL",
+)
+
+
+def _emptied(paths: Iterable[str], *, is_dropped: bool) -> list[str]:
+    view: list[str] = []
+    for path in paths:
+        if os.path.isdir(path) and (not is_dropped or _lets_through(Path(path).parents)):
+            view += ["--tmpfs", path]
+    return view
+
+
+def _places_of(command: str) -> list[str]:
+    """The folders below emptied ones in which a program and what it is run by are installed."""
+    found = shutil.which(command)
+    if found is None:
+        return []
+    path = Path(os.path.abspath(found))
+    places = [
+        os.path.join(folder, path.relative_to(folder).parts[0])
+        for folder in _EMPTY
+        if path.is_relative_to(folder) and path.parent != Path(folder)
+    ]
+    by = _interpreter(path)
+    return places + (_places_of(by) if by is not None else [])
+
+
+def _is_for_all(command: str) -> bool:
+    """Whether anybody may run the program and what it is run by, not only we."""
+    found = shutil.which(command)
+    if found is None:
+        return True  # nobody can
+    path = Path(os.path.realpath(found))
+    is_open = _lets_through([path, *path.parents, *Path(os.path.abspath(found)).parents])
+    by = _interpreter(path) if is_open else None
+    return is_open and (by is None or _is_for_all(by))
+
+
+def _interpreter(script: Path) -> str | None:
+    """The program that a script's first line names."""
+    try:
+        with script.open("rb") as file:
+            line = file.readline(_MOST_FIRST_LINE)
+    except OSError:
+        return None
+    words = os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []
+    if len(words) > 1 and Path(words[0]).name == "env":
+        words = [word for word in words[1:] if not word.startswith("-")]
+    return words[0] if words else None
+
+
+def _lets_through(places: Iterable[Path]) -> bool:
+    return all(place.stat().st_mode & stat.S_IXOTH for place in places)

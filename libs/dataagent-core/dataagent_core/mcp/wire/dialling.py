@@ -1,0 +1,83 @@
+"""Opens the TCP connections of the HTTP client, to addresses that may be reached and no others.
+
+The client asks for a host by name; the name is resolved once, here, by `OpenHosts`, and what it
+gave is what is dialled: a name that answers differently the second time leads nowhere. The
+certificate is still checked against the name.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterable
+
+import httpcore2
+from httpcore2 import AnyIOBackend, AsyncNetworkBackend, AsyncNetworkStream
+
+from dataagent_core.network import OpenHosts
+
+_SocketOption = (
+    tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+)
+_MOST_ADDRESSES = 4
+_QUIET_SECONDS = 60
+
+
+class OpenDialler(AsyncNetworkBackend):
+    """Dials only what `OpenHosts` lets through."""
+
+    def __init__(self, hosts: OpenHosts) -> None:
+        self._hosts = hosts
+        self._inner = AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[_SocketOption] | None = None,
+    ) -> AsyncNetworkStream:
+        """Connect to the first address that answers.
+
+        Raises:
+            HostNotAllowed: one of the host's addresses is closed.
+            httpcore2.ConnectError: nobody answers.
+        """
+        try:
+            addresses = await self._hosts.addresses(host, port)
+        except OSError as error:
+            raise httpcore2.ConnectError("The name cannot be resolved.") from error
+        problem: Exception = httpcore2.ConnectError("There is no address.")
+        for address in addresses[:_MOST_ADDRESSES]:
+            try:
+                return await self._inner.connect_tcp(
+                    str(address), port, timeout, local_address, _keep_alive(socket_options)
+                )
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                problem = error
+        raise problem
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[_SocketOption] | None = None,
+    ) -> AsyncNetworkStream:
+        """No server is reached this way.
+
+        Raises:
+            httpcore2.ConnectError: always.
+        """
+        raise httpcore2.ConnectError("Sockets of the file system are closed.")
+
+    async def sleep(self, seconds: float) -> None:
+        """As the client asks."""
+        await self._inner.sleep(seconds)
+
+
+def _keep_alive(given: Iterable[_SocketOption] | None) -> list[_SocketOption]:
+    """A stream may be silent for hours: a peer that is gone is noticed all the same."""
+    options = [*(given or ()), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    if hasattr(socket, "TCP_KEEPIDLE"):
+        options.append((socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _QUIET_SECONDS))
+    return options

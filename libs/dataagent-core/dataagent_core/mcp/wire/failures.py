@@ -1,0 +1,82 @@
+"""How the library's errors and our transports' own become failures of a call, in one place.
+
+Our transports answer for a server that cannot: such an answer is a JSON-RPC error with one of our
+codes, so that a broken request fails itself and never the session it was sent on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from pydantic import ValidationError
+
+from dataagent_core.mcp.types import CallCode, CallFailed, CallFailure
+from dataagent_core.mcp.wire.port import SessionLost
+
+UNREACHABLE: Final = 70_001
+"""The request never left: there is nobody to send it to."""
+BROKEN: Final = 70_002
+"""The request left, its answer did not arrive."""
+TOO_LARGE: Final = 70_003
+UNAUTHORIZED: Final = 70_004
+FORBIDDEN: Final = 70_005
+RATE_LIMITED: Final = 70_006
+SESSION_GONE: Final = 70_007
+HTTP_ERROR: Final = 70_008
+NOT_OPEN: Final = 70_009
+"""The address may not be reached from here."""
+
+_CODES: dict[int, tuple[CallCode, bool]] = {
+    UNREACHABLE: ("MCP_SERVER_UNAVAILABLE", True),
+    BROKEN: ("MCP_SERVER_UNAVAILABLE", True),
+    CONNECTION_CLOSED: ("MCP_SERVER_UNAVAILABLE", True),
+    SESSION_GONE: ("MCP_SERVER_UNAVAILABLE", True),
+    NOT_OPEN: ("MCP_SERVER_UNAVAILABLE", False),
+    REQUEST_TIMEOUT: ("MCP_TIMEOUT", True),
+    TOO_LARGE: ("MCP_RESULT_TOO_LARGE", False),
+    UNAUTHORIZED: ("MCP_AUTH_REQUIRED", False),
+    FORBIDDEN: ("MCP_AUTH_REQUIRED", False),
+    RATE_LIMITED: ("MCP_RATE_LIMITED", True),
+    HTTP_ERROR: ("MCP_SERVER_UNAVAILABLE", True),
+}
+_NEVER_SENT = frozenset({UNREACHABLE, NOT_OPEN})
+_MARKS_LOSS = frozenset({UNREACHABLE, BROKEN, CONNECTION_CLOSED, SESSION_GONE})
+_MOST_TEXT = 500
+_SSE_LIMIT = "Server-sent event exceeded"
+
+
+def is_loss(error: MCPError) -> bool:
+    """Whether the error says that the server is gone for us."""
+    return error.code in _MARKS_LOSS
+
+
+def is_suspicious(error: MCPError) -> bool:
+    """Whether others would fail the same way, so that somebody should look."""
+    return error.code in _MARKS_LOSS or error.code == UNAUTHORIZED
+
+
+def call_failed(error: MCPError | ValidationError) -> CallFailed:
+    """A library's error as a failed call."""
+    if isinstance(error, ValidationError):
+        return failed("MCP_INVALID_OUTPUT", "The server's answer does not follow the protocol.")
+    if error.code == CONNECTION_CLOSED and _SSE_LIMIT in error.message:
+        return failed("MCP_RESULT_TOO_LARGE", "The server's answer is larger than allowed.")
+    code, is_retryable = _CODES.get(error.code, ("MCP_TOOL_ERROR", False))
+    message = error.message[:_MOST_TEXT] or "The server answered with an error."
+    was_sent = error.code not in _NEVER_SENT
+    kind = SessionLost if is_loss(error) else CallFailed
+    return kind(CallFailure(code, message, is_retryable), was_sent=was_sent)
+
+
+def failed(
+    code: CallCode, message: str, *, is_retryable: bool = False, was_sent: bool = True
+) -> CallFailed:
+    """A failed call."""
+    return CallFailed(CallFailure(code, message, is_retryable), was_sent=was_sent)
+
+
+def error_body(code: int, message: str) -> dict[str, Any]:
+    """A JSON-RPC error in place of an answer; whoever knows the request's id puts it in."""
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}

@@ -1,0 +1,147 @@
+"""Cuts a stream of bytes into messages of a bounded size. Pure.
+
+A message above the limit is thrown away as it arrives; of it only beginning and end are kept, where
+JSON-RPC implementations put the id, so that the call it belongs to can be told. Above: `stdio.py`
+(one message a line), `sse.py` (one message an event).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+
+_EDGE = 512
+_ID = rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,64}")'
+_VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
+_AT_HEAD = re.compile(rb"\A\s*\{\s*(?:" + _VERSION + rb"\s*,\s*)?" + _ID)
+_AT_TAIL = re.compile(rb",\s*" + _ID + rb"\s*(?:,\s*" + _VERSION + rb"\s*)?\}\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Oversize:
+    """What is left of a message that was too large."""
+
+    head: bytes
+    tail: bytes
+
+    def request_id(self, waiting: Container[int | str]) -> int | str | None:
+        """The id of the request it answers, if it is one of those that wait."""
+        for found in (_AT_HEAD.search(self.head), _AT_TAIL.search(self.tail)):
+            if found is None:
+                continue
+            text = found.group(1).decode("utf-8", "replace")
+            request_id = text[1:-1] if text.startswith('"') else int(text)
+            if request_id in waiting:
+                return request_id
+        return None
+
+
+@dataclass(slots=True)
+class Lines:
+    """Bytes in, whole lines out, without their ends."""
+
+    most_bytes: int
+    _parts: list[bytes] = field(default_factory=list[bytes])
+    _size: int = 0
+    _head: bytes | None = None
+    _tail: bytes = b""
+
+    def feed(self, data: bytes) -> Iterator[bytes | Oversize]:
+        """The lines that are complete now."""
+        begin = 0
+        while (end := data.find(b"\n", begin)) >= 0:
+            self._add(data[begin:end])
+            yield self._take()
+            begin = end + 1
+        if begin < len(data):
+            self._add(data[begin:])
+
+    def _add(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._head is None and self._size <= self.most_bytes:
+            self._parts.append(part)
+            return
+        if self._head is None:
+            kept = b"".join(self._parts) + part
+            self._head, self._tail = kept[:_EDGE], kept[-_EDGE:]
+            self._parts.clear()
+        else:
+            self._tail = (self._tail + part)[-_EDGE:]
+
+    def _take(self) -> bytes | Oversize:
+        line: bytes | Oversize
+        if self._head is None:
+            line = b"".join(self._parts).removesuffix(b"\r")
+        else:
+            line = Oversize(self._head, self._tail)
+        self._parts.clear()
+        self._size, self._head, self._tail = 0, None, b""
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One server-sent event."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(slots=True)
+class Events:
+    """Bytes in, server-sent events out; those too large as what is left of them."""
+
+    most_bytes: int
+    _lines: Lines = field(init=False)
+    _name: str = ""
+    _data: list[bytes] = field(default_factory=list[bytes])
+    _size: int = 0
+    _oversize: Oversize | None = None
+
+    def __post_init__(self) -> None:
+        self._lines = Lines(self.most_bytes)
+
+    def feed(self, data: bytes) -> Iterator[Event | Oversize]:
+        """The events that are complete now."""
+        for line in self._lines.feed(data):
+            if isinstance(line, Oversize):
+                self._overflow(_value(line.head), line.tail)
+            elif line:
+                self._field(line)
+            elif (event := self._take()) is not None:
+                yield event
+
+    def _field(self, line: bytes) -> None:
+        if line.startswith(b"event:"):
+            self._name = _value(line).decode("utf-8", "replace")[:64]
+        elif line.startswith(b"data:"):
+            value = _value(line)
+            self._size += len(value) + 1
+            if self._size > self.most_bytes:
+                self._overflow(value[:_EDGE], value[-_EDGE:])
+            else:
+                self._data.append(value)
+
+    def _overflow(self, head: bytes, tail: bytes) -> None:
+        """One more line of an event that is too large: only its edges are kept."""
+        kept = self._oversize
+        if kept is None:
+            before = b"\n".join(self._data)
+            kept = Oversize(before[:_EDGE], before[-_EDGE:])
+            self._data.clear()
+        self._size = self.most_bytes + 1
+        self._oversize = Oversize((kept.head + head)[:_EDGE], (kept.tail + tail)[-_EDGE:])
+
+    def _take(self) -> Event | Oversize | None:
+        event: Event | Oversize | None = self._oversize
+        if event is None and (self._data or self._name):
+            event = Event(self._name or "message", b"\n".join(self._data))
+        self._name, self._size, self._oversize = "", 0, None
+        self._data.clear()
+        return event
+
+
+def _value(line: bytes) -> bytes:
+    """What follows the field's name."""
+    return line.partition(b":")[2].removeprefix(b" ")

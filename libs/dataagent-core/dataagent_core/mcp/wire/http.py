@@ -1,0 +1,280 @@
+"""The HTTP client of one session: its server's headers, a shared TLS context, guarded dialling.
+
+Whatever goes wrong with a request comes back as an answer to it, a JSON-RPC error with one of our
+codes: the library then fails that request and keeps the session. Answers have a limit in bytes;
+compressed ones are refused, since their size is not known before they are unpacked. Clients are
+never shared between sessions, so headers of two users cannot mix.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Callable
+from functools import cache
+
+import httpcore2
+import httpx2
+import orjson
+
+from dataagent_core.errors import HostNotAllowed
+from dataagent_core.mcp.types import ServerSpec
+from dataagent_core.mcp.wire import failures
+from dataagent_core.mcp.wire.dialling import OpenDialler
+from dataagent_core.mcp.wire.port import Signals, WireLimits
+from dataagent_core.network import OpenHosts
+
+_EVENTS = "text/event-stream"
+_CANCELLED = b'"notifications/cancelled"'
+_MOST_REFUSAL = 64 * 1024
+_NOTICE_SECONDS = 5.0
+_GOODBYE_SECONDS = 1.0
+_SPARE_CONNECTIONS = 4
+_STATUS: dict[int, tuple[int, str]] = {
+    401: (failures.UNAUTHORIZED, "The server wants other credentials (401)."),
+    403: (failures.FORBIDDEN, "The server refuses these credentials (403)."),
+    429: (failures.RATE_LIMITED, "The server takes no more calls for now (429)."),
+}
+
+
+@cache
+def tls_context() -> ssl.SSLContext:
+    """One for the process: making one costs 27 ms and a megabyte."""
+    return httpx2.create_ssl_context()
+
+
+def http_client(
+    spec: ServerSpec, *, hosts: OpenHosts, signals: Signals, limits: WireLimits
+) -> tuple[httpx2.AsyncClient, Endpoint]:
+    """A client for one session, and the endpoint under it that knows what was answered."""
+    endpoint = Endpoint(_pool(spec, hosts), signals, limits)
+    headers = {name: value.get_secret_value() for name, value in spec.headers.items()}
+    seconds = spec.connect_timeout_seconds
+    longest = max(300.0, spec.call_timeout_seconds + 60.0)
+    client = httpx2.AsyncClient(
+        transport=endpoint,
+        headers={"accept-encoding": "identity", **headers},
+        timeout=httpx2.Timeout(seconds, read=longest),
+        trust_env=False,
+        follow_redirects=False,
+    )
+    return client, endpoint
+
+
+def _pool(spec: ServerSpec, hosts: OpenHosts) -> httpcore2.AsyncConnectionPool:
+    connections = spec.max_concurrency + _SPARE_CONNECTIONS
+    dialler = OpenDialler(hosts)
+    if spec.proxy_url is None:
+        return httpcore2.AsyncConnectionPool(
+            ssl_context=tls_context(),
+            max_connections=connections,
+            max_keepalive_connections=connections,
+            keepalive_expiry=30.0,
+            network_backend=dialler,
+        )
+    proxy = httpx2.Proxy(spec.proxy_url)
+    return httpcore2.AsyncHTTPProxy(
+        proxy_url=httpcore2.URL(
+            scheme=proxy.url.raw_scheme,
+            host=proxy.url.raw_host,
+            port=proxy.url.port,
+            target=b"/",
+        ),
+        proxy_auth=proxy.raw_auth,
+        ssl_context=tls_context(),
+        proxy_ssl_context=tls_context() if proxy.url.scheme == "https" else None,
+        max_connections=connections,
+        max_keepalive_connections=connections,
+        keepalive_expiry=30.0,
+        network_backend=dialler,
+    )
+
+
+class Endpoint(httpx2.AsyncBaseTransport):
+    """One server's HTTP, with failures as answers."""
+
+    def __init__(
+        self, pool: httpcore2.AsyncConnectionPool, signals: Signals, limits: WireLimits
+    ) -> None:
+        self._pool = pool
+        self._signals = signals
+        self._limits = limits
+        self._aside: set[asyncio.Task[httpx2.Response]] = set()
+        self.last_refusal: int | None = None
+        """The last status of 400 or more."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request; never raises for what the network or the server does."""
+        await request.aread()  # one that follows a redirect comes with its content unread
+        _set_patience(request)
+        if _is_cancel(request):
+            self._send_aside(request)
+            return httpx2.Response(202)
+        return await self._answered(request)
+
+    def _send_aside(self, request: httpx2.Request) -> None:
+        """Tell a server to stop; one that hangs would hold up all that follows."""
+        task = asyncio.create_task(self._answered(request))
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
+
+    async def _answered(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            response = await self._send(request)
+        except HostNotAllowed as error:
+            return _answer(failures.NOT_OPEN, str(error))
+        except (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout):
+            self._signals.note_suspect()
+            return _answer(failures.UNREACHABLE, "The server cannot be reached.")
+        except (httpcore2.ProxyError, httpcore2.UnsupportedProtocol):
+            return _answer(failures.UNREACHABLE, "The proxy does not let the request through.")
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException):
+            self._signals.note_suspect()
+            return _answer(failures.BROKEN, "The server broke the connection off.")
+        return await self._checked(request, response)
+
+    async def _send(self, request: httpx2.Request) -> httpcore2.Response:
+        url = request.url
+        return await self._pool.handle_async_request(
+            httpcore2.Request(
+                method=request.method,
+                url=httpcore2.URL(
+                    scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+                ),
+                headers=request.headers.raw,
+                content=request.stream,
+                extensions=request.extensions,
+            )
+        )
+
+    async def _checked(
+        self, request: httpx2.Request, answer: httpcore2.Response
+    ) -> httpx2.Response:
+        stream = _Watched(answer, self._signals.note_suspect)
+        response = httpx2.Response(answer.status, headers=answer.headers, stream=stream)
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            await stream.aclose()
+            return _answer(failures.HTTP_ERROR, "The server compresses though it was asked not to.")
+        if answer.status >= 400:
+            self.last_refusal = answer.status
+            return await _refused(request, response, stream)
+        if request.method == "POST" and not _is_events(response):
+            return await self._whole(response, stream)
+        return response
+
+    async def _whole(self, response: httpx2.Response, stream: _Watched) -> httpx2.Response:
+        """An answer of one piece, read here up to the limit."""
+        try:
+            body = await stream.read(self._limits.max_message_bytes)
+        except httpx2.StreamError:
+            return _answer(failures.BROKEN, "The server broke its answer off.")
+        if body is None:
+            return _answer(failures.TOO_LARGE, "The server's answer is larger than allowed.")
+        headers = [(k, v) for k, v in response.headers.raw if k.lower() not in _OF_THE_BODY]
+        return httpx2.Response(response.status_code, headers=headers, content=body)
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        for task in self._aside:
+            task.cancel()
+        await asyncio.gather(*self._aside, return_exceptions=True)
+        await self._pool.aclose()
+
+
+_OF_THE_BODY = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class _Watched(httpx2.AsyncByteStream):
+    """An answer's bytes; a break is told to the session's owner."""
+
+    def __init__(self, answer: httpcore2.Response, on_break: Callable[[], None]) -> None:
+        self._answer = answer
+        self._on_break = on_break
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for part in self._answer.aiter_stream():
+                yield part
+        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException):
+            self._on_break()
+            raise httpx2.StreamError("The server broke its answer off.") from None
+
+    async def read(self, most_bytes: int) -> bytes | None:
+        """All of it, or None if it is more than that."""
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async for part in self:
+                size += len(part)
+                if size > most_bytes:
+                    return None
+                parts.append(part)
+        finally:
+            await self.aclose()
+        return b"".join(parts)
+
+    async def aclose(self) -> None:
+        await self._answer.aclose()
+
+
+def _set_patience(request: httpx2.Request) -> None:
+    """Streams may be silent for long; a notice nobody answers must not hold up what follows."""
+    timeout = dict(request.extensions.get("timeout") or {})
+    method = request.headers.get("mcp-method", "")
+    if request.method == "GET" or method == "subscriptions/listen":
+        timeout["read"] = None
+    elif request.method == "DELETE":  # a last word, which nobody waits for
+        timeout = dict.fromkeys(timeout, _GOODBYE_SECONDS)
+    elif request.method == "POST" and not _has_id(request):
+        timeout["read"] = _NOTICE_SECONDS
+    request.extensions = {**request.extensions, "timeout": timeout}
+
+
+def _has_id(request: httpx2.Request) -> bool:
+    """Whether the message wants an answer; ours begin with their id or method, unlike arguments."""
+    return b'"id":' in request.content[:256]
+
+
+def _is_cancel(request: httpx2.Request) -> bool:
+    """Whether it only tells the server to stop working on a call."""
+    is_notice = request.method == "POST" and not _has_id(request)
+    return is_notice and _CANCELLED in request.content[:256]
+
+
+def _is_events(response: httpx2.Response) -> bool:
+    return response.headers.get("content-type", "").lower().startswith(_EVENTS)
+
+
+async def _refused(
+    request: httpx2.Request, response: httpx2.Response, stream: _Watched
+) -> httpx2.Response:
+    """A refusal as a JSON-RPC error: the server's own if it sent one, ours otherwise."""
+    status = response.status_code
+    try:
+        body = await stream.read(_MOST_REFUSAL)
+    except httpx2.StreamError:
+        body = None
+    if status in _STATUS:
+        return _answer(*_STATUS[status], status=status)
+    if body is not None and _is_error(body):
+        kept = {"content-type": "application/json"}
+        return httpx2.Response(status, headers=kept, content=body)
+    if status == 404 and "mcp-session-id" in request.headers:
+        return _answer(failures.SESSION_GONE, "The server forgot the session.", status=status)
+    return _answer(failures.HTTP_ERROR, f"The server answered with HTTP {status}.", status=status)
+
+
+def _is_error(body: bytes) -> bool:
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(message, dict) and isinstance(message.get("error"), dict)  # pyright: ignore[reportUnknownMemberType] JSON of anyone
+
+
+def _answer(code: int, message: str, *, status: int = 503) -> httpx2.Response:
+    return httpx2.Response(
+        status,
+        headers={"content-type": "application/json"},
+        content=orjson.dumps(failures.error_body(code, message)),
+    )

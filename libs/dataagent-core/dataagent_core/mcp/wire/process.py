@@ -1,0 +1,237 @@
+"""A server's process: started with an environment of its own, gone with all it started.
+
+On Linux a launcher stands between us and the command (`launcher.py`): what the command leaves
+behind is taken away when it ends, and when we do. Elsewhere the command leads a process group that
+is killed as one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from dataagent_core.mcp.types import ServerSpec
+from dataagent_core.mcp.wire.allowance import Allowance
+from dataagent_core.mcp.wire.confinement import Confined
+from dataagent_core.mcp.wire.port import OpenFailed
+from dataagent_core.mcp.wire.stderr import Stderr
+
+OWNER_VARIABLE = "DATAAGENT_MCP_OWNER"
+"""In each server's environment: whose it is, so that what a crash left behind can be found."""
+
+_INHERITED = ("PATH", "HOME", "LANG")
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+_CHUNK = 64 * 1024
+_PATIENCE_SECONDS = 1.5
+_KILL_SECONDS = 3.0
+_STEP_SECONDS = 0.01
+_LOOK_SECONDS = 0.5
+
+
+class ServerProcess:
+    """One running command."""
+
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        stderr: Stderr,
+        allowance: Allowance | None = None,
+    ) -> None:
+        self._process = process
+        self._allowance = allowance
+        self._watch = None if allowance is None else asyncio.create_task(self._watched(allowance))
+        self._stdin = _piped(process.stdin)
+        self._stdout = _piped(process.stdout)
+        self._words = asyncio.create_task(_keep(_piped(process.stderr), stderr))
+
+    @classmethod
+    async def start(
+        cls, spec: ServerSpec, stderr: Stderr, confined: Confined | None = None
+    ) -> ServerProcess:
+        """Start the command, behind its wall if it has one.
+
+        Raises:
+            OpenFailed: it cannot be started.
+        """
+        home = {} if confined is None else {"HOME": confined.home}
+        allowance = None if confined is None else confined.allowance
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *_command(spec, confined),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=spec.cwd if confined is None else None,
+                env={**environment(spec), **home},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            if allowance is not None:
+                await asyncio.to_thread(allowance.give_back)
+            raise OpenFailed(f"The command cannot be started: {_plain(error)}.") from error
+        return cls(process, stderr, allowance)
+
+    @property
+    def pid(self) -> int:
+        """Of the process we started: the leader of its session."""
+        return self._process.pid
+
+    def why_ended(self) -> str:
+        """What is known of its end, in a sentence."""
+        excess = None if self._allowance is None else self._allowance.excess()
+        return "The server's process ended." if excess is None else f"{excess} It was stopped."
+
+    async def read(self) -> bytes:
+        """What it wrote; nothing once it closed its output."""
+        return await self._stdout.read(_CHUNK)
+
+    async def write(self, data: bytes) -> None:
+        """Hand it a message.
+
+        Raises:
+            OSError: it does not read any more.
+        """
+        self._stdin.write(data)
+        await self._stdin.drain()
+
+    async def stop(self) -> None:
+        """End it and everything it started, politely first. Takes some seconds at most."""
+        self._stdin.close()
+        drain = asyncio.create_task(self._drain())
+        if not await self._ended(_PATIENCE_SECONDS):
+            self._signal(signal.SIGTERM)
+            if not await self._ended(_KILL_SECONDS):
+                self._signal(signal.SIGKILL)
+                await self._ended(_KILL_SECONDS)
+        self._signal(signal.SIGKILL)  # what is left of its group
+        tasks = [drain, self._words, *([] if self._watch is None else [self._watch])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        transport = getattr(self._process, "_transport", None)  # else open while a pipe is held
+        if transport is not None:
+            transport.close()
+        if self._allowance is not None:
+            await asyncio.to_thread(self._allowance.give_back)
+
+    async def _watched(self, allowance: Allowance) -> None:
+        """Kill it once it starts processes without end: the system only refuses it more."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if allowance.has_too_many:
+                self._signal(signal.SIGKILL)
+                return
+
+    async def _ended(self, seconds: float) -> bool:
+        """Whether it ends in time; `wait()` would also wait for pipes that a survivor holds."""
+        until = time.monotonic() + seconds
+        while self._process.returncode is None:
+            if time.monotonic() >= until:
+                return False
+            await asyncio.sleep(_STEP_SECONDS)
+        return True
+
+    async def _drain(self) -> None:
+        """A process that is stuck in writing cannot end."""
+        while await self.read():
+            pass
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+
+def _command(spec: ServerSpec, confined: Confined | None) -> list[str]:
+    """What is really started: the launcher, with the server's command behind its wall."""
+    command = [spec.command or "", *spec.args] if confined is None else confined.command
+    if sys.platform != "linux":
+        return command
+    user = str(confined.user) if confined is not None and confined.user else "-"
+    doors = ":".join(confined.allowance.doors) if confined is not None else ""
+    own = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), user, doors or "-"]
+    return [*own, *command]
+
+
+_Pipe = TypeVar("_Pipe", asyncio.StreamReader, asyncio.StreamWriter)
+
+
+def _piped(pipe: _Pipe | None) -> _Pipe:
+    if pipe is None:
+        raise OpenFailed("The command has no pipes.")
+    return pipe
+
+
+async def _keep(pipe: asyncio.StreamReader, stderr: Stderr) -> None:
+    while data := await pipe.read(_CHUNK):
+        stderr.write(data)
+
+
+def environment(spec: ServerSpec) -> dict[str, str]:
+    """What the command sees: a few plain variables and its own, nothing else of ours."""
+    kept: Mapping[str, str] = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    own = {name: value.get_secret_value() for name, value in spec.env.items()}
+    return {**kept, OWNER_VARIABLE: owner_mark(), **own}
+
+
+def owner_mark() -> str:
+    """Names our process, told from a later one with the same number."""
+    return f"{os.getpid()}.{_started(os.getpid())}"
+
+
+def _started(pid: int) -> str:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return ""
+    return stat.rpartition(b")")[2].split()[19].decode()
+
+
+def _plain(error: OSError | ValueError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such program or folder"
+    if isinstance(error, PermissionError):
+        return "it may not be run"
+    return "its name or arguments cannot be used"
+
+
+def sweep() -> int:
+    """Kill servers whose owner is gone, which only a crash of the launcher leaves behind.
+
+    Returns how many.
+    """
+    if sys.platform != "linux":
+        return 0
+    prefix = f"{OWNER_VARIABLE}=".encode()
+    count = 0
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        for variable in variables:
+            if variable.startswith(prefix) and _is_gone(variable.removeprefix(prefix).decode()):
+                count += _kill(int(folder.name))
+    return count
+
+
+def _is_gone(owner: str) -> bool:
+    pid, _, started = owner.partition(".")
+    return pid.isdigit() and bool(started) and _started(int(pid)) != started
+
+
+def _kill(pid: int) -> int:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return 0
+    return 1

@@ -1,0 +1,212 @@
+"""A `Port` over a session of the library: lists, calls and probes, in our types and errors.
+
+Answers are checked against the protocol by the library, but not against a tool's output schema:
+that is done above, and quicker. Below: `failures.py`, `elicitation.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import orjson
+from mcp.client.client import Client
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    HEADER_MISMATCH,
+    METHOD_NOT_FOUND,
+    CallToolRequest,
+    CallToolRequestParams,
+    ElicitRequest,
+    ElicitResult,
+    InputRequiredResult,
+    InputResponses,
+    PaginatedRequestParams,
+    Tool,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter, ValidationError
+
+from dataagent_core.mcp.types import (
+    JsonObject,
+    OnElicit,
+    OnProgress,
+    Progress,
+    RemoteResult,
+    RemoteTool,
+)
+from dataagent_core.mcp.wire.elicitation import Questions
+from dataagent_core.mcp.wire.failures import call_failed, failed, is_suspicious
+from dataagent_core.mcp.wire.port import Signals, WireLimits
+
+_Raw: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_STATE_ONLY_SECONDS = 0.1
+
+
+class SessionPort:
+    """One live session."""
+
+    def __init__(
+        self, client: Client, questions: Questions, signals: Signals, limits: WireLimits
+    ) -> None:
+        self._client = client
+        self._session = client.session
+        self._questions = questions
+        self._signals = signals
+        self._limits = limits
+        self.protocol_version = client.protocol_version
+        self.is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        info = client.server_info
+        self.server_info: JsonObject | None = (
+            {"name": info.name[:200], "version": info.version[:100]} if info else None
+        )
+
+    async def list_tools(self) -> tuple[RemoteTool, ...]:
+        """All its tools, page by page."""
+        try:
+            async with asyncio.timeout(self._limits.list_seconds):
+                return await self._all_pages()
+        except TimeoutError as error:
+            raise failed("MCP_TIMEOUT", "Listing the tools takes too long.") from error
+        except (MCPError, ValidationError) as error:
+            raise self._noted(error) from error
+
+    async def _all_pages(self) -> tuple[RemoteTool, ...]:
+        tools: list[RemoteTool] = []
+        size = 0
+        cursor: str | None = None
+        for _ in range(self._limits.max_pages):
+            page = await self._session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            for tool in page.tools:
+                remote = _remote(tool)
+                size += len(orjson.dumps(remote, default=str))
+                tools.append(remote)
+            if len(tools) > self._limits.max_tools or size > self._limits.max_list_bytes:
+                raise failed("MCP_RESULT_TOO_LARGE", "The server lists more than allowed.")
+            cursor = page.next_cursor
+            if cursor is None:
+                return tuple(tools)
+        raise failed("MCP_RESULT_TOO_LARGE", "The server's list of tools has too many pages.")
+
+    async def call(
+        self,
+        name: str,
+        arguments: JsonObject,
+        *,
+        on_progress: OnProgress | None = None,
+        on_elicit: OnElicit | None = None,
+    ) -> RemoteResult:
+        """Call a tool."""
+        with self._questions.during(on_elicit):
+            try:
+                return _result(await self._answered(name, arguments, on_progress, on_elicit))
+            except (MCPError, ValidationError) as error:
+                raise self._noted(error) from error
+
+    async def _answered(
+        self,
+        name: str,
+        arguments: JsonObject,
+        on_progress: OnProgress | None,
+        on_elicit: OnElicit | None,
+    ) -> dict[str, Any]:
+        """The final answer, after as many questions as the server asks on the way."""
+        params = CallToolRequestParams(name=name, arguments=arguments)
+        for _ in range(self._limits.max_questions + 1):
+            raw = await self._sent(params, on_progress)
+            if raw.get("resultType") != "input_required":
+                return raw
+            asked = InputRequiredResult.model_validate(raw, by_name=False)
+            params = CallToolRequestParams(
+                name=name,
+                arguments=arguments,
+                input_responses=await self._responses(asked, on_elicit),
+                request_state=asked.request_state,
+            )
+        raise failed("MCP_TOOL_ERROR", "The server asks without end.")
+
+    async def _responses(
+        self, asked: InputRequiredResult, on_elicit: OnElicit | None
+    ) -> InputResponses | None:
+        if not asked.input_requests:
+            await asyncio.sleep(_STATE_ONLY_SECONDS)
+            return None
+        answers: InputResponses = {}
+        for key, request in asked.input_requests.items():
+            if not isinstance(request, ElicitRequest):
+                raise failed("MCP_TOOL_ERROR", "The server asks for what only a model could give.")
+            answer: ElicitResult = await self._questions.ask(request.params, on_elicit)
+            answers[key] = answer
+        return answers
+
+    async def _sent(
+        self, params: CallToolRequestParams, on_progress: OnProgress | None
+    ) -> dict[str, Any]:
+        """One request; sent again only if the server says that its headers were out of date."""
+        try:
+            return await self._send(params, on_progress)
+        except MCPError as error:
+            if error.code != HEADER_MISMATCH or not self.is_modern:
+                raise
+            self._signals.note_new_tools()
+            await self._all_pages()
+            return await self._send(params, on_progress)
+
+    async def _send(
+        self, params: CallToolRequestParams, on_progress: OnProgress | None
+    ) -> dict[str, Any]:
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            if on_progress is not None:
+                on_progress(Progress(progress, total, message))
+
+        request = CallToolRequest(params=params)
+        return cast(  # the library's overload knows models only
+            dict[str, Any],
+            await self._session.send_request(
+                request,
+                cast(Any, _Raw),  # Any: an adapter of a plain mapping is taken just the same
+                progress_callback=report if on_progress is not None else None,
+            ),
+        )
+
+    async def probe(self) -> None:
+        """Ask for a sign of life, as the era has it."""
+        try:
+            if self.is_modern:
+                await self._session.send_discover(self.protocol_version)
+                return
+            try:
+                await self._session.send_ping()
+            except MCPError as error:
+                if error.code != METHOD_NOT_FOUND:
+                    raise
+                await self._session.list_tools()
+        except (MCPError, ValidationError) as error:
+            raise self._noted(error) from error
+
+    def _noted(self, error: MCPError | ValidationError) -> Exception:
+        """The failure, with the owner told if it should look after the server."""
+        if isinstance(error, MCPError) and is_suspicious(error):
+            self._signals.note_suspect()
+        return call_failed(error)
+
+
+def _remote(tool: Tool) -> RemoteTool:
+    hints = tool.annotations
+    return RemoteTool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description or "",
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=hints.model_dump(by_alias=True, exclude_none=True) if hints else {},
+    )
+
+
+def _result(raw: dict[str, Any]) -> RemoteResult:
+    return RemoteResult(
+        content=tuple(raw.get("content") or ()),
+        structured=raw.get("structuredContent"),
+        is_error=bool(raw.get("isError")),
+        byte_size=len(orjson.dumps(raw, default=str)),
+    )

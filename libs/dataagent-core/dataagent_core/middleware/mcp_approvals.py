@@ -1,0 +1,77 @@
+"""Asks a person before an MCP tool is called that may change something.
+
+As `approvals.py` does for tools with fixed names: one interrupt a call, in sub-agents too, nobody
+is asked in a run that approves all. Which tools ask is in their definition (`asks_first`). The
+arguments' schema is a stranger's, so it is shown to who edits and nothing is built of it. Above:
+`engine/`. Below: `tools/mcp.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.human_in_the_loop import (
+    ApproveDecision,
+    EditDecision,
+    RejectDecision,
+    RespondDecision,
+)
+from langchain.agents.middleware.types import ToolCallRequest
+from langchain_core.messages import ToolMessage
+from langgraph.types import interrupt
+from pydantic import Discriminator
+
+from dataagent_core.middleware.approvals import needs_approval
+from dataagent_core.middleware.calls import ToolHandler, ToolOutcome
+from dataagent_core.tools.mcp import McpTool
+
+_DECISION: Any = Annotated[
+    ApproveDecision | EditDecision | RejectDecision | RespondDecision, Discriminator("type")
+]
+_MOST_DESCRIPTION = 300
+
+
+class McpApprovals(AgentMiddleware[Any, Any, Any]):
+    """Asks as a call starts."""
+
+    async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
+        """Ask if the tool says so and the run does not approve all."""
+        tool = request.tool
+        if not isinstance(tool, McpTool) or not tool.asks_first or not needs_approval(request):
+            return await handler(request)
+        decision: dict[str, Any] = interrupt(_question(tool, request), response_schema=_DECISION)
+        call = request.tool_call
+        match decision["type"]:
+            case "approve":
+                return await handler(request)
+            case "edit":
+                edited = {**call, "args": decision["edited_action"]["args"]}
+                return await handler(request.override(tool_call=edited))  # pyright: ignore[reportArgumentType] the same call with other arguments
+            case "respond":
+                return _said(request, decision["message"], is_error=False)
+            case _:
+                return _said(request, "The user rejected this call; it was not executed.")
+
+
+def _question(tool: McpTool, request: ToolCallRequest) -> dict[str, Any]:
+    call = request.tool_call
+    description = " ".join(tool.description.split())[:_MOST_DESCRIPTION]
+    return {
+        "type": "tool_approval",
+        "tool_call_id": call["id"],
+        "name": call["name"],
+        "args": call["args"],
+        "description": f"Call {tool.tool.name!r} of an MCP server, which says: {description}",
+        "args_schema": tool.args_schema,
+    }
+
+
+def _said(request: ToolCallRequest, text: str, *, is_error: bool = True) -> ToolMessage:
+    call = request.tool_call
+    return ToolMessage(
+        text,
+        name=call["name"],
+        tool_call_id=call["id"] or "",
+        status="error" if is_error else "success",
+    )

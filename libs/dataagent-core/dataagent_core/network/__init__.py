@@ -1,0 +1,6 @@
+"""Where requests that users or models choose may go: the open Internet and nothing behind it."""
+
+from dataagent_core.network.address import Address, Target, is_public, parse_target
+from dataagent_core.network.names import Lookup, OpenHosts
+
+__all__ = ["Address", "Lookup", "OpenHosts", "Target", "is_public", "parse_target"]

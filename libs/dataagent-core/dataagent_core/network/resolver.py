@@ -1,0 +1,46 @@
+"""Names for an aiohttp client: resolved once, checked, and connected to as checked.
+
+Above: `tools/outbound.py`, which loads this with aiohttp when the first request is made.
+"""
+
+from __future__ import annotations
+
+import socket
+
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from dataagent_core.network.address import Address
+from dataagent_core.network.names import OpenHosts
+
+
+class CheckedResolver(AbstractResolver):
+    """Resolves a name and gives back its addresses only if every one of them is open."""
+
+    def __init__(self, hosts: OpenHosts) -> None:
+        self._hosts = hosts
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """The addresses to connect to.
+
+        Raises:
+            HostNotAllowed: one of them is closed to tools.
+            OSError: there are none.
+        """
+        addresses = await self._hosts.addresses(host, port)
+        return [_result(host, port, address) for address in addresses]
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+
+def _result(host: str, port: int, address: Address) -> ResolveResult:
+    return ResolveResult(
+        hostname=host,
+        host=str(address),
+        port=port,
+        family=socket.AF_INET if address.version == 4 else socket.AF_INET6,
+        proto=0,
+        flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
+    )

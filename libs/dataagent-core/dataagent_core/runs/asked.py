@@ -1,0 +1,48 @@
+"""What a run asks of its agent: an answer to a message, or that its thread is put in short.
+
+Above: `worker.py`, which carries it out. Below: `engine/`, `routing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable
+
+from dataagent_core.engine import AgentExecutor
+from dataagent_core.engine.executor import Say
+from dataagent_core.events import AnyEvent
+from dataagent_core.identity import RunContext
+from dataagent_core.middleware.history import Summarization
+from dataagent_core.runs.routing import told
+from dataagent_core.runs.types import COMPACT, Run
+
+
+def carried_out(
+    run: Run,
+    executor: AgentExecutor,
+    context: RunContext,
+    *,
+    say: Say,
+    summarization: Callable[[str], Summarization],
+) -> AsyncGenerator[AnyEvent]:
+    """The events of a run that begins. `summarization` is asked with what is to be kept.
+
+    Raises:
+        Misconfigured: the agent's model is not available.
+    """
+    if COMPACT in run.input:
+        return executor.compact(run.session_id, summarization(run.input[COMPACT]), context)
+    events = executor.execute(
+        run.input["message"],
+        run.session_id,
+        context,
+        say=say,
+        files=run.input.get("files", ()),
+    )
+    return told(run, executor, events)
+
+
+async def adopted(run: Run, executor: AgentExecutor, partial_text: str) -> None:
+    """Put a run that was cut off into its thread, as far as it was seen."""
+    if COMPACT not in run.input:
+        files = run.input.get("files", ())
+        await executor.adopt(run.input["message"], partial_text, run.session_id, files=files)

@@ -1,0 +1,126 @@
+"""For whom and by which rules a run is executed: its `RunContext`, made as the run begins.
+
+Among it is the way to ask the run's user something in the middle of a call: a request like any
+approval's, kept before it is shown and answered through any door, but without the graph being
+interrupted. So it does not outlive the process: a run that dies while it asks has a call in flight,
+and ends visibly (`Worker.take_over`). Above: `worker.py`. Below: `approvals.py`, `mcp/`.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from time import time
+
+from dataagent_core.engine import AgentConfig, Suspended
+from dataagent_core.errors import Unavailable
+from dataagent_core.events import AnyEvent, HITLRequestEvent
+from dataagent_core.hitl import IN_CALL, ActionRequest, Decision, DecisionType
+from dataagent_core.identity import RunContext
+from dataagent_core.identity.budgets import Budgets, RunBudget
+from dataagent_core.identity.context import AskUser, HandOver
+from dataagent_core.identity.rules import RunRules
+from dataagent_core.mcp.hub import McpHub
+from dataagent_core.runs.approvals import StoredApprovals
+from dataagent_core.runs.ledger import RunWriter
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import Approval, Run
+from dataagent_core.telemetry import bound
+
+logger = logging.getLogger(__name__)
+Say = Callable[[AnyEvent], None]
+_STOPPING = Decision("reject", "The process stops.")
+
+
+class Contexts:
+    """Makes the contexts of runs."""
+
+    def __init__(
+        self,
+        *,
+        budgets: Budgets | None = None,
+        mcp: McpHub | None = None,
+        hitl_timeout_seconds: float = 300.0,
+    ) -> None:
+        self._budgets = budgets
+        self._mcp = mcp
+        self._hitl_timeout_seconds = hitl_timeout_seconds
+
+    def of(
+        self, run: Run, config: AgentConfig, ask: AskUser, hand_over: HandOver | None = None
+    ) -> RunContext:
+        """The context a run is executed with from now on."""
+        key_id = run.input.get("api_key_id")
+        return RunContext(
+            user_id=run.user_id,
+            session_id=run.session_id,
+            run_id=run.run_id,
+            assistant_id=config.assistant_id,
+            tenant_id=config.tenant_id,
+            auto_approve=bool(run.input.get("auto_approve", config.auto_approve)),
+            rules=RunRules.of(run.input),
+            skill=run.input.get("skill"),
+            budget=self._budget(run),
+            api_key_id=key_id,
+            mcp=None if self._mcp is None else self._tools(self._mcp, run, config, key_id),
+            ask=ask,
+            hand_over=hand_over,
+        )
+
+    def _budget(self, run: Run) -> RunBudget | None:
+        if self._budgets is None:
+            return None
+        return self._budgets.open(run.run_id, run.user_id, max_tokens=run.input.get("max_tokens"))
+
+    def _tools(self, mcp: McpHub, run: Run, config: AgentConfig, key_id: str | None) -> object:
+        return mcp.attend(
+            user_id=run.user_id,
+            tenant_id=config.tenant_id,
+            session_id=run.session_id,
+            run_id=run.run_id,
+            api_key_id=key_id,
+            trace_id=bound().request_id or "",
+        )
+
+    def asking(self, run: Run, writer: RunWriter, say: Say, approvals: StoredApprovals) -> AskUser:
+        """The way to the run's user from inside a call."""
+
+        async def ask(action: ActionRequest, allowed: tuple[DecisionType, ...]) -> Decision:
+            request_id = f"{IN_CALL}{uuid.uuid4().hex}"
+            action = replace(action, request_id=request_id)
+            event = HITLRequestEvent(
+                request_id=request_id,
+                action=action,
+                allowed=allowed,
+                expires_at=time() + self._hitl_timeout_seconds,
+            )
+            await writer.flush()
+            await approvals.keep(run, event)
+            say(event)
+            await writer.drain()
+            try:
+                return await approvals.request_approval(action, run.session_id)
+            except Suspended:
+                return _STOPPING
+
+        return ask
+
+
+def noting(store: RunStore, run: Run) -> HandOver:
+    """The way to note who answers a run; a store that is away does not end the run for it."""
+
+    async def hand_over(agent_id: str) -> None:
+        try:
+            await store.hand_over(run, agent_id)
+        except Unavailable:
+            logger.warning("run %s: that %s answers was not noted", run.run_id, agent_id)
+
+    return hand_over
+
+
+def died_asking(approvals: Iterable[Approval]) -> bool:
+    """Whether a run that waits does so inside a call: what it asked last was asked there."""
+    last = max(approvals, key=lambda each: each.created_at, default=None)
+    return last is not None and last.action.is_question

@@ -1,0 +1,59 @@
+"""A run as traces show it: whose it is, which request asked for it, how it ended.
+
+The request's place in its trace is kept with the run, so that a run which another process takes up
+belongs to it all the same. Above: `dispatch.py` keeps it, `worker.py` goes on with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from dataagent_core.engine import Suspended
+from dataagent_core.events import DoneEvent
+from dataagent_core.runs.answer import Answer, ending_of
+from dataagent_core.runs.types import Ending, NewRun, Run
+from dataagent_core.telemetry import CANCELLED, RunTrace, Traces
+
+_TRACEPARENT = "traceparent"
+Ended = Callable[[DoneEvent], DoneEvent]
+
+
+def placed(new: NewRun, traces: Traces) -> NewRun:
+    """A run that keeps its place in the trace of the request that asks for it, if there is one."""
+    traceparent = traces.traceparent
+    if traceparent is None:
+        return new
+    return replace(new, input={**new.input, _TRACEPARENT: traceparent})
+
+
+@contextmanager
+def traced(traces: Traces, run: Run, answer: Answer) -> Generator[Ended]:
+    """Work on a run; whoever does it passes the end through what it gets."""
+    trace = RunTrace(
+        run_id=run.run_id,
+        session_id=run.session_id,
+        user_id=run.user_id,
+        agent=run.assistant_id,
+        message=str(run.input.get("message", "")),
+        traceparent=run.input.get(_TRACEPARENT),
+    )
+
+    with traces.run(trace, passing=(Suspended,)) as followed:
+
+        def ended(done: DoneEvent) -> DoneEvent:
+            if followed is not None:
+                _note(trace, ending_of(answer, done))
+            return done
+
+        yield ended
+
+
+def _note(trace: RunTrace, ending: Ending) -> None:
+    trace.answer = ending.content
+    trace.usage = ending.token_usage or {}
+    if ending.status == "failed":
+        trace.failure = str((ending.error or {}).get("error_code") or ending.status)
+    elif ending.status == "cancelled":
+        trace.failure = CANCELLED

@@ -1,0 +1,241 @@
+"""An MCP tool as an agent's tool: its schema for the model, its call through the gateway.
+
+It always answers with a message. A failure is JSON with a code and what to do next, and status
+`denied`, `timeout` or `error`; only being cancelled is an exception. Files in an answer are kept as
+the user's, with an artefact event each; how far a call is goes to the run's readers; what a server
+asks goes to the run's user. Above: `middleware/mcp_tools.py`, which says what an agent has. Below:
+`mcp/gateway.py`, `workspace/` for files.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+from langchain_core.messages import ToolCall, ToolMessage
+from langchain_core.tools import BaseTool
+from langchain_core.tools.base import ArgsSchema
+from langgraph.config import get_stream_writer
+from pydantic import ConfigDict, Field
+
+from dataagent_core.errors import DataAgentError, Misconfigured
+from dataagent_core.identity import RunContext
+from dataagent_core.mcp.call_rows import status_of
+from dataagent_core.mcp.gateway import ToolGateway
+from dataagent_core.mcp.questions import DECLINED, answer, card, plain
+from dataagent_core.mcp.run_tools import RunTools
+from dataagent_core.mcp.types import (
+    CallOutcome,
+    CallStatus,
+    CatalogueTool,
+    Elicitation,
+    ElicitationAnswer,
+    JsonObject,
+    OnElicit,
+    OnProgress,
+    Progress,
+    RemoteResult,
+)
+from dataagent_core.tools.mcp_content import Piece, Told, told
+from dataagent_core.tools.python_report import MadeFile
+from dataagent_core.workspace import FileStore, run_context
+
+Write = Callable[[Any], None]
+"""Writes to the run's stream."""
+_KEPT_TOOLS = 4_096
+_MOST_STRUCTURED = 64 * 1024
+_PROGRESS_SECONDS = 0.5
+_MOST_PROGRESS_TEXT = 200
+_STATUSES: dict[CallStatus, str] = {"denied": "denied", "timeout": "timeout"}
+
+
+class McpTool(BaseTool):
+    """One tool of the catalogue, for one agent."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    name: str = ""
+    description: str = ""
+    args_schema: ArgsSchema | None = None
+    tool: CatalogueTool = Field(exclude=True)
+    agent_id: str
+    gateway: ToolGateway = Field(exclude=True)
+    files: FileStore = Field(exclude=True)
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether a person is asked before it is called."""
+        return self.tool.asks_first
+
+    async def call(self, call: ToolCall, context: RunContext, write: Write) -> ToolMessage:
+        """Make the model's call and say how it went."""
+        run = context.mcp
+        call_id = call["id"] or ""
+        if not isinstance(run, RunTools):
+            raise Misconfigured(f"{self.name} was called in a run without MCP.")
+        outcome = await self.gateway.call(
+            self.tool.tool_id,
+            call["args"],
+            run.caller(self.agent_id),
+            on_progress=_reports(self.name, write),
+            on_elicit=_asks(self.name, context),
+        )
+        if outcome.result is None:
+            return failure_message(outcome, self.name, call_id)
+        return await self._answered(outcome.result, context, write, call_id)
+
+    async def _answered(
+        self, result: RemoteResult, context: RunContext, write: Write, call_id: str
+    ) -> ToolMessage:
+        found = told(result, self.name)
+        kept = [await self._keep(piece, context, write) for piece in found.pieces]
+        return ToolMessage(
+            _text(found, kept),
+            tool_call_id=call_id,
+            name=self.name,
+            artifact=_structured(result),
+        )
+
+    async def _keep(self, piece: Piece, context: RunContext, write: Write) -> MadeFile:
+        """Keep a file for the user and tell the run's readers."""
+        size = len(piece.content)
+        try:
+            kept = await self.files.add_generated(
+                context.user_id,
+                piece.name,
+                piece.content,
+                session_id=context.session_id,
+                run_id=context.run_id,
+            )
+        except DataAgentError as error:  # the quota, say: the tool has run all the same
+            return MadeFile(piece.name, size, problem=error.message)
+        made = MadeFile(kept.filename, size, kept.file_id)
+        fields = {"artifact_id": made.file_id, "kind": "file", "title": made.name, "url": made.url}
+        preview = {"size": size, "content_type": kept.content_type}
+        write({"artifact": {**fields, "preview": preview}})
+        return made
+
+    async def _arun(self, /, **arguments: Any) -> ToolMessage:
+        call = ToolCall(name=self.name, args=arguments, id="")
+        return await self.call(call, run_context(), get_stream_writer())
+
+    def _run(self, /, **_arguments: Any) -> str:
+        raise Misconfigured(f"{self.name} is asynchronous; call it with ainvoke.")
+
+
+class McpTools:
+    """Makes the tools of agents, each once: so whatever is known of a tool object stays true."""
+
+    def __init__(self, gateway: ToolGateway, files: FileStore) -> None:
+        self.gateway = gateway
+        self._files = files
+        self._made: OrderedDict[tuple[int, str, str, str], McpTool] = OrderedDict()
+
+    def of(self, tool: CatalogueTool, agent_id: str) -> McpTool:
+        """The tool as an agent has it."""
+        key = (tool.tool_id, tool.exposed_name, tool.definition_hash, agent_id)
+        made = self._made.get(key)
+        if made is None or made.tool != tool:
+            made = self._made[key] = McpTool(
+                name=tool.exposed_name,
+                description=tool.definition.description or tool.definition.title or tool.name,
+                args_schema=_shown(tool.definition.input_schema),
+                tool=tool,
+                agent_id=agent_id,
+                gateway=self.gateway,
+                files=self._files,
+            )
+            while len(self._made) > _KEPT_TOOLS:
+                self._made.popitem(last=False)
+        self._made.move_to_end(key)
+        return made
+
+
+def failure_message(outcome: CallOutcome, name: str, call_id: str) -> ToolMessage:
+    """A call that has no result, as the model reads it."""
+    failure = outcome.failure
+    if failure is None:
+        raise ValueError("the call has a result")
+    explained: JsonObject = {
+        "code": failure.code,
+        "message": failure.message,
+        "retryable": failure.retryable,
+        "tool": name,
+        "call_id": outcome.call_id,
+    }
+    if outcome.tool is not None:
+        explained["server_id"] = outcome.tool.server_id
+    if failure.faults:
+        explained["errors"] = [
+            {"path": fault.path, "rule": fault.rule, "message": fault.message}
+            for fault in failure.faults
+        ]
+    status = _STATUSES.get(status_of(failure), "error")
+    return ToolMessage(
+        orjson.dumps({"error": explained}, default=str).decode(),
+        tool_call_id=call_id,
+        name=name,
+        status="error",
+        additional_kwargs={"status": status},
+    )
+
+
+def _shown(schema: JsonObject) -> JsonObject:
+    """The schema as models want it: an object with properties."""
+    return {**schema, "type": "object", "properties": schema.get("properties") or {}}
+
+
+def _text(found: Told, kept: list[MadeFile]) -> str:
+    if not kept:
+        return found.text or "Done; there is no result to show."
+    lines = [found.text] if found.text else []
+    lines.append("files, give the user these links:")
+    for file in kept:
+        link = f"[{file.name}]({file.url}) {file.size} bytes"
+        lines.append(f"- {file.name}: not kept. {file.problem}" if file.problem else f"- {link}")
+    return "\n".join(lines)
+
+
+def _structured(result: RemoteResult) -> JsonObject | None:
+    """What programs that read the thread get beside the text, while it is small."""
+    if result.structured is None or result.byte_size > _MOST_STRUCTURED:
+        return None
+    return {"structured_content": result.structured}
+
+
+def _reports(name: str, write: Write) -> OnProgress:
+    """Tells the run's readers how far a call is, twice a second at most."""
+    told_at = float("-inf")
+
+    def report(progress: Progress) -> None:
+        nonlocal told_at
+        now = time.monotonic()
+        is_last = progress.total is not None and progress.progress >= progress.total
+        if now - told_at >= _PROGRESS_SECONDS or is_last:
+            told_at = now
+            write({"tool_progress": f"{name}: {_how_far(progress)}"})
+
+    return report
+
+
+def _how_far(progress: Progress) -> str:
+    far = f"{progress.progress:g}"
+    if progress.total:
+        far = f"{far} of {progress.total:g}"
+    said = plain(progress.message, _MOST_PROGRESS_TEXT) if progress.message else ""
+    return f"{far} - {said}" if said else far
+
+
+def _asks(name: str, context: RunContext) -> OnElicit:
+    """Puts a server's question to the run's user; where nobody can be asked, it is declined."""
+
+    async def ask(question: Elicitation) -> ElicitationAnswer:
+        if context.ask is None:
+            return DECLINED
+        action, allowed = card(question, name)
+        return answer(action, await context.ask(action, allowed))
+
+    return ask

@@ -1,0 +1,206 @@
+"""The folder a person stands in, as the workspace of their agents: their own files, in place.
+
+Nothing is made or measured in it and there is no quota; it is confined like any workspace. `.git`
+is read and never written to, searches leave out what Git ignores, and what file tools change is
+noted so that it can be taken back. Above: `manager.py`, `undo.py`. Below: `backend.py`,
+`journal.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from deepagents.backends.protocol import FileDownloadResponse, GrepResult, ReadResult
+
+from dataagent_core.errors import BadInput, Denied
+from dataagent_core.identity import RunContext
+from dataagent_core.workspace import files as disk
+from dataagent_core.workspace.backend import SandboxedFilesystemBackend
+from dataagent_core.workspace.current_run import current_run
+from dataagent_core.workspace.ignored import GIT
+from dataagent_core.workspace.jail import Jail, shorten, split_path, walk
+from dataagent_core.workspace.journal import Before, Journal
+from dataagent_core.workspace.results import FileProblem, explain, transfer_code
+from dataagent_core.workspace.search import Scope
+from dataagent_core.workspace.secret_files import is_secret
+from dataagent_core.workspace.workers import FileWorkers
+
+logger = logging.getLogger(__name__)
+MEMORY_FILES: Final = ("AGENTS.md", "CLAUDE.md")
+"""What a project says about itself; the first one that is there."""
+
+_MAX_MEMORY: Final = 256 * 1024
+_MAX_DELETED: Final = 5_000
+_Changed = list[tuple[str, Before | None]]
+
+
+class Project:
+    """One folder, with the record of what was changed in it."""
+
+    def __init__(self, root: Path, records: Path) -> None:
+        """Keep the records below `records`, outside of the folder."""
+        self.jail = Jail(root, read_only=frozenset({GIT}))
+        self.journal = Journal(records, self.jail)
+        self._memory: tuple[str, tuple[int, int, int], bytes] | None = None
+
+    @property
+    def root(self) -> Path:
+        """The folder on the host."""
+        return self.jail.root
+
+    def memory(self) -> tuple[str, bytes] | None:
+        """The name and text of the project's memory, read again when it changed; None: it has none.
+
+        A link out of the project is none. A long one is cut.
+        """
+        for name in MEMORY_FILES:
+            try:
+                descriptor = self.jail.open_file(name)
+            except (OSError, Denied):
+                continue
+            with os.fdopen(descriptor, "rb") as file:
+                about = os.fstat(descriptor)
+                stamp = (about.st_ino, about.st_size, about.st_mtime_ns)
+                if self._memory is None or self._memory[:2] != (name, stamp):
+                    self._memory = (name, stamp, file.read(_MAX_MEMORY))
+            return name, self._memory[2]
+        return None
+
+
+class ProjectBackend(SandboxedFilesystemBackend):
+    """A project's files. Everybody who opens it has the same one."""
+
+    def __init__(self, project: Project, workers: FileWorkers) -> None:
+        super().__init__(project.root, workers)
+        self._jail = project.jail
+        self._journal = project.journal
+        self._noting = threading.Lock()  # held by worker threads, never by the loop
+
+    async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
+        """As `BackendProtocol.aread`; a file with secrets only under its own name."""
+        try:
+            await self._workers.run(partial(self._require_named, file_path))
+        except FileProblem as error:
+            return ReadResult(error=explain("read", file_path, error))
+        return await super().aread(file_path, offset, limit)
+
+    async def _download(self, path: str) -> FileDownloadResponse:
+        try:
+            await self._workers.run(partial(self._require_named, path))
+        except FileProblem as error:
+            return FileDownloadResponse(path=path, error=transfer_code(error))
+        return await super()._download(path)
+
+    async def agrep(
+        self,
+        pattern: str,
+        path: str | None = None,
+        glob: str | None = None,
+        *,
+        max_count: int | None = None,
+    ) -> GrepResult:
+        """As `BackendProtocol.agrep`; files with secrets only if the path names one."""
+        try:
+            await self._workers.run(partial(self._require_named, path or "/"))
+        except FileProblem as error:
+            return GrepResult(error=explain("search", path or "/", error))
+        return await super().agrep(pattern, path, glob, max_count=max_count)
+
+    def _scope(self, path: str | None) -> Scope:
+        return Scope(path or "/", leave_ignored=True, is_closed=_is_closed)
+
+    def _require_named(self, path: str) -> None:
+        """Who asks for a file with secrets must say so: whether it is shown is asked by its name.
+
+        Raises:
+            Denied: the path is a link to such a file.
+        """
+        if is_secret(self._jail.resolved(path)) and not is_secret(split_path(path)):
+            raise Denied(
+                f"'{shorten(path)}' is a link to a file with secrets. Name that file itself."
+            )
+
+    async def _store(self, path: str, content: bytes, expected: bytes | None = None) -> None:
+        work = partial(self._replace, path, content, expected)
+        await self._noted(partial(self._before_write, path), work)
+
+    async def _remove(self, path: str) -> None:
+        work = partial(disk.remove, self._jail, path)
+        await self._noted(partial(self._before_delete, path), work)
+
+    async def _noted(self, before: Callable[[], _Changed], work: Callable[[], int]) -> None:
+        """Do it; if a run does, with what was there before noted for it."""
+        await self._workers.run(partial(self._note, current_run(), before, work))
+
+    def _note(
+        self, run: RunContext | None, before: Callable[[], _Changed], work: Callable[[], int]
+    ) -> None:
+        with self._noting:  # what is noted first must be the first state
+            found = before()
+            work()
+            if run is None:
+                return
+            try:
+                self._journal.note(run.session_id, run.run_id, found)
+            except OSError:  # the change is made all the same
+                logger.exception("a change was not noted: it cannot be taken back")
+
+    def _before_write(self, path: str) -> _Changed:
+        place = "/".join(self._jail.resolved(path))
+        return [(place, self._journal.before(place))]
+
+    def _before_delete(self, path: str) -> _Changed:
+        """The files that go with the path. Links are not among them.
+
+        Raises:
+            Denied: a Git repository would go.
+            BadInput: there are too many to be taken back.
+        """
+        if not split_path(path):  # it is refused anyway
+            return []
+        *folders, name = split_path(path)
+        place = "/".join((*self._jail.resolved("/".join(folders)), name))
+        with self._jail.place(place, follow_last=False) as found:
+            kind = found.stat().st_mode
+        if stat.S_ISREG(kind):
+            return [(place, self._journal.before(place))]
+        return [] if stat.S_ISLNK(kind) else self._tree(place)
+
+    def _tree(self, path: str) -> _Changed:
+        below: list[str] = []
+        with self._jail.directory(path) as directory:
+            for steps, names, descriptor in walk(directory, _no_repository):
+                below += ("/".join((path, *steps, n)) for n in _plain(names, descriptor))
+                if len(below) > _MAX_DELETED:
+                    raise BadInput(
+                        f"There are more than {_MAX_DELETED} files in it, too many to be taken "
+                        "back. Delete parts of it, or use a command"
+                    )
+        return [(each, self._journal.before(each)) for each in below]
+
+
+def _no_repository(steps: tuple[str, ...], _directory: int, folders: list[str]) -> list[str]:
+    if GIT in map(str.casefold, folders):
+        where = "/".join((*steps, GIT))
+        raise Denied(f"There is a Git repository in it ('{where}'), which is only read here")
+    return folders
+
+
+def _plain(names: Iterable[str], directory: int) -> list[str]:
+    """Those that are plain files."""
+    return [
+        name
+        for name in names
+        if stat.S_ISREG(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
+    ]
+
+
+def _is_closed(relative: str) -> bool:
+    return is_secret(relative.split("/"))

@@ -1,0 +1,138 @@
+"""The parts of keeping a connection, by themselves: pauses, probes, clocks and who is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dataagent_core.mcp.backoff import Backoff
+from dataagent_core.mcp.calls import Clock
+from dataagent_core.mcp.types import Elicitation, ElicitationAnswer
+from dataagent_core.network import OpenHosts
+from tests.requirements import requirement
+
+from .conftest import Keep
+from .raw import RawServer
+from .running import QUICK, Kept, Party, raw_spec, text_of, until
+
+
+@requirement("M1.3")
+@given(st.integers(1, 10_000))
+def test_pauses_double_up_to_a_cap_and_differ(failures: int) -> None:
+    pause = Backoff(first_seconds=1, most_seconds=300).pause(failures)
+    whole = min(2.0 ** min(failures - 1, 30), 300)
+    assert whole / 2 <= pause <= whole
+
+
+def test_a_clock_stands_still_while_somebody_is_asked() -> None:
+    clock = Clock(0.05)
+    with clock.stopped():
+        with clock.stopped():
+            assert clock.left() > 0
+        assert clock.left() > 0
+    assert clock.left() <= 0.05
+
+
+async def test_a_question_takes_no_time_of_the_call(steady: Party, keep: Keep) -> None:
+    """The user thinks for longer than the call may take."""
+    connection = await keep(steady.spec()).ready()
+
+    async def answer(question: Elicitation) -> ElicitationAnswer:
+        await asyncio.sleep(2.5)
+        return ElicitationAnswer("accept", {"colour": "late"})
+
+    result = await connection.call("colour", {}, timeout_seconds=2, on_elicit=answer)
+    assert text_of(result) == "accept late"
+
+
+@requirement("P49")
+async def test_a_question_is_asked_of_its_own_caller_or_of_nobody(
+    steady: Party, keep: Keep
+) -> None:
+    """Two people call at once over one session: neither sees the other's question."""
+    connection = await keep(steady.spec()).ready()
+    both = asyncio.Barrier(2)
+    asked: list[str] = []
+
+    async def ask(person: str) -> str:
+        async def answer(question: Elicitation) -> ElicitationAnswer:
+            asked.append(person)
+            return ElicitationAnswer("accept", {"colour": person})
+
+        await both.wait()
+        result = await connection.call("colour", {}, timeout_seconds=20, on_elicit=answer)
+        return text_of(result)
+
+    answers = await asyncio.gather(ask("ann"), ask("ben"))
+    if steady.kind == "http" or steady.era == "modern":
+        assert answers == ["accept ann", "accept ben"]
+    else:  # nothing says whose question it is: the first may be declined, none goes astray
+        assert answers[0] in ("decline None", "accept ann")
+        assert answers[1] in ("decline None", "accept ben")
+
+
+@requirement("R31.4")
+async def test_a_server_that_is_away_is_tried_again_and_early_when_somebody_waits(
+    hosts: OpenHosts,
+) -> None:
+    """The pause is long; a caller has one early try in a while."""
+    async with RawServer() as server:
+        port = server.port
+    rules = replace(QUICK, backoff=Backoff(first_seconds=60, early_seconds=0.5))
+    kept = Kept(raw_spec(server), hosts, rules)
+    connection = kept.connection
+    connection.start()
+    try:
+        await until(lambda: connection.status.state == "backoff")
+        assert connection.status.fail_count == 1
+        assert connection.status.next_retry_at is not None
+        connection.wake()
+        await until(lambda: connection.status.fail_count == 2)
+        connection.wake()  # too soon for another
+        await asyncio.sleep(0.2)
+        assert connection.status.fail_count == 2
+        async with RawServer(port=port):
+            await asyncio.sleep(0.5)
+            assert await connection.wait_ready(5)
+            assert (connection.status.fail_count, connection.status.reason) == (0, "")
+            await connection.aclose()
+    finally:
+        await connection.aclose()
+
+
+async def test_a_catalogue_that_fails_keeps_callers_out(hosts: OpenHosts) -> None:
+    """Nothing can be called before its tools are written down."""
+    async with RawServer() as server:
+        kept = Kept(raw_spec(server), hosts)
+        fails = True
+
+        async def tools(*_: object) -> None:
+            if fails:
+                raise ConnectionError("the database is away")
+
+        kept.connection._on_tools = tools
+        kept.connection.start()
+        try:
+            await until(lambda: kept.connection.status.fail_count >= 2)
+            assert "ready" not in kept.states
+            fails = False
+            await until(lambda: kept.connection.status.state == "ready")
+        finally:
+            await kept.connection.aclose()
+
+
+async def test_statuses_are_told_on_change_only(hosts: OpenHosts) -> None:
+    async with RawServer() as server:
+        kept = Kept(raw_spec(server), hosts)
+        connection = await kept.ready()
+        for _ in range(5):
+            await connection.call("echo", {}, timeout_seconds=5)
+        await connection.aclose()
+        await connection.aclose()
+        assert kept.states == ["connecting", "ready", "closed"]
+        with pytest.raises(AssertionError):
+            await kept.ready(0.1)

@@ -1,0 +1,185 @@
+"""Servers as processes of ours: what they see, what they say, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dataagent_core.mcp.types import CallFailed
+from dataagent_core.mcp.wire.process import OWNER_VARIABLE, sweep
+
+from ..conftest import Keep
+from ..running import PROGRAM, STUBBORN, alive, call, end, stdio_spec, stubborn, until
+
+
+async def test_a_process_sees_its_own_variables_and_none_of_ours(
+    keep: Keep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATAAGENT_SECRET_KEY", "canary")
+    monkeypatch.setenv("OTHER", "canary")
+    connection = await keep(stdio_spec(env={"MINE": "yes"})).ready()
+    seen = json.loads(await call(connection, "environment"))
+    assert "canary" not in seen.values()
+    allowed = {"PATH", "HOME", "LANG", "MINE", "LC_CTYPE", OWNER_VARIABLE}  # Python adds LC_CTYPE
+    assert set(seen) <= allowed
+    assert seen["MINE"] == "yes"
+
+
+async def test_what_a_process_writes_to_stderr_is_kept_and_not_logged(
+    keep: Keep, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """F14: the newest of it, bounded."""
+    connection = await keep(stdio_spec()).ready()
+    await call(connection, "mutter", text="first words")
+    await call(connection, "mutter", text="x" * 40_000)
+    await call(connection, "mutter", text="last words")
+    await until(lambda: connection.stderr.last_line() == "last words")
+    assert len(connection.stderr.text()) <= 16 * 1024
+    assert "first words" not in connection.stderr.text()
+    assert "words" not in capfd.readouterr().err
+
+
+async def test_a_process_that_cannot_live_says_why(keep: Keep) -> None:
+    secret = "s3cr3t-value"
+    code = "import os, sys; sys.exit('no database at ' + os.environ['DSN'])"
+    kept = keep(stdio_spec(args=("-c", code), env={"DSN": secret}))
+    kept.connection.start()
+    await until(lambda: kept.connection.status.state == "backoff")
+    assert "no database at" in kept.connection.status.reason
+    assert secret not in kept.connection.status.reason
+    missing = keep(stdio_spec(command="no-such-program-anywhere"))
+    missing.connection.start()
+    await until(lambda: missing.connection.status.state == "backoff")
+    assert "cannot start" in missing.connection.status.reason
+
+
+async def test_a_polite_server_goes_and_takes_its_children_along(keep: Keep) -> None:
+    """F11: also those that left for a session of their own."""
+    connection = await keep(stdio_spec()).ready()
+    server = int(await call(connection, "pid"))
+    child = int(await call(connection, "spawn", mark="left behind"))
+    assert alive(server)
+    assert alive(child)
+    await connection.aclose()
+    assert not alive(server)
+    assert not alive(child)
+
+
+async def test_a_stubborn_server_is_killed_with_its_children(keep: Keep) -> None:
+    """F11: one that ignores the end of its input and every request to go."""
+    connection = await keep(stdio_spec(**stubborn())).ready()
+    server, child = (int(part) for part in connection.tools[0].name.split("-"))
+    began = time.monotonic()
+    await connection.aclose()
+    assert time.monotonic() - began < 5
+    assert not alive(server)
+    assert not alive(child)
+
+
+async def test_children_of_a_server_that_crashed_are_taken_away(keep: Keep) -> None:
+    connection = await keep(stdio_spec()).ready()
+    server = int(await call(connection, "pid"))
+    child = int(await call(connection, "spawn", mark="orphan"))
+    end(server)
+    await until(lambda: not alive(child), 5)
+    await until(lambda: connection.status.generation == 2, 20)
+
+
+def _ours(found: Path) -> str:
+    """A program that holds two servers and writes down all processes there are then."""
+    return f"""
+import asyncio, json, sys
+from dataagent_core.mcp.pool import ConnectionPool, PoolLimits
+from dataagent_core.mcp.types import ServerSpec
+from dataagent_core.network import OpenHosts
+
+def spec(name, *args):
+    named = dict(server_id=name, scope="global", name=name, alias=name)
+    return ServerSpec(**named, command=sys.executable, args=args)
+
+async def tools(spec, tools): ...
+
+async def main():
+    told = dict(on_tools=tools, on_status=lambda *a: None)
+    pool = ConnectionPool(OpenHosts(), **told, limits=PoolLimits())
+    polite = pool.hold(spec("polite", {str(PROGRAM)!r}, "stdio", "modern"))
+    stubborn = pool.hold(spec("stubborn", "-c", {STUBBORN!r}))
+    assert await polite.wait_ready(30) and await stubborn.wait_ready(30)
+    pids = [int(pid) for pid in stubborn.tools[0].name.split("-")]
+    for name, arguments in (("pid", {{}}), ("spawn", {{"mark": "left"}})):
+        result = await polite.call(name, arguments, timeout_seconds=10)
+        pids.append(int(result.content[0]["text"]))
+    with open({str(found)!r}, "w") as file:
+        json.dump(pids, file)
+    await asyncio.sleep(300)
+
+asyncio.run(main())
+"""
+
+
+async def test_the_kill_of_our_process_leaves_no_descendant_alive(tmp_path: Path) -> None:
+    """F11: polite servers, stubborn ones and their children, all within five seconds."""
+    found = tmp_path / "pids"
+    program = tmp_path / "ours.py"
+    program.write_text(_ours(found))
+    ours = subprocess.Popen([sys.executable, str(program)])
+    try:
+        await until(lambda: found.exists() and found.read_text().endswith("]"), 60)
+        pids = json.loads(found.read_text())
+        assert len(pids) == 4
+        assert all(alive(pid) for pid in pids)
+    finally:
+        ours.send_signal(signal.SIGKILL)
+        ours.wait()
+    await until(lambda: not any(alive(pid) for pid in pids), 5)
+
+
+async def test_what_a_crash_of_the_launcher_left_behind_is_swept_at_the_next_start() -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    ours = f"{OWNER_VARIABLE}={os.getpid()}.0"
+    left = [
+        subprocess.Popen(["sleep", "300"], env={OWNER_VARIABLE: mark})
+        for mark in (f"{gone.pid}.12345", ours.partition("=")[2], "nonsense")
+    ]
+    try:
+        assert sweep() == 2  # of a process that is gone, and of one that had our number before us
+        assert left[0].wait(5) == left[1].wait(5) == -signal.SIGKILL
+        assert left[2].poll() is None
+        assert sweep() == 0
+    finally:
+        for process in left:
+            process.kill()
+            process.wait()
+
+
+async def test_a_process_that_talks_nonsense_harms_nobody(keep: Keep) -> None:
+    """Lines that are no message are passed over; the session goes on."""
+    code = "import runpy, sys; print('starting up...'); print('{\"a\": 1}', flush=True)\n"
+    code += "sys.argv = ['x', 'stdio', 'modern']\n"
+    code += f"runpy.run_path({str(PROGRAM)!r}, run_name='__main__')"
+    connection = await keep(stdio_spec(args=("-c", code))).ready()
+    assert await call(connection, "echo", text="fine") == "fine"
+
+
+async def test_a_process_that_does_not_read_holds_up_no_caller(keep: Keep) -> None:
+    connection = await keep(stdio_spec(max_concurrency=200)).ready()
+    server = int(await call(connection, "pid"))
+    os.kill(server, signal.SIGSTOP)
+    try:
+        calls = [
+            connection.call("echo", {"text": "x" * 10_000}, timeout_seconds=0.5) for _ in range(150)
+        ]
+        ends = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), 3)
+        codes = {one.failure.code for one in ends if isinstance(one, CallFailed)}
+        assert (len(ends), codes) == (150, {"MCP_TIMEOUT"})
+    finally:
+        os.kill(server, signal.SIGCONT)

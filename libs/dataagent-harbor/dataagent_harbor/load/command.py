@@ -1,0 +1,133 @@
+"""`dataagent-harbor load`: a crowd in steps or for a long time, and the report of it."""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from dataagent_client import Backoff, DataAgentClient
+from dataagent_harbor.arguments import Options
+from dataagent_harbor.load.crowd import Crowd, Load
+from dataagent_harbor.load.memory import ServerMemory
+from dataagent_harbor.load.report import LoadReport, as_html, as_markdown, report_of
+from dataagent_harbor.load.tally import Stretch
+from dataagent_harbor.load.user import RestUser, SocketUser, User
+from dataagent_harbor.reading import named_questions
+from dataagent_harbor.run_command import say, write_forms
+
+GOOD, NOT_GOOD = 0, 1
+_USERS_A_CLIENT = 80  # httpx opens at most 100 connections at once
+_PARTS = 60  # of a soak
+
+
+async def load(options: Options) -> int:
+    """Hold the users, report, and say by the exit status whether all was well.
+
+    Raises:
+        BadQuestionSet: the set cannot be used.
+        ClientError: the server cannot be reached, or the key is not valid.
+    """
+    wanted = Load(
+        [each.question for each in named_questions(options.questions)],
+        options.think,
+        options.ramp,
+        options.timeout,
+    )
+    allow_sockets(max(options.steps or [options.users]))
+    async with AsyncExitStack() as stack:
+        version = await _version(options)
+        memory = await stack.enter_async_context(ServerMemory(options.url, options.api_key))
+        make_user = await stack.enter_async_context(_users(options))
+        crowd = await stack.enter_async_context(Crowd(wanted, make_user, memory.read))
+        rest = await crowd.at_rest()
+        stretches = [each async for each in _stretches(options, crowd)]
+        users = crowd.users
+    figures = [each.figures(think_seconds=options.think, rest_seconds=rest) for each in stretches]
+    report = report_of(
+        figures,
+        about=_about(options, version, rest),
+        sequences=[each.sequence for each in users],
+        is_soak=options.soak is not None,
+    )
+    write_forms(_forms(options, report))
+    say(as_markdown(report))
+    return GOOD if report["summary"]["is_good"] else NOT_GOOD
+
+
+async def _version(options: Options) -> str:
+    """The server's version; a key that is not valid is told here."""
+    async with DataAgentClient(options.url, options.api_key) as client:
+        await client.sessions(limit=1)
+        return (await client.health()).version
+
+
+async def _stretches(options: Options, crowd: Crowd) -> AsyncIterator[Stretch]:
+    """Each step, or each part of a soak."""
+    if options.soak is not None:
+        await crowd.grow(options.users)
+        for number in range(_PARTS):
+            yield await crowd.watch(options.soak / _PARTS)
+            say(f"soak: {number + 1} of {_PARTS}")
+        return
+    for users in options.steps or [options.users]:
+        say(f"{users} users come")
+        await crowd.grow(users)
+        say(f"{users} users ask for {options.duration:g} s")
+        yield await crowd.watch(options.duration)
+
+
+@asynccontextmanager
+async def _users(options: Options) -> AsyncGenerator[Callable[[], User]]:
+    """What makes a user; REST users share a few clients, whose connections are bounded."""
+    if options.mode == "ws":
+        backoff = Backoff()
+        yield lambda: SocketUser(options.url, options.api_key, backoff, options.assistant_id)
+        return
+    most = max(options.steps or [options.users])
+    async with AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(
+                DataAgentClient(options.url, options.api_key, timeout_seconds=options.timeout)
+            )
+            for _ in range(most // _USERS_A_CLIENT + 1)
+        ]
+        turns = cycle(clients)
+        yield lambda: RestUser(next(turns), options.assistant_id)
+
+
+def allow_sockets(users: int) -> None:
+    """Raise this process's limit of open files so that all users have a socket."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = users + 256
+    if soft < wanted and soft != resource.RLIM_INFINITY:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _about(options: Options, version: str, rest_seconds: float) -> dict[str, Any]:
+    return {
+        "set": Path(options.questions).name,
+        "server": options.url,
+        "version": version,
+        "mode": options.mode,
+        "users": ", ".join(str(each) for each in options.steps or [options.users]),
+        "think": f"{options.think:g} s",
+        "answer_at_rest": f"{rest_seconds:.3f} s",
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _forms(
+    options: Options, report: LoadReport
+) -> tuple[tuple[Path | None, Callable[[], str]], ...]:
+    return (
+        (options.output, lambda: json.dumps(report, ensure_ascii=False, indent=1) + "\n"),
+        (options.html, lambda: as_html(report)),
+        (options.markdown, lambda: as_markdown(report)),
+    )

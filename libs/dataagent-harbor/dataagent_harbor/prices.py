@@ -1,0 +1,48 @@
+"""What a run cost: tokens at given prices, or what the server says that its user used meanwhile.
+
+Pure, but for `spent`, which asks the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dataagent_client import DataAgentClient
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a million tokens cost, in and out."""
+
+    input: float
+    output: float
+    currency: str = "USD"
+
+    def cost_of(self, tokens: Mapping[str, int]) -> float:
+        """What a run's tokens cost."""
+        asked, said = tokens.get("input_tokens", 0), tokens.get("output_tokens", 0)
+        return (asked * self.input + said * self.output) / _MILLION
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the key's user has used so far, at the prices that the server has set."""
+
+    amount: float
+    currency: str
+
+    def since(self, before: Spent) -> Spent:
+        """What was used since then."""
+        return Spent(self.amount - before.amount, self.currency)
+
+
+async def spent(client: DataAgentClient) -> Spent | None:
+    """What was used until now; None as long as the server has no prices and nothing was used."""
+    days = (await client.usage()).items
+    currencies = [each.currency for each in days if each.currency is not None]
+    if not days or not currencies:
+        return None
+    return Spent(sum(each.cost or 0.0 for each in days), currencies[0])

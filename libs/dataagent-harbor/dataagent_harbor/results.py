@@ -1,0 +1,119 @@
+"""A graded question, and the file that keeps them: one line each, written as they come.
+
+The file is what a run is taken up from after it was stopped, and holds every transcript.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from dataagent_harbor.questions import Question
+from dataagent_harbor.scoring import Check, Status, Verdict
+from dataagent_harbor.transcripts import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One question of one round. `key` names it in the file."""
+
+    question: Question
+    round: int
+    verdict: Verdict
+    transcript: Transcript
+
+    @property
+    def key(self) -> str:
+        """The question's id and, after the first round, which round it was."""
+        return key_of(self.question, self.round)
+
+    @property
+    def status(self) -> Status:
+        """How it was answered."""
+        return self.verdict.status
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form, with the whole transcript."""
+        return {
+            "key": self.key,
+            "id": self.question.id,
+            "question": self.question.question,
+            "round": self.round,
+            "status": self.status,
+            "matched_keywords": list(self.verdict.matched_keywords),
+            "checks": [
+                {"name": each.name, "is_met": each.is_met, "detail": each.detail}
+                for each in self.verdict.checks
+            ],
+            "transcript": self.transcript.to_dict(),
+        }
+
+
+def key_of(question: Question, round_number: int) -> str:
+    """What names a question of a round."""
+    return question.id if round_number == 1 else f"{question.id}#{round_number}"
+
+
+class ResultFile:
+    """Results on the disk. Use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: TextIO
+
+    def __enter__(self) -> ResultFile:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = self._path.open("a", encoding="utf-8")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, result: Result) -> None:
+        """Write a result; it is on its way to the disk when this returns."""
+        self._file.write(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
+        self._file.flush()
+
+
+def kept_results(path: Path, questions: list[Question], *, rounds: int) -> list[Result]:
+    """Results of an earlier, unfinished run, each question of a round once.
+
+    Left out, and so asked again: errors, what timed out while the server was away, questions that
+    were changed since, and a line that was cut off in the middle.
+    """
+    by_id = {each.id: each for one in questions for each in one.in_order}
+    found: dict[str, Result] = {}
+    for line in _lines(path):
+        question = by_id.get(str(line.get("id")))
+        is_same = question is not None and line.get("question") == question.question
+        if question is not None and is_same and line["round"] <= rounds:
+            found[line["key"]] = _result(question, line)
+    return [each for each in found.values() if not _is_open(each)]
+
+
+def _is_open(result: Result) -> bool:
+    """Whether it says nothing of the answer: an error, or a time-out while the server was away."""
+    is_away = result.status == "timeout" and result.transcript.is_affected
+    return result.status == "error" or is_away
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.exists():
+        return
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            yield cast("dict[str, Any]", json.loads(line))  # as `to_dict` wrote it
+        except json.JSONDecodeError:
+            continue
+
+
+def _result(question: Question, found: dict[str, Any]) -> Result:
+    told = dict(found["transcript"])
+    for name in ("tools", "failed_tools", "table_ids", "events"):
+        told[name] = tuple(told[name])
+    checks = tuple(Check(**each) for each in found["checks"])
+    verdict = Verdict(found["status"], checks, tuple(found["matched_keywords"]))
+    return Result(question, found["round"], verdict, Transcript(**told))

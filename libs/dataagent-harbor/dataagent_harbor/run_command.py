@@ -1,0 +1,173 @@
+"""`dataagent-harbor run`: ask a set, show how it goes, write the reports, compare."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from dataagent_client import DataAgentClient
+from dataagent_harbor.arguments import Options
+from dataagent_harbor.asking import Asker, Mode
+from dataagent_harbor.baseline import load_report, regressions
+from dataagent_harbor.connections import CountingBackoff
+from dataagent_harbor.langsmith import Experiment, open_experiment
+from dataagent_harbor.pacing import Pace
+from dataagent_harbor.prices import Prices, Spent, spent
+from dataagent_harbor.progress import Progress
+from dataagent_harbor.questions import BadQuestionSet, Question
+from dataagent_harbor.reading import named_questions
+from dataagent_harbor.report import Report, as_html, as_junit, as_markdown, report_of
+from dataagent_harbor.results import Result, ResultFile, kept_results
+from dataagent_harbor.runner import Plan, Runner
+
+PASSED, NOT_PASSED = 0, 1
+Form = tuple[Path | None, Callable[[], str]]
+
+
+async def run(options: Options) -> int:
+    """Ask, report, and compare; the exit status.
+
+    Raises:
+        BadQuestionSet: the set, the baseline or the prices cannot be used.
+        ClientError: the server cannot be reached, or the key is not valid.
+    """
+    questions = named_questions(options.questions)
+    baseline = None if options.baseline is None else load_report(options.baseline)
+    prices = _prices(options)
+    experiment = open_experiment(options.langsmith_dataset, options.questions)
+    started = datetime.now(UTC)
+    async with DataAgentClient(
+        options.url,
+        options.api_key,
+        timeout_seconds=options.timeout,
+        backoff=CountingBackoff(),
+    ) as client:
+        version = (await client.health()).version
+        before = await spent(client)  # a key that is not valid is told once, not for each question
+        kept = _kept(options, questions)
+        results = [*kept, *await _asked(options, questions, client, kept)]
+        after = None if kept else await spent(client)
+    report = report_of(results, about=_about(options, version, started), prices=prices)
+    if prices is None:
+        report["summary"]["cost"] = _charged(before, after)
+    await _send(experiment, questions, results)
+    write_forms(_forms(options, report))
+    say(as_markdown(report))
+    return _verdict(report, baseline, options.slower_by)
+
+
+def _prices(options: Options) -> Prices | None:
+    given = (options.input_price, options.output_price)
+    if given == (None, None):
+        return None
+    if None in given:
+        raise BadQuestionSet("--input-price and --output-price are given together")
+    return Prices(given[0] or 0.0, given[1] or 0.0, options.currency)
+
+
+def _charged(before: Spent | None, after: Spent | None) -> dict[str, Any] | None:
+    """What the server says it cost; unknown for results that an earlier run brought."""
+    if after is None:
+        return None
+    used = after.since(before or Spent(0.0, after.currency))
+    return {"total": used.amount, "currency": used.currency, "by": "server"}
+
+
+def _kept(options: Options, questions: list[Question]) -> list[Result]:
+    if options.transcripts is None:
+        return []
+    return kept_results(options.transcripts, questions, rounds=options.rounds)
+
+
+async def _asked(
+    options: Options, questions: list[Question], client: DataAgentClient, kept: list[Result]
+) -> list[Result]:
+    """Ask what is not kept yet; each result is written as it comes."""
+    results: list[Result] = []
+    total = options.rounds * sum(len(each.in_order) for each in questions)
+    progress = Progress(total, done=len(kept), stream=sys.stderr)
+    file = nullcontext() if options.transcripts is None else ResultFile(options.transcripts)
+    asker = Asker(
+        client,
+        mode=cast("Mode", options.mode),  # argparse lets nothing else in
+        timeout_seconds=options.timeout,
+        assistant_id=options.assistant_id,
+        is_approving=options.is_approving,
+    )
+    pace = Pace(options.concurrency, options.rate, options.ramp)
+    with progress, file as opened:
+
+        def take(result: Result) -> None:
+            results.append(result)
+            if opened is not None:
+                opened.add(result)
+            progress.add(result.status)
+
+        runner = Runner(client, asker, take)
+        plan = Plan(pace, options.rounds, options.warm_up)
+        await runner.run(questions, plan, done=[each.key for each in kept])
+    return results
+
+
+def _about(options: Options, version: str, started: datetime) -> dict[str, Any]:
+    return {
+        "set": Path(options.questions).name,
+        "server": options.url,
+        "version": version,
+        "mode": options.mode,
+        "agent": options.assistant_id,
+        "concurrency": options.concurrency,
+        "rate": options.rate,
+        "rounds": options.rounds,
+        "started": started.isoformat(timespec="seconds"),
+    }
+
+
+async def _send(
+    experiment: Experiment | None, questions: list[Question], results: list[Result]
+) -> None:
+    """Hand the results to LangSmith. What it does not take is told; the report is there anyway."""
+    if experiment is None:
+        return
+    problems = await experiment.record(questions, results)
+    say(f"LangSmith: {len(results)} traces in the project {experiment.project}")
+    for problem in problems:
+        say(f"warning: {problem}")
+
+
+def _forms(options: Options, report: Report) -> Iterable[Form]:
+    return (
+        (options.output, lambda: json.dumps(report, ensure_ascii=False, indent=1) + "\n"),
+        (options.html, lambda: as_html(report)),
+        (options.markdown, lambda: as_markdown(report)),
+        (options.junit, lambda: as_junit(report)),
+    )
+
+
+def write_forms(forms: Iterable[Form]) -> None:
+    """Write those forms of a report that have a file."""
+    for path, made in forms:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(made(), encoding="utf-8")
+            say(f"wrote {path}")
+
+
+def _verdict(report: Report, baseline: Report | None, slower_by: float | None) -> int:
+    if baseline is None:
+        summary: dict[str, Any] = report["summary"]
+        return PASSED if summary["passed"] == summary["total"] else NOT_PASSED
+    worse = regressions(report, baseline, slower_by=slower_by)
+    for line in worse:
+        say(f"worse: {line}")
+    return NOT_PASSED if worse else PASSED
+
+
+def say(text: str) -> None:
+    """Tell a person."""
+    sys.stderr.write(f"{text}\n")

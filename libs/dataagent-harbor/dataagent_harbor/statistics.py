@@ -1,0 +1,122 @@
+"""Figures over results: how many passed, how long they took, what they cost. Pure functions.
+
+Latency is told twice. `latency` is what was measured; with a rate it counts from the moment each
+question was due. Without one, as many are asked as come back, so a server that stalls is asked
+less while it does, and looks better than it is to someone who asks at their own pace (coordinated
+omission). `latency_corrected` puts those questions in that were not asked meanwhile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dataagent_harbor.prices import Prices
+from dataagent_harbor.results import Result
+from dataagent_harbor.scoring import STATUSES
+
+_SHARES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
+_MOST_ADDED = 10_000  # for one answer; a stall of hours shall not fill the memory
+
+
+def percentile(sorted_values: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share of them does not exceed."""
+    return sorted_values[max(math.ceil(share * len(sorted_values)) - 1, 0)]
+
+
+def latency(seconds: Sequence[float]) -> dict[str, float | None]:
+    """Mean and percentiles in seconds; None each without a value."""
+    if not seconds:
+        return dict.fromkeys(("mean", *_SHARES, "max"))
+    ordered = sorted(seconds)
+    return {
+        "mean": sum(ordered) / len(ordered),
+        **{name: percentile(ordered, share) for name, share in _SHARES.items()},
+        "max": ordered[-1],
+    }
+
+
+def corrected(seconds: Sequence[float], interval: float) -> list[float]:
+    """The values, and those of questions that one asker would have asked while it waited.
+
+    Someone who asks each `interval` and waits 10 intervals for an answer has missed nine questions,
+    which would have waited 9, 8, … 1 intervals.
+    """
+    found = list(seconds)
+    if interval <= 0:
+        return found
+    for value in seconds:
+        missed = min(int(value / interval) - 1, _MOST_ADDED)
+        found.extend(value - number * interval for number in range(1, missed + 1))
+    return found
+
+
+def summary(results: Sequence[Result], prices: Prices | None = None) -> dict[str, Any]:
+    """The report's `summary`."""
+    categories = sorted({each.question.category for each in results})
+    answered = [each for each in results if _was_answered(each)]
+    tokens = [each.transcript.tokens for each in results]
+    return {
+        **_counts(results),
+        **_latencies(answered),
+        "first_token": latency(
+            [
+                each.transcript.first_token_seconds
+                for each in results
+                if each.transcript.first_token_seconds is not None
+            ]
+        ),
+        "tokens": {
+            name: sum(each.get(name, 0) for each in tokens)
+            for name in ("input_tokens", "output_tokens")
+        },
+        "cost": None if prices is None else _cost(results, prices),
+        "by_category": {
+            name: _category([each for each in results if each.question.category == name])
+            for name in categories
+        },
+        "affected": [each.key for each in results if each.transcript.is_affected],
+    }
+
+
+def _latencies(answered: Sequence[Result]) -> dict[str, Any]:
+    """From when it was due, and once more without what concurrency alone would hide."""
+    seconds = [each.transcript.seconds for each in answered]
+    served = [each.transcript.seconds - each.transcript.waited_seconds for each in answered]
+    measured = latency(seconds)
+    is_paced = any(each.transcript.waited_seconds > 0 for each in answered)
+    interval = latency(served)["p50"] or 0.0
+    whole = seconds if is_paced else corrected(seconds, interval)
+    return {
+        "latency": measured,
+        "latency_corrected": {
+            **latency(whole),
+            "by": "due" if is_paced else "interval",
+            "interval": None if is_paced else interval,
+            "added": len(whole) - len(seconds),
+        },
+        "service_time": latency(served),
+    }
+
+
+def _cost(results: Sequence[Result], prices: Prices) -> dict[str, Any]:
+    total = sum(prices.cost_of(each.transcript.tokens) for each in results)
+    return {"total": total, "currency": prices.currency, "by": "prices"}
+
+
+def _was_answered(result: Result) -> bool:
+    return result.transcript.end in ("answered", "failed", "cancelled")
+
+
+def _category(results: Sequence[Result]) -> dict[str, Any]:
+    seconds = [each.transcript.seconds for each in results if _was_answered(each)]
+    found = latency(seconds)
+    return {**_counts(results), "p50": found["p50"], "p95": found["p95"]}
+
+
+def _counts(results: Sequence[Result]) -> dict[str, Any]:
+    total = len(results)
+    counts = {status: sum(each.status == status for each in results) for status in STATUSES}
+    rate = counts["passed"] / total if total else 0.0
+    return {"total": total, **counts, "success_rate": rate}

@@ -1,0 +1,212 @@
+"""Draws one turn: the question, then the blocks of its answer.
+
+Only draws: what is shown is decided in `blocks.py`, and a decision is handed to who asked for it.
+Rows and charts are fetched once and kept. Above: `chat_tab.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, assert_never
+
+import streamlit as st
+
+from dataagent_client import ClientError, Decision, SyncDataAgentClient
+from dataagent_server_demo.blocks import (
+    Alert,
+    AskBlock,
+    Block,
+    ChartBlock,
+    Code,
+    Folded,
+    Note,
+    Say,
+    blocks_of,
+)
+from dataagent_server_demo.connection import Server
+from dataagent_server_demo.conversation import ApprovalPart, Turn
+from dataagent_server_demo.decisions import BadAnswer, arguments_text, edited, told
+from dataagent_server_demo.page_text import harmless, plain
+from dataagent_server_demo.problems import Problem
+from dataagent_server_demo.results import (
+    MOST_ROWS,
+    Columns,
+    FileBlock,
+    TableBlock,
+    columns_of,
+)
+
+Decide = Callable[[ApprovalPart, Decision], None]
+
+
+def draw_problem(problem: Problem) -> None:
+    """A problem, with the way out."""
+    draw = {"info": st.info, "warning": st.warning, "error": st.error}[problem.level]
+    draw(f"{plain(problem.text)}  \n{plain(problem.hint)}")
+
+
+def draw_turn(server: Server, turn: Turn, decide: Decide | None = None) -> None:
+    """A question and its answer; with `decide`, calls that wait can be answered."""
+    if turn.question:
+        with st.chat_message("user"):
+            st.text(turn.question)
+    with st.chat_message("assistant"):
+        for block in blocks_of(turn):
+            _draw(server, block, decide)
+        if turn.is_running and not turn.waiting:
+            st.caption("… answering")
+
+
+def _draw(server: Server, block: Block, decide: Decide | None) -> None:
+    match block:
+        case Say() | Note() | Alert():
+            _draw_words(block)
+        case Folded(label, inside):
+            with st.expander(label):
+                for each in inside:
+                    _draw_inside(each)
+        case TableBlock():
+            _draw_table(server, block)
+        case ChartBlock(artifact_id, title):
+            _draw_chart(server, artifact_id, title)
+        case FileBlock():
+            _draw_file(server, block)
+        case AskBlock(request):
+            _draw_request(request, decide)
+        case _:
+            assert_never(block)
+
+
+def _draw_words(block: Say | Note | Alert) -> None:
+    match block:
+        case Say(text):
+            st.markdown(text)
+        case Note(text):
+            st.caption(text)
+        case Alert(text, level):
+            (st.error if level == "error" else st.warning)(text)
+
+
+def _draw_inside(block: Say | Code) -> None:
+    if isinstance(block, Say):
+        st.markdown(block.text)
+    else:
+        st.code(block.text, language=block.language, wrap_lines=True)
+
+
+# -- results --------------------------------------------------------------------------------
+
+
+@st.cache_data(show_spinner=False, max_entries=100)
+def _columns(_client: SyncDataAgentClient, server_url: str, artifact_id: str) -> Columns:
+    """A table's columns; a result never changes, so they are asked for once."""
+    del server_url  # tells servers apart
+    return columns_of(_client.data.rows(artifact_id, most=MOST_ROWS))
+
+
+def _draw_table(server: Server, table: TableBlock) -> None:
+    st.markdown(f"**{plain(table.title)}**")
+    try:
+        columns = _columns(server.client, server.url, table.artifact_id)
+        missing = ""
+    except ClientError:
+        columns = columns_of(table.first)
+        missing = " · the whole table is not there any more"
+    shown = max((len(cells) for cells in columns.values()), default=0)
+    st.dataframe(columns, hide_index=True)  # pyright: ignore[reportUnknownMemberType] it takes polars too, which is not here
+    st.caption(plain(table.caption(shown) + missing))
+    if table.sql:
+        with st.expander("SQL"):
+            st.code(table.sql, language="sql", wrap_lines=True)
+
+
+@st.cache_data(show_spinner=False, max_entries=100)
+def _spec(_client: SyncDataAgentClient, server_url: str, artifact_id: str) -> dict[str, Any]:
+    """A chart with its values, as Vega-Lite takes it."""
+    del server_url
+    return _client.artifacts.get(artifact_id).spec or {}
+
+
+def _draw_chart(server: Server, artifact_id: str, title: str) -> None:
+    if title:
+        st.markdown(f"**{plain(title)}**")
+    try:
+        spec = _spec(server.client, server.url, artifact_id)
+    except ClientError as error:
+        draw_problem(server.explain(error))
+        return
+    st.vega_lite_chart(spec=spec, key=f"chart-{artifact_id}")  # pyright: ignore[reportUnknownMemberType] as above
+
+
+def _draw_file(server: Server, file: FileBlock) -> None:
+    """A file to download; it is fetched when somebody wants it."""
+    st.download_button(
+        plain(file.text),
+        lambda: server.client.files.read(file.file_id),
+        file.title,
+        key=f"file-{file.file_id}",
+        on_click="ignore",
+        icon=":material/download:",
+    )
+
+
+# -- approvals ------------------------------------------------------------------------------
+
+
+def _draw_request(request: ApprovalPart, decide: Decide | None) -> None:
+    """A call that waits: what it would do, and the answers it takes."""
+    action = request.action
+    with st.container(border=True):
+        asks = "is a question" if action.is_question else "waits for you"
+        st.markdown(f":material/lock: **{plain(action.name)}** {asks}")
+        if action.description:
+            st.markdown(harmless(action.description))
+        st.code(action.diff or arguments_text(action), "diff" if action.diff else "json")
+        if decide is not None:
+            _draw_answers(request, decide)
+
+
+def _draw_answers(request: ApprovalPart, decide: Decide) -> None:
+    with st.container(horizontal=True):
+        if "approve" in request.allowed:
+            key = f"approve-{request.request_id}"
+            if st.button("Approve", key=key, type="primary"):
+                decide(request, Decision("approve"))
+        if "reject" in request.allowed and st.button("Reject", key=f"reject-{request.request_id}"):
+            decide(request, Decision("reject"))
+    if "edit" in request.allowed:
+        _draw_edit(request, decide)
+    if "respond" in request.allowed:
+        _draw_respond(request, decide)
+
+
+def _draw_edit(request: ApprovalPart, decide: Decide) -> None:
+    is_question = request.action.is_question
+    with st.expander("Answer" if is_question else "Edit the call", expanded=is_question):
+        if request.action.args_schema is not None and is_question:
+            st.json(request.action.args_schema, expanded=2)
+        text = st.text_area(
+            "Arguments (JSON)",
+            arguments_text(request.action),
+            key=f"args-{request.request_id}",
+            height=160,
+        )
+        label = "Send" if is_question else "Approve with these arguments"
+        if st.button(label, key=f"edit-{request.request_id}"):
+            _decided(lambda: edited(request.action, text), request, decide)
+
+
+def _draw_respond(request: ApprovalPart, decide: Decide) -> None:
+    with st.expander("Say what to do instead"):
+        text = st.text_input("Instead", key=f"words-{request.request_id}")
+        if st.button("Tell the assistant", key=f"respond-{request.request_id}"):
+            _decided(lambda: told(text), request, decide)
+
+
+def _decided(read: Callable[[], Decision], request: ApprovalPart, decide: Decide) -> None:
+    try:
+        decision = read()
+    except BadAnswer as error:
+        st.warning(plain(str(error)))
+        return
+    decide(request, decision)

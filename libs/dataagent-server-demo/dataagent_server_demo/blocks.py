@@ -1,0 +1,204 @@
+"""What a turn shows: its parts as blocks that a page draws one after another. Pure.
+
+Knows words and order, not Streamlit. Above: `answer.py` draws blocks. Below: `conversation.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, assert_never
+
+from dataagent_client import ArtifactEvent, DoneEvent, ErrorEvent, FileOperationEvent
+from dataagent_server_demo.conversation import (
+    ApprovalPart,
+    Part,
+    PlanPart,
+    TextPart,
+    ThinkingPart,
+    ToolPart,
+    Turn,
+)
+from dataagent_server_demo.page_text import harmless, plain
+from dataagent_server_demo.results import FileBlock, TableBlock, artifact_block
+
+_LONGEST = 4_000
+_TOOL_ICONS = {
+    "running": ":material/hourglass_top:",
+    "success": ":material/check_circle:",
+    "error": ":material/error:",
+    "timeout": ":material/timer_off:",
+    "denied": ":material/block:",
+}
+_PLAN_ICONS = {"completed": ":material/check_box:", "in_progress": ":material/play_arrow:"}
+_NOT_BEGUN = ":material/check_box_outline_blank:"
+_ENDS = {
+    "user_cancelled": "Stopped.",
+    "rejected": "Stopped: the call was rejected.",
+    "timeout": "Stopped: it took too long.",
+    "shutdown": "Stopped: the server was shut down.",
+    "budget": "Stopped: the budget is used up.",
+    "failed": "The answer failed.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """Markdown, made harmless."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Text as it is, in a box."""
+
+    text: str
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Something to open, with a line that says what it is."""
+
+    label: str
+    inside: tuple[Say | Code, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A small line."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """A line that must be seen."""
+
+    text: str
+    level: Literal["warning", "error"] = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class ChartBlock:
+    """A chart; what it draws is asked of the server."""
+
+    artifact_id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskBlock:
+    """A call that waits for a decision."""
+
+    request: ApprovalPart
+
+
+Block = Say | Folded | Note | Alert | TableBlock | ChartBlock | FileBlock | AskBlock
+
+
+def blocks_of(turn: Turn) -> list[Block]:
+    """What the answer of a turn shows, in order."""
+    shown = [_block(part, is_live=turn.is_running) for part in turn.parts]
+    if turn.end is not None:
+        shown += _end(turn.end)
+    elif not turn.is_running and not turn.parts:
+        shown.append(Note("No answer was kept."))
+    return shown
+
+
+def _block(part: Part, *, is_live: bool) -> Block:
+    match part:
+        case TextPart() | ThinkingPart() | PlanPart():
+            return _said(part)
+        case ToolPart():
+            return tool_block(part)
+        case ApprovalPart():
+            return _approval(part, is_live=is_live)
+        case FileOperationEvent():
+            return _file_operation(part)
+        case ArtifactEvent():
+            is_chart = part.kind == "chart"
+            return ChartBlock(part.artifact_id, part.title) if is_chart else artifact_block(part)
+        case ErrorEvent():
+            hint = " It may work when you try again." if part.recoverable else ""
+            return Alert(f"{plain(part.error)}{hint}")
+        case _:
+            assert_never(part)
+
+
+def _said(part: TextPart | ThinkingPart | PlanPart) -> Say | Folded:
+    if isinstance(part, PlanPart):
+        return Folded(":material/checklist: Plan", (Say(_plan(part.todos)),))
+    said = Say(harmless(part.content))
+    if isinstance(part, ThinkingPart):
+        return Folded(":material/psychology: Thinking", (said,))
+    return (
+        said
+        if part.agent is None
+        else Folded(f":material/forum: {plain(part.agent)} says", (said,))
+    )
+
+
+def tool_block(part: ToolPart) -> Folded:
+    """A call: its name and state in a line, arguments and result inside."""
+    inside = [Code(_json(part.args), "json")]
+    if part.state != "running" and part.result is not None:
+        is_text = isinstance(part.result, str)
+        inside.append(Code(_cut(part.result)) if is_text else Code(_json(part.result), "json"))
+    return Folded(f"{_TOOL_ICONS[part.state]} {plain(part.name)} · {part.state}", tuple(inside))
+
+
+def _approval(part: ApprovalPart, *, is_live: bool) -> Block:
+    if part.is_open and is_live:
+        return AskBlock(part)
+    return Note(f":material/lock: {plain(part.action.name)} waited for a decision.")
+
+
+def _plan(todos: Iterable[dict[str, Any]]) -> str:
+    lines = (
+        f"- {_PLAN_ICONS.get(str(todo.get('status')), _NOT_BEGUN)} "
+        f"{harmless(str(todo.get('content')))}"
+        for todo in todos
+    )
+    return "\n".join(lines)
+
+
+def _file_operation(event: FileOperationEvent) -> Block:
+    metrics = ", ".join(f"{plain(name)} {number}" for name, number in event.metrics.items())
+    label = f":material/description: {event.operation} {plain(event.file_path)}" + (
+        f" ({metrics})" if metrics else ""
+    )
+    if event.status != "success":
+        label += f" · {event.status}"
+    return Folded(label, (Code(_cut(event.diff), "diff"),)) if event.diff else Note(label)
+
+
+def _end(done: DoneEvent) -> list[Block]:
+    ended: list[Block] = []
+    if done.reason != "completed":
+        ended.append(Note(f":material/stop_circle: {_ENDS.get(done.reason, done.reason)}"))
+    unbacked = _unbacked((done.metadata or {}).get("figures"))
+    if unbacked:
+        ended.append(Alert(f"Not found in the results: {', '.join(unbacked)}", "warning"))
+    return ended
+
+
+def _unbacked(figures: Any) -> list[str]:  # JSON of the server
+    """The figures of the answer that no result backs."""
+    match figures:
+        case {"unbacked": list()}:
+            listed: list[Any] = figures["unbacked"]
+            return [plain(str(each["text"])) for each in listed]
+        case _:
+            return []
+
+
+def _json(value: Any) -> str:  # whatever a tool takes or gives
+    return _cut(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n… {len(text) - _LONGEST} more"

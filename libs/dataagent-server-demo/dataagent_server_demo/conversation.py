@@ -1,0 +1,225 @@
+"""A conversation as data: turns of a question and an answer made of parts. Pure, frozen.
+
+`fold` puts one event into one turn; `from_history` makes the turns of what a server kept. An event
+that is in a turn already changes nothing, so a reader may begin anywhere. What a part looks like is
+not said here. Above: `reader.py`, which folds as events arrive, and `blocks.py`, which shows turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Any, Literal, assert_never
+
+from dataagent_client import (
+    ActionRequest,
+    ArtifactEvent,
+    DoneEvent,
+    ErrorEvent,
+    FileOperationEvent,
+    HITLRequestEvent,
+    Received,
+    TextEvent,
+    ThinkingEvent,
+    ThreadHistory,
+    TodoUpdateEvent,
+    ToolCallEvent,
+    ToolResultEvent,
+)
+
+ToolState = Literal["running", "success", "error", "timeout", "denied"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """What an agent said; `agent` is None for the one that answers."""
+
+    content: str
+    agent: str | None = None
+    is_final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingPart:
+    """The model's reasoning."""
+
+    content: str
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPart:
+    """A call and, when it has ended, what came of it."""
+
+    call_id: str
+    name: str
+    args: dict[str, Any]  # the tool's own JSON
+    state: ToolState = "running"
+    result: Any = None  # text, or JSON of the tool
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalPart:
+    """A call that waits for a person, or waited: then `is_open` is false."""
+
+    request_id: str
+    action: ActionRequest
+    allowed: tuple[str, ...]
+    is_open: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPart:
+    """The agent's plan, as it is now."""
+
+    todos: tuple[dict[str, Any], ...]  # JSON of the agent
+
+
+Part = (
+    TextPart
+    | ThinkingPart
+    | ToolPart
+    | ApprovalPart
+    | PlanPart
+    | FileOperationEvent
+    | ArtifactEvent
+    | ErrorEvent
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question, what has been heard of its answer up to `last_seq`, and its end if it has one.
+
+    Where the events are gone, `parts` is the answer's text alone.
+    """
+
+    question: str
+    run_id: str | None = None
+    parts: tuple[Part, ...] = ()
+    last_seq: int = 0
+    end: DoneEvent | None = None
+    is_running: bool = True
+
+    @property
+    def waiting(self) -> tuple[ApprovalPart, ...]:
+        """The calls that wait for a decision."""
+        if not self.is_running:
+            return ()
+        return tuple(part for part in self.parts if isinstance(part, ApprovalPart) and part.is_open)
+
+
+def decided(turn: Turn, request_ids: Collection[str]) -> Turn:
+    """The turn when these requests have their answers, though its run has not gone on yet."""
+    parts = (
+        _answered(part)
+        if isinstance(part, ApprovalPart) and part.request_id in request_ids
+        else part
+        for part in turn.parts
+    )
+    return replace(turn, parts=tuple(parts))
+
+
+def fold(turn: Turn, item: Received) -> Turn:
+    """The turn after an event of its run."""
+    if item.seq <= turn.last_seq:
+        return turn
+    parts = turn.parts
+    if not isinstance(item.event, HITLRequestEvent):  # a run that goes on has its answers
+        parts = tuple(_answered(part) for part in parts)
+    turn = replace(turn, last_seq=item.seq)
+    if isinstance(item.event, DoneEvent):
+        return replace(turn, parts=_ended(parts), end=item.event, is_running=False)
+    return replace(turn, parts=_with(parts, item))
+
+
+def _with(parts: tuple[Part, ...], item: Received) -> tuple[Part, ...]:
+    match item.event:
+        case TextEvent() | ThinkingEvent() as event:
+            return _with_words(parts, event)
+        case ToolCallEvent() | ToolResultEvent() as event:
+            return _with_call(parts, event)
+        case HITLRequestEvent() as event:
+            return _with_request(parts, event)
+        case TodoUpdateEvent(todos=todos):
+            return _with_plan(parts, PlanPart(tuple(todos)))
+        case FileOperationEvent() | ArtifactEvent() | ErrorEvent() as event:
+            return (*parts, event)
+        case DoneEvent():
+            return parts
+        case _:
+            assert_never(item.event)
+
+
+def _with_words(parts: tuple[Part, ...], event: TextEvent | ThinkingEvent) -> tuple[Part, ...]:
+    """Words that go on are one part."""
+    match parts, event:
+        case (*before, TextPart(content, agent, False)), TextEvent() if agent == event.agent:
+            return (*before, TextPart(content + event.content, agent, event.is_final))
+        case (*before, ThinkingPart(content, agent)), ThinkingEvent() if agent == event.agent:
+            return (*before, ThinkingPart(content + event.content, agent))
+        case _, TextEvent():
+            new = TextPart(event.content, event.agent, event.is_final)
+            return (*parts, new) if event.content else parts
+        case _, ThinkingEvent():
+            return (*parts, ThinkingPart(event.content, event.agent))
+
+
+def _with_call(parts: tuple[Part, ...], event: ToolCallEvent | ToolResultEvent) -> tuple[Part, ...]:
+    """A result stands where its call stands."""
+    if isinstance(event, ToolCallEvent):
+        return (*parts, ToolPart(event.tool_call_id, event.tool_name, event.tool_args))
+    ended = ToolPart(event.tool_call_id, event.tool_name, {}, event.status, event.result)
+    for at in reversed(range(len(parts))):
+        part = parts[at]
+        if isinstance(part, ToolPart) and (part.call_id, part.state) == (ended.call_id, "running"):
+            return (*parts[:at], replace(ended, args=part.args), *parts[at + 1 :])
+    return (*parts, ended)
+
+
+def _with_request(parts: tuple[Part, ...], event: HITLRequestEvent) -> tuple[Part, ...]:
+    """A request that is told again, after a restart of the server, is shown once."""
+    known = {part.request_id for part in parts if isinstance(part, ApprovalPart)}
+    if event.request_id in known:
+        return parts
+    return (*parts, ApprovalPart(event.request_id, event.action, event.allowed))
+
+
+def _with_plan(parts: tuple[Part, ...], plan: PlanPart) -> tuple[Part, ...]:
+    """The plan stands once in an answer, where it was first made."""
+    if any(isinstance(part, PlanPart) for part in parts):
+        return tuple(plan if isinstance(part, PlanPart) else part for part in parts)
+    return (*parts, plan)
+
+
+def _answered(part: Part) -> Part:
+    return replace(part, is_open=False) if isinstance(part, ApprovalPart) else part
+
+
+def _ended(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """A call without a result has none when its run has ended."""
+    return tuple(
+        replace(part, state="error")
+        if isinstance(part, ToolPart) and part.state == "running"
+        else part
+        for part in parts
+    )
+
+
+def from_history(history: ThreadHistory) -> tuple[Turn, ...]:
+    """The turns of what a server kept; the last may be running still."""
+    turns: list[Turn] = []
+    for told in history.messages:
+        message = told.message
+        if message.role == "user":
+            turns.append(Turn(message.content, is_running=False))
+            continue
+        if not turns or turns[-1].parts or turns[-1].end is not None:
+            turns.append(Turn("", is_running=False))
+        turn = replace(turns[-1], run_id=message.run_id, is_running=message.status == "running")
+        for item in told.events:
+            turn = fold(turn, item)
+        if not turn.parts and message.content:
+            turn = replace(turn, parts=(TextPart(message.content),))
+        turns[-1] = turn
+    return tuple(turns)

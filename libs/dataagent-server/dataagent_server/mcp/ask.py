@@ -1,0 +1,202 @@
+"""`ask`: a question in plain words becomes a run of the caller's, and its answer comes back.
+
+The same run as from any other door: in the caller's history, within their limits, under their
+policies. Whoever cancels the request cancels the run. Above: `door.py`. Below: `deps/chat.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, cast
+
+import anyio
+import mcp_types as wire
+
+from dataagent_core.errors import Unavailable
+from dataagent_core.events import (
+    AnyEvent,
+    ArtifactEvent,
+    DoneEvent,
+    ErrorEvent,
+    HITLRequestEvent,
+    ToolCallEvent,
+)
+from dataagent_core.runs.answer import Answer
+from dataagent_core.runs.types import Entry, RunStatus, Started
+from dataagent_server.deps.chat import session_for, start_run
+from dataagent_server.mcp.toolbox import MOST_RESULT_BYTES, Given, Visit, schema_of
+from dataagent_server.models.chat import ChatRequest
+from dataagent_server.models.mcp_tools import (
+    ArtifactLink,
+    AskAnswer,
+    AskArguments,
+    WaitingCall,
+)
+
+_MOST_TEXT = MOST_RESULT_BYTES // 4
+
+
+class Ask:
+    """The tool `ask`."""
+
+    definition = wire.Tool(
+        name="ask",
+        title="Ask DataAgent",
+        description=(
+            "Ask a question about the company's data, or give a task, in plain words. Returns the "
+            "answer, which of its figures the results back, and links to tables and charts that "
+            "were made. Pass the session_id of an earlier answer to go on with it."
+        ),
+        input_schema=schema_of(AskArguments),
+        output_schema=schema_of(AskAnswer, of_output=True),
+        annotations=wire.ToolAnnotations(
+            read_only_hint=False, destructive_hint=False, idempotent_hint=False
+        ),
+    )
+
+    async def run(self, visit: Visit, arguments: dict[str, Any]) -> Given:
+        """Start a run and read it to its end, or until a person must decide."""
+        asked = AskArguments.model_validate(arguments)
+        chat = ChatRequest(
+            message=asked.question, session_id=asked.session_id, assistant_id=asked.agent
+        )
+        session = await session_for(visit.container, visit.caller, chat)
+        started = await start_run(visit.container, visit.caller, session.session_id, chat)
+        reading = _Reading(visit, started)
+        try:
+            return await reading.to_the_end()
+        except asyncio.CancelledError:
+            await _cancel(visit, started)
+            raise
+
+
+async def _cancel(visit: Visit, started: Started) -> None:
+    """Stop the run of a request that was cancelled; one of a server that ends goes on."""
+    if visit.container.closing.is_set():
+        return
+    with anyio.CancelScope(shield=True):
+        await visit.container.core.runs.cancel(started.run.run_id, owner=visit.caller.user_id)
+
+
+class _Reading:
+    """One run, as it is read for a client."""
+
+    def __init__(self, visit: Visit, started: Started) -> None:
+        self._visit = visit
+        self._started = started
+        self._answer = Answer()
+        self._artifacts: list[ArtifactLink] = []
+        self._asked: dict[str, WaitingCall] = {}
+        self._figures: dict[str, Any] | None = None
+
+    async def to_the_end(self) -> Given:
+        """What came of the run.
+
+        Raises:
+            Unavailable: this process ends before a run that another executes.
+        """
+        reading = asyncio.ensure_future(self._read())
+        closing = asyncio.ensure_future(self._visit.container.closing.wait())
+        try:
+            await asyncio.wait({reading, closing}, return_when=asyncio.FIRST_COMPLETED)
+            if reading.done():
+                return self._given(reading.result())
+        finally:
+            for task in (reading, closing):
+                task.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait({reading, closing})
+        raise Unavailable(
+            "This server process is shutting down. The run goes on; ask again in session "
+            f"{self._started.run.session_id} for what it found."
+        )
+
+    async def _read(self) -> RunStatus:
+        runs, run = self._visit.container.core.runs, self._started.run
+        stream = runs.read(run.run_id, after=self._started.after)
+        async with aclosing(
+            cast("AsyncGenerator[Entry]", stream)
+        ):  # an `async def` with `yield` is one
+            async for entry in stream:
+                await self._take(entry.event)
+                if entry.event_type == "hitl_request" and await self._is_waiting():
+                    return "waiting"
+        return (await runs.get(run.run_id, owner=run.user_id)).run.status
+
+    async def _take(self, event: AnyEvent) -> None:
+        self._answer.add(event)
+        match event:
+            case ToolCallEvent():
+                await self._visit.report(event.tool_name)
+            case ArtifactEvent():
+                url = self._visit.address(event.url)
+                link = ArtifactLink(
+                    artifact_id=event.artifact_id, kind=event.kind, title=event.title, url=url
+                )
+                self._artifacts.append(link)
+            case HITLRequestEvent():
+                call = WaitingCall(
+                    request_id=event.request_id,
+                    tool=event.action.name,
+                    description=event.action.description,
+                )
+                self._asked[event.request_id] = call
+            case ErrorEvent():
+                await self._visit.report(event.error)
+            case DoneEvent():
+                self._figures = (event.metadata or {}).get("figures")
+            case _:
+                pass
+
+    async def _is_waiting(self) -> bool:
+        """Whether everything that the run waits for was asked."""
+        run = self._started.run
+        view = await self._visit.container.core.runs.get(run.run_id, owner=run.user_id)
+        pending = {approval.request_id for approval in view.pending}
+        self._asked = {key: call for key, call in self._asked.items() if key in pending}
+        return view.run.status == "waiting" and pending <= self._asked.keys()
+
+    def _given(self, status: RunStatus) -> Given:
+        run = self._started.run
+        text = self._answer.text.encode()[:_MOST_TEXT].decode("utf-8", "ignore")
+        is_cut = len(text) < len(self._answer.text)
+        found = AskAnswer(
+            answer=text,
+            status=status,
+            session_id=run.session_id,
+            run_id=run.run_id,
+            figures=self._figures,
+            artifacts=self._artifacts,
+            waiting_for=list(self._asked.values()) if status == "waiting" else [],
+            truncated=is_cut,
+        )
+        said = "\n\n".join(part for part in (text, self._remark(status, is_cut=is_cut)) if part)
+        links = tuple(_link(each) for each in self._artifacts)
+        is_error = status in ("failed", "cancelled")
+        return Given(said or "(no words)", found, links, is_error=is_error)
+
+    def _remark(self, status: RunStatus, *, is_cut: bool) -> str:
+        """What a reader of the text alone would miss."""
+        run = self._started.run
+        if is_cut:
+            path = f"/api/v1/sessions/{run.session_id}/messages"
+            return f"The answer was cut here; the whole is at {self._visit.address(path)}."
+        if status == "waiting":
+            calls = ", ".join(call.tool for call in self._asked.values())
+            path = f"/api/v1/runs/{run.run_id}/decisions"
+            return (
+                f"A person must allow this first: {calls}. Decide in DataAgent, or at "
+                f"{self._visit.address(path)}, then ask on in session {run.session_id}."
+            )
+        error = self._answer.error
+        if error is not None:
+            return str(error["message"])
+        return "The run was cancelled." if status == "cancelled" else ""
+
+
+def _link(artifact: ArtifactLink) -> wire.ResourceLink:
+    return wire.ResourceLink(
+        name=artifact.artifact_id, title=artifact.title, uri=artifact.url, description=artifact.kind
+    )

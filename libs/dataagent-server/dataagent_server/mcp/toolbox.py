@@ -1,0 +1,201 @@
+"""Tools behind the door: what one is, and how a call of one goes.
+
+A call is checked against the tool's own arguments, run for the caller, kept within a size, and
+noted in the audit log (who, which tool, how it ended; never what with). What goes wrong is a result
+that says so in our words, for a model to act on, and never an exception of ours. Above: `door.py`.
+Below: the tools, `ask.py` and `data.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import mcp_types as wire
+from mcp import MCPError
+from mcp.server.context import ServerRequestContext
+from pydantic import BaseModel, ValidationError
+from starlette.requests import Request
+
+from dataagent_core.audit import AuditOutcome
+from dataagent_core.errors import DataAgentError, Denied
+from dataagent_core.identity import Principal
+from dataagent_server.api.errors import validation_message
+from dataagent_server.deps.container import Container
+from dataagent_server.deps.providers import container_of
+
+logger = logging.getLogger(__name__)
+MOST_RESULT_BYTES = 1024 * 1024
+_BROKEN = "Something went wrong on the server. Its log has the reason."
+Context = ServerRequestContext[Any, Request]
+Report = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One call: on whose behalf, with what, and how to tell how far it is."""
+
+    container: Container
+    caller: Principal
+    base_url: str
+    report: Report
+
+    def address(self, path: str) -> str:
+        """A path of this server as a client can fetch it."""
+        return self.base_url.rstrip("/") + path
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a tool gives back: the same twice, for people and for programs."""
+
+    text: str
+    structured: BaseModel
+    links: tuple[wire.ResourceLink, ...] = ()
+    is_error: bool = False
+
+
+class DoorTool(Protocol):
+    """A tool behind the door."""
+
+    @property
+    def definition(self) -> wire.Tool:
+        """As clients see it."""
+        ...
+
+    async def run(self, visit: Visit, arguments: dict[str, Any]) -> Given:
+        """Do it.
+
+        Raises:
+            ValidationError: the arguments do not fit.
+            DataAgentError: why it cannot be done.
+        """
+        ...
+
+
+def schema_of(model: type[BaseModel], *, of_output: bool = False) -> dict[str, Any]:
+    """A model's JSON schema, without the names that only Python needs."""
+    return _bare(model.model_json_schema(mode="serialization" if of_output else "validation"))
+
+
+def _bare(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_bare(each) for each in schema]  # pyright: ignore[reportUnknownVariableType] JSON of any shape
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        str(key): _bare(value)  # pyright: ignore[reportUnknownArgumentType] JSON of any shape
+        for key, value in schema.items()  # pyright: ignore[reportUnknownVariableType] JSON of any shape
+        if not (key == "title" and isinstance(value, str))
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """The tools of a door, by name."""
+
+    tools: Sequence[DoorTool]
+    _by_name: dict[str, DoorTool] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Sort the tools by name."""
+        named = {tool.definition.name: tool for tool in self.tools}
+        object.__setattr__(self, "_by_name", named)
+
+    async def list(
+        self, _: Context, __: wire.PaginatedRequestParams | None
+    ) -> wire.ListToolsResult:
+        """What there is; the same for everyone."""
+        return wire.ListToolsResult(tools=[tool.definition for tool in self.tools])
+
+    async def call(
+        self, context: Context, asked: wire.CallToolRequestParams
+    ) -> wire.CallToolResult:
+        """Run one call; cancelling it cancels what it does.
+
+        Raises:
+            MCPError: there is no such tool.
+        """
+        tool = self._by_name.get(asked.name)
+        if tool is None:
+            known = ", ".join(self._by_name)
+            message = f"There is no tool {asked.name[:80]!r}. There are: {known}."
+            raise MCPError(wire.INVALID_PARAMS, message)
+        visit = _visit_of(context)
+        started = time.perf_counter()
+        outcome: AuditOutcome = "failed"
+        reason = "cancelled"
+        try:
+            given = await tool.run(visit, asked.arguments or {})
+            outcome, reason = ("failed", "run") if given.is_error else ("success", "")
+            return _result(given)
+        except ValidationError as error:
+            reason = "bad_input"
+            return failure(validation_message(error.errors()), reason)
+        except DataAgentError as error:
+            outcome, reason = "denied" if isinstance(error, Denied) else "failed", error.code
+            return failure(error.message, error.code)
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            reason = "internal_error"
+            logger.exception("a tool behind /mcp failed")
+            return failure(_BROKEN, reason)
+        finally:
+            _note(visit, asked.name, outcome, reason, seconds=time.perf_counter() - started)
+
+
+def failure(message: str, code: str) -> wire.CallToolResult:
+    """A call that failed, in words a model can act on."""
+    return wire.CallToolResult(
+        content=[wire.TextContent(text=message)],
+        is_error=True,
+        _meta={"dataagent/error_code": code},  # pyright: ignore[reportCallIssue] the field's alias
+    )
+
+
+def _result(given: Given) -> wire.CallToolResult:
+    structured = given.structured.model_dump(mode="json", by_alias=True)
+    size = len(given.text.encode()) + len(given.structured.model_dump_json().encode())
+    if size > 2 * MOST_RESULT_BYTES:  # the tools cut what can be cut; this is what cannot
+        return failure(
+            f"The result has {size} bytes; at most {MOST_RESULT_BYTES} are sent. Ask for less.",
+            "result_too_large",
+        )
+    return wire.CallToolResult(
+        content=[wire.TextContent(text=given.text), *given.links],
+        structured_content=structured,
+        is_error=given.is_error,
+    )
+
+
+def _visit_of(context: Context) -> Visit:
+    request = context.request
+    assert request is not None  # noqa: S101 every call comes over HTTP
+    told = 0
+
+    async def report(what: str) -> None:
+        nonlocal told
+        told += 1
+        await context.session.report_progress(told, message=what)
+
+    caller: Principal = request.state.principal
+    return Visit(container_of(request), caller, str(request.base_url), report)
+
+
+def _note(visit: Visit, tool: str, outcome: AuditOutcome, reason: str, *, seconds: float) -> None:
+    details: dict[str, object] = {"milliseconds": round(seconds * 1000, 1)}
+    if reason:
+        details["reason"] = reason
+    visit.container.core.observers.audit.note(
+        "mcp.call",
+        outcome,
+        target=tool,
+        user_id=visit.caller.user_id,
+        via=visit.caller.via,
+        details=details,
+    )

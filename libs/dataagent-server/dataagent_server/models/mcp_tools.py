@@ -1,0 +1,140 @@
+"""What the tools of `/mcp` take and what they give: their schemas are made of these."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from dataagent_core.data.types import TruncatedBy
+from dataagent_core.runs.types import RunStatus
+from dataagent_server.models.artifacts import ArtifactKind, ResultColumnInfo
+from dataagent_server.models.fields import Id, MessageText, Name, RequestModel, ResponseModel
+from dataagent_server.models.queries import Sql, TableInfo
+
+MOST_ROWS = 1_000
+SourceName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=128),
+    Field(description="A data source's name or id; leave out for the usual one."),
+]
+TableName = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class AskArguments(RequestModel):
+    """A question in plain words."""
+
+    question: MessageText = Field(description="What you want to know, or have done, in plain words")
+    session_id: Id | None = Field(
+        default=None, description="Of an earlier answer, to go on with that conversation"
+    )
+    agent: Name | None = Field(default=None, description="Who is asked; by default who fits best")
+
+
+class ArtifactLink(ResponseModel):
+    """A table, chart or file that was made on the way, and where it is."""
+
+    artifact_id: str
+    kind: ArtifactKind
+    title: str
+    url: str
+
+
+class WaitingCall(ResponseModel):
+    """A call that waits for a person."""
+
+    request_id: str
+    tool: str
+    description: str
+
+
+class AskAnswer(ResponseModel):
+    """What came of a question. `figures` says which of its numbers the results back."""
+
+    answer: str
+    status: RunStatus
+    session_id: str
+    run_id: str
+    figures: dict[str, Any] | None = None
+    artifacts: list[ArtifactLink] = Field(default_factory=list[ArtifactLink])
+    waiting_for: list[WaitingCall] = Field(default_factory=list[WaitingCall])
+    truncated: bool = False
+
+
+class NoArguments(RequestModel):
+    """Nothing."""
+
+
+class TableSummary(ResponseModel):
+    """A table, as it is listed."""
+
+    key: str
+    comment: str | None
+    row_count: int | None
+
+
+class SourceSummary(ResponseModel):
+    """A data source the caller may read, with its tables. `problem`: why they are not known."""
+
+    source_id: str
+    name: str
+    description: str
+    dialect: str | None
+    time_zone: str
+    tables: list[TableSummary]
+    omitted_tables: int = 0
+    problem: str | None = None
+
+
+class SourceList(ResponseModel):
+    """The data sources the caller may read."""
+
+    sources: list[SourceSummary]
+
+
+class TableArguments(RequestModel):
+    """A table."""
+
+    table: TableName = Field(description="The table's key, as `list_sources` gives it")
+    source: SourceName | None = None
+
+
+class TableDescription(ResponseModel):
+    """A table with its columns, keys and sample values, as the caller may see it."""
+
+    source: str
+    dialect: str
+    time_zone: str
+    table: TableInfo
+
+
+class SqlArguments(RequestModel):
+    """A statement."""
+
+    sql: Sql = Field(description="One SELECT statement in the source's dialect")
+    source: SourceName | None = None
+    max_rows: Annotated[int, Field(ge=1, le=MOST_ROWS)] = Field(
+        default=100, description="How many rows come back here; the whole result is kept"
+    )
+
+
+class SqlResult(ResponseModel):
+    """What a statement found: `row_count` rows, kept at `url`; the first are in `rows`.
+
+    `truncated_by` is why the reading stopped early, if it did. Integers beyond 2^53 and decimals
+    are text.
+    """
+
+    source: str
+    columns: list[ResultColumnInfo]
+    row_count: int
+    truncated: bool
+    truncated_by: TruncatedBy | None
+    rows: list[list[Any]]
+    omitted_rows: int
+    artifact_id: str
+    url: str
+    sql_executed: str
+    policy: list[str]
+    duration_ms: float
+    time_zone: str

@@ -1,0 +1,95 @@
+"""How the whole installation is, as administrators see it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from typing import Literal, Self
+
+from pydantic import Field
+
+from dataagent_core.mcp.views import ServerView
+from dataagent_core.sandbox import Sandboxes
+from dataagent_server import __version__
+from dataagent_server.models.fields import ResponseModel
+
+
+class RunsInfo(ResponseModel):
+    """Runs under way and waiting."""
+
+    active: int = Field(description="In this process.", examples=[2])
+    queued: int | None = Field(
+        description="Waiting for a place, in all processes; a thousand stands for more.",
+        examples=[0],
+    )
+
+
+class ConnectionsInfo(ResponseModel):
+    """Sockets and event streams of this process."""
+
+    used: int = Field(examples=[12])
+    limit: int = Field(examples=[200])
+
+
+class SandboxInfo(ResponseModel):
+    """Where agents' code runs; `auto` until the first use has chosen a wall."""
+
+    kind: str = Field(examples=["bwrap"])
+    ready: int = Field(description="Waiting for an owner.", examples=[5])
+    in_use: int = Field(examples=[1])
+
+    @classmethod
+    def of(cls, sandboxes: Sandboxes) -> Self:
+        """The sandboxes of this process."""
+        return cls(kind=sandboxes.wall.name, ready=sandboxes.ready, in_use=sandboxes.bound)
+
+
+class McpInfo(ResponseModel):
+    """The MCP servers that are not switched off, users' too, as this process sees them."""
+
+    servers: int = Field(examples=[3])
+    connected: int = Field(examples=[2])
+    failing: list[str] = Field(description="Shared ones in error, by name.", examples=[["orders"]])
+
+    @classmethod
+    def of(cls, views: Sequence[ServerView]) -> Self:
+        """Of the servers as they are now."""
+        used = [each for each in views if not each.spec.disabled]
+        shared = [each for each in used if each.spec.scope != "user"]
+        return cls(
+            servers=len(used),
+            connected=sum(each.status.status == "connected" for each in used),
+            failing=[each.spec.name for each in shared if each.status.status == "error"],
+        )
+
+
+class Versions(ResponseModel):
+    """What is installed."""
+
+    dataagent: str = Field(examples=["0.1.0"])
+    python: str = Field(examples=["3.11.9"])
+
+    @classmethod
+    def here(cls) -> Self:
+        """Of this process."""
+        return cls(dataagent=__version__, python=platform.python_version())
+
+
+class SystemInfo(ResponseModel):
+    """How the installation is. `checks` has `ok`, or what is wrong, for each thing it needs.
+
+    What cannot be told while the database is away is null.
+    """
+
+    status: Literal["ready", "not_ready"]
+    checks: dict[str, str]
+    uptime: float
+    versions: Versions
+    model: str = Field(examples=["offline"])
+    is_offline: bool
+    database: str = Field(description="Its kind.", examples=["sqlite"])
+    runs_in: Literal["web", "workers"]
+    runs: RunsInfo
+    connections: ConnectionsInfo
+    sandbox: SandboxInfo | None = Field(description="Null: agents run no code.")
+    mcp: McpInfo | None

@@ -1,0 +1,32 @@
+"""Builds a wheel of every library into a folder: `python -m scripts.wheels [FOLDER]`.
+
+With hatchling as it is installed here, so no index is asked. The server's wheel has the web app if
+it is built (`make wheels` sees to that).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from scripts.tree import ROOT
+
+
+def main(arguments: list[str]) -> int:
+    """Build them; 1 if one cannot be built."""
+    folder = Path(arguments[0] if arguments else ROOT / "dist").resolve()
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    for project in sorted(ROOT.glob("libs/*/pyproject.toml")):
+        built = subprocess.run(
+            command, cwd=project.parent, capture_output=True, text=True, check=False
+        )
+        if built.returncode:
+            print(f"{project.parent.name} cannot be built:\n{built.stdout}{built.stderr}")
+            return 1
+    print(f"{len(list(folder.glob('*.whl')))} wheels are in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

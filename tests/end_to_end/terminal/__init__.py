@@ -1,0 +1,1 @@
+"""The terminal as a person uses it: keys in, a screen out."""

@@ -1,0 +1,37 @@
+/**
+ * What runs in a real browser against real servers: Debian's Chromium, nothing is downloaded.
+ *
+ * `e2e` are the tests; the other projects are tools that use the same kit and run by name only.
+ */
+import { defineConfig, devices } from "@playwright/test";
+
+const browser = {
+  ...devices["Desktop Chrome"],
+  viewport: { width: 1280, height: 800 },
+  locale: "en-US",
+  timezoneId: "UTC",
+  contextOptions: { reducedMotion: "reduce" as const },
+  launchOptions: {
+    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-extensions"],
+  },
+};
+
+export default defineConfig({
+  testDir: "e2e",
+  globalSetup: "./e2e/kit/setup.ts",
+  outputDir: "test-results",
+  workers: 2,
+  retries: 0,
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  reporter: [["list"]],
+  use: { ...browser, trace: process.env["TRACE"] ? "retain-on-failure" : "off" },
+  projects: [
+    { name: "e2e", testMatch: "**/*.spec.ts" },
+    { name: "recordings", testMatch: "tools/recordings.ts" },
+    { name: "screenshots", testMatch: "tools/screenshots.ts", workers: 1 }, // one installation, filled once
+    { name: "speed", testMatch: "tools/speed.ts" },
+    { name: "demo", testMatch: "tools/demo.ts", workers: 1, expect: { timeout: 60_000 } }, // started by pytest
+  ],
+});

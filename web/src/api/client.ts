@@ -1,0 +1,62 @@
+/** The server's REST API, typed by its OpenAPI document (`schema.d.ts`, generated). */
+
+import createClient from "openapi-fetch";
+
+import type { components, paths } from "./schema";
+
+export type Schemas = components["schemas"];
+
+/** A refusal of the server, in its own words. `status` 0: it could not be reached. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly details: unknown = null,
+  ) {
+    super(message);
+  }
+}
+
+type Listener = () => void;
+const signedOutListeners = new Set<Listener>();
+
+/** Be told when the server no longer knows who this is. */
+export function onSignedOut(listener: Listener): () => void {
+  signedOutListeners.add(listener);
+  return () => signedOutListeners.delete(listener);
+}
+
+/** Tell that the login has ended, for example when a socket was closed for it. */
+export function tellSignedOut(): void {
+  for (const listener of signedOutListeners) listener();
+}
+
+export const api = createClient<paths>({ credentials: "same-origin" });
+
+interface Answer<Data> {
+  data?: Data;
+  error?: unknown;
+  response: Response;
+}
+
+/** The data of an answer; throws `ApiError` otherwise. */
+export async function call<Data>(request: Promise<Answer<Data>>): Promise<Data> {
+  let answer: Answer<Data>;
+  try {
+    answer = await request;
+  } catch {
+    throw new ApiError(0, "unreachable", "The server cannot be reached.");
+  }
+  if (answer.response.ok) return answer.data as Data; // 204 has none, and its type says so
+  throw refusal(answer.response, answer.error);
+}
+
+function refusal(response: Response, body: unknown): ApiError {
+  if (response.status === 401 && !response.url.endsWith("/api/auth/login")) tellSignedOut();
+  const { error_code: code, message, details } = (body ?? {}) as Partial<Schemas["ErrorResponse"]>;
+  const text = message ?? `${response.status} ${response.statusText}`;
+  return new ApiError(response.status, code ?? "error", text, details);
+}

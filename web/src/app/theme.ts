@@ -1,0 +1,46 @@
+/** Light, dark, or as the system has it; kept in this browser. */
+
+import { useSyncExternalStore } from "react";
+
+import { readStored, writeStored } from "@/lib/store";
+
+export const THEMES = ["light", "dark", "system"] as const;
+export type Theme = (typeof THEMES)[number];
+
+const KEY = "dataagent.theme";
+const system = window.matchMedia("(prefers-color-scheme: dark)");
+const listeners = new Set<() => void>();
+
+export function chosenTheme(): Theme {
+  return THEMES.find((theme) => theme === readStored(KEY)) ?? "system";
+}
+
+export function setTheme(theme: Theme): void {
+  writeStored(KEY, theme);
+  applyTheme();
+}
+
+/** Whether the page is dark now. */
+export function isDark(): boolean {
+  const theme = chosenTheme();
+  return theme === "dark" || (theme === "system" && system.matches);
+}
+
+function applyTheme(): void {
+  document.documentElement.dataset["theme"] = isDark() ? "dark" : "light";
+  for (const listener of listeners) listener();
+}
+
+/** Call once, before the first rendering. */
+export function startTheme(): void {
+  system.addEventListener("change", applyTheme);
+  applyTheme();
+}
+
+/** Whether the page is dark; renders again when it changes. */
+export function useIsDark(): boolean {
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, isDark);
+}

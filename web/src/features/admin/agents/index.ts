@@ -1,0 +1,3 @@
+/** The section about agents that the administration lists. */
+
+export { AgentsSection } from "./AgentsSection";

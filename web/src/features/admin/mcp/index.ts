@@ -1,0 +1,5 @@
+/** The sections about MCP that the administration lists. */
+
+export { AllowlistsSection } from "./AllowlistsSection";
+export { McpCallsSection } from "./McpCallsSection";
+export { McpRegistrySection } from "./McpRegistrySection";

@@ -1,0 +1,3 @@
+/** The section about skills that the administration lists. */
+
+export { SkillsSection } from "./SkillsSection";

@@ -1,0 +1,22 @@
+/** Who may read a source: grants, with what is said about them. */
+
+import type { Grant } from "./queries";
+
+export const EVERYONE: Grant = { subject_kind: "everyone", subject_id: "" };
+
+export function isForEveryone(grants: readonly Grant[]): boolean {
+  return grants.some((grant) => grant.subject_kind === "everyone");
+}
+
+export function keyOf(grant: Grant): string {
+  return `${grant.subject_kind}:${grant.subject_id}`;
+}
+
+/** With another one; the same one twice is one. */
+export function added(grants: readonly Grant[], grant: Grant): Grant[] {
+  return [...removed(grants, grant), grant];
+}
+
+export function removed(grants: readonly Grant[], grant: Grant): Grant[] {
+  return grants.filter((each) => keyOf(each) !== keyOf(grant));
+}

@@ -1,0 +1,80 @@
+/** A file that an answer made: what it is, a link to save it, and pictures at once. */
+
+import { Download, File } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import { toast } from "@/components/ui/toast";
+import { useErrorText } from "@/lib/errorText";
+import { formatBytes } from "@/lib/format";
+
+import { download } from "./download";
+import type { FilePreview } from "./previews";
+import { isGone } from "./queries";
+
+interface FileCardProps {
+  title: string;
+  url: string;
+  preview: FilePreview;
+}
+
+const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+/** Only files of this server: an address from elsewhere is never asked for. */
+export function isOwnFile(url: string): boolean {
+  return /^\/api\/(files|v1\/artifacts)\/[^\\]+$/.test(url) && !url.includes("/../");
+}
+
+export function FileCard({ title, url, preview }: FileCardProps) {
+  const { t } = useTranslation("results");
+  const [hasFailed, setHasFailed] = useState(false);
+  const errorText = useErrorText();
+  const save = () => {
+    download(url).catch((error: unknown) =>
+      toast(isGone(error) ? t("fileGone") : errorText(error), { tone: "danger" }),
+    );
+  };
+  const isOwn = isOwnFile(url);
+  const isPicture = isOwn && PICTURES.has(preview.contentType) && !hasFailed;
+  return (
+    <section
+      aria-label={t("cards.file", { title })}
+      className="w-fit max-w-full overflow-hidden rounded-xl border border-line bg-raised"
+    >
+      {isPicture && (
+        <img
+          src={url}
+          alt={title}
+          loading="lazy"
+          onError={() => setHasFailed(true)}
+          className="max-h-[28rem] max-w-full object-contain"
+        />
+      )}
+      <div className="flex items-center gap-3 py-2 pr-2 pl-3">
+        <File className="size-5 shrink-0 text-muted" aria-hidden />
+        <div className="min-w-0 flex-1">
+          <p className="text-sm font-medium [overflow-wrap:anywhere]">{title}</p>
+          <p className="text-xs text-muted">
+            {preview.size !== null && formatBytes(preview.size)}
+            {preview.contentType && ` · ${preview.contentType}`}
+          </p>
+        </div>
+        {isOwn && (
+          <a
+            href={url}
+            download
+            onClick={(event) => {
+              event.preventDefault();
+              save();
+            }}
+            className="inline-flex h-8 items-center gap-1.5 rounded-md px-2.5 text-sm font-medium hover:bg-sunken"
+          >
+            <Download className="size-3.5" aria-hidden />
+            {t("save")}
+            <span className="sr-only"> {title}</span>
+          </a>
+        )}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,70 @@
+/** A call that waits for a yes: approve, always, change, answer instead, reject. */
+
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import type { ApprovalPart } from "@/events/state";
+
+import { toolWords } from "../toolWords";
+import { useTurn } from "../turnContext";
+import { ArgsForm } from "./ArgsForm";
+import { Choices, type Step } from "./Choices";
+import { FormButtons } from "./FormButtons";
+import { ALWAYS_NOTE } from "./kinds";
+import { RequestFrame } from "./RequestFrame";
+import { addStanding } from "./standing";
+import { useDecision } from "./useDecision";
+import { WhatWouldHappen } from "./WhatWouldHappen";
+import { WordsForm } from "./WordsForm";
+
+export function ApprovalRequest({ part }: { part: ApprovalPart }) {
+  const { t } = useTranslation("answer");
+  const { conversationId } = useTurn();
+  const { isSending, problem, send } = useDecision(part);
+  const [step, setStep] = useState<Step | null>(null);
+  const { name, args, args_schema: schema } = part.action;
+  const back = () => setStep(null);
+  const always = () => {
+    addStanding(conversationId, name);
+    send({ type: "approve", message: ALWAYS_NOTE });
+  };
+  return (
+    <RequestFrame
+      part={part}
+      title={t("approval.title", { tool: toolWords(name, t) })}
+      problem={problem}
+    >
+      {step === "edit" ? (
+        <ArgsForm
+          schema={schema}
+          args={args}
+          label={t("approval.edit")}
+          isDisabled={isSending}
+          onSubmit={(edited) => send({ type: "edit", edited_action: { name, args: edited } })}
+        >
+          <FormButtons text={t("approval.approveEdited")} isBusy={isSending} onBack={back} />
+        </ArgsForm>
+      ) : (
+        <WhatWouldHappen action={part.action} />
+      )}
+      {step === null && (
+        <Choices
+          part={part}
+          isSending={isSending}
+          onApprove={() => send({ type: "approve" })}
+          onAlways={always}
+          onStep={setStep}
+        />
+      )}
+      {(step === "reject" || step === "respond") && (
+        <WordsForm
+          key={step}
+          step={step}
+          isSending={isSending}
+          onSend={(message) => send(message === "" ? { type: step } : { type: step, message })}
+          onBack={back}
+        />
+      )}
+    </RequestFrame>
+  );
+}

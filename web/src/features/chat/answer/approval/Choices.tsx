@@ -1,0 +1,53 @@
+/** The answers that a request takes, as buttons. */
+
+import { useTranslation } from "react-i18next";
+
+import { Button } from "@/components/ui/Button";
+import type { ApprovalPart } from "@/events/state";
+
+import { canStand } from "./kinds";
+
+/** An answer that needs something typed first. */
+export type Step = "edit" | "reject" | "respond";
+
+interface ChoicesProps {
+  part: ApprovalPart;
+  isSending: boolean;
+  onApprove: () => void;
+  onAlways: () => void;
+  onStep: (step: Step) => void;
+}
+
+export function Choices({ part, isSending, onApprove, onAlways, onStep }: ChoicesProps) {
+  const { t } = useTranslation("answer");
+  const { allowed } = part;
+  return (
+    <div className="flex flex-wrap gap-2">
+      {allowed.includes("approve") && (
+        <Button variant="primary" isBusy={isSending} onClick={onApprove}>
+          {t("approval.approve")}
+        </Button>
+      )}
+      {canStand(part) && (
+        <Button disabled={isSending} title={t("approval.alwaysHint")} onClick={onAlways}>
+          {t("approval.alwaysApprove")}
+        </Button>
+      )}
+      {allowed.includes("edit") && (
+        <Button disabled={isSending} onClick={() => onStep("edit")}>
+          {t("approval.edit")}
+        </Button>
+      )}
+      {allowed.includes("respond") && (
+        <Button disabled={isSending} onClick={() => onStep("respond")}>
+          {t("approval.respond")}
+        </Button>
+      )}
+      {allowed.includes("reject") && (
+        <Button variant="danger" disabled={isSending} onClick={() => onStep("reject")}>
+          {t("approval.reject")}
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+/**
+ * JSON laid out by its text. Pure.
+ *
+ * Not by `JSON.parse` and back, which changes numbers: 12345678901234567890 would become
+ * 12345678901234567000, and 1.10 become 1.1.
+ */
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
+
+/** Valid JSON with a line for each value. */
+export function indentJson(json: string): string {
+  const tokens = json.match(TOKEN) ?? [];
+  const out: string[] = [];
+  let depth = 0;
+  const line = () => `\n${"  ".repeat(depth)}`;
+  tokens.forEach((token, at) => {
+    if (token === "{" || token === "[") {
+      depth += 1;
+      const isEmpty = tokens[at + 1] === "}" || tokens[at + 1] === "]";
+      out.push(token, isEmpty ? "" : line());
+    } else if (token === "}" || token === "]") {
+      depth -= 1;
+      const isEmpty = tokens[at - 1] === "{" || tokens[at - 1] === "[";
+      out.push(isEmpty ? "" : line(), token);
+    } else if (token === ",") {
+      out.push(token, line());
+    } else {
+      out.push(token === ":" ? ": " : token);
+    }
+  });
+  return out.join("");
+}

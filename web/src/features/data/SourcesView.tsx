@@ -1,0 +1,47 @@
+/** All sources, a search over their tables and columns, and the way to bring one's own. */
+
+import { useQuery } from "@tanstack/react-query";
+import { Upload } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import { sourcesQuery } from "@/api/queries";
+import { Button } from "@/components/ui/Button";
+import { Input } from "@/components/ui/Input";
+import { Page } from "@/components/ui/Page";
+
+import { SearchResults } from "./SearchResults";
+import { SourceList } from "./SourceList";
+import { UploadDialog } from "./UploadDialog";
+import { useSettledText } from "./useSettledText";
+
+export function SourcesView() {
+  const { t } = useTranslation("data");
+  const sources = useQuery(sourcesQuery).data?.items;
+  const [isUploading, setIsUploading] = useState(false);
+  const [typed, setTyped] = useState("");
+  const words = useSettledText(typed.trim());
+  return (
+    <Page
+      title={t("title")}
+      text={t("text")}
+      actions={
+        <Button variant="primary" onClick={() => setIsUploading(true)}>
+          <Upload className="size-4" aria-hidden />
+          {t("upload")}
+        </Button>
+      }
+    >
+      <Input
+        type="search"
+        aria-label={t("searchAll")}
+        placeholder={t("searchAll")}
+        maxLength={500}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+      {words !== "" && sources ? <SearchResults sources={sources} words={words} /> : <SourceList />}
+      <UploadDialog isOpen={isUploading} onClose={() => setIsUploading(false)} />
+    </Page>
+  );
+}

@@ -1,0 +1,82 @@
+/** The user's own API keys: made, shown once, revoked. */
+
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import { api, call, type Schemas } from "@/api/client";
+import { queryClient } from "@/api/queries";
+import { ConfirmDialog } from "@/components/ui/ConfirmDialog";
+import { IconButton } from "@/components/ui/IconButton";
+import { Card } from "@/components/ui/Page";
+import { ErrorState, LoadingState } from "@/components/ui/States";
+import { toast } from "@/components/ui/toast";
+import { useErrorText } from "@/lib/errorText";
+import { formatDate, formatDateTime } from "@/lib/format";
+
+import { NewKey } from "./NewKey";
+import { keysQuery } from "./queries";
+
+type Key = Schemas["ApiKeyInfo"];
+
+export function ApiKeys() {
+  const { t } = useTranslation("settings");
+  const errorText = useErrorText();
+  const keys = useQuery(keysQuery);
+  const [doomed, setDoomed] = useState<Key | null>(null);
+  const revoking = useMutation({
+    mutationFn: (key: Key) =>
+      call(api.DELETE("/api/v1/api-keys/{key_id}", { params: { path: { key_id: key.id } } })),
+    onSuccess: () => toast(t("keys.revoked")),
+    onError: (error) => toast(errorText(error), { tone: "danger" }),
+    onSettled: async () => {
+      setDoomed(null);
+      await queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });
+    },
+  });
+  return (
+    <Card title={t("keys.title")} actions={<NewKey />}>
+      <p className="text-sm text-muted">{t("keys.text")}</p>
+      {keys.isPending && <LoadingState lines={2} />}
+      {keys.isError && <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />}
+      {keys.data?.items.length === 0 && <p className="mt-3 text-sm">{t("keys.empty")}</p>}
+      <ul className="mt-2 divide-y divide-line">
+        {keys.data?.items.map((key) => (
+          <KeyLine key={key.id} apiKey={key} onRevoke={() => setDoomed(key)} />
+        ))}
+      </ul>
+      <ConfirmDialog
+        isOpen={doomed !== null}
+        title={t("keys.revokeTitle")}
+        text={t("keys.revokeText", { name: doomed?.name ?? "" })}
+        confirm={t("keys.revoke")}
+        isBusy={revoking.isPending}
+        onConfirm={() => doomed && revoking.mutate(doomed)}
+        onClose={() => setDoomed(null)}
+      />
+    </Card>
+  );
+}
+
+function KeyLine({ apiKey, onRevoke }: { apiKey: Key; onRevoke: () => void }) {
+  const { t } = useTranslation("settings");
+  const { name, prefix, created_at: createdAt, last_used: lastUsed } = apiKey;
+  return (
+    <li className="flex items-center gap-3 py-2 text-sm">
+      <div className="min-w-0 flex-1">
+        <p className="truncate font-medium">{name}</p>
+        <p className="text-xs text-muted">
+          <code className="font-mono">{prefix}…</code> · {t("keys.created")} {formatDate(createdAt)}{" "}
+          · {t("keys.lastUsed")} {lastUsed === null ? t("keys.never") : formatDateTime(lastUsed)}
+        </p>
+      </div>
+      <IconButton
+        icon={Trash2}
+        isSmall
+        label={t("keys.revokeNamed", { name })}
+        onClick={onRevoke}
+      />
+    </li>
+  );
+}

@@ -1,0 +1,56 @@
+/** Language and appearance of this browser. */
+
+import { useState } from "react";
+import { useTranslation } from "react-i18next";
+
+import { chosenTheme, setTheme, THEMES } from "@/app/theme";
+import { Field } from "@/components/ui/Field";
+import { Select } from "@/components/ui/Input";
+import { Card } from "@/components/ui/Page";
+import { LANGUAGES, setLanguage, type Language } from "@/i18n";
+
+export function ViewSettings() {
+  const { t } = useTranslation("settings");
+  const { t: common, i18n } = useTranslation();
+  const [theme, setChosen] = useState(chosenTheme);
+  return (
+    <Card title={t("view")}>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label={common("language")}>
+          {(control) => (
+            <Select
+              {...control}
+              value={i18n.language}
+              onChange={(event) => void setLanguage(event.target.value === "zh" ? "zh" : "en")}
+            >
+              {(Object.keys(LANGUAGES) as Language[]).map((language) => (
+                <option key={language} value={language}>
+                  {LANGUAGES[language]}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+        <Field label={common("theme")}>
+          {(control) => (
+            <Select
+              {...control}
+              value={theme}
+              onChange={(event) => {
+                const next = THEMES.find((each) => each === event.target.value) ?? "system";
+                setTheme(next);
+                setChosen(next);
+              }}
+            >
+              {THEMES.map((each) => (
+                <option key={each} value={each}>
+                  {common(`themes.${each}`)}
+                </option>
+              ))}
+            </Select>
+          )}
+        </Field>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,53 @@
+import type { audit as en } from "../../en/admin/audit";
+import type { Translated } from "../../shape";
+
+export const audit: Translated<typeof en> = {
+  text: "登录、管理员的更改、审批、工具调用和 SQL。运行中的操作会在半秒内显示。",
+  when: "时间",
+  who: "谁",
+  action: "动作",
+  target: "对象",
+  outcome: "结果",
+  outcomes: { success: "完成", denied: "拒绝", failed: "失败" },
+  details: "详情",
+  detailsOf: "第 {{position}} 行的详情",
+  rowTitle: "{{action}}，第 {{position}} 行",
+  none: "还没有记录。",
+  noneFound: "没有符合筛选条件的记录。",
+  showAll: "显示全部",
+  fields: {
+    via: "登录方式",
+    address: "来源地址",
+    target: "操作对象",
+    request_id: "请求",
+    session_id: "对话",
+    run_id: "运行",
+    hash: "哈希",
+    previousHash: "上一行的哈希",
+  },
+  export: {
+    button: "导出",
+    rows_one: "符合筛选条件的 {{rows}} 行",
+    rows_other: "符合筛选条件的全部 {{rows}} 行",
+    formats: { csv: "CSV（电子表格）", jsonl: "JSON Lines（程序）" },
+  },
+  filters: {
+    label: "筛选审计日志",
+    anyone: "任何人",
+    any: "任意",
+    action: "动作",
+    from: "不早于",
+    to: "不晚于",
+    runId: "运行 ID",
+  },
+  verify: {
+    title: "日志是否与写入时一致？",
+    run: "校验",
+    text: "每一行都含有上一行的哈希。校验会沿着这条链检查，找出第一行被更改、删除、插入或移动的记录。",
+    whole_one: "日志完整：已检查 {{rows}} 行。",
+    whole_other: "日志完整：已检查 {{rows}} 行。",
+    noteHash: "请不时把最后一行的哈希记在别处，以便日后比对：能写数据库的人可以重做整条链。",
+    broken: "日志被更改：第 {{position}} 行是第一处不符。",
+    brokenText: "请原样保留数据库副本，查明谁能写入，并与备份比对。",
+  },
+};

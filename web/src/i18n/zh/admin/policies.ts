@@ -1,0 +1,51 @@
+import type { policies as en } from "../../en/admin/policies";
+import type { Translated } from "../../shape";
+
+export const policies: Translated<typeof en> = {
+  text: "策略指定读者，并规定他们能看到哪些表、行和列。它会写入每条语句；管理员同样受约束。",
+  add: "添加策略",
+  none: "还没有策略。",
+  noneText: {
+    allow: "凡可读取此数据源的人都能看到全部内容。",
+    deny: "没有规则授予时数据源是关闭的：目前没有人能看到任何表。",
+  },
+  name: "名称",
+  save: "检查并保存",
+  rules: "规则（JSON）",
+  rulesHint: "保存前会对照数据源检查表和列。",
+  noJson: "这还不是 JSON：{{problem}}",
+  editTitle: "更改 {{name}}",
+  editNamed: "更改 {{name}}",
+  deleteNamed: "删除 {{name}}",
+  deleteTitle: "删除策略“{{name}}”？",
+  deleteText: "受其限制的人从下一条语句起就能看到相应内容。",
+  users: "指定的用户：{{names}}",
+  addUser: "指定用户",
+  addUserHint: "规则中用 ID 表示用户；选择后会自动填入。",
+  chooseUser: "选择用户",
+  example: "示例",
+  exampleText:
+    "subjects：“everyone”，或用户（users）、角色（roles：admin、user）和租户（tenants）的列表。tables：对每张表（或用“*”表示全部）可写 grant、row_filter、deny_columns 和 masks（partial、hash、null，或要显示的文字）。:user.region 是读者的属性“region”。",
+  viewAs: {
+    text: "以某位读者的身份查看此数据源。您的查看会记入审计日志。",
+    user: "以哪位用户的身份",
+    nobody: "选择一位用户，查看其所见。",
+    nothing: "{{name}} 看不到此数据源。",
+    nothingText: "对方无权读取。可在“谁可以读取”中开放。",
+    tables_one: "{{name}} 可见 {{tables}} 张表",
+    tables_other: "{{name}} 可见 {{tables}} 张表",
+    columns_one: "{{count}} 列",
+    columns_other: "{{count}} 列",
+  },
+  check: {
+    title: "以 {{name}} 的身份检查查询",
+    sql: "SQL",
+    hint: "只检查，不执行。",
+    run: "检查",
+    allowed: "可以执行",
+    refused: "不可执行",
+    executed: "将执行的语句",
+    rules: "适用的规则",
+    noRules: "无。",
+  },
+};

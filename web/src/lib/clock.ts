@@ -1,0 +1,13 @@
+/** The time as the server has it: a browser's own clock may be minutes off. */
+
+let ahead = 0;
+
+/** The server has just said what time it is, in epoch seconds. */
+export function setServerTime(seconds: number): void {
+  ahead = seconds - Date.now() / 1000;
+}
+
+/** Now, in epoch seconds of the server. */
+export function serverNow(): number {
+  return Date.now() / 1000 + ahead;
+}

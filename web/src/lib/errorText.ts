@@ -1,0 +1,17 @@
+/** An error → a sentence for the user. */
+
+import { useTranslation } from "react-i18next";
+
+import { ApiError } from "@/api/client";
+
+export function useErrorText(): (error: unknown) => string {
+  const { t } = useTranslation();
+  return (error) => {
+    if (error instanceof ApiError) {
+      if (error.status === 0) return t("errors.unreachable");
+      if (error.status === 403) return `${t("errors.forbidden")} ${error.message}`;
+      return error.message;
+    }
+    return error instanceof Error ? error.message : t("errors.unknown");
+  };
+}
