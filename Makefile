@@ -9,7 +9,7 @@ PYTHON ?= python3
 ARGS ?=
 
 # A file's tests stay together. Tests wait a lot, so there are more workers than cores.
-WORKERS ?= $(shell echo $$(($$(nproc) * 3 / 2)))
+WORKERS ?= $(shell echo $$(($$(nproc) * 2)))
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 BIN := .venv/bin
@@ -26,7 +26,7 @@ CORE_ROOMS := $(CORE)/engine/*,$(CORE)/events/*,$(CORE)/hitl/*
 export PYTHONDONTWRITEBYTECODE :=
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help run test test-fast test-web soak coverage check fmt bench bench-check docs web web-packages web-schema screenshots pins services bubblewrap converters shells docker mcp-servers chromium wheels setup clean sync-client pictures
+.PHONY: help run test test-fast test-web soak coverage mutants check fmt bench bench-check docs web web-packages web-schema screenshots pins services bubblewrap converters shells docker mcp-servers chromium wheels sbom setup clean sync-client pictures
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -58,6 +58,9 @@ coverage: $(SETUP) services bubblewrap converters shells docker mcp-servers ## r
 	@$(BIN)/python -m pytest --cov=libs --cov-report= $(ARGS)
 	@$(BIN)/coverage report --skip-covered --omit='*/tests/*'
 	@$(BIN)/coverage report --include='$(CORE_ROOMS)' --fail-under=80
+
+mutants: $(SETUP) services ## change the code a little, many times, and see whether a test notices (ARGS='guard --sample 40')
+	@$(BIN)/python -m scripts.mutants $(ARGS)
 
 check: $(SETUP) $(WEB_PACKAGES) ## format, lint, types, import contracts, dependencies, unused code, sizes, docs
 	@$(BIN)/python -m scripts.check $(ARGS)
@@ -120,6 +123,9 @@ chromium: ## install the browser that the web app's tests use, where we may
 
 wheels: $(SETUP) $(WEB_APP) ## build every package, the web app in the server's, into dist/
 	@$(BIN)/python -m scripts.wheels
+
+sbom: $(SETUP) $(WEB_PACKAGES) ## say what is inside, into dist/: two CycloneDX documents
+	@$(BIN)/python -m scripts.sbom
 
 setup: $(SETUP) bubblewrap ## create .venv and install everything
 
