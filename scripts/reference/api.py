@@ -33,7 +33,7 @@ _BESIDES = """\
 | `GET /metrics` | for Prometheus ([operating](../operating.md)) |
 | `GET /login?token=` | what a one-time login link opens |
 | `GET /` | the web app |
-| `GET /docs`, `GET /redoc`, `GET /openapi.json` | this page, from a running server |
+| `GET /docs`, `GET /openapi.json` | this page, from a running server, to be tried out |
 
 `?after=SEQ` in a socket's handshake gives what was missed. A socket is closed with 4401 (not
 authenticated), 4403 (not yours), 4404 (no such session), 1012 (restarting) or 1013 (full).

@@ -7,6 +7,7 @@ Rows and charts are fetched once and kept. Above: `chat_tab.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, assert_never
 
 import streamlit as st
@@ -25,7 +26,7 @@ from dataagent_server_demo.blocks import (
 )
 from dataagent_server_demo.connection import Server
 from dataagent_server_demo.conversation import ApprovalPart, Turn
-from dataagent_server_demo.decisions import BadAnswer, arguments_text, edited, told
+from dataagent_server_demo.decisions import arguments_text, edited, told
 from dataagent_server_demo.page_text import harmless, plain
 from dataagent_server_demo.problems import Problem
 from dataagent_server_demo.results import (
@@ -36,7 +37,8 @@ from dataagent_server_demo.results import (
     columns_of,
 )
 
-Decide = Callable[[ApprovalPart, Decision], None]
+Decide = Callable[[ApprovalPart, Callable[[], Decision]], None]
+"""Takes what a request is answered with; reading it may raise `BadAnswer`."""
 
 
 def draw_problem(problem: Problem) -> None:
@@ -167,13 +169,15 @@ def _draw_request(request: ApprovalPart, decide: Decide | None) -> None:
 
 
 def _draw_answers(request: ApprovalPart, decide: Decide) -> None:
+    """Pressed in a part of the page that is drawn again and again: only callbacks miss nothing."""
+    number = request.request_id
     with st.container(horizontal=True):
         if "approve" in request.allowed:
-            key = f"approve-{request.request_id}"
-            if st.button("Approve", key=key, type="primary"):
-                decide(request, Decision("approve"))
-        if "reject" in request.allowed and st.button("Reject", key=f"reject-{request.request_id}"):
-            decide(request, Decision("reject"))
+            yes = (request, partial(Decision, "approve"))
+            st.button("Approve", key=f"approve-{number}", type="primary", on_click=decide, args=yes)
+        if "reject" in request.allowed:
+            no = (request, partial(Decision, "reject"))
+            st.button("Reject", key=f"reject-{number}", on_click=decide, args=no)
     if "edit" in request.allowed:
         _draw_edit(request, decide)
     if "respond" in request.allowed:
@@ -185,28 +189,23 @@ def _draw_edit(request: ApprovalPart, decide: Decide) -> None:
     with st.expander("Answer" if is_question else "Edit the call", expanded=is_question):
         if request.action.args_schema is not None and is_question:
             st.json(request.action.args_schema, expanded=2)
-        text = st.text_area(
-            "Arguments (JSON)",
-            arguments_text(request.action),
-            key=f"args-{request.request_id}",
-            height=160,
+        key = f"args-{request.request_id}"
+        st.text_area("Arguments (JSON)", arguments_text(request.action), key=key, height=160)
+        st.button(
+            "Send" if is_question else "Approve with these arguments",
+            key=f"edit-{request.request_id}",
+            on_click=decide,
+            args=(request, lambda: edited(request.action, st.session_state[key])),
         )
-        label = "Send" if is_question else "Approve with these arguments"
-        if st.button(label, key=f"edit-{request.request_id}"):
-            _decided(lambda: edited(request.action, text), request, decide)
 
 
 def _draw_respond(request: ApprovalPart, decide: Decide) -> None:
     with st.expander("Say what to do instead"):
-        text = st.text_input("Instead", key=f"words-{request.request_id}")
-        if st.button("Tell the assistant", key=f"respond-{request.request_id}"):
-            _decided(lambda: told(text), request, decide)
-
-
-def _decided(read: Callable[[], Decision], request: ApprovalPart, decide: Decide) -> None:
-    try:
-        decision = read()
-    except BadAnswer as error:
-        st.warning(plain(str(error)))
-        return
-    decide(request, decision)
+        key = f"words-{request.request_id}"
+        st.text_input("Instead", key=key)
+        st.button(
+            "Tell the assistant",
+            key=f"respond-{request.request_id}",
+            on_click=decide,
+            args=(request, lambda: told(st.session_state[key])),
+        )

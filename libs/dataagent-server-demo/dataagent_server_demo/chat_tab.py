@@ -8,7 +8,9 @@ page's address: who loads the page again finds it as it is. Above: `app.py`.
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import streamlit as st
 
@@ -16,6 +18,8 @@ from dataagent_client import ClientError, ConflictError, Decision
 from dataagent_server_demo.answer import draw_problem, draw_turn
 from dataagent_server_demo.connection import Server
 from dataagent_server_demo.conversation import ApprovalPart, Turn, decided, from_history
+from dataagent_server_demo.decisions import BadAnswer
+from dataagent_server_demo.page_text import plain
 from dataagent_server_demo.problems import Problem
 from dataagent_server_demo.reader import Reader
 
@@ -44,6 +48,7 @@ class Talk:
     reader: Reader | None = None
     unsent: Unsent | None = None
     problem: Problem | None = None
+    notice: Problem | str | None = None  # what came of the last thing pressed
     decided: set[str] = field(default_factory=set[str])
 
     def settle(self) -> None:
@@ -113,7 +118,7 @@ def _send(server: Server, talk: Talk, question: str, client_message_id: str) -> 
     except ClientError as error:
         talk.unsent = Unsent(question, client_message_id, server.explain(error))
         return
-    talk.unsent = talk.problem = None
+    talk.unsent = talk.problem = talk.notice = None
     st.query_params[_PARAMETER] = talk.session_id
     talk.reader = Reader(server.client, Turn(question, accepted.run_id))
     talk.reader.start()
@@ -134,13 +139,18 @@ def _draw_live(server: Server, talk: Talk, reader: Reader) -> None:
     is_reading = reader.is_reading
     turn = decided(reader.turn, talk.decided)
 
-    def decide(request: ApprovalPart, decision: Decision) -> None:
-        _decide(server, talk, turn, request, decision)
-
-    draw_turn(server, turn, decide)
+    draw_turn(server, turn, partial(_decide, server, talk, turn))
+    match talk.notice:
+        case Problem() as problem:
+            draw_problem(problem)
+        case str(text):
+            st.warning(plain(text))
+        case None:
+            pass
     if is_reading:
-        if st.button("Stop", key="stop", icon=":material/stop_circle:"):
-            _stop(server, turn)
+        # a callback: this is drawn so often that a run of it may end before it comes to the button
+        stop = (server, talk, turn)
+        st.button("Stop", key="stop", icon=":material/stop_circle:", on_click=_stop, args=stop)
     elif turn.is_running:
         _draw_lost(server, reader)
     else:
@@ -158,21 +168,29 @@ def _draw_lost(server: Server, reader: Reader) -> None:
 
 
 def _decide(
-    server: Server, talk: Talk, turn: Turn, request: ApprovalPart, decision: Decision
+    server: Server,
+    talk: Talk,
+    turn: Turn,
+    request: ApprovalPart,
+    read: Callable[[], Decision],
 ) -> None:
     if turn.run_id is None:
         return
+    talk.notice = None
     try:
-        server.client.decide(turn.run_id, request.request_id, decision)
+        server.client.decide(turn.run_id, request.request_id, read())
+    except BadAnswer as error:
+        talk.notice = str(error)
+        return
     except ConflictError:
-        st.info("It was decided already.")
+        talk.notice = "It was decided already."
     except ClientError as error:
-        draw_problem(server.explain(error))
+        talk.notice = server.explain(error)
         return
     talk.decided.add(request.request_id)
 
 
-def _stop(server: Server, turn: Turn) -> None:
+def _stop(server: Server, talk: Talk, turn: Turn) -> None:
     if turn.run_id is None:
         return
     try:
@@ -180,4 +198,4 @@ def _stop(server: Server, turn: Turn) -> None:
     except ConflictError:  # it has ended by itself
         return
     except ClientError as error:
-        draw_problem(server.explain(error))
+        talk.notice = server.explain(error)

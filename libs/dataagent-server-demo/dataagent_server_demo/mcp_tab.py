@@ -100,7 +100,9 @@ def _draw_actions(server: Server, card: ServerCard) -> None:
                 f"Delete {name}", key=f"mcp-delete-{name}", on_click=_delete, args=(server, name)
             )
         switch = f"mcp-disabled-{name}"
-        st.session_state[switch] = card.is_disabled  # the server knows, whoever changed it
+        # the server knows, whoever changed it; set each time, it would take back what is pressed
+        if st.session_state.get(f"{switch}-shown") is not card.is_disabled:
+            st.session_state[switch] = st.session_state[f"{switch}-shown"] = card.is_disabled
         st.toggle("Disabled", key=switch, on_change=_switch, args=(server, name, switch))
 
 
@@ -197,6 +199,7 @@ def _switch(server: Server, name: str, switch: str) -> None:
         return f"{name} is switched {'off' if is_disabled else 'on'}."
 
     _do(server, change)
+    st.session_state.pop(f"{switch}-shown", None)  # it may have been refused
 
 
 def _do(server: Server, action: Callable[[], str | Problem]) -> None:

@@ -57,6 +57,7 @@ def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
             pass
         assert process.poll() is None, log.read_text()
         assert time.monotonic() < end, log.read_text()
+        time.sleep(0.2)
 
 
 @requirement("R36.1", "R36.2", "R36.3", "R36.4", "R36.5", "R36.6", "R36.7", "P55", "P56")

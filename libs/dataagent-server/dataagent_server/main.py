@@ -82,6 +82,8 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
         version=__version__,
         summary="An assistant that works with a company's data and can be trusted with it.",
         lifespan=_lifespan(settings),
+        docs_url=None,  # a view of the web app: FastAPI's own pages load scripts from elsewhere
+        redoc_url=None,
     )
     install_error_handlers(app, page.lost_page)
     _add_routes(app)

@@ -36,6 +36,13 @@ const signInRoute = createRoute({
   component: SignInPage,
 });
 
+/** What can be asked of the server is no secret; asking takes a login or a key. */
+const apiRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/docs",
+  component: lazyRouteComponent(() => import("@/pages/ApiPage"), "ApiPage"),
+});
+
 /** Everything behind the login. An end of the login later on is `SignInAgain`'s. */
 const shellRoute = createRoute({
   getParentRoute: () => rootRoute,
@@ -95,6 +102,7 @@ const adminSectionRoute = createRoute({
 
 const routeTree = rootRoute.addChildren([
   signInRoute,
+  apiRoute,
   shellRoute.addChildren([
     homeRoute,
     chatRoute,

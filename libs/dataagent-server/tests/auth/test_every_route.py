@@ -45,8 +45,6 @@ OPEN = {
     ("GET", "/api/v1/health/ready"),
     ("GET", "/openapi.json"),
     ("GET", "/docs"),
-    ("GET", "/docs/oauth2-redirect"),
-    ("GET", "/redoc"),
     ("GET", "/metrics"),  # this machine, or an administrator: its own tests
 }
 SOCKETS = {"/ws/chat/{session_id}", "/{path:path}"}

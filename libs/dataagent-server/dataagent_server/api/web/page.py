@@ -42,16 +42,18 @@ _NOT_BUILT = """\
   <body>
     <h1>DataAgent is running, its web app is not built yet</h1>
     <p>Build it with <code>make web</code> (or <code>make run</code>, which does it first) and
-    load this page again. The API works meanwhile: see <a href="/docs">/docs</a>.</p>
+    load this page again. The API works meanwhile: <a href="/openapi.json">/openapi.json</a>
+    describes it.</p>
   </body>
 </html>
 """
-_NOT_PAGES = frozenset({"api", "assets", "docs", "login", "mcp", "metrics", "openapi.json", "ws"})
+_NOT_PAGES = frozenset({"api", "assets", "login", "mcp", "metrics", "openapi.json", "ws"})
 _NO_GZIP = re.compile(r"gzip\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$)")
 
 
 @router.get("/")
 @router.get("/sign-in")
+@router.get("/docs")
 @router.get("/chat/{view:path}")
 @router.get("/data")
 @router.get("/data/{view:path}")
