@@ -71,8 +71,8 @@ def _latency(report: Report) -> str:
         + section("Time to the answer", _histogram(times, total["latency"]))
         + section("Time to the first token", _histogram(firsts, total["first_token"]))
         + section("Over the run", charts.dots(points, seconds), note("Each dot is an answer."))
-        + section("Percentiles", _percentiles(total), note(_omission(total["latency_corrected"])))
         + "</div>"
+        + section("Percentiles", _percentiles(total), note(_omission(total["latency_corrected"])))
     )
 
 
