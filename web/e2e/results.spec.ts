@@ -82,7 +82,9 @@ test("a chart is drawn, can be a table, and be saved as a picture", async ({ pag
     .filter({ has: page.getByRole("button", { name: "Table", exact: true }) })
     .first();
   await card.getByRole("button", { name: "Download" }).click();
-  const png = await readFile(await (await saved(page, "PNG")).path());
+  const picture = await saved(page, "PNG");
+  expect(picture.suggestedFilename()).toMatch(/\.png$/);
+  const png = await readFile(await picture.path());
   expect(png.subarray(1, 4).toString()).toBe("PNG");
   await card.getByRole("button", { name: "Table", exact: true }).click();
   await expect(chat.last.getByRole("button", { name: "Chart", exact: true })).toBeVisible();

@@ -8,7 +8,7 @@ import { Menu, MenuItem, MenuLabel } from "@/components/ui/Menu";
 import { toast } from "@/components/ui/toast";
 import { useErrorText } from "@/lib/errorText";
 
-import { download } from "./download";
+import { download, downloadSmall } from "./download";
 import { fileUrl, isGone } from "./queries";
 
 interface DownloadMenuProps {
@@ -22,8 +22,8 @@ const TABLES = ["csv", "csvForExcel", "xlsx", "parquet", "json"] as const;
 export function DownloadMenu({ tableId, chartId }: DownloadMenuProps) {
   const { t } = useTranslation("results");
   const errorText = useErrorText();
-  const save = (url: string) => {
-    download(url).catch((error: unknown) =>
+  const save = (saving: Promise<void>) => {
+    saving.catch((error: unknown) =>
       toast(isGone(error) ? t("gone") : errorText(error), { tone: "danger" }),
     );
   };
@@ -34,14 +34,14 @@ export function DownloadMenu({ tableId, chartId }: DownloadMenuProps) {
       {chartId !== undefined && <MenuLabel>{t("picture")}</MenuLabel>}
       {chartId !== undefined &&
         PICTURES.map((format) => (
-          <MenuItem key={format} onSelect={() => save(fileUrl(chartId, format))}>
+          <MenuItem key={format} onSelect={() => save(downloadSmall(fileUrl(chartId, format)))}>
             {t(`formats.${format}`)}
           </MenuItem>
         ))}
       {tableId !== null && <MenuLabel>{t("wholeTable")}</MenuLabel>}
       {tableId !== null &&
         TABLES.map((format) => (
-          <MenuItem key={format} onSelect={() => save(tableUrl(tableId, format))}>
+          <MenuItem key={format} onSelect={() => save(download(tableUrl(tableId, format)))}>
             {t(`formats.${format}`)}
           </MenuItem>
         ))}
