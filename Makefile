@@ -9,7 +9,7 @@ PYTHON ?= python3
 ARGS ?=
 
 # A file's tests stay together. Tests wait a lot, so there are more workers than cores.
-WORKERS ?= $(shell echo $$(($$(nproc) * 2)))
+WORKERS ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 BIN := .venv/bin
