@@ -162,9 +162,7 @@ def _draw_lost(server: Server, reader: Reader) -> None:
     if reader.error is not None:
         draw_problem(server.explain(reader.error))
     st.caption("The answer goes on at the server.")
-    if st.button("Read on", key="read-on", icon=":material/refresh:"):
-        reader.start()
-        st.rerun()
+    st.button("Read on", key="read-on", icon=":material/refresh:", on_click=reader.start)
 
 
 def _decide(
