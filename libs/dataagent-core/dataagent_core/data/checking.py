@@ -11,14 +11,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dataagent_core.data.arrow import pq
-from dataagent_core.data.figures import ResultTable, check_figures, to_metadata
 from dataagent_core.data.results import ArtifactStore, reopen
 from dataagent_core.data.types import Artifact
 from dataagent_core.errors import ArtifactNotFound
+
+if TYPE_CHECKING:
+    from dataagent_core.data import figures
+    from dataagent_core.data.figures import ResultTable
+else:  # its patterns take a while, and most answers rest on no table
+    from dataagent_core.config.libraries import Library
+
+    figures = Library("dataagent_core.data.figures")
 
 _BATCH_ROWS = 2_000
 
@@ -49,8 +57,11 @@ class FigureChecks:
 
 
 def _report(text: str, question: str, tables: list[tuple[Artifact, Path]]) -> dict[str, Any]:
-    results = [_result(artifact, path) for artifact, path in tables]
-    return to_metadata(check_figures(text, question, results))
+    results: list[ResultTable] = []
+    for artifact, path in tables:
+        with suppress(FileNotFoundError):  # it went this moment
+            results.append(_result(artifact, path))
+    return figures.to_metadata(figures.check_figures(text, question, results))
 
 
 def _result(artifact: Artifact, path: Path) -> ResultTable:
@@ -65,11 +76,12 @@ def _result(artifact: Artifact, path: Path) -> ResultTable:
         }
         for column, known in zip(kept.columns, kept.statistics, strict=True)
     }
-    return ResultTable(artifact.artifact_id, kept.columns, _rows(path), kept.row_count, statistics)
+    found = (artifact.artifact_id, kept.columns, _rows(path), kept.row_count, statistics)
+    return figures.ResultTable(*found)
 
 
 def _rows(path: Path) -> Iterator[Sequence[Any]]:
-    with pq.ParquetFile(path) as file:
+    with suppress(FileNotFoundError), pq.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=_BATCH_ROWS):
             columns = [column.to_pylist() for column in batch.columns]
             yield from zip(*columns, strict=True)

@@ -2,7 +2,7 @@
 
 The caller is a task that may be cancelled at any moment; the thread and the engine then stop before
 the cancellation goes on, so that nothing writes to a place that is being cleared. Above:
-`service.py`. Below: `engines/`, `results/`.
+`service.py`. Below: `planning.py`, `engines/`, `results/`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from dataagent_core.data.engines.base import Engine, Interrupted, Statement
+from dataagent_core.data.planning import Plan
 from dataagent_core.data.results import Kept, Place, keep
 from dataagent_core.data.types import Limits
 
@@ -24,9 +25,9 @@ T = TypeVar("T")
 class Execution:
     """One statement on its way; `interrupt` may come before, during or after it runs."""
 
-    def __init__(self, engine: Engine, sql: str, *, limits: Limits, time_zone: str) -> None:
+    def __init__(self, engine: Engine, plan: Plan, *, limits: Limits, time_zone: str) -> None:
         self._engine = engine
-        self._sql = sql
+        self._plan = plan
         self._limits = limits
         self._time_zone = time_zone
         self._lock = threading.Lock()
@@ -41,13 +42,22 @@ class Execution:
             QueryFailed, QueryTimedOut, SourceUnavailable, QuotaExceeded: as they say.
         """
         with self._engine.statement(
-            self._sql, timeout_seconds=self._limits.timeout_seconds, time_zone=self._time_zone
+            self._plan.sql_executed,
+            timeout_seconds=self._limits.timeout_seconds,
+            time_zone=self._time_zone,
         ) as statement:
             self._begin(statement)
             return statement.read(partial(self._kept, statement.labels, place))  # pyright: ignore[reportUnknownMemberType] Arrow's batches have no types
 
     def _kept(self, labels: Sequence[str], place: Place, batches: Any) -> Kept:  # Any: see above
-        return keep(batches, labels, place.path, limits=self._limits, on_bytes=place.on_bytes)
+        return keep(
+            batches,
+            labels,
+            place.path,
+            limits=self._limits,
+            on_bytes=place.on_bytes,
+            cut_before=self._plan.truncated_by,
+        )
 
     def interrupt(self) -> None:
         """Stop it in the engine."""

@@ -44,6 +44,7 @@ class _Open:
     address_changed_at: datetime
     files: str = ""  # signature of what was loaded
     looked_at: float = 0.0
+    longest_seconds: float = _RETIREMENT_SECONDS  # that a statement on it may take
 
 
 class OpenSources:
@@ -82,6 +83,8 @@ class OpenSources:
                 held = await self._of_files(source, held)
             elif held is None:
                 held = await self._of_url(source)
+            longest = 2 * source.limits.timeout_seconds  # it may wait as long for a connection
+            held.longest_seconds = max(held.longest_seconds, longest)
             self._open[source.source_id] = held
             return held.engine
 
@@ -176,10 +179,10 @@ class OpenSources:
                     left.unlink()
 
     def _retire(self, source_id: str) -> None:
-        engine = self._open.pop(source_id).engine
-        self._retired.append(engine)
+        held = self._open.pop(source_id)
+        self._retired.append(held.engine)
         loop = asyncio.get_running_loop()
-        loop.call_later(_RETIREMENT_SECONDS, self._close_retired, engine)
+        loop.call_later(held.longest_seconds, self._close_retired, held.engine)
 
     def _close_retired(self, engine: Engine) -> None:
         if engine in self._retired:

@@ -24,7 +24,7 @@ from dataagent_core.data.charts import (
     default_spec,
     for_browser,
 )
-from dataagent_core.data.results import ArtifactStore, Draft, Kept, reopen
+from dataagent_core.data.results import ArtifactStore, Draft, Kept, reading, reopen
 from dataagent_core.data.types import Artifact
 from dataagent_core.errors import BadInput
 
@@ -55,7 +55,8 @@ class Charts:
         if table.kind != "table":
             raise BadInput(f"Artefact {artifact_id} is a {table.kind}; a chart draws a table.")
         path = self._artifacts.path_of(table)
-        kept = await asyncio.to_thread(reopen, path)
+        with reading(artifact_id):
+            kept = await asyncio.to_thread(reopen, path)
         checked = (
             default_spec(
                 kept.columns,
@@ -66,7 +67,8 @@ class Charts:
             if spec is None
             else check_spec(spec, kept.columns)
         )
-        await asyncio.to_thread(_shown, checked, path, kept.row_count)  # it can be drawn at all
+        with reading(artifact_id):
+            await asyncio.to_thread(_shown, checked, path, kept.row_count)  # it can be drawn at all
         return await self._artifacts.create_chart(draft, checked, parent=table)
 
     async def shown(self, chart: Artifact) -> dict[str, Any]:
@@ -77,7 +79,8 @@ class Charts:
         """
         table = await self._table_of(chart)
         path = self._artifacts.path_of(table)
-        return await asyncio.to_thread(_shown, chart.spec or {}, path, table.row_count)
+        with reading(table.artifact_id):
+            return await asyncio.to_thread(_shown, chart.spec or {}, path, table.row_count)
 
     async def picture(self, chart: Artifact, fmt: ChartFormat, *, scale: float = 2.0) -> Rendered:
         """The chart as PNG or SVG.
@@ -87,7 +90,8 @@ class Charts:
             BadChart: it cannot be drawn.
         """
         table = await self._table_of(chart)
-        rows = await asyncio.to_thread(_rows, self._artifacts.path_of(table))
+        with reading(table.artifact_id):
+            rows = await asyncio.to_thread(_rows, self._artifacts.path_of(table))
         return await self._renderer.render(
             chart.spec or {}, rows, fmt, scale=scale, total_rows=table.row_count
         )

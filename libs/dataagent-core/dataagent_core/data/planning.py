@@ -10,14 +10,21 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dataagent_core.data import guard, policy
+from dataagent_core.data import policy
 from dataagent_core.data.policy import PolicySet
 from dataagent_core.data.results import catalogue_of
 from dataagent_core.data.sources import PolicyStore, Source, StoredPolicy
-from dataagent_core.data.types import Artifact, Catalogue, Reader
+from dataagent_core.data.types import Artifact, Catalogue, Reader, TruncatedBy
 from dataagent_core.errors import DataDenied, UnknownName
+
+if TYPE_CHECKING:
+    from dataagent_core.data import guard
+else:  # sqlglot, which only a statement needs
+    from dataagent_core.config.libraries import Library
+
+    guard = Library("dataagent_core.data.guard")
 
 _KEPT_VIEWS = 256
 _KEPT_RESULTS = "earlier results"
@@ -45,6 +52,7 @@ class Plan:
     sql: str
     sql_executed: str
     policy: tuple[str, ...]
+    truncated_by: TruncatedBy | None = None  # what it reads was cut already, and by which limit
 
 
 class Planner:
@@ -94,7 +102,8 @@ def _plan(source: Source, view: View, sql: str, reader: Reader) -> Plan:
 def plan_over_results(sql: str, tables: Mapping[str, Artifact]) -> Plan:
     """What would run over kept results, by the names they have in the statement.
 
-    What applied to the results still does: their policies' sentences go along.
+    What applied to the results still does: their policies' sentences go along, and what is read
+    from a result that was cut is no more whole than that.
     """
     catalogue = catalogue_of(tables)
     dialect = catalogue.dialect
@@ -102,7 +111,16 @@ def plan_over_results(sql: str, tables: Mapping[str, Artifact]) -> Plan:
     said = [s for one in tables.values() if one.receipt for s in one.receipt.policy]
     sentences = tuple(dict.fromkeys(said))
     executed = guard.render(tree, dialect)
-    return Plan(catalogue.source_id, _KEPT_RESULTS, dialect, sql, executed, sentences)
+    cut = _cut([tables[node.name] for node in guard.tables_of(tree)])
+    return Plan(catalogue.source_id, _KEPT_RESULTS, dialect, sql, executed, sentences, cut)
+
+
+def _cut(read: Sequence[Artifact]) -> TruncatedBy | None:
+    """The limit that cut one of the results, if one did."""
+    for one in read:
+        if one.receipt is not None and one.receipt.truncated_by is not None:
+            return one.receipt.truncated_by
+    return None
 
 
 def _looked(

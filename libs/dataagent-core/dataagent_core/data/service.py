@@ -332,7 +332,7 @@ class DataService:
     async def _run(
         self, engine: Engine, plan: Plan, asked: Asked, limits: Limits, time_zone: str
     ) -> Answered:
-        execution = Execution(engine, plan.sql_executed, limits=limits, time_zone=time_zone)
+        execution = Execution(engine, plan, limits=limits, time_zone=time_zone)
         started, executed_at = time.perf_counter(), datetime.now(UTC)
         user_id = asked.owner_id
         async with self.artifacts.writing(user_id) as place:

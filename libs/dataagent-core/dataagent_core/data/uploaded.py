@@ -110,15 +110,20 @@ class UploadedSources:
         description: str,
     ) -> Source:
         """Book, copy and register; on failure none of it."""
-        owner, booked = reader.user_id, sum(file.byte_size for file in found)
-        await self._workspaces.usage(owner)  # the ledger must know the user before it books
-        await self._workspaces.reserve(owner, booked)
-        try:
-            paths = await self._copied(found, folder)
-            size = await self._size(folder)
-            if size > booked:  # an agent wrote to them meanwhile
+        owner, booked = reader.user_id, 0
+
+        async def book(size: int) -> None:
+            nonlocal booked
+            if size > booked:
                 await self._workspaces.reserve(owner, size - booked)
                 booked = size
+
+        await self._workspaces.usage(owner)  # the ledger must know the user before it books
+        try:
+            await to_the_end(book(sum(file.byte_size for file in found)))
+            paths = await self._copied(found, folder)
+            size = await self._size(folder)
+            await to_the_end(book(size))  # an agent may have written to them meanwhile
             new = NewSource(
                 name, files=paths, description=description, grants=(Grant("user", owner),)
             )

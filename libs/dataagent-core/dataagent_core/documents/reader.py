@@ -189,7 +189,8 @@ async def _ended(process: Process) -> None:
 
 
 def _outcome(name: str, said: _Said, limits: ReadLimits) -> Document:
-    lines = [json.loads(line) for line in said.output.splitlines() if line.endswith(b"}")]
+    whole = said.output[: said.output.rfind(b"\n") + 1]  # it may have ended in mid-line
+    lines = [json.loads(line) for line in whole.splitlines() if line.endswith(b"}")]
     text = "".join(line["text"] for line in lines if "text" in line)
     last: dict[str, Any] = lines[-1] if lines else {}
     if "end" in last:

@@ -5,6 +5,7 @@ Below: python-pptx.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
@@ -27,15 +28,17 @@ def read_slides(stream: BinaryIO, reading: Reading) -> None:
     slides = _slides(stream, reading)
     reading.what = f"PowerPoint, {counted(len(slides), 'slide')}"
     first = reading.begin_at("slide", len(slides))
-    last, pictures = first, 0
+    last = first
+    unread: Counter[str] = Counter()
     for slide in slides[first:]:
         last += 1
         reading.at(f"slide {last}")
-        pictures += sum(hasattr(shape, "image") for shape in slide.shapes)
+        unread.update(filter(None, map(_unread, _shapes(slide.shapes, 0))))
         if not reading.add(f"{_slide(slide, last)}\n\n"):
             break
-    if pictures:
-        reading.notes.append(f"Not read: {counted(pictures, 'picture')}.")
+    if unread:
+        named = ", ".join(counted(number, what) for what, number in unread.items())
+        reading.notes.append(f"Not read: {named}.")
     reading.ended_at("slide", last, len(slides))
 
 
@@ -74,6 +77,15 @@ def _shapes(shapes: Any, depth: int) -> Iterator[Any]:
             yield from _shapes(shape.shapes, depth + 1)
         else:
             yield shape
+
+
+def _unread(shape: Any) -> str | None:
+    """What a shape is that has no text for us. A picture may be a link: it is not looked at."""
+    if shape.element.tag.endswith("}pic"):
+        return "picture"
+    if shape.element.tag.endswith("}graphicFrame") and not shape.has_table:
+        return "chart" if shape.has_chart else "other object"
+    return None
 
 
 def _text(shape: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from bs4 import BeautifulSoup, Tag
+from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
 from dataagent_core.documents.reading import Reading
@@ -21,18 +22,22 @@ _DROPPED = [
     "form", "button", "input", "select", "textarea", "dialog", "canvas", "video", "audio",
 ]  # fmt: skip
 _FRAME = ["nav", "footer", "aside"]
+_WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}
+"""Names that pages use for more than they mean."""
 _LEAST = 200
 """A main part with fewer characters is not the page's text."""
 
 
-def read_web(text: str, reading: Reading, *, base_url: str | None) -> None:
-    """Give the page out, from the start on.
+def read_web(
+    content: bytes, reading: Reading, *, base_url: str | None, charset: str | None
+) -> None:
+    """Give the page out, from the start on. `charset` is what its server says.
 
     Raises:
         BadFile: it is nested too deeply.
     """
     try:
-        lines = _markdown(text, reading, base_url)
+        lines = _markdown(_decoded(content, charset), reading, base_url)
     except RecursionError as error:
         raise BadFile("The page is nested too deeply to be read.") from error
     first = reading.begin_at("line", len(lines))
@@ -42,6 +47,19 @@ def read_web(text: str, reading: Reading, *, base_url: str | None) -> None:
         if not reading.add(f"{line}\n"):
             break
     reading.ended_at("line", last, len(lines))
+
+
+def _decoded(content: bytes, charset: str | None) -> str:
+    """The text, in the encoding that its first bytes, its server or the page itself names."""
+    content, marked = EncodingDetector.strip_byte_order_mark(content)
+    declared = EncodingDetector.find_declared_encoding(content, is_html=True)
+    for named in (marked, charset, declared):
+        name = (named or "").lower()
+        try:
+            return content.decode(_WIDER.get(name, name), errors="replace")
+        except LookupError:  # nothing was named, or a charset nobody knows
+            continue
+    return content.decode(errors="replace")
 
 
 def _markdown(text: str, reading: Reading, base_url: str | None) -> list[str]:

@@ -26,6 +26,12 @@ _UNREAD = {
     "word/endnotes.xml": "endnotes",
     "word/comments.xml": "comments",
 }
+_UNREAD_INSIDE = {
+    ".//w:txbxContent": "text boxes",
+    ".//w:sdt[.//w:t]": "fields of a form or a table of contents",
+    ".//w:ins[.//w:t]": "insertions that nobody has accepted yet",
+    ".//w:tc//w:tbl": "tables inside tables",
+}
 
 
 def read_word(stream: BinaryIO, reading: Reading) -> None:
@@ -37,7 +43,7 @@ def read_word(stream: BinaryIO, reading: Reading) -> None:
     document = _opened(stream, reading)
     total = sum(1 for _ in document.iter_inner_content())
     reading.what = f"Word document, {counted(total, 'paragraph')} (a table is one)"
-    _name_the_unread(stream, reading)
+    _name_the_unread(stream, document, reading)
     first = reading.begin_at("paragraph", total)
     last = first
     for block in islice(_blocks(document), first, None):
@@ -86,12 +92,14 @@ def _text(cell: Any) -> str:
     return " ".join(str(paragraph.text) for paragraph in cell.p_lst).strip()
 
 
-def _name_the_unread(stream: BinaryIO, reading: Reading) -> None:
+def _name_the_unread(stream: BinaryIO, document: WordDocument, reading: Reading) -> None:
     stream.seek(0)
     with zipfile.ZipFile(stream) as archive:
         parts = set(archive.namelist())
     unread = [what for part, what in _UNREAD.items() if part in parts]
     if any(part.startswith(("word/header", "word/footer")) for part in parts):
         unread.append("headers and footers")
+    root: Any = document.element
+    unread += [what for place, what in _UNREAD_INSIDE.items() if root.xpath(f"boolean({place})")]
     if unread:
         reading.notes.append(f"Not read: {', '.join(unread)}.")

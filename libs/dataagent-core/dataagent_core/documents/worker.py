@@ -15,6 +15,7 @@ import os
 import resource
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,7 @@ def _read(job: dict[str, Any], reading: Reading) -> None:
         case "html":
             from dataagent_core.documents.web import read_web
 
-            text = content.decode(job["charset"] or "utf-8", errors="replace")
-            read_web(text, reading, base_url=job["base_url"])
+            read_web(content, reading, base_url=job["base_url"], charset=job["charset"])
         case "old_word" | "old_slides":
             from dataagent_core.documents.legacy import read_old
 
@@ -109,24 +109,28 @@ def _failure(name: str, error: BaseException) -> DataAgentError:
     )
 
 
-def main() -> None:
-    """Do the job on standard input."""
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
-    job = json.load(sys.stdin)
-    limits = ReadLimits(**job["limits"])
-    _lower_limits(limits)
-    reading = Reading(job["name"], limits, _say, start=job["start"])
+def work(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
+    """Read what the job names and say it; whatever goes wrong is said, too."""
+    reading = Reading(job["name"], ReadLimits(**job["limits"]), say, start=job["start"])
     try:
         _read(job, reading)
     except BaseException as error:  # a library in Rust may panic, which is no Exception
         failure = _failure(job["name"], error)
         reading.flush()
-        _say({"error": {"code": failure.code, "message": failure.message}})
+        say({"error": {"code": failure.code, "message": failure.message}})
         return
     reading.flush()
     about = {"what": reading.what, "notes": reading.notes, "cuts": reading.cuts}
-    _say({"end": {**about, "has_rows": reading.has_rows}})
+    say({"end": {**about, "has_rows": reading.has_rows}})
+
+
+def main() -> None:
+    """Do the job on standard input."""
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    job = json.load(sys.stdin)
+    _lower_limits(ReadLimits(**job["limits"]))
+    work(job, _say)
 
 
 if __name__ == "__main__":

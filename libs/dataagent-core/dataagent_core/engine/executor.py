@@ -139,8 +139,6 @@ class AgentExecutor:
     ) -> AsyncGenerator[AnyEvent]:
         """Go on with a thread that waits for approvals, after its process was restarted."""
         turn = self._turn(session_id, context, None, say)
-        state = await lg.snapshot(turn.graph, turn.config)
-        turn.translator.interrupts.update({item.id: item for item in state.interrupts})
         async with aclosing(self._guarded(turn, None)) as events:
             async for event in events:
                 yield event
@@ -190,9 +188,9 @@ class AgentExecutor:
         return turn
 
     async def _guarded(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
-        if turn.say is not None:
-            depth = lg.depth(turn.graph)
-            listen(turn, depth=depth, catch_up=lg.catch_up if depth else None)
+        depth = lg.depth(turn.graph)
+        ear = turn if turn.say is not None else None
+        listen(ear, lg.tell, depth=depth, catch_up=lg.catch_up if depth else None)
         try:
             async with aclosing(self._rounds(turn, given)) as events:
                 async for event in events:
@@ -204,12 +202,15 @@ class AgentExecutor:
         except Suspended:
             raise
         except Exception as error:
-            await turn.repair()
+            await _shielded(turn.repair())
             yield error_event(error)
             yield turn.done(reason="timeout" if isinstance(error, TimeoutError) else "failed")
 
     async def _rounds(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
-        """Stream, ask, resume, until nothing waits any more."""
+        """Stream, ask, resume, until nothing waits any more; given nothing, the thread waits."""
+        if given is None:
+            state = await lg.snapshot(turn.graph, turn.config)
+            turn.translator.interrupts.update({item.id: item for item in state.interrupts})
         while True:
             if given is not None:
                 async with aclosing(_parts(turn, given)) as parts:

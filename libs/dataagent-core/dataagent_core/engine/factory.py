@@ -23,10 +23,11 @@ from langchain_core.tools import BaseTool
 
 from dataagent_core.config import Settings
 from dataagent_core.config.llm import close_model
+from dataagent_core.config.models.merge import audible
 from dataagent_core.engine.config import AgentConfig, SubAgentConfig
 from dataagent_core.engine.definitions import define, memory_of
 from dataagent_core.engine.graph import Graph
-from dataagent_core.engine.late import late_subagents
+from dataagent_core.engine.late import late_subagents, plain_version
 from dataagent_core.engine.sandboxed import SandboxedWorkspace
 from dataagent_core.engine.supervisor import Seat, supervise
 from dataagent_core.engine.thread import quicken
@@ -61,8 +62,8 @@ from dataagent_core.middleware import (
     preview,
     summarization,
 )
+from dataagent_core.middleware.calls import OnDenied
 from dataagent_core.middleware.history import Summarization
-from dataagent_core.middleware.tool_policy import OnDenied
 from dataagent_core.sandbox import LocalRunner, Sandboxes
 from dataagent_core.sandbox.shell import LocalShells, Shells
 from dataagent_core.skills import SkillLibrary, skill_folders
@@ -117,7 +118,7 @@ class AgentFactory:
         self._undo = undo or Undo(workspaces.project, workspaces.workers)
         self._counter = TokenCounter()
         self._local_shells = LocalShells(LocalRunner(home=settings.shell_home))
-        self._models: list[BaseChatModel] = []
+        self._models: dict[str, BaseChatModel] = {}  # by name; each has connections of its own
         self._built: OrderedDict[tuple[Any, ...], tuple[Graph, CompositeBackend]] = OrderedDict()
 
     def create_agent(self, config: AgentConfig) -> tuple[Graph, CompositeBackend]:
@@ -140,7 +141,7 @@ class AgentFactory:
             return self._build_supervisor(config)
         model = self._model(config.model)
         backend = self._backend(self.skills.routes(config.skill_folders))
-        with untraced_hooks(), late_subagents():
+        with untraced_hooks(), plain_version(), late_subagents():
             graph = create_deep_agent(
                 model,
                 [*self._bound_tools(config.tools), *config.extra_tools],
@@ -172,10 +173,11 @@ class AgentFactory:
 
     def _model(self, model: str | BaseChatModel | None) -> BaseChatModel:
         if isinstance(model, BaseChatModel):
-            return model
-        made = self._settings.create_model(model)
-        self._models.append(made)
-        return made
+            return audible(model)
+        name = model or self._settings.default_model
+        if name not in self._models:
+            self._models[name] = self._settings.create_model(name)
+        return self._models[name]
 
     def summarization(self, config: AgentConfig, *, keep: str = "") -> Summarization:
         """What puts a thread of this agent in short, keeping above all what is asked for.
@@ -199,8 +201,8 @@ class AgentFactory:
     async def aclose(self) -> None:
         """Close the connections of the models made here, and forget the shells."""
         self._local_shells.close()
-        models, self._models = self._models, []
-        for model in models:
+        models, self._models = self._models, {}
+        for model in models.values():
             await close_model(model)
 
     @property

@@ -26,17 +26,17 @@ from langgraph.runtime import Runtime
 from langgraph.types import Interrupt, StateSnapshot, StreamMode
 
 from dataagent_core.agents.types import SUPERVISOR
+from dataagent_core.config.models.hearing import Overheard
 from dataagent_core.identity import RunContext
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
-Part = dict[
-    str, Any
-]  # {"type": "messages" | "updates" | "custom", "ns": tuple[str, ...], "data": …}
+Part = dict[str, Any]  # {"type": "updates" | "custom", "ns": tuple[str, ...], "data": …}
 Config = RunnableConfig
 Work = Callable[[Graph, Mapping[str, Any], RunContext, int], Awaitable[dict[str, Any]]]
 """What a node does: agent, thread, context and step limit in, what it adds to the thread out."""
 
-STREAM_MODES: list[StreamMode] = ["messages", "updates", "custom"]
+STREAM_MODES: list[StreamMode] = ["updates", "custom"]
+"""Not `messages`: what models say is heard at their edge (`config/models/hearing.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +84,11 @@ async def stream(
                 part["data"].is_taken.set()
             else:
                 yield part
+
+
+def tell(said: Overheard) -> None:
+    """Put what a model says into the run's stream, from inside a node."""
+    get_stream_writer()(said)
 
 
 class _Mark:

@@ -1,9 +1,10 @@
-"""Agents that others reach with `task`, put together when the first task comes.
+"""What deepagents does for each agent it builds, and most conversations never use.
 
-Deepagents compiles every sub-agent with the agent it belongs to, which for `general` is most of the
-time its graph takes; most conversations use none of them. There is no switch for it, so the
-function that compiles is replaced for the time of the build, as in `tuning.py`; a test notices if
-that stops working.
+It compiles every sub-agent with the agent it belongs to, which for `general` is most of the time
+its graph takes: here they are put together when the first task comes. And it reads what is known of
+every installed package, to name in traces whether it was installed from its own sources: we name
+its version alone. There is no switch for either, so the functions are replaced for the time of the
+build, as in `tuning.py`; a test notices if that stops working.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
+from deepagents import __version__
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from dataagent_core.engine.tuning import untraced_hooks
@@ -42,6 +44,18 @@ class LateAgent(Runnable[Any, Any]):
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **more: Any) -> Any:  # noqa: A002 LangChain's name
         """Call the agent."""
         return await self.agent.ainvoke(input, config, **more)
+
+
+@contextmanager
+def plain_version() -> Generator[None]:
+    """Build graphs that name deepagents by its version, without looking how it was installed."""
+    module: Any = importlib.import_module("deepagents.graph")
+    looked_up = module._lc_version
+    module._lc_version = lambda: __version__
+    try:
+        yield
+    finally:
+        module._lc_version = looked_up
 
 
 @contextmanager

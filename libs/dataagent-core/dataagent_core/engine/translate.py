@@ -15,6 +15,7 @@ from langgraph.types import Interrupt
 
 from dataagent_core.agents.routing import handed_over
 from dataagent_core.agents.types import SUPERVISOR
+from dataagent_core.config.models.hearing import Overheard
 from dataagent_core.engine.graph import Part
 from dataagent_core.events import (
     AnyEvent,
@@ -54,17 +55,17 @@ class Translator:
         self._partial: list[str] = []
         self._hidden_calls: set[str] = set()
         self._open_text: set[tuple[str, ...]] = set()
-        self._heard: str | None = None  # the message whose chunks were heard at the model's edge
 
     def feed(self, part: Part) -> Iterator[AnyEvent]:
         """The events one part gives: none, one or several."""
         ns: tuple[str, ...] = part["ns"][self._depth :]
         is_above = len(part["ns"]) < self._depth
         match part["type"]:
-            case "messages" if not is_above:
-                yield from self._message(ns, *part["data"])
             case "updates":
                 yield from self._updates(ns, part["data"], is_above=is_above)
+            case "custom" if isinstance(part["data"], Overheard):
+                said = part["data"]
+                yield from self._chunk(ns, said.chunk, said.agent, said.message_id)
             case "custom":
                 yield from _custom(part["data"])
             case _:
@@ -72,12 +73,10 @@ class Translator:
 
     def hear_text(self, message_id: str, text: str) -> None:
         """Take note of text that the main agent's model says itself, not in a part."""
-        self._heard = message_id
         self._add_text((), text, message_id)
 
     def hear_chunk(self, message_id: str, chunk: AIMessageChunk) -> Iterator[AnyEvent]:
         """What a chunk says that comes from the main agent's model itself, not in a part."""
-        self._heard = message_id
         yield from self._chunk((), chunk, None, message_id)
 
     @property
@@ -95,28 +94,12 @@ class Translator:
         self.interrupts.clear()
         return taken
 
-    def _message(
-        self, ns: tuple[str, ...], message: Any, meta: dict[str, Any]
-    ) -> Iterator[AnyEvent]:
-        if meta.get("lc_source") == "summarization":
-            return
-        if isinstance(message, AIMessageChunk):
-            if ns or message.id != self._heard:
-                yield from self._chunk(ns, message, _speaker(ns, meta), message.id)
-        elif isinstance(message, ToolMessage) and message.tool_call_id not in self._hidden_calls:
-            yield ToolResultEvent(
-                tool_call_id=message.tool_call_id,
-                tool_name=message.name or "",
-                result=message.content,  # pyright: ignore[reportUnknownMemberType] text or content blocks
-                status=_status(message),
-            )
-
     def _chunk(
         self,
         ns: tuple[str, ...],
         chunk: AIMessageChunk,
         agent: str | None,
-        message_id: str | None,
+        message_id: str,
     ) -> Iterator[AnyEvent]:
         thinking = _reasoning(chunk)
         if thinking:
@@ -127,7 +110,7 @@ class Translator:
         self._add_text(ns, text, message_id)
         yield TextEvent(content=text, agent=agent)
 
-    def _add_text(self, ns: tuple[str, ...], text: str, message_id: str | None) -> None:
+    def _add_text(self, ns: tuple[str, ...], text: str, message_id: str) -> None:
         self._open_text.add(ns)
         if not ns:
             if message_id != self.partial_id:
@@ -143,14 +126,18 @@ class Translator:
         for node, update in updates.items():
             if node == "__interrupt__":
                 self.interrupts.update({item.id: item for item in update})
-            elif isinstance(update, dict) and not is_above:
-                yield from self._update(ns, node, update)  # pyright: ignore[reportUnknownArgumentType] state of any shape
+            elif not is_above:
+                for each in update if isinstance(update, list) else (update,):  # pyright: ignore[reportUnknownVariableType] state of any shape
+                    if isinstance(each, dict):
+                        yield from self._update(ns, node, each)  # pyright: ignore[reportUnknownArgumentType] state of any shape
 
     def _update(self, ns: tuple[str, ...], node: str, update: dict[str, Any]) -> Iterator[AnyEvent]:
         messages = update.get("messages")
         for message in messages if isinstance(messages, list) else ():  # pyright: ignore[reportUnknownVariableType] state of any shape
             if isinstance(message, AIMessage):
                 yield from self._finished(ns, message, is_new=node == _MODEL)
+            elif isinstance(message, ToolMessage):
+                yield from self._result(message)
         if isinstance(update.get("todos"), list):
             yield TodoUpdateEvent(todos=[dict(todo) for todo in update["todos"]])
 
@@ -170,6 +157,15 @@ class Translator:
         for call in message.tool_calls:
             yield self._call(call, agent, can_route=message.name == SUPERVISOR)
 
+    def _result(self, message: ToolMessage) -> Iterator[AnyEvent]:
+        if message.tool_call_id not in self._hidden_calls:
+            yield ToolResultEvent(
+                tool_call_id=message.tool_call_id,
+                tool_name=message.name or "",
+                result=message.content,  # pyright: ignore[reportUnknownMemberType] text or content blocks
+                status=_status(message),
+            )
+
     def _call(self, call: ToolCall, agent: str | None, *, can_route: bool) -> AnyEvent:
         name, args, call_id = call["name"], call["args"], call["id"] or ""
         if name not in THINKING_TOOLS or (name == _ROUTE and not can_route):
@@ -187,11 +183,6 @@ def _thought(name: str, args: dict[str, Any]) -> str:
     """What a call that is shown as thinking says."""
     text = str(args.get(THINKING_TOOLS[name], ""))
     return handed_over(str(args.get("agent_name", "")), text) if name == _ROUTE else text
-
-
-def _speaker(ns: tuple[str, ...], meta: dict[str, Any]) -> str | None:
-    """A sub-agent's name; None for the main agent."""
-    return meta.get("lc_agent_name") if ns else None
 
 
 def _reasoning(chunk: AIMessageChunk) -> str:

@@ -67,16 +67,12 @@ def spare_threads_looks() -> None:
     """
     models: Any = importlib.import_module("langchain_core.language_models.chat_models")
     agents: Any = importlib.import_module("langchain.agents.factory")
-    streams: Any = importlib.import_module("langgraph.pregel._messages")
     for module, name in (
         (models, "_format_for_tracing"),
         (models, "_normalize_messages"),
         (agents, "_patch_invalid_tool_calls"),
     ):
         _ask_first(module, name)
-    seen = streams.StreamMessagesHandler.on_chain_start
-    if not hasattr(seen, "__wrapped__"):
-        streams.StreamMessagesHandler.on_chain_start = _seen_at_once(seen)
 
 
 def remember_signatures() -> None:
@@ -165,21 +161,6 @@ def _ask_first(module: Any, name: str) -> None:
         return original(messages)
 
     setattr(module, name, plain_as_it_is)
-
-
-def _seen_at_once(original: Any) -> Any:
-    """LangGraph's note of the messages a step begins with, so that none is streamed twice."""
-
-    @functools.wraps(original)
-    def on_chain_start(handler: Any, serialized: Any, inputs: Any, **about: Any) -> Any:
-        thread = inputs.get("messages") if isinstance(inputs, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] a node's state
-        if not isinstance(thread, Thread):
-            return original(handler, serialized, inputs, **about)
-        handler.seen.update(thread.ids())
-        rest = {name: value for name, value in inputs.items() if name != "messages"}  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] a node's state
-        return original(handler, serialized, rest, **about)
-
-    return on_chain_start
 
 
 @contextmanager

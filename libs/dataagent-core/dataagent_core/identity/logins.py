@@ -1,9 +1,10 @@
 """Logging in with a name and a password, and out again; guessing is slow wherever it is tried.
 
 Every attempt is counted for its name and for its address before the password is looked at, so that
-many at once are no way round the limit; a right one takes its count back. The counts are in the
-database, which all processes share. An unknown name is counted, answered and timed like a known
-one. Above: the server's login routes. Below: `users.py`, `storage/`.
+many at once are no way round the limit; a right one takes its count back, and so does one that
+nobody had time to look at. The counts are in the database, which all processes share. An unknown
+name is counted, answered and timed like a known one. Above: the server's login routes. Below:
+`users.py`, `storage/`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,13 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.errors import StorageUnavailable, TooManyLogins, WrongLogin, WrongPassword
+from dataagent_core.errors import (
+    StorageUnavailable,
+    TooManyLogins,
+    Unavailable,
+    WrongLogin,
+    WrongPassword,
+)
 from dataagent_core.identity.passwords import checked_password
 from dataagent_core.identity.principal import Principal
 from dataagent_core.identity.users import User, UserStore
@@ -81,10 +88,14 @@ class Logins:
         """
         name, place = _name_subject(username), _address_subject(address)
         await self._count(name, place)
-        user = await self._users.verify_password(username, password)
+        try:
+            user = await self._users.verify_password(username, password)
+        except Unavailable:  # nobody looked at it, so nobody has guessed
+            await self._take_back(name, place, is_right=False)
+            raise
         if user is None:
             raise WrongLogin("The name or the password is not right.")
-        await self._take_back(name, place)
+        await self._take_back(name, place, is_right=True)
         return user
 
     async def change_password(
@@ -162,12 +173,15 @@ class Logins:
                 continue
         raise StorageUnavailable("Too many log in at this moment. Try again in a few seconds.")
 
-    async def _take_back(self, name: str, place: str) -> None:
-        """The attempt was right. The name starts anew; the address may belong to a guesser too."""
+    async def _take_back(self, name: str, place: str, *, is_right: bool) -> None:
+        """The attempt was no wrong guess. After a right one the name starts anew.
+
+        The address does not: it may belong to a guesser too.
+        """
 
         def unit(connection: Connection) -> None:
             connection.execute(_TAKE_BACK, {"of": place})
-            connection.execute(_FORGET, {"of": name})
+            connection.execute(_FORGET if is_right else _TAKE_BACK, {"of": name})
 
         await self._db.write(unit)
 
@@ -179,8 +193,8 @@ class Logins:
 def _count(
     connection: Connection, limits: Mapping[str, int], moment: datetime, window: timedelta
 ) -> timedelta:
-    found = connection.execute(_LOCK, {"subjects": sorted(limits)})
-    rows = {row.subject: row for row in found if row.first_at + window > moment}
+    kept = {row.subject: row for row in connection.execute(_LOCK, {"subjects": sorted(limits)})}
+    rows = {subject: row for subject, row in kept.items() if row.first_at + window > moment}
     waits = [
         row.first_at + window - moment
         for subject, row in rows.items()
@@ -189,24 +203,28 @@ def _count(
     if waits:
         return max(waits)
     for subject in sorted(limits):
-        _count_one(connection, subject, rows.get(subject), moment)
+        _count_one(connection, subject, rows.get(subject), moment, is_kept=subject in kept)
     return timedelta()
 
 
 def _count_one(
-    connection: Connection, subject: str, row: Row[Any] | None, moment: datetime
+    connection: Connection, subject: str, row: Row[Any] | None, moment: datetime, *, is_kept: bool
 ) -> None:
+    """Count one more.
+
+    Where no row was locked one is inserted, never changed: it would be another's, come meanwhile.
+    """
     values: dict[str, Any] = {
         "of": subject,
         "to": 1 if row is None else row.failures + 1,
         "since": moment if row is None else row.first_at,
         "at": moment,
     }
-    if row is None and not connection.execute(_COUNT, values).rowcount:
+    if is_kept:
+        connection.execute(_COUNT, values)
+    else:
         fresh = {"subject": subject, "failures": 1, "first_at": moment, "last_at": moment}
         connection.execute(insert(login_failures), fresh)
-    elif row is not None:
-        connection.execute(_COUNT, values)
 
 
 def _name_subject(username: str) -> str:

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dataagent_core.mcp.breaker import Breaker
+from dataagent_core.mcp.calls import Clock, in_no_time
 from dataagent_core.mcp.connection import ServerConnection
 from dataagent_core.mcp.types import (
     CallFailed,
     CallFailure,
     CatalogueTool,
-    Elicitation,
-    ElicitationAnswer,
+    ConnectionStatus,
     JsonObject,
     OnElicit,
     OnProgress,
@@ -84,58 +84,42 @@ class Execution:
         """
         if connection is None:
             raise _unavailable(asked.spec, "it is not connected")
-        seconds = asked.timeout_seconds
-        try:
-            async with asyncio.timeout(seconds) as time_left:
-                return await self._tried(asked, connection, attempts, time_left)
-        except TimeoutError:
-            raise _timed_out(asked.tool, seconds) from None
-
-    async def _tried(
-        self,
-        asked: Asked,
-        connection: ServerConnection,
-        attempts: Attempts,
-        time_left: asyncio.Timeout,
-    ) -> RemoteResult:
-        ask = _paused(asked.on_elicit, time_left)
+        clock = Clock(asked.timeout_seconds)
+        ask = None if asked.on_elicit is None else in_no_time(asked.on_elicit, clock)
         while True:
             attempts.made += 1
             try:
-                return await self._once(asked, connection, attempts, ask)
+                return await self._once(asked, connection, attempts, clock, ask)
             except CallFailed as error:
                 if attempts.made >= MOST_TRIES or not _may_repeat(error, asked.tool):
                     raise
             connection.wake()
-            await asyncio.sleep(_AGAIN_SECONDS)
+            await asyncio.sleep(min(_AGAIN_SECONDS, clock.left()))
+            if clock.left() <= 0:
+                raise _timed_out(asked.tool, asked.timeout_seconds)
 
     async def _once(
         self,
         asked: Asked,
         connection: ServerConnection,
         attempts: Attempts,
+        clock: Clock,
         on_elicit: OnElicit | None,
     ) -> RemoteResult:
         key = connection.key
         if not self._breaker.lets_through(key):
-            wait = self._breaker.seconds_left(key)
-            raise CallFailed(
-                CallFailure(
-                    "MCP_SERVER_UNAVAILABLE",
-                    f"Server {asked.spec.name!r} has failed several times in a row and is left "
-                    f"alone for {wait:.0f} s. Go on without it.",
-                    retryable=True,
-                )
-            )
+            raise _left_alone(asked.spec, self._breaker.seconds_left(key))
         says: Callable[..., None] = self._breaker.left
         try:
-            await _connected(asked.spec, connection)
-            attempts.generation = connection.status.generation
-            attempts.protocol_version = connection.status.protocol_version
+            status = connection.status
+            if status.state != "ready":
+                status = await _connected(asked.spec, connection, clock)
+            attempts.generation = status.generation
+            attempts.protocol_version = status.protocol_version
             result = await connection.call(
                 asked.tool.name,
                 asked.arguments,
-                timeout_seconds=asked.timeout_seconds,
+                timeout_seconds=clock.left(),
                 on_progress=asked.on_progress,
                 on_elicit=on_elicit,
                 on_place=attempts.in_line(),
@@ -143,6 +127,8 @@ class Execution:
             says = self._breaker.worked
             return result
         except CallFailed as error:
+            if clock.left() <= 0:
+                raise _timed_out(asked.tool, asked.timeout_seconds) from None
             is_broken = error.failure.code == "MCP_SERVER_UNAVAILABLE"
             says = self._breaker.failed if is_broken else self._breaker.worked
             raise
@@ -150,18 +136,19 @@ class Execution:
             says(key)
 
 
-async def _connected(spec: ServerSpec, connection: ServerConnection) -> None:
-    """Wait a moment for a server that is not ready.
+async def _connected(
+    spec: ServerSpec, connection: ServerConnection, clock: Clock
+) -> ConnectionStatus:
+    """Wait a moment for a server that is not ready; how it is then.
 
     Raises:
         CallFailed: it is not there, or wants other credentials.
     """
-    if connection.status.state == "ready":
-        return
     connection.wake()
-    if await connection.wait_ready(WAIT_SECONDS):
-        return
+    is_ready = await connection.wait_ready(min(WAIT_SECONDS, clock.left()))
     status = connection.status
+    if is_ready:
+        return status
     if status.state == "auth_required":
         raise CallFailed(
             CallFailure(
@@ -172,6 +159,17 @@ async def _connected(spec: ServerSpec, connection: ServerConnection) -> None:
             was_sent=False,
         )
     raise _unavailable(spec, status.reason or f"it is {status.state}")
+
+
+def _left_alone(spec: ServerSpec, seconds: float) -> CallFailed:
+    return CallFailed(
+        CallFailure(
+            "MCP_SERVER_UNAVAILABLE",
+            f"Server {spec.name!r} has failed several times in a row and is left alone for "
+            f"{seconds:.0f} s. Go on without it.",
+            retryable=True,
+        )
+    )
 
 
 def _unavailable(spec: ServerSpec, reason: str) -> CallFailed:
@@ -201,22 +199,3 @@ def _may_repeat(error: CallFailed, tool: CatalogueTool) -> bool:
         return error.failure.code == "MCP_SERVER_UNAVAILABLE"
     code = error.failure.code
     return tool.retry_safe and error.failure.retryable and code != "MCP_TIMEOUT"
-
-
-def _paused(on_elicit: OnElicit | None, time_left: asyncio.Timeout) -> OnElicit | None:
-    """The same question, with the call's time standing still while a person thinks."""
-    if on_elicit is None:
-        return None
-    clock = asyncio.get_running_loop().time
-
-    async def ask(question: Elicitation) -> ElicitationAnswer:
-        until = time_left.when()
-        left = None if until is None else until - clock()
-        time_left.reschedule(None)
-        try:
-            return await on_elicit(question)
-        finally:
-            if left is not None and not time_left.expired():
-                time_left.reschedule(clock() + left)
-
-    return ask

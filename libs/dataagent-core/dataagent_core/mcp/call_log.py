@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, String, delete, func, insert, select
 
 from dataagent_core.errors import Unavailable
 from dataagent_core.mcp.spilled_calls import SpilledCalls
@@ -39,12 +40,15 @@ _MOST_WAITING = 10_000
 _MOST_TOGETHER = 500
 _MOST_DELETED = 5_000
 _ADD = Prepared(insert(mcp_tool_call_log).inline())
-_LENGTHS = {column.name: getattr(column.type, "length", None) for column in _LOG}
+_TEXTS = [(each.name, each.type.length) for each in _LOG if isinstance(each.type, String)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class CallRow:
-    """One call. The fields are the columns of `mcp_tool_call_log`."""
+    """One call. The fields are the columns of `mcp_tool_call_log`.
+
+    Not frozen, though nobody changes one: with so many fields that costs more than all the rest.
+    """
 
     call_id: str
     tool_name: str
@@ -78,6 +82,7 @@ class CallRow:
 
 
 _FIELDS = tuple(field.name for field in fields(CallRow))
+_values = attrgetter(*_FIELDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,14 +178,14 @@ class CallLog:
 
     def _columns(self, row: CallRow) -> dict[str, Any]:
         """The row as any database takes it: no secret, no length over the column's."""
-        values: dict[str, Any] = {name: getattr(row, name) for name in _FIELDS}
+        values: dict[str, Any] = dict(zip(_FIELDS, _values(row), strict=True))
         values["ended_at"] = row.ended_at or row.started_at
         for name in ("error_message", "tool_name"):
             if values[name]:
                 values[name] = self._scrubber.text(values[name])
-        for name, value in values.items():
-            if isinstance(value, str):
-                values[name] = storable(value)[: _LENGTHS[name]]
+        for name, length in _TEXTS:
+            if values[name]:
+                values[name] = storable(values[name])[:length]
         return values
 
     def _lose(self, count: int, why: str) -> None:

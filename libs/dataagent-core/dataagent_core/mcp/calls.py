@@ -1,8 +1,8 @@
 """Calls on a live session: a place, an answer, a deadline, or the news that the session is dead.
 
-A call runs in a task of its own, so that its caller leaves at once when the deadline passes, when
-it is cancelled, or when the session dies; the task then tells the server to stop, and ends. Above:
-`connection.py`.
+A call runs in its caller's own task. Whoever ends it early, the deadline or the session's end,
+cancels that task and says why; the caller then leaves with a failure instead of a cancellation,
+once the server was told to stop, which nobody waits for (`wire/`). Above: `connection.py`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 from dataagent_core.mcp.health import Health
 from dataagent_core.mcp.types import (
@@ -31,8 +32,6 @@ from dataagent_core.mcp.wire import Port, Signals
 _LOOK_SECONDS = 0.5
 _SETTLE_SECONDS = 6.0
 _log = logging.getLogger(__name__)
-_End = RemoteResult | CallFailed
-"""How a call's task ends: with a failure as a value, since its caller may be gone."""
 
 
 class Clock:
@@ -62,28 +61,84 @@ class Clock:
             self._since = time.monotonic()
 
 
-def _nobody_knows() -> asyncio.Future[_End]:
-    return asyncio.get_running_loop().create_future()
+def _caller() -> asyncio.Task[Any]:
+    return cast(asyncio.Task[Any], asyncio.current_task())  # a call is awaited, so in a task
 
 
 @dataclass(slots=True, eq=False)
 class Ask:
-    """One call that is to be made."""
+    """One call that is to be made, by the task that makes it."""
 
     name: str
     arguments: JsonObject
+    clock: Clock
     on_progress: OnProgress | None = None
     on_elicit: OnElicit | None = None
     on_place: Callable[[], None] | None = None
     """Told when the call has its place, just before it is sent."""
     was_sent: bool = False
-    end: asyncio.Future[_End] = field(default_factory=_nobody_knows)
-    """What its caller waits for."""
+    failure: CallFailed | None = None
+    """Why it was given up, once it was."""
+    _task: asyncio.Task[Any] = field(default_factory=_caller)
+    _cancelled_before: int = field(init=False)
+    _owes: bool = False
 
-    def settle(self, end: _End) -> None:
-        """Release the caller, with what comes first."""
-        if not self.end.done():
-            self.end.set_result(end)
+    def __post_init__(self) -> None:
+        self._cancelled_before = self._task.cancelling()
+
+    def give_up(self, failure: CallFailed) -> None:
+        """Release the caller, for what comes first."""
+        if self.failure is None:
+            self.failure = failure
+            self._owes = True
+            self._task.cancel()
+
+    def take_back(self) -> None:
+        """The caller is out: it is not cancelled any more, unless by somebody else."""
+        if self._owes:
+            self._owes = False
+            self._task.uncancel()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether somebody else wants the caller's task to end."""
+        return self._task.cancelling() > self._cancelled_before
+
+
+class _Deadlines:
+    """Releases callers whose clocks have run out: one timer for all, set for the next of them.
+
+    A call that ends in time leaves the timer alone. It finds out when it rings.
+    """
+
+    def __init__(self, server_name: str, asks: set[Ask]) -> None:
+        self._server_name = server_name
+        self._asks = asks
+        self._timer: asyncio.TimerHandle | None = None
+        self._rings_at = float("inf")
+
+    def watch(self, seconds: float) -> None:
+        """Look again after so many seconds, or earlier."""
+        at = time.monotonic() + seconds
+        if at < self._rings_at:
+            self.cancel()
+            self._rings_at = at
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        self.cancel()
+        for ask in self._asks:
+            left = ask.clock.left()
+            if left <= 0:
+                ask.give_up(_too_late(self._server_name, ask))
+            else:
+                self.watch(left)
+
+    def cancel(self) -> None:
+        """Look no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._rings_at = None, float("inf")
 
 
 class Live:
@@ -96,97 +151,77 @@ class Live:
         self.name = spec.name
         self.places = asyncio.Semaphore(spec.max_concurrency)
         self._dead: str | None = None
-        self._calls: set[asyncio.Task[None]] = set()
         self._asks: set[Ask] = set()
+        self._deadlines = _Deadlines(spec.name, self._asks)
+        self._has_none = asyncio.Event()
 
-    def begin(self, ask: Ask, clock: Clock) -> asyncio.Task[None]:
-        """Start a call in a task of its own; its caller says when they leave."""
-        task = asyncio.create_task(_run(self, ask, clock))
-        self._calls.add(task)
-        task.add_done_callback(self._calls.discard)
-        self._asks.add(ask)
+    def entered(self, ask: Ask) -> None:
+        """A call begins; whoever makes it says when they leave.
+
+        Raises:
+            CallFailed: the session is dead, or there is no time.
+        """
         if self._dead is not None:
-            ask.settle(unavailable(self.name, self._dead, was_sent=False))
-        return task
+            raise unavailable(self.name, self._dead, was_sent=False)
+        left = ask.clock.left()
+        if left <= 0:
+            raise _too_late(self.name, ask)
+        self._asks.add(ask)
+        self._deadlines.watch(left)
 
     def left(self, ask: Ask) -> None:
-        """Nobody waits for this one any more."""
+        """A call has ended."""
         self._asks.discard(ask)
+        if not self._asks:
+            self._has_none.set()
 
     @property
     def is_busy(self) -> bool:
         """Whether a call runs."""
-        return bool(self._calls)
+        return bool(self._asks)
 
     def end(self, reason: str) -> None:
         """Release all callers."""
         self._dead = reason
+        self._deadlines.cancel()
         for ask in self._asks:
-            ask.settle(unavailable(self.name, reason, was_sent=ask.was_sent))
+            ask.give_up(unavailable(self.name, reason, was_sent=ask.was_sent))
 
     async def calls_ended(self) -> None:
         """Until none runs."""
-        while self._calls:
-            await asyncio.wait(set(self._calls))
+        while self._asks:
+            self._has_none.clear()
+            await self._has_none.wait()
 
     async def settle(self) -> None:
-        """Until the last of its tasks has ended, which the session's end makes them do."""
-        if self._calls:
-            await asyncio.wait(set(self._calls), timeout=_SETTLE_SECONDS)
+        """Until the last call has ended, which the session's end makes them do."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLE_SECONDS):
+                await self.calls_ended()
 
 
-class _Deadline:
-    """Releases a call's caller when its clock has run out."""
-
-    def __init__(self, server_name: str, ask: Ask, clock: Clock) -> None:
-        self._server_name = server_name
-        self._ask = ask
-        self._clock = clock
-        self._timer: asyncio.TimerHandle | None = None
-        self._look()
-
-    def _look(self) -> None:
-        left = self._clock.left()
-        if left <= 0:
-            self._ask.settle(_too_late(self._server_name, self._ask))
-        else:
-            self._timer = asyncio.get_running_loop().call_later(left, self._look)
-
-    def cancel(self) -> None:
-        """The call has ended otherwise."""
-        if self._timer is not None:
-            self._timer.cancel()
-
-
-async def pass_through(live: Live, ask: Ask, clock: Clock) -> RemoteResult:
+async def pass_through(live: Live, ask: Ask) -> RemoteResult:
     """Make a call and wait for what comes first.
 
     Raises:
         CallFailed: there is no result.
     """
-    task = live.begin(ask, clock)
-    deadline = _Deadline(live.name, ask, clock)
+    live.entered(ask)
     try:
-        end = await ask.end
+        return await _placed(live, ask)
+    except asyncio.CancelledError:
+        ask.take_back()
+        if ask.is_cancelled:
+            raise
+        # without a reason it was a scope of the library
+        broke = unavailable(live.name, "the session broke", was_sent=ask.was_sent)
+        raise ask.failure or broke from None
     finally:
-        deadline.cancel()
         live.left(ask)
-        task.cancel()
-    if isinstance(end, CallFailed):
-        raise end
-    return end
+        ask.take_back()
 
 
-async def _run(live: Live, ask: Ask, clock: Clock) -> None:
-    """Make the call and release its caller."""
-    try:
-        ask.settle(await _placed(live, ask, clock))
-    except asyncio.CancelledError:  # by a scope of the library, if its caller still waits
-        ask.settle(unavailable(live.name, "the session broke", was_sent=ask.was_sent))
-        raise
-
-
-async def _placed(live: Live, ask: Ask, clock: Clock) -> _End:
+async def _placed(live: Live, ask: Ask) -> RemoteResult:
     """Wait for a place, then call."""
     async with live.places:
         ask.was_sent = True
@@ -197,17 +232,17 @@ async def _placed(live: Live, ask: Ask, clock: Clock) -> _End:
                 ask.name,
                 ask.arguments,
                 on_progress=ask.on_progress,
-                on_elicit=_in_no_time(ask.on_elicit, clock) if ask.on_elicit else None,
+                on_elicit=in_no_time(ask.on_elicit, ask.clock) if ask.on_elicit else None,
             )
-        except CallFailed as error:
-            return error
+        except CallFailed:
+            raise
         except Exception as error:  # of the library: its caller gets a failure, whatever it was
             live.signals.note_suspect()
             _log.warning("an MCP call broke", extra={"kind": type(error).__name__})
-            return unavailable(live.name, "the call broke", was_sent=True)
+            raise unavailable(live.name, "the call broke", was_sent=True) from error
 
 
-def _in_no_time(on_elicit: OnElicit, clock: Clock) -> OnElicit:
+def in_no_time(on_elicit: OnElicit, clock: Clock) -> OnElicit:
     """The same, while the clock stands still."""
 
     async def asked(elicitation: Elicitation) -> ElicitationAnswer:

@@ -57,8 +57,7 @@ def read_config_file(
 ) -> ConfigFile:
     """The servers of a file; a file that is not there has none. Never raises for what is in it.
 
-    `expand` fills in `${NAME}` and `${NAME:-otherwise}` from the environment. An entry that does
-    not say how long connecting may take has `timeout_seconds`.
+    The options are those of `parse_config_file`.
     """
     try:
         with path.open("rb") as file:
@@ -67,17 +66,39 @@ def read_config_file(
         return ConfigFile()
     except OSError as error:
         return ConfigFile(problems=(f"{path.name} cannot be read: {error.strerror}.",))
+    return parse_config_file(
+        raw,
+        path.name,
+        expand=expand,
+        environment=environment,
+        timeout_seconds=timeout_seconds,
+    )
+
+
+def parse_config_file(
+    raw: bytes,
+    name: str,
+    *,
+    expand: bool,
+    environment: Mapping[str, str] | None = None,
+    timeout_seconds: float = TIMEOUT_SECONDS,
+) -> ConfigFile:
+    """The servers of a file of that name that holds this. Never raises for what is in it.
+
+    `expand` fills in `${NAME}` and `${NAME:-otherwise}` from the environment. An entry that does
+    not say how long connecting may take has `timeout_seconds`.
+    """
     if len(raw) > _MAX_BYTES:
-        return ConfigFile(problems=(f"{path.name} is larger than 1 MiB.",))
+        return ConfigFile(problems=(f"{name} is larger than 1 MiB.",))
     if not raw.strip():
         return ConfigFile()
     try:
         content: Any = json.loads(raw)  # Any: JSON of any shape
     except (ValueError, RecursionError) as error:
         where = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        return ConfigFile(problems=(f"{path.name} is not JSON{where}.",))
+        return ConfigFile(problems=(f"{name} is not JSON{where}.",))
     values = (process_environment() if environment is None else environment) if expand else None
-    return servers_in(content, environment=values, file=path.name, timeout_seconds=timeout_seconds)
+    return servers_in(content, environment=values, file=name, timeout_seconds=timeout_seconds)
 
 
 def servers_in(

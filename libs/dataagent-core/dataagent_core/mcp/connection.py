@@ -168,9 +168,9 @@ class ServerConnection:
         if live is None:
             self.wake()
             raise unavailable(self.spec.name, self._status.reason, was_sent=False)
-        ask = Ask(name, arguments, on_progress, on_elicit, on_place)
+        ask = Ask(name, arguments, clock, on_progress, on_elicit, on_place)
         try:
-            result = await pass_through(live, ask, clock)
+            result = await pass_through(live, ask)
         except CallFailed as error:
             raise self._scrubbed(error) from None
         finally:

@@ -52,12 +52,12 @@ class Directory:
     def put_defaults(self, specs: Sequence[ServerSpec]) -> None:
         """Put in place what the installation's file has."""
         self._defaults = tuple(specs)
-        self._of_users.clear()
+        self._of_users = OrderedDict()
 
     def put_files(self, specs: Sequence[ServerSpec]) -> None:
         """Put a person's files' servers in place of those there were."""
         self._files = tuple(specs)
-        self._of_users.clear()
+        self._of_users = OrderedDict()
 
     async def refresh(self) -> bool:
         """Read again if anything has changed; whether it has.
@@ -74,7 +74,7 @@ class Directory:
             owners = await self._store.owners()
             self._shared = (*wide, *near)
             self._owners, self._version = owners, version
-            self._of_users.clear()
+            self._of_users = OrderedDict()
             return True
 
     def has_none(self, user_id: str, tenant_id: str | None) -> bool:
@@ -90,13 +90,14 @@ class Directory:
             StorageUnavailable: the database does not answer.
         """
         key = (user_id, tenant_id)
-        known = self._of_users.get(key)
+        kept = self._of_users  # of this version: what is read now is not kept for a later one
+        known = kept.get(key)
         if known is None:
             known = await self._read(user_id, tenant_id)
-            self._of_users[key] = known
-            while len(self._of_users) > _KEPT_USERS:
-                self._of_users.popitem(last=False)
-        self._of_users.move_to_end(key)
+            kept[key] = known
+            while len(kept) > _KEPT_USERS:
+                kept.popitem(last=False)
+        kept.move_to_end(key)
         return known
 
     async def _read(self, user_id: str, tenant_id: str | None) -> Specs:

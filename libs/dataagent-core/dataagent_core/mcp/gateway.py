@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dataagent_core.mcp.attempts import Asked, Attempts, Execution
+from dataagent_core.mcp.attempts import Asked, Execution
 from dataagent_core.mcp.authority import Rights, refusal
 from dataagent_core.mcp.call_log import CallLog
 from dataagent_core.mcp.call_rows import METHOD, CallIds, Finding, call_row, called_by
@@ -173,9 +173,8 @@ class ToolGateway:
             )
         self._check_input(asked, call)
         connection = self._surroundings.connection(asked.spec, call.caller)
-        call.finding.attempts = attempts = Attempts()
         try:
-            result = await self._execution.run(asked, connection, attempts)
+            result = await self._execution.run(asked, connection, call.finding.attempts)
         except CallFailed as error:
             raise self._without_secrets(error, asked.spec) from None
         return self._checked(asked, self._masks.result(asked.spec, result), call)
@@ -248,6 +247,8 @@ class ToolGateway:
     ) -> RemoteResult:
         """Do the work in a span, which the library names to the server (`_meta.traceparent`)."""
         finding = call.finding
+        if not self._traces.is_on:
+            return await work(call)
         named = called_by(call.call_id, call.caller)
         with self._traces.span(METHOD, named, kind="client", passing=(CallFailed,)) as span:
             finding.note_span(span)

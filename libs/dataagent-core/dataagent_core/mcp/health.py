@@ -31,17 +31,18 @@ class Health:
     def __init__(self, rules: HealthRules) -> None:
         self._rules = rules
         self._missed = 0
-        self._next = 0.0
-        self.note_life()
+        self._since = 0.0
+        self._pause = 0.0
+        self._plan()
 
     def note_life(self) -> None:
         """It answered."""
         self._missed = 0
-        self._plan()
+        self._since = time.monotonic()
 
     def due_in(self) -> float:
         """Seconds until the next probe."""
-        return max(0.0, self._next - time.monotonic())
+        return max(0.0, self._since + self._pause - time.monotonic())
 
     async def check(self, port: Port) -> CallFailure | None:
         """Probe once. What is wrong, if the connection is to be given up."""
@@ -56,7 +57,8 @@ class Health:
             if error.failure.code == "MCP_AUTH_REQUIRED":
                 return error.failure
             return self._miss(error.failure)
-        self.note_life()
+        self._missed = 0
+        self._plan()
         return None
 
     def _miss(self, failure: CallFailure) -> CallFailure | None:
@@ -66,4 +68,5 @@ class Health:
 
     def _plan(self) -> None:
         spread = random.uniform(0.8, 1.2)  # noqa: S311 no secret
-        self._next = time.monotonic() + self._rules.interval_seconds * spread
+        self._pause = self._rules.interval_seconds * spread
+        self._since = time.monotonic()

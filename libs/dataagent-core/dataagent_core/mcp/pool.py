@@ -88,7 +88,10 @@ class ConnectionPool:
     def find(self, spec: ServerSpec, *, user_id: str, session_id: str) -> ServerConnection | None:
         """The connection there is, if it is one of this registration as it is now."""
         entry = self._entries.get(_key(spec, user_id, session_id))
-        return entry.connection if entry is not None and entry.connection.spec == spec else None
+        if entry is None:
+            return None
+        known = entry.connection.spec
+        return entry.connection if known is spec or known == spec else None
 
     def release(self, session_id: str) -> None:
         """The session holds nothing any more; what nobody else holds lingers for a while."""

@@ -1,17 +1,24 @@
-"""A wrapped tool call: its types where LangChain leaves them open, its name, how it ended."""
+"""What wraps calls has in common: types LangChain leaves open, names, how a call ended, a refusal.
+
+Above: the other modules of this folder.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from langchain.agents.middleware.types import ToolCallRequest
+from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
 from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolRuntime
 from langgraph.types import Command
 
 ToolOutcome = ToolMessage | Command[Any]
 ToolHandler = Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
+ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+OnDenied = Callable[[ToolCallRequest], None]
+"""Is told of a call that is refused before it could run."""
 
 
 def runtime_of(request: ToolCallRequest) -> ToolRuntime[object, object]:
@@ -30,3 +37,20 @@ def call_status(outcome: ToolOutcome) -> str:
     if not isinstance(outcome, ToolMessage):
         return "success"
     return str(outcome.additional_kwargs.get("status") or outcome.status)
+
+
+def tool_name(tool: BaseTool | dict[str, Any]) -> str:
+    """The name of a tool as a model is shown it: ours, or one that a provider brings as JSON."""
+    return tool.name if isinstance(tool, BaseTool) else str(tool.get("name", ""))
+
+
+def refusal(request: ToolCallRequest, reason: str) -> ToolMessage:
+    """What the model and the run's readers get in place of a result."""
+    call = request.tool_call
+    return ToolMessage(
+        reason,
+        tool_call_id=call["id"] or "",
+        name=call["name"],
+        status="error",
+        additional_kwargs={"status": "denied"},
+    )

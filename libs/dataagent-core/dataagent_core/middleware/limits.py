@@ -9,13 +9,12 @@ passes through. Above: `engine/`. Below: `identity/budgets.py`, `identity/tenanc
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphBubbleUp
 
 from dataagent_core.config.models.thread import thread_tokens
@@ -23,10 +22,16 @@ from dataagent_core.identity import RunContext
 from dataagent_core.identity.budgets import RunBudget
 from dataagent_core.identity.tenancy import Tenancy
 from dataagent_core.identity.tenants import Tenant
-from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, runtime_of
+from dataagent_core.middleware.calls import (
+    ModelHandler,
+    ToolHandler,
+    ToolOutcome,
+    refusal,
+    runtime_of,
+    tool_name,
+)
 from dataagent_core.middleware.history import TokenCounter
 
-ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 NamesOf = Callable[[str], Sequence[str]]
 """All names of the agent that is called by one of them: a tenant may have any of them off."""
 
@@ -108,7 +113,7 @@ class SwitchesMiddleware(AgentMiddleware[Any, Any, Any]):
         tenant = await self._tenant(request.runtime.context)
         if tenant is None or tenant.has_all:
             return await handler(request)
-        tools = [tool for tool in request.tools if tenant.has(f"tool:{_name(tool)}")]
+        tools = [tool for tool in request.tools if tenant.has(f"tool:{tool_name(tool)}")]
         return await handler(request.override(tools=tools))
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
@@ -135,25 +140,9 @@ class SwitchesMiddleware(AgentMiddleware[Any, Any, Any]):
         return None
 
 
-def refusal(request: ToolCallRequest, reason: str) -> ToolMessage:
-    """What the model and the run's readers get in place of a result."""
-    call = request.tool_call
-    return ToolMessage(
-        reason,
-        tool_call_id=call["id"] or "",
-        name=call["name"],
-        status="error",
-        additional_kwargs={"status": "denied"},
-    )
-
-
 def _budget(context: object) -> RunBudget | None:
     return context.budget if isinstance(context, RunContext) else None
 
 
 def _farewell(budget: RunBudget) -> str:
     return "" if budget.exhausted is None else budget.exhausted.sentence
-
-
-def _name(tool: BaseTool | dict[str, Any]) -> str:
-    return tool.name if isinstance(tool, BaseTool) else str(tool.get("name", ""))

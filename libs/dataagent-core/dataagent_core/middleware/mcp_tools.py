@@ -9,7 +9,6 @@ at one field. Above: `engine/`. Below: `tools/mcp.py`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
@@ -17,11 +16,14 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolC
 
 from dataagent_core.identity import RunContext
 from dataagent_core.mcp.run_tools import RunTools
-from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, runtime_of
+from dataagent_core.middleware.calls import (
+    ModelHandler,
+    OnDenied,
+    ToolHandler,
+    ToolOutcome,
+    runtime_of,
+)
 from dataagent_core.tools.mcp import McpTool, McpTools, failure_message
-
-ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
-OnDenied = Callable[[ToolCallRequest], None]
 
 
 class McpToolsMiddleware(AgentMiddleware[Any, Any, Any]):

@@ -9,7 +9,7 @@ run without such rules it is a look at one field. Above: `engine/`. Below: `iden
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Container
 from typing import Any
 
 from deepagents.middleware._utils import (  # pyright: ignore[reportPrivateUsage]
@@ -17,16 +17,20 @@ from deepagents.middleware._utils import (  # pyright: ignore[reportPrivateUsage
 )
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
-from langchain_core.tools import BaseTool
 
 from dataagent_core.identity import RunContext
 from dataagent_core.identity.rules import PLANNED, RunRules
-from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, runtime_of
-from dataagent_core.middleware.limits import refusal
-from dataagent_core.middleware.tool_policy import OnDenied
+from dataagent_core.middleware.calls import (
+    ModelHandler,
+    OnDenied,
+    ToolHandler,
+    ToolOutcome,
+    refusal,
+    runtime_of,
+    tool_name,
+)
 from dataagent_core.tools.mcp import McpTool
 
-ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 PLAN_PROMPT = """## Plan mode
 The user wants a plan and nothing changed. Look at whatever you need with tools that read. Tools
 that write, send or run something are refused: do not try them. End with the steps you would take,
@@ -50,7 +54,7 @@ class RunRulesMiddleware(AgentMiddleware[Any, Any, Any]):
         rules = _rules(request.runtime.context)
         if rules is None:
             return await handler(request)
-        tools = [tool for tool in request.tools if not rules.denies(_name(tool))]
+        tools = [tool for tool in request.tools if not rules.denies(tool_name(tool))]
         request = request.override(tools=tools)
         return await handler(_planning(request) if rules.is_plan else request)
 
@@ -87,7 +91,3 @@ def _planning(request: ModelRequest[Any]) -> ModelRequest[Any]:
     """With the rules of plan mode at the end of the system prompt."""
     prompt = append_to_system_message(request.system_message, PLAN_PROMPT)
     return request.override(system_message=prompt)
-
-
-def _name(tool: BaseTool | dict[str, Any]) -> str:
-    return tool.name if isinstance(tool, BaseTool) else str(tool.get("name", ""))

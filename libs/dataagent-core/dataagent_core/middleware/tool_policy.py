@@ -8,20 +8,24 @@ sub-agent has its own. Above: `engine/`. Below: `agents/` says what is bound to 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
 from langchain_core.messages import ToolMessage
-from langchain_core.tools import BaseTool
 
 from dataagent_core.agents.tools import ALWAYS_BOUND
-from dataagent_core.middleware.calls import ToolHandler, ToolOutcome
+from dataagent_core.middleware.calls import (
+    ModelHandler,
+    OnDenied,
+    ToolHandler,
+    ToolOutcome,
+    refusal,
+    tool_name,
+)
 from dataagent_core.tools.mcp import McpTool
 
-ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
-OnDenied = Callable[[ToolCallRequest], None]
 _MOST_NAMED = 40
 
 
@@ -39,7 +43,7 @@ class ToolPolicyMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: ModelHandler
     ) -> ModelResponse[Any]:
         """Show the model what is bound."""
-        tools = [tool for tool in request.tools if self._allows(tool, _name(tool))]
+        tools = [tool for tool in request.tools if self._allows(tool, tool_name(tool))]
         if len(tools) == len(request.tools):
             return await handler(request)
         return await handler(request.override(tools=tools))
@@ -65,14 +69,7 @@ class ToolPolicyMiddleware(AgentMiddleware[Any, Any, Any]):
     def _refused(self, request: ToolCallRequest) -> ToolMessage:
         if self._on_denied is not None:
             self._on_denied(request)
-        call = request.tool_call
-        return ToolMessage(
-            _sentence(call["name"], self._bound),
-            tool_call_id=call["id"] or "",
-            name=call["name"],
-            status="error",
-            additional_kwargs={"status": "denied"},
-        )
+        return refusal(request, _sentence(request.tool_call["name"], self._bound))
 
 
 def _sentence(name: str, bound: frozenset[str]) -> str:
@@ -82,7 +79,3 @@ def _sentence(name: str, bound: frozenset[str]) -> str:
     named = sorted(bound)
     more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
     return f"{refused} Use one of: {', '.join(named[:_MOST_NAMED])}{more}."
-
-
-def _name(tool: BaseTool | dict[str, Any]) -> str:
-    return tool.name if isinstance(tool, BaseTool) else str(tool.get("name", ""))

@@ -47,8 +47,9 @@ class StoredApprovals:
         self._runs[run.session_id] = run
 
     def leave(self, run: Run) -> None:
-        """The run has ended or is left to another process."""
-        self._runs.pop(run.session_id, None)
+        """The run has ended or is left to another process. Its session may have the next by now."""
+        if self._runs.get(run.session_id) is run:
+            del self._runs[run.session_id]
 
     def suspend(self) -> None:
         """The process stops: whoever waits is told so; the requests stay in the store."""

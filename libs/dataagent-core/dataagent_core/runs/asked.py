@@ -23,12 +23,17 @@ def carried_out(
     *,
     say: Say,
     summarization: Callable[[str], Summarization],
+    is_resumed: bool = False,
 ) -> AsyncGenerator[AnyEvent]:
-    """The events of a run that begins. `summarization` is asked with what is to be kept.
+    """The events of a run that begins, or goes on after it waited for a person (`is_resumed`).
+
+    `summarization` is asked with what is to be kept.
 
     Raises:
         Misconfigured: the agent's model is not available.
     """
+    if is_resumed:
+        return executor.resume(run.session_id, context, say=say)
     if COMPACT in run.input:
         return executor.compact(run.session_id, summarization(run.input[COMPACT]), context)
     events = executor.execute(

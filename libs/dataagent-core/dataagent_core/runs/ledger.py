@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import nullcontext, suppress
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _FULL = 1000
 _RUNS_PER_PACE = 20
-_MOST_PACES = 3
+_MOST_PACES = 2.5
 _RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
 _PATIENCE = (1.0,) * 30
 
@@ -162,20 +163,27 @@ class Ledger:
 
     async def _append_until_kept(self, batches: dict[str, Batch]) -> set[str]:
         """Append, trying again while the store is away; a store keeps a batch sent again once."""
-        for attempt in range(10**9):
+        for attempt, pause in enumerate(_pauses()):
             try:
                 return await self._store.append(list(batches.values()))
             except Unavailable:
                 logger.warning("the ledger waits for its store", exc_info=attempt == 0)
-                await asyncio.sleep(_RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)])
+                await asyncio.sleep(pause)
             except Exception:
                 logger.exception("a commit of %d runs failed", len(batches))
-                return set(batches)
+                return await self._append_apart(batches) if len(batches) > 1 else set(batches)
         return set()
+
+    async def _append_apart(self, batches: dict[str, Batch]) -> set[str]:
+        """Append each run's batch by itself: one that cannot be kept ends its own run only."""
+        refused: set[str] = set()
+        for run_id, batch in batches.items():
+            refused |= await self._append_until_kept({run_id: batch})
+        return refused
 
     async def close_run(self, run: Run, ending: Ending, last: Batch) -> bool:
         """Write a run's end, trying again while the store is away."""
-        for attempt in range(10**9):
+        for attempt, pause in enumerate(_pauses()):
             try:
                 if await self._store.close(run, ending, last):
                     return True
@@ -183,7 +191,7 @@ class Ledger:
                 return kept is not None and not kept.is_active and kept.attempt == run.attempt
             except Unavailable:
                 logger.warning("the end of run %s waits for its store", run.run_id)
-                await asyncio.sleep(_RETRY_SECONDS[min(attempt, len(_RETRY_SECONDS) - 1)])
+                await asyncio.sleep(pause)
         return False
 
 
@@ -340,6 +348,11 @@ class RunWriter:
             self._ledger.relay.announce(last)
         self._channel.forget_soon(self._ledger.kept_seconds)
         return True
+
+
+def _pauses() -> Iterator[float]:
+    """How long to wait for a store that is away, each time, without end."""
+    return chain(_RETRY_SECONDS, repeat(_RETRY_SECONDS[-1]))
 
 
 def _wire(event: AnyEvent, seq: int, run_id: str) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from dataagent_core.agents import AgentRegistry
-from dataagent_core.errors import BadInput, NothingToCancel, RunNotFound
+from dataagent_core.errors import BadInput, DataAgentError, NothingToCancel, RunNotFound
 from dataagent_core.hitl import Decision
 from dataagent_core.runs.admission import Admission
 from dataagent_core.runs.dispatch import Dispatch
@@ -31,7 +31,7 @@ from dataagent_core.runs.types import (
     Started,
 )
 from dataagent_core.runs.worker import Worker
-from dataagent_core.session import DEFAULT_TITLE, SessionManager, now, title_of
+from dataagent_core.session import DEFAULT_TITLE, Session, SessionManager, now, title_of
 from dataagent_core.workspace import FileStore
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -90,7 +90,7 @@ class RunService:
     ) -> Started:
         """Commit the message with its run, begin to answer it, and return once it is on the disk.
 
-        The same `client_message_id` twice is one run.
+        The same `client_message_id` twice is one run, which is found whatever has changed since.
 
         Raises:
             SessionNotFound: the session is not the owner's.
@@ -105,18 +105,36 @@ class RunService:
         check_message(message, client_message_id, assistant_id)
         session = await self._sessions.get(session_id, owner=owner)
         options = options or RunOptions()
+        try:
+            return await self._take(session, message, client_message_id, assistant_id, options)
+        except DataAgentError:
+            if client_message_id is None:
+                raise
+            earlier = await self._store.by_client(session_id, client_message_id)
+            if earlier is None:
+                raise
+            return Started(earlier, 0, is_new=False)
+
+    async def _take(
+        self,
+        session: Session,
+        message: str,
+        client_message_id: str | None,
+        assistant_id: str | None,
+        options: RunOptions,
+    ) -> Started:
         asked = await self._intake.take(
             message,
             assistant_id or session.assistant_id,
-            owner=owner,
+            owner=session.user_id,
             file_ids=options.file_ids,
             skill=options.skill,
         )
         return await self._open(
             NewRun(
                 run_id=str(uuid.uuid4()),
-                session_id=session_id,
-                user_id=owner,
+                session_id=session.session_id,
+                user_id=session.user_id,
                 assistant_id=asked.assistant_id,
                 message_id=str(uuid.uuid4()),
                 answer_id=str(uuid.uuid4()),

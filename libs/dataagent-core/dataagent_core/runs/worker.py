@@ -160,6 +160,7 @@ class Worker:
         woken = self.leases.woken
         try:
             await self.recover()
+            self._sessions.use(owned.run.session_id for owned in self._owned.values())
             await self._sessions.release_expired()
         finally:
             self._round = None
@@ -205,9 +206,7 @@ class Worker:
         if run.cancel_requested:
             events = self._call_off(run, unkept.text)
         elif run.status == "waiting" and not died_asking(await self._store.approvals(run.run_id)):
-            config = self._config_for(run)
-            context = self._context(owned, config)
-            events = self._executor(run, config).resume(run.session_id, context, say=owned.say)
+            events = self._work(owned, is_resumed=True)
         else:
             events = self._mourn(run, unkept.text, lost)
         self._launch(owned, events)
@@ -227,25 +226,30 @@ class Worker:
         yield DoneEvent(cancelled=True, reason="user_cancelled")
 
     async def _adopt(self, run: Run, partial_text: str) -> None:
-        await adopted(run, self._executor(run, self._config_for(run)), partial_text)
+        with suppress(DataAgentError):  # an agent that cannot be built has no thread
+            await adopted(run, self._executor(run, self._config_for(run)), partial_text)
 
     # -- life of a run --------------------------------------------------------------------------
 
     def begin(self, run: Run, last_seq: int) -> None:
         """Answer a run that was just opened for this process."""
         owned = _Owned(run, self._ledger.writer(run, last_seq))
+        self._launch(owned, self._work(owned))
+
+    def _work(self, owned: _Owned, *, is_resumed: bool = False) -> AsyncGenerator[AnyEvent]:
+        """What the run's agent does; whatever keeps it from being built is the run's end."""
         try:
-            config = self._config_for(run)
-            events = carried_out(
-                run,
-                self._executor(run, config),
+            config = self._config_for(owned.run)
+            return carried_out(
+                owned.run,
+                self._executor(owned.run, config),
                 self._context(owned, config),
                 say=owned.say,
                 summarization=lambda keep: self._sessions.summarization(config, keep=keep),
+                is_resumed=is_resumed,
             )
-        except Exception as error:  # whatever keeps an agent from being built is the run's end
-            events = refused(error)
-        self._launch(owned, events)
+        except Exception as error:
+            return refused(error)
 
     def cancel(
         self, run_id: str, reason: DoneReason = "user_cancelled"
@@ -318,8 +322,7 @@ class Worker:
 
     async def _finish(self, owned: _Owned, done: DoneEvent) -> None:
         if not owned.has_begun:  # cancelled in the moment it was started
-            with suppress(DataAgentError):  # an agent that cannot be built has no thread
-                await self._adopt(owned.run, "")
+            await self._adopt(owned.run, "")
         if done.reason in ("failed", "shutdown") and not owned.answer.has_error:
             owned.say(failure_of(done))
         done = await self._checked(owned, done)

@@ -96,10 +96,12 @@ class Cgroups:
         return Cgroup(folders) if folders else None
 
     def close(self) -> None:
-        """Take our own groups away."""
-        parents = set((self._parents or {}).values())
-        for folder in [*(made for made in self._made if made.exists()), *parents]:
+        """Take our own groups away; what others in this process still use stays."""
+        for folder in [made for made in self._made if made.exists()]:
             _remove(folder)
+        for parent in set((self._parents or {}).values()):
+            if not any(path.is_dir() for path in parent.glob("*")):
+                _remove(parent)
         self._parents = None
         self._made.clear()
 

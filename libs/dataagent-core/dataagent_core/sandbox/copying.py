@@ -14,7 +14,8 @@ _BATCH_BYTES = 4 * 1024 * 1024
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-Seen = dict[str, tuple[int, int]]
+Stamp = tuple[int, int]
+Seen = dict[str, Stamp]
 """When each file that was sent had last been changed, and its size."""
 
 
@@ -24,14 +25,15 @@ def batches_below(
     """The plain files of a workspace that are not as they were `seen`, in parts that can be sent.
 
     Links are not followed. A file over the limit, and what comes when the place is full, stays out,
-    and so do the files named in `but`.
+    and so do the files named in `but`. What comes out is `seen` from then on, and nothing else.
     """
     room, count = limits.disk_bytes * 3 // 4, limits.inodes * 3 // 4
     batch: list[tuple[str, bytes]] = []
     size = 0
-    for path, content in _files(workspace, limits.file_bytes, seen, but):
+    for path, content, stamp in _files(workspace, limits.file_bytes, seen, but):
         if len(content) > room or count == 0:
             break
+        seen[path] = stamp
         room, count, size = room - len(content), count - 1, size + len(content)
         batch.append((path, content))
         if size > _BATCH_BYTES:
@@ -58,23 +60,25 @@ def read_plain(workspace: Path, path: str, limit: int) -> bytes | None:
         for folder in folders:
             directory = os.open(folder, _FLAGS | os.O_DIRECTORY, dir_fd=directory)
             opened.callback(os.close, directory)
-        return _read(name, directory, limit, {}, path)
+        found = _read(name, directory, limit, None)
+        return None if found is None else found[0]
     return None
 
 
 def _files(
     workspace: Path, limit: int, seen: Seen, but: Collection[str]
-) -> Iterator[tuple[str, bytes]]:
+) -> Iterator[tuple[str, bytes, Stamp]]:
     for folder, folders, names, descriptor in os.fwalk(workspace):
         folders.sort()
         for name in sorted(names):
             path = str(Path(folder, name).relative_to(workspace))
-            content = None if path in but else _read(name, descriptor, limit, seen, path)
-            if content is not None:
-                yield path, content
+            found = None if path in but else _read(name, descriptor, limit, seen.get(path))
+            if found is not None:
+                yield path, *found
 
 
-def _read(name: str, folder: int, limit: int, seen: Seen, path: str) -> bytes | None:
+def _read(name: str, folder: int, limit: int, known: Stamp | None) -> tuple[bytes, Stamp] | None:
+    """A plain file and its stamp; None if it is none, longer, or as it is known."""
     try:
         number = os.open(name, _FLAGS, dir_fd=folder)
     except OSError:  # a link, or gone
@@ -84,7 +88,4 @@ def _read(name: str, folder: int, limit: int, seen: Seen, path: str) -> bytes | 
         if not stat.S_ISREG(about.st_mode) or about.st_size > limit:
             return None
         stamp = (about.st_mtime_ns, about.st_size)
-        if seen.get(path) == stamp:
-            return None
-        seen[path] = stamp
-        return file.read(limit)
+        return None if stamp == known else (file.read(limit), stamp)

@@ -84,12 +84,8 @@ class DockerWall:
             profile=self._profile,
         )
         container_id = await self._client.create(container, f"dataagent-{uuid4().hex}")
-        try:
-            process = DockerProcess(self._client, container_id, self._alive)
-            await process.begin()
-        except BaseException:
-            await self._client.remove(container_id)
-            raise
+        process = DockerProcess(self._client, container_id, self._alive)
+        await process.begin()
         return process
 
     def place_of(self, workspace: Path) -> str | None:
@@ -116,15 +112,15 @@ class DockerProcess:
         self._removing: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """Attach, start, and wait for the runner's first word.
+        """Attach, start, and wait for the runner's first word; without it nothing is left.
 
         Raises:
             SandboxUnavailable: it did not come.
         """
-        reader, self._writer = await self._client.attach(self._container_id)
-        self._alive.add(self)
-        self._reading = asyncio.create_task(self._read(reader), name="docker-frames")
         try:
+            reader, self._writer = await self._client.attach(self._container_id)
+            self._alive.add(self)
+            self._reading = asyncio.create_task(self._read(reader), name="docker-frames")
             await self._client.start(self._container_id)
             async with asyncio.timeout(_HELLO_SECONDS):
                 hello = await self._frames.get()

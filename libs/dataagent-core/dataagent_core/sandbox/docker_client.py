@@ -24,6 +24,7 @@ T = TypeVar("T")
 _SECONDS: Final = 30
 _WORKERS: Final = 8
 _HEAD_LIMIT: Final = 64 * 1024
+_BREAKS: Final = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 _HERE: Final = "unix:///var/run/docker.sock"
 
 
@@ -81,19 +82,20 @@ class DockerClient:
         reader, writer = await _connected(base)
         path = f"/v{version}/containers/{container_id}/attach?stream=1&stdin=1&stdout=1&stderr=1"
         try:
-            writer.write(
-                f"POST {path} HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
-                "Content-Length: 0\r\n\r\n".encode()
-            )
-            head = await reader.readuntil(b"\r\n\r\n")
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+            async with asyncio.timeout(_SECONDS):
+                writer.write(
+                    f"POST {path} HTTP/1.1\r\nHost: docker\r\nConnection: Upgrade\r\n"
+                    "Upgrade: tcp\r\nContent-Length: 0\r\n\r\n".encode()
+                )
+                head = await reader.readuntil(b"\r\n\r\n")
+            if head.split(b" ", 2)[1] not in (b"101", b"200"):
+                said = head.splitlines()[0].decode("latin-1")
+                raise SandboxUnavailable(f"The Docker engine did not attach us: {said}")
+        except BaseException as error:
             writer.close()
-            raise SandboxUnavailable("The Docker engine did not attach us.") from error
-        if head.split(b" ", 2)[1] not in (b"101", b"200"):
-            writer.close()
-            raise SandboxUnavailable(
-                f"The Docker engine did not attach us: {head.splitlines()[0].decode('latin-1')}"
-            )
+            if isinstance(error, _BREAKS):
+                raise SandboxUnavailable("The Docker engine did not attach us.") from error
+            raise
         return reader, writer
 
     async def aclose(self) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from dataagent_core.errors import DataAgentError, NotFound, SandboxUnavailable, TooManySandboxes
 from dataagent_core.sandbox.session import SandboxSession
@@ -65,7 +66,7 @@ class Sandboxes:
         self._bound: OrderedDict[Owner, SandboxSession] = OrderedDict()
         self._gone: OrderedDict[Owner, None] = OrderedDict()  # who had one, and lost it
         self._ready: list[SandboxSession] = []
-        self._binding: dict[Owner, asyncio.Lock] = {}
+        self._binding: WeakValueDictionary[Owner, asyncio.Lock] = WeakValueDictionary()
         self._idle: dict[Owner, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()
@@ -267,9 +268,6 @@ class Sandboxes:
         """End a sandbox; nobody can get it any more from the first moment on."""
         session = self._bound.pop(owner, None)
         self._forget_timer(owner)
-        lock = self._binding.get(owner)
-        if lock is not None and not lock.locked():
-            del self._binding[owner]
         if session is not None:
             self._remember(owner)
             self._killed(cause)

@@ -55,9 +55,9 @@ class SandboxShells:
         self, user_id: str, session_id: str, command: str, timeout_seconds: float
     ) -> CommandResult:
         session = await self._sandboxes.session(user_id, session_id)
-        lasting = persistent(command, _STATE)
+        scripts = {_COMMAND: persistent(command, _STATE), f"{_COMMAND}.sh": command}
         await session.aupload_files(
-            [(_COMMAND, lasting.encode(errors="replace")), (f"{_COMMAND}.sh", command.encode())]
+            [(path, text.encode(errors="replace")) for path, text in scripts.items()]
         )
         result = await session.run_command(_RUN, timeout_seconds=timeout_seconds)
         note = _NOT_RUNS.get(result.status)

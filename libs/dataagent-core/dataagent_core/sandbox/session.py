@@ -282,11 +282,18 @@ class SandboxSession(BaseSandbox):
                 return
             newer = await asyncio.to_thread(unkept.newer, self._limits.file_bytes)
             if newer:
-                await self._ask(_put(newer, known=True))
+                await self._send(newer, unkept)
             return
         batches = batches_below(unkept.workspace, self._limits, self._seen, but=unkept.paths)
         while (batch := await asyncio.to_thread(_next, batches)) is not None:
-            await self._ask(_put(batch, known=True))
+            await self._send(batch, unkept)
+
+    async def _send(self, files: list[tuple[str, bytes]], unkept: Unkept) -> None:
+        """Put files there as the workspace has them; what finds no room is nothing it has seen."""
+        answer = await self._ask(_put(files, known=True))
+        for each in uploads([path for path, _ in files], answer):
+            if each.error is not None:
+                unkept.missed(each.path)
 
     def _has_copies(self, unkept: Unkept) -> bool:
         return self._is_copied or unkept.has_copies

@@ -21,7 +21,7 @@ from dataagent_core.sandbox.results import clean_path
 from dataagent_core.sandbox.types import FileChange
 
 _MOVED: Final = "moved"
-"""In place of a stamp: the workspace changed while the code ran, so nobody knows what it saw."""
+"""In place of a stamp: nobody knows what the code saw. The workspace changed while it ran, say."""
 
 _OUTPUT: Final = "output/"
 """What code leaves here comes back with each result; it is nothing that has to be kept."""
@@ -89,6 +89,13 @@ class Unkept:
         else:
             self._seen.pop(path, None)
             note(self.workspace, [path], self._seen)
+
+    def missed(self, path: str) -> None:
+        """A file of the workspace's did not get into the sandbox, or not as a whole."""
+        if self._seen is not None:
+            self._seen.pop(path, None)
+        elif path in self._left:
+            self._left[path] = _MOVED
 
     def newer(self, limit: int) -> list[tuple[str, bytes]]:
         """Files that were carried over and that the workspace has changed since, each once.

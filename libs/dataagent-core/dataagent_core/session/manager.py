@@ -11,7 +11,7 @@ import logging
 import re
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -327,6 +327,12 @@ class SessionManager:
     def live_sessions(self) -> int:
         """How many sessions hold live resources."""
         return len(self._live)
+
+    def use(self, session_ids: Iterable[str]) -> None:
+        """Something runs in these sessions, however long ago it began: they are not idle."""
+        for session_id in session_ids:
+            if session_id in self._live:
+                self._live[session_id].used_at = time.monotonic()
 
     async def release_expired(self, *, timeout_seconds: float | None = None) -> int:
         """Free the live resources of sessions that were idle too long; how many."""

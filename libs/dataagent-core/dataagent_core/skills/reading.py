@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -141,8 +142,14 @@ def read_skill(place: Place, name: str) -> SkillText:
     content = _content(place, name)
     document = parse_skill(content, folder=name)
     entry = _made(place, name, document.description, document.tools)
-    files = tuple(_files(place, name))
-    return SkillText(entry, document.instructions, files, content.decode())
+    files = tuple(islice(_files(place, name), _MAX_FILES + 1))
+    return SkillText(
+        entry,
+        document.instructions,
+        files[:_MAX_FILES],
+        content.decode(),
+        has_more_files=len(files) > _MAX_FILES,
+    )
 
 
 def _entry(place: Place, name: str) -> SkillEntry:
@@ -176,15 +183,10 @@ def _content(place: Place, name: str) -> bytes:
 
 
 def _files(place: Place, name: str) -> Iterator[str]:
-    """The skill's other files, as many as can be listed."""
-    count = 0
+    """The skill's other files."""
     with suppress(OSError, OutsideWorkspace), place.jail.directory(place.of(name)) as directory:
         for steps, names, _ in walk(directory):
             for each in names:
                 path = "/".join((*steps, each))
-                if path == SKILL_FILE or each.startswith("."):
-                    continue
-                yield path
-                count += 1
-                if count == _MAX_FILES:
-                    return
+                if path != SKILL_FILE and not each.startswith("."):
+                    yield path

@@ -61,6 +61,8 @@ class SkillText:
     entry: SkillEntry
     instructions: str
     files: tuple[str, ...] = ()
-    """Its other files, from its folder on."""
+    """Its other files, from its folder on; the first of them, if they are many."""
     text: str = ""
     """The whole SKILL.md as it was written."""
+    has_more_files: bool = False
+    """Whether it has more files than are listed."""

@@ -53,5 +53,6 @@ def skill_prompt(skill: SkillText) -> str:
     files = ""
     if skill.files:
         paths = "\n".join(f"- {entry.location}/{path}" for path in skill.files)
-        files = f"\n\nFiles of this skill, for `read_file`:\n{paths}"
+        more = f"\nThere are more: `ls {entry.location}`." if skill.has_more_files else ""
+        files = f"\n\nFiles of this skill, for `read_file`:\n{paths}{more}"
     return f'<skill name="{escape(entry.name)}">\n{skill.instructions}{files}\n</skill>'

@@ -119,7 +119,7 @@ def _source(reply: Reply) -> Source | None:
     """
     if "html" in reply.content_type:
         return Source(
-            reply.url, reply.body, is_page=True, base_url=reply.url, charset=_known(reply.charset)
+            reply.url, reply.body, is_page=True, base_url=reply.url, charset=reply.charset
         )
     name = PurePosixPath(unquote(urlsplit(reply.url).path)).name or "document"
     extension = _DOCUMENTS.get(reply.content_type)
@@ -131,14 +131,6 @@ def _source(reply: Reply) -> Source | None:
     if not any(kind in reply.content_type for kind in _TEXTUAL):
         raise ToolFailed(f"The address is not a page but {reply.content_type}.")
     return None
-
-
-def _known(charset: str) -> str:
-    try:
-        "".encode(charset)
-    except LookupError:
-        return "utf-8"
-    return charset
 
 
 def _title(document: Document) -> str:

@@ -65,14 +65,19 @@ def _encoded(wanted: HttpRequestArguments) -> tuple[bytes | None, dict[str, str]
 
 
 def _report(reply: Reply) -> str:
-    shown = {name: value for name, value in reply.headers.items() if name.lower() in _SHOWN_HEADERS}
+    shown = {
+        name: value.encode(errors="replace").decode()  # a server may send any bytes
+        for name, value in reply.headers.items()
+        if name.lower() in _SHOWN_HEADERS
+    }
     answer: dict[str, Any] = {"status": reply.status, "url": reply.url, "headers": shown}
     text = reply.text()
     if reply.is_cut:
         answer["note"] = f"The body is longer; the first {len(reply.body)} bytes were read."
     elif "json" in reply.content_type and len(text) <= _MAX_CHARACTERS:
         try:
-            return orjson.dumps({**answer, "json": orjson.loads(text)}).decode()
+            orjson.loads(text)  # to see that it is; written anew, long numbers would be others
+            return orjson.dumps({**answer, "json": orjson.Fragment(text)}).decode()
         except ValueError:
             answer["note"] = "The body says it is JSON and is not."
     answer["text"] = shortened(text, _MAX_CHARACTERS)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import mimetypes
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
-
-import orjson
 
 from dataagent_core.mcp.types import JsonObject, RemoteResult
 
@@ -51,15 +50,21 @@ def told(result: RemoteResult, tool_name: str) -> Told:
     """The text, and the files it is about."""
     lines: list[str] = []
     pieces: list[Piece] = []
+    left_out = 0
     for block in result.content:
         piece = _piece(block, tool_name, len(pieces) + 1)
         if piece is None:
             lines.append(_line(block))
         elif len(pieces) < _MOST_FILES:
             pieces.append(piece)
+        else:
+            left_out += 1
     text = "\n".join(line for line in lines if line)
     if not text and result.structured is not None:
-        text = orjson.dumps(result.structured, default=str).decode()
+        text = _json(result.structured)
+    if left_out:
+        note = f"[{left_out} more files were left out: at most {_MOST_FILES} of a result are kept]"
+        text = f"{text}\n{note}".lstrip()
     if len(text) * 4 > MOST_SHOWN and len(text.encode(errors="replace")) > MOST_SHOWN:
         whole = Piece(f"{tool_name}.txt", text.encode(errors="replace"))
         text = (
@@ -68,6 +73,11 @@ def told(result: RemoteResult, tool_name: str) -> Told:
         )
         pieces.append(whole)
     return Told(text, tuple(pieces))
+
+
+def _json(value: JsonObject) -> str:
+    """As text, integers of any length among it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def _piece(block: JsonObject, tool_name: str, number: int) -> Piece | None:

@@ -9,8 +9,7 @@ environment, no cookies, a size and a time limit. Above: the tools. Below: `netw
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -30,7 +29,23 @@ else:
 _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OURS_TO_SET = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade"})
-_CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
+_KNOWN_HARMLESS = frozenset(  # any other header may be a key: each service has its own name for it
+    {
+        "accept",
+        "accept-charset",
+        "accept-encoding",
+        "accept-language",
+        "cache-control",
+        "content-encoding",
+        "content-language",
+        "content-type",
+        "if-modified-since",
+        "if-none-match",
+        "pragma",
+        "range",
+        "user-agent",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +68,12 @@ class Reply:
     body: bytes
     is_cut: bool
     content_type: str
-    charset: str
+    charset: str | None  # as the server says
 
     def text(self) -> str:
         """The body as text."""
         try:
-            return self.body.decode(self.charset, errors="replace")
+            return self.body.decode(self.charset or "utf-8", errors="replace")
         except LookupError:  # a charset nobody knows
             return self.body.decode(errors="replace")
 
@@ -78,7 +93,6 @@ class OutboundClient:
         self._hosts = OpenHosts(allow_private_hosts, lookup=lookup)
         self._max_bytes = max_bytes
         self._timeout = timeout_seconds
-        self._threads = ThreadPoolExecutor(8, thread_name_prefix="outbound")
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> OutboundClient:
@@ -93,12 +107,11 @@ class OutboundClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close connections and threads."""
+        """Close connections and what looks names up."""
         if self._session is not None:
             await self._session.close()
             self._session = None
         self._hosts.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def fresh(self) -> OutboundClient:
         """A client with the same rules and nothing open, for another event loop."""
@@ -108,10 +121,6 @@ class OutboundClient:
             timeout_seconds=self._timeout,
             lookup=self._hosts.lookup,
         )
-
-    async def off_loop(self, work: Callable[[], str]) -> str:
-        """Run parsing in a thread of ours."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def send(self, request: Request) -> Reply:
         """Send a request, follow its redirects, and read the answer.
@@ -153,7 +162,7 @@ class OutboundClient:
                 body=body,
                 is_cut=is_cut,
                 content_type=response.content_type,
-                charset=response.charset or "utf-8",
+                charset=response.charset,
             )
 
     def _open_session(self) -> aiohttp.ClientSession:
@@ -178,14 +187,17 @@ class _Redirect:
 
 
 def _redirected(request: Request, target: Target, redirect: _Redirect) -> Request:
-    """The next request. Credentials stay behind when the origin changes."""
+    """The next request. What may be a credential stays behind when the origin changes."""
     try:
         url = str(target.url.join(URL(redirect.location)))
         is_same_origin = parse_target(url).origin == target.origin
     except ValueError as error:
         raise ToolFailed("The server redirects to something that is no URL.") from error
-    dropped = frozenset[str]() if is_same_origin else _CREDENTIALS
-    headers = {k: v for k, v in request.headers.items() if k.lower() not in dropped}
+    headers = {
+        name: value
+        for name, value in request.headers.items()
+        if is_same_origin or name.lower() in _KNOWN_HARMLESS
+    }
     becomes_get = redirect.status == 303 or (
         redirect.status in (301, 302) and request.method == "POST"
     )

@@ -29,6 +29,8 @@ from dataagent_core.tools.data import (
 _MOST_SCHEMA_BYTES = 24_000
 _SAMPLES = 5
 _MOST_SQL = 600
+_MOST_RULE = 120
+_RULES = 5
 
 
 def tools(context: ToolContext) -> list[BaseTool]:
@@ -178,7 +180,7 @@ class CheckQuery(DataTool):
         return {
             "ok": True,
             "source": plan.source_name,
-            "sql_executed": plan.sql_executed[:_MOST_SQL],
+            "sql_executed": _beginning(plan.sql_executed, _MOST_SQL),
             "policy": list(plan.policy),
         }
 
@@ -260,9 +262,9 @@ def told(answered: Answered) -> dict[str, Any]:
     about: dict[str, Any] = {
         "artifact_id": answered.artifact.artifact_id,
         "source": receipt["source"],
-        "sql_executed": receipt["sql_executed"][:_MOST_SQL],
+        "sql_executed": _beginning(receipt["sql_executed"], _MOST_SQL),
         "duration_ms": receipt["duration_ms"],
-        "policy": [sentence[:120] for sentence in receipt["policy"][:5]],
+        "policy": _rules(receipt["policy"]),
         "time_zone": receipt["time_zone"],
     }
     room = MOST_BYTES - len(text_of(about).encode()) - 10
@@ -285,6 +287,18 @@ def receipt_of(receipt: Receipt) -> dict[str, Any]:
         "time_zone": receipt.time_zone,
         "executed_at": receipt.executed_at.isoformat(timespec="milliseconds"),
     }
+
+
+def _rules(policy: list[str]) -> list[str]:
+    """What a policy did, in the few words there is room for."""
+    shown = [_beginning(sentence, _MOST_RULE) for sentence in policy[:_RULES]]
+    more = len(policy) - len(shown)
+    return [*shown, f"and {more} more"] if more else shown
+
+
+def _beginning(text: str, most: int) -> str:
+    """The text, or its beginning and a mark that it is cut."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _short(table: Table) -> dict[str, Any]:

@@ -61,8 +61,9 @@ class _PerRunBackend(AsyncBackend):
         opened = self._recent.get(key)
         if opened is None or monotonic() > opened.until:
             backend = await self._open(context)
+            held = self._recent.get(key)  # by another call meanwhile: edits wait for each other
             until = monotonic() + _USE_SECONDS
-            opened = self._recent[key] = _Opened(opened.backend if opened else backend, until)
+            opened = self._recent[key] = _Opened(held.backend if held else backend, until)
             if len(self._recent) > _KEPT:
                 self._recent.popitem(last=False)
         self._recent.move_to_end(key)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dataagent_core.errors import OutsideWorkspace
+from dataagent_core.errors import OutsideWorkspace, QuotaExceeded
 from dataagent_core.workspace.archive import WorkspaceArchive
 from dataagent_core.workspace.backend import Allowance, SandboxedFilesystemBackend
 from dataagent_core.workspace.files import TreeSize, measure, tree_size
@@ -296,6 +296,18 @@ class UserWorkspaceManager:
             actual += await usage(user_id)
         return actual
 
+    async def correct(self, user_id: str) -> int | None:
+        """What is booked of a user whom the ledger knows, made equal to what lies there.
+
+        A process that died in the middle of a write had booked what it never wrote.
+        """
+        return await self._ledger.corrected(user_id, partial(self._actual, user_id))
+
+    async def correct_all(self) -> None:
+        """As `correct`, for everyone who has a workspace."""
+        for user_id in await self._workers.search(lambda: [*_user_ids(self._root)]):
+            await self.correct(user_id)
+
     async def reserve(self, user_id: str, size: int) -> None:
         """Book so many more bytes, before they are written.
 
@@ -303,7 +315,12 @@ class UserWorkspaceManager:
             QuotaExceeded: there is no room for them.
             OutsideWorkspace: the id cannot be a directory's name.
         """
-        await self._ledger.reserve(user_id, size, self.quota(user_id))
+        quota = self.quota(user_id)
+        try:
+            await self._ledger.reserve(user_id, size, quota)
+        except QuotaExceeded:  # perhaps of something that was never written
+            await self.correct(user_id)
+            await self._ledger.reserve(user_id, size, quota)
 
     async def release(self, user_id: str, size: int) -> None:
         """Give booked bytes back."""
@@ -316,7 +333,7 @@ class UserWorkspaceManager:
             OutsideWorkspace: the id cannot be a directory's name.
         """
         size = await self._workers.search(partial(self._measured, _safe(user_id)))
-        booked = await self._ledger.usage(user_id)
+        booked = await self.correct(user_id)
         return WorkspaceSummary(
             user_id=user_id,
             path=f"{self._root.name}/{user_id}",

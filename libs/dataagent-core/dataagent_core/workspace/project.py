@@ -114,7 +114,7 @@ class ProjectBackend(SandboxedFilesystemBackend):
         return await super().agrep(pattern, path, glob, max_count=max_count)
 
     def _scope(self, path: str | None) -> Scope:
-        return Scope(path or "/", leave_ignored=True, is_closed=_is_closed)
+        return Scope(path or "/", leave_ignored=True, is_closed=is_secret)
 
     def _require_named(self, path: str) -> None:
         """Who asks for a file with secrets must say so: whether it is shown is asked by its name.
@@ -200,7 +200,3 @@ def _plain(names: Iterable[str], directory: int) -> list[str]:
         for name in names
         if stat.S_ISREG(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)
     ]
-
-
-def _is_closed(relative: str) -> bool:
-    return is_secret(relative.split("/"))

@@ -3,18 +3,19 @@
 Measuring a tree on every write is slow and two writers at once both pass the test. Here a write
 first reserves its bytes in one atomic step, then happens, then gives back what it did not need.
 What was written behind the ledger's back (a shell command) is caught by `reconcile` with the
-measured size. Above: the workspace backends. Below: `storage/` for the shared ledger.
+measured size, what a process that died had booked and never wrote by `corrected`. Above: the
+workspace backends. Below: `storage/` for the shared ledger.
 """
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import Connection, case, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, case, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import QuotaExceeded
@@ -23,6 +24,8 @@ from dataagent_core.storage.tables import workspace_usage
 
 _RowUnit = Callable[[Connection], bool]  # False when the user has no row yet
 _TABLE = workspace_usage.c
+QUIET = timedelta(seconds=10)
+"""What was booked so long ago has been written, or never will be."""
 
 
 class QuotaLedger(ABC):
@@ -52,6 +55,30 @@ class QuotaLedger(ABC):
     async def reconcile(self, user_id: str, actual: int) -> None:
         """Replace what is booked by what was measured."""
 
+    async def corrected(
+        self,
+        user_id: str,
+        measure: Callable[[], Awaitable[int]],
+        *,
+        quiet: timedelta = QUIET,
+    ) -> int | None:
+        """Bytes in use after they were compared with what is measured, or None as `usage`.
+
+        Where a write may be under way the book stays as it is.
+        """
+        quiet_since = datetime.now(UTC) - quiet
+        booked = await self.usage(user_id)
+        if booked is None:
+            return None
+        actual = await measure()
+        if actual == booked or await self._correct(user_id, booked, actual, quiet_since):
+            return actual
+        return booked
+
+    @abstractmethod
+    async def _correct(self, user_id: str, booked: int, actual: int, quiet_since: datetime) -> bool:
+        """Replace what is booked, unless that has changed, or anything was booked since then."""
+
 
 def over_quota(used: int, quota: int, needed: int) -> QuotaExceeded:
     """The refusal of a write that does not fit."""
@@ -67,6 +94,7 @@ class MemoryQuotaLedger(QuotaLedger):
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
+        self._changed_at: dict[str, datetime] = {}
         self._lock = threading.Lock()
 
     async def reserve(self, user_id: str, delta: int, quota: int) -> None:
@@ -75,12 +103,12 @@ class MemoryQuotaLedger(QuotaLedger):
             used = self._used.get(user_id, 0)
             if delta > 0 and used + delta > quota:
                 raise over_quota(used, quota, delta)
-            self._used[user_id] = max(0, used + delta)
+            self._put(user_id, max(0, used + delta))
 
     async def release(self, user_id: str, freed: int) -> None:
         """As `QuotaLedger.release`."""
         with self._lock:
-            self._used[user_id] = max(0, self._used.get(user_id, 0) - freed)
+            self._put(user_id, max(0, self._used.get(user_id, 0) - freed))
 
     async def usage(self, user_id: str) -> int | None:
         """As `QuotaLedger.usage`."""
@@ -89,12 +117,24 @@ class MemoryQuotaLedger(QuotaLedger):
     async def introduce(self, user_id: str, actual: int) -> None:
         """As `QuotaLedger.introduce`."""
         with self._lock:
-            self._used.setdefault(user_id, actual)
+            if user_id not in self._used:
+                self._put(user_id, actual)
 
     async def reconcile(self, user_id: str, actual: int) -> None:
         """As `QuotaLedger.reconcile`."""
         with self._lock:
-            self._used[user_id] = actual
+            self._put(user_id, actual)
+
+    async def _correct(self, user_id: str, booked: int, actual: int, quiet_since: datetime) -> bool:
+        with self._lock:
+            if self._used.get(user_id) != booked or self._changed_at[user_id] > quiet_since:
+                return False
+            self._put(user_id, actual)
+            return True
+
+    def _put(self, user_id: str, used: int) -> None:
+        self._used[user_id] = used
+        self._changed_at[user_id] = datetime.now(UTC)
 
 
 class SqlQuotaLedger(QuotaLedger):
@@ -129,6 +169,12 @@ class SqlQuotaLedger(QuotaLedger):
     async def reconcile(self, user_id: str, actual: int) -> None:
         """As `QuotaLedger.reconcile`."""
         await self._write_row(user_id, lambda connection: _set(connection, user_id, actual))
+
+    async def _correct(self, user_id: str, booked: int, actual: int, quiet_since: datetime) -> bool:
+        is_quiet = and_(_TABLE.bytes_used == booked, _TABLE.updated_at <= quiet_since)
+        return await self._database.write(
+            lambda connection: _set(connection, user_id, actual, is_quiet)
+        )
 
     async def _write_row(self, user_id: str, unit: _RowUnit) -> None:
         """Run the unit; when the user's row is missing, make it and run the unit again."""
@@ -169,10 +215,12 @@ def _release(connection: Connection, user_id: str, freed: int) -> bool:
     return bool(changed)
 
 
-def _set(connection: Connection, user_id: str, actual: int) -> bool:
+def _set(
+    connection: Connection, user_id: str, actual: int, *conditions: ColumnElement[bool]
+) -> bool:
     changed = connection.execute(
         update(workspace_usage)
-        .where(_TABLE.user_id == user_id)
+        .where(_TABLE.user_id == user_id, *conditions)
         .values(bytes_used=actual, updated_at=datetime.now(UTC))
     ).rowcount
     return bool(changed)

@@ -11,7 +11,7 @@ import io
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -54,12 +54,13 @@ class Budget:
 class Scope:
     """How far a search goes: below the path, all of it or without what Git ignores.
 
-    Files that `is_closed` are found by name but not read, unless the path names them.
+    Files that `is_closed`, told their steps from the root without links, are found by name but not
+    read, unless the path names them.
     """
 
     path: str
     leave_ignored: bool = False
-    is_closed: Callable[[str], bool] | None = None
+    is_closed: Callable[[Sequence[str]], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def grep(
         InvalidGlobPatternError: the include pattern is refused.
         OutsideWorkspace: the path leads out.
     """
-    matches = _open_only(compile_grep_include_glob(include) if include else _everything, scope)
+    included = compile_grep_include_glob(include) if include else _everything
+    matches = _open_only(included, jail, scope)
     found: list[GrepMatch] = []
     is_cut = False
     for entry in _walk(jail, scope, matches):
@@ -125,11 +127,12 @@ def _everything(_relative: str) -> bool:
     return True
 
 
-def _open_only(matches: Callable[[str], bool], scope: Scope) -> Callable[[str], bool]:
+def _open_only(matches: Callable[[str], bool], jail: Jail, scope: Scope) -> Callable[[str], bool]:
     is_closed = scope.is_closed
     if is_closed is None:
         return matches
-    return lambda relative: matches(relative) and not is_closed(relative)
+    above = jail.resolved(scope.path)  # a folder's name may be what closes the files in it
+    return lambda relative: matches(relative) and not is_closed((*above, *relative.split("/")))
 
 
 def _by_path(found: list[FileInfo]) -> list[FileInfo]:

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from dataagent_core.errors import BadInput, FileNotFound
+from dataagent_core.errors import BadInput, FileNotFound, OutsideWorkspace
 from dataagent_core.workspace import files as disk
 from dataagent_core.workspace.contents import text_encoding
 from dataagent_core.workspace.jail import Jail
@@ -105,8 +105,8 @@ def preview_of(jail: Jail, file: StoredFile) -> Preview:
 
 
 def removed(jail: Jail, path: str) -> int:
-    """Remove a file that its owner's agents may have removed, or replaced by anything."""
-    with suppress(OSError):
+    """Remove a file that its owner's agents may have removed, or replaced with its folder."""
+    with suppress(OSError, OutsideWorkspace):
         return disk.remove(jail, path)
     return 0
 

@@ -1,5 +1,7 @@
 """From time to time: unused workspaces go to the archive, unused memories are erased.
 
+What is booked of a workspace is compared with what lies there, too.
+
 Every process sweeps; locks let one of them act. Above: `runs/assembly.py`. Below: `manager.py`,
 `memories.py`.
 """
@@ -47,8 +49,9 @@ class Sweeper:
         self._now = now
 
     async def sweep(self) -> Swept:
-        """Archive and erase what is due."""
+        """Archive and erase what is due, and correct what is booked."""
         archived = erased = 0
+        await self._workspaces.correct_all()
         if self._archive_days:
             since = self._now() - self._archive_days * _DAY_SECONDS
             archived = await self._workspaces.archive_unused(since)

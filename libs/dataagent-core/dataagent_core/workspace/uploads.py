@@ -128,14 +128,19 @@ class FileStore:
         jail = Jail(await workspaces.prepare_kept(new.user_id))
         await workspaces.usage(new.user_id)  # the ledger must know the user before it books
         incoming, booked = Incoming(jail, FOLDERS[new.origin]), 0
+
+        async def book(size: int) -> None:
+            nonlocal booked
+            await workspaces.reserve(new.user_id, size)
+            booked += size
+
         try:
             await to_the_end(workers.run(incoming.begin))
             async with aclosing(_gathered(content)) as pieces:
                 async for piece in pieces:
                     if max_bytes is not None and incoming.size + len(piece) > max_bytes:
                         raise _too_large(max_bytes)
-                    await workspaces.reserve(new.user_id, len(piece))
-                    booked += len(piece)
+                    await to_the_end(book(len(piece)))
                     await to_the_end(workers.run(partial(incoming.write, piece)))
             if check is not None:
                 await to_the_end(workers.search(partial(check, incoming)))

@@ -13,10 +13,11 @@ from langchain_core.language_models import BaseChatModel, FakeListChatModel
 from langchain_core.language_models.fake_chat_models import ParrotFakeChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from pydantic import PrivateAttr
 
 from dataagent_core.config.models.chunks import text_chunk
 from dataagent_core.config.models.failures import ContextTooLong
-from dataagent_core.config.models.merge import TextWindow, merge_stream, merged
+from dataagent_core.config.models.merge import TextWindow, audible, merge_stream, merged
 from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.config.models.steps import Call, Fail, Say, Think
 from dataagent_core.errors import ModelRefused, ModelUnavailable
@@ -309,3 +310,20 @@ async def test_the_window_widens_while_many_answers_stream_and_narrows_after() -
     assert [chunk async for chunk in stream] == []
     assert window.streams == 0
     assert TextWindow(0)() == 0.0
+
+
+class _Counting(ScriptedChatModel):
+    _calls: int = PrivateAttr(default=0)
+
+
+def test_audible_model_is_the_one_it_was_made_of() -> None:
+    model = _Counting(turns=["hi"])
+    heard = audible(model)
+    assert isinstance(heard, _Counting)
+    model.model_name = "renamed"
+    assert heard.model_name == "renamed"
+    heard._calls += 1
+    assert model._calls == 1
+    assert audible(heard) is heard
+    cannot_stream = ParrotFakeChatModel()
+    assert audible(cannot_stream) is cannot_stream

@@ -199,9 +199,15 @@ def test_an_answer_that_is_cut_is_an_error(pieces: list[bytes]) -> None:
         read(*pieces)
 
 
-def test_damaged_json_is_an_error() -> None:
+@pytest.mark.parametrize("payload", [b"{oh no", b"null", b'"ping"', b"[1]", b"{}\ndata: 7"])
+def test_damaged_json_is_an_error(payload: bytes) -> None:
     with pytest.raises(ModelUnavailable, match="damaged"):
-        read(b"data: {oh no\n\n")
+        read(b"data: " + payload + b"\n\n")
+
+
+def test_a_document_may_come_after_empty_lines() -> None:
+    document = b'{"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}'
+    assert whole(b"\n", b"\r\n", document).content == "a"
 
 
 @pytest.mark.parametrize(

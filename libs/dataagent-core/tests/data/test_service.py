@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dataagent_core.data.checking import FigureChecks
 from dataagent_core.data.engines.base import Statement
 from dataagent_core.data.execution import Execution
-from dataagent_core.data.results import export
+from dataagent_core.data.pictures import Charts
+from dataagent_core.data.results import Draft, export, reopen
 from dataagent_core.data.service import Asked, DataService
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import Limits, Reader
@@ -236,6 +239,79 @@ async def test_earlier_results_are_queried_again_without_the_source(
         await service.query_results("SELECT * FROM '/etc/passwd'", ids, asked)
     with pytest.raises(ArtifactNotFound):
         await service.query_results("SELECT 1 AS x FROM r1", ids, Asked(Reader("bob")))
+
+
+async def test_a_result_whose_file_went_is_missing_at_every_door(
+    source_place: Any, service: DataService, register: Register, asked: Asked
+) -> None:
+    fill(source_place)
+    source = await register(source_place.url)
+    sql = "SELECT id, amount FROM orders"
+    table = (await service.query(source, sql, asked)).artifact
+    draft, charts = Draft(asked.owner_id, "Orders"), Charts(service.artifacts)
+    spec = {"mark": "bar", "encoding": {"x": {"field": "id"}, "y": {"field": "amount"}}}
+    chart = await charts.make(table.artifact_id, draft, spec=spec)
+    service.artifacts.path_of(table).unlink()
+
+    for use in (
+        service.query_results("SELECT COUNT(*) FROM r1", [table.artifact_id], asked),
+        charts.make(table.artifact_id, draft),
+        charts.shown(chart),
+        charts.picture(chart, "svg"),
+    ):
+        with pytest.raises(ArtifactNotFound, match=table.artifact_id):
+            await use
+    checks = FigureChecks(service.artifacts)
+    ids = [table.artifact_id]
+    report = await checks.report("There are 3 orders.", "How many?", ids, owner=asked.owner_id)
+    assert report is not None
+    await charts.aclose()
+
+
+async def test_what_is_computed_from_a_cut_result_says_that_it_is_cut(
+    source_place: Any, service: DataService, register: Register, asked: Asked
+) -> None:
+    fill(source_place)
+    source = await register(source_place.url)
+    tight = replace(asked, limits=Limits(max_rows=2))
+    cut = (await service.query(source, "SELECT * FROM orders", tight)).artifact.artifact_id
+    whole = (await service.query(source, "SELECT 1 AS one", asked)).artifact.artifact_id
+
+    count = await service.query_results("SELECT COUNT(*) AS n FROM r1", [cut, whole], asked)
+    assert count.kept.preview_rows == ((2,),)
+    assert (count.receipt.is_truncated, count.receipt.truncated_by) == (True, "rows")
+    assert reopen(service.artifacts.path_of(count.artifact)).truncated_by == "rows"
+
+    ids = [count.artifact.artifact_id]
+    doubled = await service.query_results("WITH c AS (FROM r1) SELECT n * 2 FROM c", ids, asked)
+    assert doubled.receipt.truncated_by == "rows"
+    other = await service.query_results("SELECT one FROM r2", [cut, whole], asked)
+    assert not other.receipt.is_truncated  # it does not read what is cut
+
+
+async def test_an_engine_that_is_replaced_outlives_its_longest_statement(
+    source_place: Any,
+    service: DataService,
+    register: Register,
+    asked: Asked,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The loop's clock is looked at: nobody can wait for an hour here."""
+    waits: dict[str, float] = {}
+    loop = asyncio.get_running_loop()
+    call_later = loop.call_later
+
+    def later(delay: float, callback: Callable[..., object], *given: Any) -> asyncio.TimerHandle:
+        waits[getattr(callback, "__name__", "")] = delay
+        return call_later(delay, callback, *given)
+
+    monkeypatch.setattr(loop, "call_later", later)
+    fill(source_place)
+    source = await register(source_place.url, limits=Limits(timeout_seconds=3600))
+    await service.query(source, "SELECT 1 AS one", asked)
+    await service.forget(source.source_id)
+
+    assert waits["_close_retired"] >= 3600
 
 
 async def test_engine_error_is_told_and_leaves_nothing(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 from unittest.mock import ANY
 
@@ -11,6 +13,7 @@ import pytest
 
 from dataagent_core.engine import AgentExecutor, MemoryCheckpoints, Suspended
 from dataagent_core.engine import graph as lg
+from dataagent_core.errors import StorageUnavailable
 from dataagent_core.events import (
     AnyEvent,
     DoneEvent,
@@ -299,6 +302,39 @@ async def test_suspended_turn_waits_in_its_thread_and_goes_on_from_there(
     assert results(events) == [("write_file", "success")]
     assert events[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
     assert await files() == {"a.txt": "x"}
+
+
+@requirement("G11", "P7")
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [(StorageUnavailable("away"), ["error", "done"]), (asyncio.CancelledError(), [])],
+)
+async def test_resumed_turn_that_cannot_read_its_thread_ends_and_leaves_nothing_open(
+    executor_of: ExecutorOf,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: BaseException,
+    told: list[str],
+) -> None:
+    with pytest.raises(Suspended):
+        await listen(executor_of(hitl_handler=Leaving()).execute(line(write("a.txt")), "s"), [])
+    read, failures = lg.snapshot, [failure]
+
+    async def away(*arguments: Any) -> lg.Snapshot:
+        if failures:
+            raise failures.pop()
+        return await read(*arguments)
+
+    monkeypatch.setattr(lg, "snapshot", away)
+    again = executor_of(hitl_handler=Leaving())
+    events: list[AnyEvent] = []
+    with suppress(asyncio.CancelledError):
+        await listen(again.resume("s"), events)
+
+    assert [e.event_type for e in events] == told
+    turn = again._turn("s", None, None)
+    state = await read(turn.graph, turn.config)
+    assert state.interrupts == ()
+    assert [m.type for m in state.messages] == ["human", "ai", "tool"]
 
 
 async def test_handler_that_breaks_fails_the_turn_and_makes_no_call(ask: Ask, files: Files) -> None:

@@ -8,13 +8,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+import pytest
 from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call, Say, Turn
+from dataagent_core.config.models.steps import Call, Fail, Say, Turn
 from dataagent_core.engine import AgentExecutor, Suspended
+from dataagent_core.engine import executor as executor_module
 from dataagent_core.engine import graph as lg
+from dataagent_core.engine.repair import repair
+from dataagent_core.errors import ModelUnavailable
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolResultEvent
 from dataagent_core.hitl import ActionRequest, Decision
 from tests.requirements import requirement
@@ -208,3 +212,35 @@ async def test_turn_that_died_after_an_approval_has_its_question_once(
         ("tool", "This call was stopped before it finished; it may have had effects."),
         ("ai", "Then."),
     ]
+
+
+@requirement("P7")
+async def test_failed_turn_that_is_cancelled_while_its_thread_is_repaired_leaves_it_whole(
+    executor_of: ExecutorOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def held(*arguments: Any, **more: Any) -> None:
+        begun.set()
+        await go_on.wait()
+        await repair(*arguments, **more)
+
+    monkeypatch.setattr(executor_module, "repair", held)
+    executor = executor_of(
+        model=ScriptedChatModel([[Say(["Half "]), Fail(ModelUnavailable("gone"))]])
+    )
+    events: list[AnyEvent] = []
+
+    async def listen() -> None:
+        async for event in executor.execute("hello", "s"):
+            events.append(event)
+
+    task = asyncio.create_task(listen())
+    async with asyncio.timeout(5):
+        await begun.wait()
+        task.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.wait({task})
+    assert [event.event_type for event in events][-2:] == ["error", "done"]
+    assert shape(await thread_of(executor)) == [("human", "hello"), ("ai", "Half ")]

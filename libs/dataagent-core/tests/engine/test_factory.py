@@ -295,3 +295,22 @@ async def test_sub_agent_has_its_own_model_prompt_and_tools(ask: Ask, listening:
     assert "weather" in heard.bound[0]
     assert "shell" not in heard.bound[0]
     assert "You know clouds." in heard.prompt
+
+
+def test_a_model_is_made_once_for_all_agents_and_summaries_that_name_it(
+    factory: AgentFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str | None] = []
+    create = Settings.create_model
+
+    def noted(given: Settings, model_name: str | None = None) -> BaseChatModel:
+        made.append(model_name)
+        return create(given, model_name)
+
+    monkeypatch.setattr(Settings, "create_model", noted)
+    factory.create_agent(AgentConfig("agent", system_prompt="One."))
+    factory.create_agent(AgentConfig("agent", system_prompt="Two.", model="scripted"))
+    for _ in range(3):
+        factory.summarization(AgentConfig("agent"))
+    factory.create_agent(AgentConfig("agent", model="offline"))
+    assert made == ["scripted", "offline"]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import ANY
 
 import pytest
+from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessageChunk
+from langgraph.constants import TAG_NOSTREAM
 
+from dataagent_core.config.models.hearing import Heard, Overheard, called_by, ear, listen
 from dataagent_core.config.models.merge import TextWindow, merged
 from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.config.models.steps import Call, Fail, Say, Think, Turn
@@ -151,3 +157,61 @@ async def test_model_that_cannot_stream_is_shown_whole(
     assert [(e.content, e.is_final) for e in events if isinstance(e, TextEvent)] == [
         ("all at once", True)
     ]
+
+
+def test_who_is_heard_is_decided_by_where_a_model_is_called() -> None:
+    told_to_stream: list[Overheard] = []
+    hearing = _Noting()
+
+    def called(ns: str, *, tags: tuple[str, ...] = (), **metadata: str) -> Heard | None:
+        metadata = {"langgraph_node": "model", "langgraph_checkpoint_ns": ns, **metadata}
+        with called_by(SimpleNamespace(run_id="r", metadata=metadata, tags=tags)):
+            return ear()
+
+    def all_calls() -> list[Heard | None]:
+        listen(hearing, told_to_stream.append, depth=0)
+        return [
+            called("model:1"),
+            called("tools:1|model:2", lc_agent_name="helper"),
+            called("model:1", lc_source="summarization"),
+            called("tools:1", langgraph_node="tools"),
+            called("model:1", tags=(TAG_NOSTREAM,)),
+        ]
+
+    main, sub, *others = contextvars.Context().run(all_calls)
+    assert others == [None, None, None]
+    assert main is not None
+    assert main.is_at_once
+    main.text("mine")
+    assert hearing.texts == [("lc_run--r", "mine")]
+    assert sub is not None
+    sub.chunk(AIMessageChunk(content="its own"))
+    assert [(each.agent, each.chunk.text) for each in told_to_stream] == [("helper", "its own")]
+
+
+class _Noting:
+    """An ear that remembers."""
+
+    def __init__(self) -> None:
+        self.texts: list[tuple[str, str]] = []
+
+    def hear_text(self, message_id: str, text: str) -> None:
+        self.texts.append((message_id, text))
+
+    def hear_chunk(self, message_id: str, chunk: AIMessageChunk) -> None:
+        self.texts.append((message_id, chunk.text))
+
+
+async def test_answer_is_the_same_with_callbacks_that_follow_it(executor_of: ExecutorOf) -> None:
+    ends: list[str] = []
+
+    class Following(AsyncCallbackHandler):
+        async def on_llm_end(self, response: Any, **about: Any) -> None:
+            ends.append(response.generations[0][0].text)
+
+    model = scripted([Say("one two "), LS], [Say("three")])
+    model.callbacks = [Following()]
+    followed = await told(executor_of(model=model))
+    alone = await told(executor_of(model=scripted([Say("one two "), LS], [Say("three")])))
+    assert shape(followed) == shape(alone)
+    assert ends == ["one two ", "three"]

@@ -1,4 +1,4 @@
-"""Sub-agents are put together when the first task comes, and once."""
+"""What an agent's build leaves for later is done when the first task comes, and once."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from deepagents import __version__, _version, graph
 from deepagents.middleware import subagents as library
 from langchain_core.runnables import RunnableLambda
 
 from dataagent_core.engine import AgentConfig, AgentFactory, SubAgentConfig
-from dataagent_core.engine.late import LateAgent, late_subagents
+from dataagent_core.engine.late import LateAgent, late_subagents, plain_version
 from dataagent_core.events import AnyEvent, ToolResultEvent
 
 Ask = Callable[..., Awaitable[list[AnyEvent]]]
 HELPER = SubAgentConfig("helper", "d", "p")
 subagents: Any = library  # generic over any state
+graphs: Any = graph
 
 
 @pytest.fixture
@@ -63,3 +65,23 @@ def test_the_library_is_as_it_was_after_a_build_that_failed() -> None:
     with pytest.raises(KeyError), late_subagents():
         raise KeyError
     assert subagents.create_sub_agent is before
+
+
+def test_an_agent_names_its_library_without_looking_at_what_is_installed(
+    factory: AgentFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def looked() -> bool:
+        raise AssertionError("every installed package is read for this")
+
+    monkeypatch.setattr(_version, "_is_editable_install", looked)
+    _version._lc_version.cache_clear()  # pyright: ignore[reportPrivateUsage] as in a new process
+    agent, _ = factory.create_agent(AgentConfig("agent"))
+    metadata = (agent.config or {}).get("metadata", {})
+    assert metadata["lc_versions"] == {"deepagents": __version__}
+
+
+def test_the_version_is_looked_up_again_after_a_build_that_failed() -> None:
+    before = graphs._lc_version
+    with pytest.raises(KeyError), plain_version():
+        raise KeyError
+    assert graphs._lc_version is before

@@ -8,6 +8,7 @@ from unittest.mock import ANY
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langgraph.types import Interrupt
 
+from dataagent_core.config.models.hearing import Overheard
 from dataagent_core.engine.translate import Translator
 from dataagent_core.events import (
     AnyEvent,
@@ -25,15 +26,11 @@ MAIN: tuple[str, ...] = ()
 SUB: tuple[str, ...] = ("tools:1",)
 
 
-def chunk(text: str, ns: tuple[str, ...] = MAIN, *, message_id: str = "m1", **more: Any) -> Any:
-    """A piece of a model's message, with the metadata LangGraph gives it."""
-    meta = {"langgraph_node": "model", "lc_agent_name": "main" if ns == MAIN else "helper"}
-    meta |= more.pop("meta", {})
-    return {
-        "type": "messages",
-        "ns": ns,
-        "data": (AIMessageChunk(content=text, id=message_id, **more), meta),
-    }
+def chunk(text: Any, ns: tuple[str, ...] = MAIN, *, message_id: str = "m1", **more: Any) -> Any:
+    """A piece of a model's message, as it comes in the stream."""
+    said = AIMessageChunk(content=text, id=message_id, **more)
+    agent = "helper" if ns and ns[-1].startswith("tools:") else None
+    return {"type": "custom", "ns": ns, "data": Overheard(agent, message_id, said)}
 
 
 def update(node: str, ns: tuple[str, ...] = MAIN, **values: Any) -> Any:
@@ -42,7 +39,7 @@ def update(node: str, ns: tuple[str, ...] = MAIN, **values: Any) -> Any:
 
 def tool_message(content: Any, call_id: str = "c1", name: str = "ls", **more: Any) -> Any:
     message = ToolMessage(content, tool_call_id=call_id, name=name, **more)
-    return {"type": "messages", "ns": MAIN, "data": (message, {"langgraph_node": "tools"})}
+    return update("tools", messages=[message])
 
 
 def call(name: str, args: dict[str, Any], call_id: str = "c1") -> Any:
@@ -106,11 +103,7 @@ def test_reasoning_is_thinking_however_the_provider_sends_it() -> None:
     assert events_of(
         chunk("", additional_kwargs={"reasoning_content": "hm"}),
         chunk("", additional_kwargs={"reasoning_content": None}),
-        {
-            "type": "messages",
-            "ns": MAIN,
-            "data": (AIMessageChunk(content=blocks, id="m1"), {"lc_agent_name": "main"}),
-        },
+        chunk(blocks),
     ) == [
         ThinkingEvent(content="hm", timestamp=ANY),
         ThinkingEvent(content="so far", timestamp=ANY),
@@ -165,7 +158,6 @@ def test_in_a_team_the_agent_one_level_down_is_the_main_one() -> None:
         chunk("lo", agent),
         update("model", agent, messages=[whole]),
         update("sql", MAIN, messages=[whole]),  # the level above repeats it
-        chunk("Hello", MAIN),
         translator=translator,
     ) == [
         TextEvent(content="Hel", timestamp=ANY),
@@ -204,13 +196,6 @@ def test_sub_agent_is_named_and_its_text_is_no_part_of_the_answer() -> None:
     assert (translator.partial_id, translator.partial_text) == ("m1", "main ")
 
 
-def test_compaction_summary_is_not_shown() -> None:
-    translator = Translator()
-    summary = chunk("Summary of all", meta={"lc_source": "summarization"})
-    assert events_of(summary, translator=translator) == []
-    assert translator.partial_text == ""
-
-
 def test_interrupt_reported_by_child_and_parent_is_one() -> None:
     interrupt = Interrupt(value={"type": "tool_approval"}, id="i1")
     other = Interrupt(value={"type": "tool_approval"}, id="i2")
@@ -233,7 +218,19 @@ def test_cached_updates_after_a_resume_are_ignored() -> None:
 def test_plan_is_reported_whole() -> None:
     todos = [{"content": "a", "status": "completed"}, {"content": "b", "status": "pending"}]
     part = update("tools", todos=todos, messages=[ToolMessage("ok", tool_call_id="c1")])
-    assert events_of(part) == [TodoUpdateEvent(todos=todos, timestamp=ANY)]
+    assert events_of(part) == [
+        ToolResultEvent(
+            tool_call_id="c1", tool_name="", result="ok", status="success", timestamp=ANY
+        ),
+        TodoUpdateEvent(todos=todos, timestamp=ANY),
+    ]
+
+
+def test_several_updates_of_one_node_are_told_one_by_one() -> None:
+    messages = [ToolMessage(text, tool_call_id=text, name="ls") for text in ("a", "b")]
+    values = [{"messages": [message]} for message in messages]
+    found = events_of({"type": "updates", "ns": MAIN, "data": {"tools": values}})
+    assert [event.data()["result"] for event in found] == ["a", "b"]
 
 
 @requirement("R5.6")

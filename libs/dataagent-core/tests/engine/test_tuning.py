@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
-import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FunctionType
@@ -153,21 +152,6 @@ def test_libraries_look_at_a_plain_thread_no_more() -> None:
         assert look(plain.headed(system)) == look.__wrapped__([system, *plain])
         assert look(other) == look.__wrapped__(list(other))
         assert not hasattr(look.__wrapped__, "__wrapped__")
-
-
-def test_messages_a_step_begins_with_are_not_streamed_again() -> None:
-    streams: Any = importlib.import_module("langgraph.pregel._messages")
-    spare_threads_looks()
-    about: Any = {"run_id": uuid.uuid4(), "name": "n"}
-    about["metadata"] = {"langgraph_node": "n", "langgraph_checkpoint_ns": "n:1"}
-    seen: list[set[str]] = []
-    messages = [HumanMessage("hi", id="a"), AIMessage("ho", id="b")]
-    for thread in (messages, Thread(messages)):
-        handler = streams.StreamMessagesHandler(print, True)
-        state = {"messages": thread, "more": HumanMessage("x", id="c")}
-        handler.on_chain_start({}, state, **about)
-        seen.append(set(handler.seen))
-    assert seen == [{"a", "b", "c"}] * 2
 
 
 def test_changed_copy_of_a_request_is_what_the_library_would_make() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest.mock import ANY
 
 import orjson
 import pytest
@@ -221,6 +222,7 @@ def test_lone_surrogates_never_keep_an_event_from_the_wire(said: str, key: str, 
         ({"\udfff": 1}, {"?": 1}),
         ({1: "x"}, {"1": "x"}),
         (["\ud800", 2**70, True, None, 1.5], ["?", str(2**70), True, None, 1.5]),
+        (["\ud800", 2**63 - 1, -(2**63) - 1], ["?", 2**63 - 1, str(-(2**63) - 1)]),
         (ValueError("\udc80"), "?"),
         (ValueError("plain"), "plain"),
     ],
@@ -245,6 +247,15 @@ def test_what_json_cannot_carry_becomes_the_nearest_it_can(result: Any, kept: An
 def test_dictionary_of_no_event_is_refused(data: dict[str, Any]) -> None:
     with pytest.raises(UnknownEvent):
         event_from_dict(data)
+
+
+@requirement("R14.5")
+def test_what_an_event_needs_is_named_and_its_time_is_no_part_of_it() -> None:
+    with pytest.raises(UnknownEvent, match="A 'tool_call' event needs tool_args, tool_call_id"):
+        event_from_dict({"event_type": "tool_call", "tool_name": "x", "timestamp": 1.0})
+    assert event_from_dict({"event_type": "text", "content": "x"}) == TextEvent(
+        content="x", timestamp=ANY
+    )
 
 
 def test_fields_of_a_later_version_are_ignored() -> None:

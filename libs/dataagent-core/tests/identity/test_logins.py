@@ -193,6 +193,18 @@ async def test_an_unknown_name_costs_and_says_the_same_as_a_known_one(
     assert said == {(WrongLogin, "The name or the password is not right.")}
 
 
+async def test_an_attempt_that_nobody_had_time_to_look_at_is_no_wrong_guess(
+    logins: Logins, users: UserStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await outcome(logins, "dora", "wrong")
+    with monkeypatch.context() as crowd:
+        crowd.setattr(users._passwords, "_waiting", MAX_WAITING)
+        unlooked = await codes(logins, [("dora", "correct horse", HOME)] * 8)
+    assert unlooked == [Unavailable.code] * 8
+    guesses = await codes(logins, [("dora", "wrong", HOME)] * 3)
+    assert guesses == [WrongLogin.code, WrongLogin.code, TooManyLogins.code]
+
+
 async def test_few_may_wait_for_a_password_to_be_looked_at() -> None:
     hasher = PasswordHasher(rounds=10)
     waiting = [asyncio.create_task(hasher.hash("password")) for _ in range(MAX_WAITING)]

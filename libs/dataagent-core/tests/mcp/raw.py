@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,6 +115,34 @@ class RawServer:
                 return answered(message, {"content": [{"type": "text", "text": "raw"}]})
             case _:
                 return response(400, b"what?")
+
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def peer(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncGenerator[int]:
+    """Somebody on loopback, and their port; they are gone after the block, whatever they do."""
+    tasks: list[asyncio.Task[None]] = []
+
+    async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await serve(reader, writer)
+        finally:
+            writer.transport.abort()
+
+    def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.append(asyncio.create_task(served(reader, writer)))
+
+    server = await asyncio.start_server(begin, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await server.wait_closed()
 
 
 async def _read(reader: asyncio.StreamReader) -> Asked:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from dataagent_core.mcp.types import (
     CallFailed,
     ConnectionKey,
     ConnectionStatus,
+    RemoteResult,
     RemoteTool,
     ServerSpec,
 )
@@ -219,6 +220,15 @@ class Kept:
 async def call(connection: ServerConnection, name: str, /, **arguments: Any) -> str:
     """The text that a tool answers with."""
     return text_of(await connection.call(name, arguments, timeout_seconds=20))
+
+
+async def outcome(calling: Awaitable[RemoteResult]) -> str:
+    """How a call ended, in one word."""
+    try:
+        await calling
+    except CallFailed as error:
+        return error.failure.code
+    return "ok"
 
 
 def text_of(result: Any) -> str:

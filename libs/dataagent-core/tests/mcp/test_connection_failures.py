@@ -12,20 +12,12 @@ from uuid import uuid4
 import pytest
 
 from dataagent_core.mcp.health import HealthRules
-from dataagent_core.mcp.types import CallFailed, RemoteResult
+from dataagent_core.mcp.types import CallFailed
 from dataagent_core.mcp.wire import WireLimits
 from tests.requirements import requirement
 
 from .conftest import Keep, Serve
-from .running import QUICK, Party, call, spec_of, text_of, until
-
-
-async def outcome(calling: asyncio.Task[RemoteResult]) -> str:
-    try:
-        await calling
-    except CallFailed as error:
-        return error.failure.code
-    return "ok"
+from .running import QUICK, Party, call, outcome, spec_of, text_of, until
 
 
 @requirement("R31.4")

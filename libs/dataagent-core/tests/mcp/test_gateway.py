@@ -128,7 +128,7 @@ def broken(*, was_sent: bool, code: str = "MCP_SERVER_UNAVAILABLE") -> CallFaile
     return CallFailed(CallFailure(code, "gone", retryable=True), was_sent=was_sent)  # type: ignore[arg-type] a code
 
 
-def asked(*, retry_safe: bool = False) -> Asked:
+def asked(*, retry_safe: bool = False, timeout_seconds: float | None = None) -> Asked:
     tool = CatalogueTool(
         tool_id=1,
         server_id="srv",
@@ -139,6 +139,7 @@ def asked(*, retry_safe: bool = False) -> Asked:
         schema_version=1,
         status="active",
         retry_safe=retry_safe,
+        timeout_seconds=timeout_seconds,
     )
     return Asked(tool, ServerSpec(server_id="srv", scope="global", name="s", alias="s"), {})
 
@@ -166,6 +167,14 @@ async def test_only_what_never_left_or_may_be_done_twice_is_tried_again(
         with pytest.raises(CallFailed):
             await work
     assert (line.calls, attempts.made) == (calls, calls)
+
+
+async def test_a_call_is_not_tried_again_once_its_time_is_up() -> None:
+    line, attempts = Line([broken(was_sent=False), DONE]), Attempts()
+    with pytest.raises(CallFailed) as failed:
+        await Execution().run(asked(timeout_seconds=0.05), line, attempts)  # type: ignore[arg-type] as a connection
+    assert failed.value.failure.code == "MCP_TIMEOUT"
+    assert (line.calls, attempts.made) == (1, 1)
 
 
 async def test_a_line_that_breaks_again_and_again_is_left_alone() -> None:

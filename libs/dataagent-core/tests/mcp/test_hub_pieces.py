@@ -304,3 +304,18 @@ def test_a_result_too_long_for_a_model_is_a_file_and_its_beginning() -> None:
 def test_structured_content_alone_is_shown_as_json() -> None:
     found = told(RemoteResult(structured={"total": 10}), "t")
     assert found.text == '{"total":10}'
+
+
+def test_integers_of_structured_content_keep_all_their_digits() -> None:
+    found = told(RemoteResult(structured={"total": 10**30, "city": "Zürich"}), "t")
+    assert found.text == f'{{"total":{10**30},"city":"Zürich"}}'
+
+
+def test_files_beyond_the_most_that_are_kept_are_counted() -> None:
+    picture = {"type": "image", "data": base64.b64encode(b"abc").decode(), "mimeType": "image/png"}
+    found = told(RemoteResult(content=(picture,) * 23, structured={"total": 10}), "t")
+    assert len(found.pieces) == 20
+    assert found.text.splitlines() == [
+        '{"total":10}',
+        "[3 more files were left out: at most 20 of a result are kept]",
+    ]

@@ -13,6 +13,7 @@ from dataagent_core.config import Settings
 from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.errors import (
     AgentDisabled,
+    FileNotFound,
     TenantLimit,
     TooManyRuns,
 )
@@ -20,7 +21,7 @@ from dataagent_core.events import AnyEvent, DoneEvent, ToolResultEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.identity import Principal
 from dataagent_core.identity.tenants import TenantTerms
-from dataagent_core.runs import Run
+from dataagent_core.runs import Run, RunOptions
 from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 
@@ -70,6 +71,25 @@ async def test_messages_that_come_at_the_same_moment_do_not_pass_the_limit(
         refused = [each for each in outcomes if isinstance(each, TooManyRuns)]
         assert len(refused) == 7
         assert core.limits.budgets.active_of("anna") == 3
+
+
+@requirement("G15", "G12")
+async def test_a_message_that_is_sent_again_finds_its_run_whatever_its_user_may_start_by_now(
+    make_settings: MakeSettings, chat_in: ChatIn
+) -> None:
+    async with open_core(make_settings(max_runs_per_user=1), grace_seconds=0) as core:
+        chat = await chat_in(core)
+        run = await chat.start(SLOW, client_message_id="m-1")
+        again = await core.runs.start(chat.session_id, SLOW, owner="anna", client_message_id="m-1")
+        assert (again.run.run_id, again.after, again.is_new) == (run.run_id, 0, False)
+        await core.runs.cancel(run.run_id, owner="anna")
+        gone = RunOptions(file_ids=("a-file-that-was-deleted-since",))
+        again = await core.runs.start(
+            chat.session_id, SLOW, owner="anna", client_message_id="m-1", options=gone
+        )
+        assert (again.run.run_id, again.is_new) == (run.run_id, False)
+        with pytest.raises(FileNotFound):
+            await chat.start(SLOW, client_message_id="m-2", options=gone)
 
 
 # -- tenants ------------------------------------------------------------------------------------

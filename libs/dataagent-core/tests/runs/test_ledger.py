@@ -201,7 +201,8 @@ async def test_fast_run_waits_for_its_store(monkeypatch: pytest.MonkeyPatch) -> 
             await store.arrived.wait()
         for number in range(1, 4):
             writer.write(ThinkingEvent(content=str(number)))
-        await writer.drain()  # three may wait
+        async with asyncio.timeout(5):
+            await writer.drain()  # three may wait
         writer.write(ThinkingEvent(content="4"))
         full = asyncio.create_task(writer.drain())
         await asyncio.sleep(0)  # it has its turn, and waits
@@ -292,6 +293,25 @@ async def test_one_sessions_failed_commit_does_not_stop_the_loop() -> None:
         second = ledger.writer(again, 0)
         second.write(text("B"))
         await flushed(second)
+        assert await kept(store, second) == [text("B")]
+
+
+async def test_one_sessions_failed_commit_does_not_end_the_runs_it_was_to_be_kept_with() -> None:
+    class Choosy(MemoryRunStore):
+        async def append(self, batches: Sequence[Batch]) -> set[str]:
+            if any(b"BAD" in wire for batch in batches for wire in batch.wires):
+                raise ValueError("no store keeps this")
+            return await super().append(batches)
+
+    async with opened(Choosy) as (store, ledger, writer):
+        session = await MemorySessionStore(store._data).create("anna", "agent")
+        other = await store.open(new_run(session.session_id), worker="w1", lease_until=now())
+        second = ledger.writer(other.run, 0)
+        writer.write(text("BAD"))
+        second.write(text("B"))
+        await flushed(writer)
+        await flushed(second)
+        assert (writer.is_refused, second.is_refused) == (True, False)
         assert await kept(store, second) == [text("B")]
 
 

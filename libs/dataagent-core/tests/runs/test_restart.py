@@ -233,6 +233,43 @@ async def test_waiting_run_can_be_cancelled_after_a_restart(
         assert (await chat.events(run))[-1].reason == "user_cancelled"
 
 
+@requirement("G11", "G2")
+async def test_waiting_run_whose_agent_is_not_to_be_had_ends_visibly_and_keeps_nobody_from_starting(
+    make_settings: MakeSettings, chat_in: ChatIn
+) -> None:
+    async with open_core(make_settings(), grace_seconds=1) as core:
+        chat = await chat_in(core)
+        run = await chat.start(write("a.txt"))
+        await chat.requests(run)
+    async with open_core(make_settings(model="openai:gone")) as core:
+        chat = await chat_in(core, chat.session_id)
+        assert (await chat.events(run))[-2:] == [
+            ErrorEvent(error=ANY, error_code="misconfigured", timestamp=ANY),
+            DoneEvent(reason="failed", timestamp=ANY),
+        ]
+        assert (await chat.run(run)).status == "failed"
+        assert core.limits.budgets.active_of("anna") == 0
+    async with open_core(make_settings()) as core:
+        chat = await chat_in(core, chat.session_id)
+        assert (await chat.ask("!echo on"))[-1] == DONE
+
+
+@requirement("G11", "G2")
+async def test_run_cancelled_while_nobody_had_it_is_cancelled_without_its_agent_too(
+    make_settings: MakeSettings, chat_in: ChatIn
+) -> None:
+    async with open_core(make_settings(), grace_seconds=1) as core:
+        chat = await chat_in(core)
+        run = await chat.start(write("a.txt"))
+        await chat.requests(run)
+        await core.runs._store.request_cancel(run.run_id)
+    async with open_core(make_settings(model="openai:gone")) as core:
+        chat = await chat_in(core, chat.session_id)
+        assert (await chat.events(run))[-1] == DoneEvent(
+            cancelled=True, reason="user_cancelled", timestamp=ANY
+        )
+
+
 @requirement("G11", "R18.5")
 async def test_request_that_expired_while_nobody_ran_is_rejected_at_the_next_start(
     make_settings: MakeSettings, chat_in: ChatIn

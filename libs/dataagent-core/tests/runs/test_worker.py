@@ -272,6 +272,35 @@ async def test_decision_kept_while_nobody_ran_is_used_by_the_next_process(place:
         assert (await told(second, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
 
 
+@requirement("G3", "G11")
+async def test_run_that_was_taken_over_leaves_the_next_run_of_its_session_its_approvals(
+    place: Place,
+) -> None:
+    place.model = old = Held(turns=[[Say(["One "]), Say(["two."])]])
+    async with place.process("w1") as first, place.process("w2") as second:
+        lost = await started(first, "count")
+        await seen(first, lost, "text")
+        await place.expire(lost)
+        assert await second.worker.recover() == 1
+        await told(second, lost)
+
+        place.model = new = Held()
+        run = (await first.runs.start(lost.session_id, WRITE, owner="anna")).run
+        await seen(first, run, "text")
+        owner = first.worker._owned[lost.run_id].owner
+        assert owner is not None
+        old.go_on.set()
+        async with asyncio.timeout(5):
+            await owner
+        new.go_on.set()
+        request = await seen(first, run, "hitl_request")
+        assert isinstance(request, HITLRequestEvent)
+        await first.runs.decide(
+            run.run_id, request.request_id, Decision("respond", "no"), owner="anna"
+        )
+        assert (await told(first, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
+
+
 @requirement("R13.4", "P21")
 async def test_idle_sessions_are_released_by_the_process_itself(place: Place) -> None:
     async with place.process("w1", lease_seconds=0.1, timeout_seconds=0.01) as process:
@@ -281,6 +310,24 @@ async def test_idle_sessions_are_released_by_the_process_itself(place: Place) ->
         async with asyncio.timeout(5):
             await process.sessions.released.wait()
         assert process.sessions.live_sessions == 0
+
+
+@requirement("R13.4", "P21")
+async def test_session_with_a_run_under_way_is_not_idle_however_long_it_lasts(
+    place: Place,
+) -> None:
+    place.model = model = Held(turns=[[Say(["One "]), Say(["two."])]])
+    async with place.process("w1", lease_seconds=0.1, timeout_seconds=0.01) as process:
+        held = await started(process, "count")
+        await seen(process, held, "text")
+        place.model = None
+        await told(process, await started(process, "!echo hello"))
+        await process.worker.start(is_alone=True)
+        async with asyncio.timeout(5):
+            await process.sessions.released.wait()
+        assert list(process.sessions._live) == [held.session_id]
+        model.go_on.set()
+        assert (await told(process, held))[-1].event_type == "done"
 
 
 @requirement("G3")

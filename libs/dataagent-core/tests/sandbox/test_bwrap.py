@@ -102,6 +102,19 @@ async def test_many_runs_and_sandboxes_leave_nothing_behind(
     assert await ran(session, "n") == "40\n"
 
 
+@requirement("R4.6")
+async def test_an_idle_session_has_little_memory_for_itself(make_sandboxes: MakeSandboxes) -> None:
+    """The rest is divided among all sessions: that of 48 is below 10 MB each, as `bench i` says."""
+    sandboxes = make_sandboxes()
+    sessions = [await sandboxes.session(user_id, "t1") for user_id in ("ann", "bob", "cid")]
+    for session in sessions:
+        await ran(session, "x = 1")
+    pid = process_of(sessions[1]).pid
+    await until(lambda: len(living(pid)) == 2)
+    own = [psutil.Process(member).memory_full_info().uss for member in living(pid)]
+    assert sum(own) < 6.5 * 1024 * 1024
+
+
 @requirement("S10.3")
 async def test_everything_ends_when_the_server_is_killed(tmp_path: Path) -> None:
     script = (

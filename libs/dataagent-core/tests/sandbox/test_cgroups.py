@@ -75,3 +75,17 @@ def test_groups_of_a_server_that_died_are_taken_away(tmp_path: Path) -> None:
 @requirement("S10.3")
 def test_where_no_group_can_be_made_there_is_none(tmp_path: Path) -> None:
     assert Cgroups(tmp_path / "nothing").make("s1", 42, LIMITS) is None
+
+
+@requirement("S10.3")
+def test_closing_waits_for_no_group_that_others_in_the_process_use(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    one, two = Cgroups(kind="closing"), Cgroups(kind="closing")
+    if one.make("s1", None, LIMITS) is None or (group := two.make("s2", None, LIMITS)) is None:
+        pytest.skip("no control groups can be made here")
+    one.close()
+    assert caplog.messages == []  # it would say that a group could not be removed
+    assert all(door.parent.exists() for door in group.doors)
+    two.close()
+    assert not any(door.parent.parent.exists() for door in group.doors)

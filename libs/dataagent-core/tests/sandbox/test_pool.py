@@ -56,6 +56,25 @@ async def test_many_who_ask_at_once_for_one_thread_get_one_sandbox(
     assert len({session.id for session in await asyncio.gather(*asked)}) == 1
 
 
+@requirement("R32.1")
+async def test_who_waited_and_who_comes_while_a_sandbox_ends_get_the_same_next_one(
+    make_sandboxes: MakeSandboxes,
+) -> None:
+    sandboxes = make_sandboxes()
+    coming: list[asyncio.Task[SandboxSession]] = []
+
+    async def have_one_ended() -> None:
+        await sandboxes.session("ann", "t1")
+        coming.append(asyncio.create_task(sandboxes.session("ann", "t1")))
+        await sandboxes.release("ann", "t1")
+
+    ending = asyncio.create_task(have_one_ended())
+    waiting = asyncio.create_task(sandboxes.session("ann", "t1"))
+    await ending
+    assert (await waiting).id == (await coming[0]).id
+    assert sandboxes.bound == 1
+
+
 @requirement("S10.3")
 async def test_a_sandbox_nobody_uses_ends_and_a_used_one_does_not(
     make_sandboxes: MakeSandboxes,

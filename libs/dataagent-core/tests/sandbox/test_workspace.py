@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_core.errors import QuotaExceeded
+from dataagent_core.errors import Conflict, QuotaExceeded
 from dataagent_core.sandbox import BwrapWall, Limits, Sandboxes, SandboxSession
 from dataagent_core.sandbox.commit import Committed
 from dataagent_core.sandbox.types import FileChange
@@ -22,6 +22,15 @@ open('kept.txt', 'a').write(' and more')
 os.remove('gone.txt')
 os.makedirs('new'); open('new/made.txt', 'w').write('made')
 os.symlink('/etc/passwd', 'link.txt'); os.mkfifo('pipe')
+"""
+
+FILL = """
+with open('fill', 'wb', buffering=0) as file:
+    try:
+        while file.write(bytes(65536)):
+            pass
+    except OSError:
+        pass
 """
 
 
@@ -214,3 +223,45 @@ async def test_a_workspace_reaches_a_sandbox_up_to_its_size(
     finally:
         await sandboxes.aclose()
     assert seen == "['gone.txt', 'kept.txt', 'large.bin', 'output']\n"
+
+
+@requirement("R33.3")
+async def test_a_file_that_found_no_room_is_not_overwritten_by_one_the_code_made(
+    folder: Path, wall: BwrapWall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wall, "place_of", cannot_mount)
+    (folder / "report.bin").write_bytes(bytes(7 << 20))
+    limits = Limits(disk_bytes=8 << 20, file_bytes=8 << 20)
+    sandboxes = Sandboxes(wall, limits=limits, workspace_of=lambda _user: folder)
+    try:
+        session = await sandboxes.session("ann", "t1")
+        await ran(session, "open('report.bin', 'x').write('mine')")
+        with pytest.raises(Conflict):
+            await session.commit(FolderKeeper(folder, quota=1 << 30))
+    finally:
+        await sandboxes.aclose()
+    assert (folder / "report.bin").stat().st_size == 7 << 20
+
+
+@requirement("R33.3")
+@pytest.mark.usefixtures("mode")
+async def test_what_is_left_of_a_file_that_found_no_room_is_not_carried_over(
+    folder: Path, wall: BwrapWall
+) -> None:
+    limits = Limits(disk_bytes=8 << 20, file_bytes=8 << 20)
+    keeper = FolderKeeper(folder, quota=1 << 30)
+    sandboxes = Sandboxes(wall, limits=limits, workspace_of=lambda _user: folder)
+    try:
+        session = await sandboxes.session("ann", "t1")
+        await ran(session, "open('kept.txt', 'w').write('first')")
+        await session.commit(keeper)
+        await ran(session, FILL)
+        (folder / "kept.txt").write_bytes(b"x" * (1 << 20))
+        await ran(session, "1")
+        found = frozenset(change.path for change in await session.changes()) - {"fill"}
+        assert found == {"kept.txt"}
+        with pytest.raises(Conflict):
+            await session.commit(keeper, found)
+    finally:
+        await sandboxes.aclose()
+    assert (folder / "kept.txt").read_bytes() == b"x" * (1 << 20)

@@ -14,6 +14,7 @@ from dataagent_core.skills import SkillFolder, SkillLibrary
 from dataagent_core.skills import library as library_module
 from dataagent_core.skills.reading import Found, Place, read_place
 from dataagent_core.skills.types import MAX_OWN, MAX_SHARED
+from dataagent_core.tools.activate_skill import skill_prompt
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 
@@ -217,6 +218,21 @@ async def test_own_skills_are_kept_checked_counted_and_deleted(
         with pytest.raises(SkillNotFound):
             await library.delete("ann", name)
     assert (tmp_path / "a" / "mine" / "SKILL.md").exists()
+
+
+async def test_a_skill_with_more_files_than_are_listed_says_so(
+    tmp_path: Path, manager: UserWorkspaceManager, write_skill: WriteSkill
+) -> None:
+    folder = write_skill(tmp_path / "a", "many").parent
+    for number in range(50):
+        (folder / f"f{number:02}.md").write_text("x")
+    library = SkillLibrary([SkillFolder("custom", tmp_path / "a")], manager)
+    all_of_it = await library.read("ann", "many")
+    assert (len(all_of_it.files), "There are more" in skill_prompt(all_of_it)) == (50, False)
+    (folder / "f50.md").write_text("x")
+    cut = await library.read("ann", "many")
+    assert cut.files == all_of_it.files
+    assert f"f49.md\nThere are more: `ls {cut.entry.location}`." in skill_prompt(cut)
 
 
 async def test_there_is_an_end_to_how_many_and_how_much(

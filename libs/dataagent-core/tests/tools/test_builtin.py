@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
@@ -126,6 +127,26 @@ async def test_http_request_gives_status_headers_and_json(
     }
 
 
+async def test_http_request_gives_json_and_its_figures_as_they_were_sent(
+    client: OutboundClient,
+) -> None:
+    sent = b'{"id": 12345678901234567890123, "total": 12345678901234567.80}'
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = b'Content-Type: application/json\r\nETag: "\xe9"\r\nConnection: close\r\n'
+        writer.write(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n" + sent)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        url = f"http://127.0.0.1:{port}/"
+        found = await HttpRequestTool(client=client).ainvoke({"url": url})
+
+    assert f'"json":{sent.decode()}' in found
+    assert json.loads(found)["headers"]["Etag"] == '"?"'  # a byte that is no text
+
+
 @requirement("R8.4")
 async def test_blocking_calls_work_inside_a_running_loop(client: OutboundClient) -> None:
     assert ThinkTool().invoke({"reflection": "hm"}) == "Noted: hm"
@@ -145,6 +166,24 @@ async def test_fetch_url_gives_what_a_reader_sees_as_markdown(
     assert "- one\n- two" in text
     assert "| a | b |" in text
     assert not any(hidden in text for hidden in ("steal", "p{}", "no js"))
+
+
+@pytest.mark.parametrize("kind", ["text/html", "text/html; charset=nonsense"])
+async def test_fetch_url_reads_a_page_in_the_encoding_the_page_names(
+    client: OutboundClient, kind: str
+) -> None:
+    page = "<html><head><meta charset='gbk'><title>销售</title></head><p>销售额</p></html>"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode() + page.encode("gbk"))
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        found = await FetchUrlTool(client=client).ainvoke({"url": f"http://127.0.0.1:{port}/"})
+    assert found == f"[1] 销售\nhttp://127.0.0.1:{port}/\n\n销售额"
 
 
 @requirement("R8.1")

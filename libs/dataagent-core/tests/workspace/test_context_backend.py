@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 
@@ -10,6 +11,7 @@ import pytest
 from dataagent_core.identity import RunContext
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
 from dataagent_core.workspace import context_backend as module
+from dataagent_core.workspace.backend import SandboxedFilesystemBackend
 from tests.requirements import requirement
 
 LONG_AGO = time.time() - 400 * 86_400
@@ -51,3 +53,26 @@ async def test_reading_a_memory_is_a_use_of_it(
     monkeypatch.setattr(module, "monotonic", lambda: time.monotonic() + 7200)
     await backend.adownload_files(["/AGENTS.md"])
     assert folder.stat().st_mtime > time.time() - 86_400
+
+
+async def test_calls_that_open_at_the_same_moment_have_one_backend(
+    manager: UserWorkspaceManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[SandboxedFilesystemBackend] = []
+    both, open_workspace = asyncio.Barrier(2), manager.open_workspace
+
+    async def opening(user_id: str) -> SandboxedFilesystemBackend:
+        await both.wait()
+        return await open_workspace(user_id)
+
+    async def read(self: SandboxedFilesystemBackend, path: str, *_window: int) -> None:
+        opened.append(self)
+
+    monkeypatch.setattr(manager, "open_workspace", opening)
+    monkeypatch.setattr(SandboxedFilesystemBackend, "aread", read)
+    backend = WorkspaceBackend(manager)
+    async with asyncio.timeout(5):
+        await asyncio.gather(backend.aread("/a"), backend.aread("/b"))
+
+    assert len(opened) == 2
+    assert opened[0] is opened[1]  # one lock for what both write

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from dataagent_core.errors import OutsideWorkspace
 from dataagent_core.workspace import UserWorkspaceManager
+from dataagent_core.workspace.quota import MemoryQuotaLedger
 from tests.requirements import requirement
 
 BAD_IDS = [
@@ -108,3 +110,22 @@ async def test_files_that_were_there_before_the_ledger_count(manager: UserWorksp
     assert result.error is not None
     assert "full" in result.error
     assert await manager.usage("u1") == 900
+
+
+@requirement("R33.6")
+async def test_what_a_dead_process_booked_and_never_wrote_is_no_use_of_the_quota(
+    tmp_path: Path,
+) -> None:
+    ledger = MemoryQuotaLedger()
+    manager = UserWorkspaceManager(tmp_path / "workspaces", 100, ledger)
+    try:
+        (manager.ensure_user_workspace("u1") / "files" / "a.txt").write_text("x" * 30)
+        await manager.usage("u1")
+        await manager.reserve("u1", 60)  # and here it dies
+        assert (await manager.summary("u1")).bytes_used == 90
+        ledger._changed_at["u1"] -= timedelta(minutes=1)
+        await manager.reserve("u1", 50)  # would not fit beside what was never written
+        ledger._changed_at["u1"] -= timedelta(minutes=1)
+        assert (await manager.summary("u1")).bytes_used == 30
+    finally:
+        await manager.aclose()

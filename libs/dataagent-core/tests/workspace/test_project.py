@@ -199,6 +199,20 @@ async def test_secrets_are_read_under_their_own_name_only(
     assert sent.content is None
 
 
+@pytest.mark.parametrize("path", [None, "/.kube", "/.kube/cache", "/cluster"])
+async def test_a_search_in_a_folder_of_secrets_shows_none(
+    backend: SandboxedFilesystemBackend, folder: Path, path: str | None
+) -> None:
+    (folder / ".kube/cache").mkdir(parents=True)
+    (folder / ".kube/config").write_text("token: find it\n")
+    (folder / ".kube/cache/token").write_text("find it\n")
+    (folder / "cluster").symlink_to(".kube")
+
+    assert (await backend.agrep("find it", path)).matches == []
+    named = await backend.agrep("find it", "/.kube/config")
+    assert [match["path"] for match in named.matches or []] == ["/.kube/config"]
+
+
 @pytest.mark.parametrize(
     ("path", "expected"),
     [

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -64,3 +65,27 @@ async def test_reconcile_replaces_what_was_booked(ledger: QuotaLedger) -> None:
         await ledger.reserve("u1", 11, 100)
     await ledger.reconcile("u1", 0)
     await ledger.reserve("u1", 100, 100)
+
+
+@requirement("R33.6")
+async def test_what_was_booked_and_never_written_is_corrected(ledger: QuotaLedger) -> None:
+    async def measured() -> int:
+        return 25
+
+    assert await ledger.corrected("u1", measured, quiet=timedelta()) is None
+    await ledger.reserve("u1", 90, 100)
+    assert await ledger.corrected("u1", measured) == 90  # it may be on its way to the disk
+    assert await ledger.corrected("u1", measured, quiet=timedelta()) == 25
+    assert await ledger.usage("u1") == 25
+
+
+@requirement("R33.6", "P53")
+async def test_what_is_booked_while_it_is_measured_stays_booked(ledger: QuotaLedger) -> None:
+    async def measured() -> int:
+        await ledger.reserve("u1", 10, 100)
+        await ledger.release("u1", 10)
+        return 25
+
+    await ledger.reserve("u1", 90, 100)
+    assert await ledger.corrected("u1", measured, quiet=timedelta()) == 90
+    assert await ledger.usage("u1") == 90

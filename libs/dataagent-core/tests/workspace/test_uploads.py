@@ -19,7 +19,8 @@ from dataagent_core.errors import (
     UploadTooLarge,
 )
 from dataagent_core.storage import open_database
-from dataagent_core.workspace import FileStore, SqlQuotaLedger, UserWorkspaceManager
+from dataagent_core.workspace import FileStore, SqlQuotaLedger, StoredFile, UserWorkspaceManager
+from dataagent_core.workspace.quota import MemoryQuotaLedger
 from dataagent_core.workspace.stored import PREVIEW_BYTES
 from tests.requirements import requirement
 
@@ -212,6 +213,62 @@ async def test_a_file_swapped_for_a_link_is_not_followed(
     with pytest.raises((OutsideWorkspace, OSError)):
         await shelf.files.add_upload(user, "a.txt", chunks(b"mine"))
     assert sorted(each.name for each in tmp_path.glob("*.txt")) == ["outside.txt"]
+
+
+async def test_a_file_is_deleted_although_its_folder_leads_out(
+    shelf: Shelf, user: str, tmp_path: Path
+) -> None:
+    file = await shelf.files.add_upload(user, "a.txt", chunks(b"mine"))
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / file.stored_name).write_text("host secret")
+    uploads = shelf.workspaces.get_user_workspace(user) / "uploads"
+    uploads.rename(uploads.with_name("moved"))
+    uploads.symlink_to(tmp_path / "outside")
+    told: list[StoredFile] = []
+
+    async def forget(gone: StoredFile) -> None:
+        told.append(gone)
+
+    shelf.files.when_deleted(forget)
+    await shelf.files.delete(file.file_id, owner=user)
+
+    assert told == [file]
+    assert await shelf.files.list(user) == ([], 0)
+    assert (tmp_path / "outside" / file.stored_name).read_text() == "host secret"
+
+
+class _SlowLedger(MemoryQuotaLedger):
+    """Has booked before its answer arrives, as a database has that commits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.has_booked, self.may_answer = asyncio.Event(), asyncio.Event()
+
+    async def reserve(self, user_id: str, delta: int, quota: int) -> None:
+        await super().reserve(user_id, delta, quota)
+        self.has_booked.set()
+        await self.may_answer.wait()
+
+
+async def test_an_upload_that_is_cancelled_while_bytes_are_booked_gives_them_back(
+    sql_place: str, tmp_path: Path
+) -> None:
+    database, ledger = open_database(sql_place), _SlowLedger()
+    workspaces = UserWorkspaceManager(tmp_path / "workspaces", QUOTA, ledger)
+    files = FileStore(database, workspaces, max_upload_bytes=LIMIT)
+    upload = asyncio.create_task(files.add_upload("u1", "a.txt", chunks(b"mine")))
+    try:
+        async with asyncio.timeout(5):
+            await ledger.has_booked.wait()
+            upload.cancel()
+            await asyncio.sleep(0)
+            ledger.may_answer.set()
+            with pytest.raises(asyncio.CancelledError):
+                await upload
+        assert await workspaces.usage("u1") == 0
+    finally:
+        workspaces.close()
+        await database.close()
 
 
 async def test_content_an_agent_removed_is_not_found(shelf: Shelf, user: str) -> None:

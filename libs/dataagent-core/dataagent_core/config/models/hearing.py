@@ -1,10 +1,11 @@
-"""What an agent's model says reaches the run at once, past LangChain and LangGraph.
+"""What an agent's model says reaches the run past LangChain's callbacks.
 
-A chunk of text costs LangChain's callbacks and LangGraph's stream about ten times what it costs the
-model and the reader, and waits there while other runs have their turn. So whoever runs an agent may
-`listen`: each chunk of the main agent's answer is handed to its ear as it comes, and the libraries
-see the answer once, whole (`merge.py`). Sub-agents and models that tools ask are not heard: their
-words go through the stream, which keeps them in order with what else they do.
+A chunk of text costs LangChain's callbacks and LangGraph's stream of messages about ten times what
+it costs the model and the reader, and waits there while other runs have their turn. So whoever runs
+an agent does `listen`: each chunk of the main agent's answer is handed to its ear as it comes, and
+the libraries see the answer once, whole (`merge.py`). What sub-agents say is `Overheard`: it goes
+through the graph's stream, which keeps it in order with what else they do; so does the main agent's
+answer where there is no ear. Models that tools ask are not heard.
 """
 
 from __future__ import annotations
@@ -32,15 +33,25 @@ class Ear(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Overheard:
+    """A chunk that goes through the stream; `agent` is the sub-agent that says it."""
+
+    agent: str | None
+    message_id: str
+    chunk: AIMessageChunk
+
+
 CatchUp = Callable[[], Awaitable[None]]
 """Waits until the reader of the stream has taken everything that came before."""
 
-_MAIN_NODE = "model"
+_MODEL_NODE = "model"
 
 
 @dataclass(frozen=True, slots=True)
 class _Listener:
-    ear: Ear
+    ear: Ear | None
+    tell: Callable[[Overheard], None]
     depth: int
     catch_up: CatchUp | None
 
@@ -49,13 +60,20 @@ _listener: ContextVar[_Listener | None] = ContextVar("listener", default=None)
 _call: ContextVar[Any] = ContextVar("call", default=None)
 
 
-def listen(ear: Ear, *, depth: int = 0, catch_up: CatchUp | None = None) -> None:
-    """Hear the main agent from now on, in this task and those it starts.
+def listen(
+    ear: Ear | None,
+    tell: Callable[[Overheard], None],
+    *,
+    depth: int = 0,
+    catch_up: CatchUp | None = None,
+) -> None:
+    """Hear the agents' models from now on, in this task and those it starts.
 
-    `depth` says how many graphs stand around it. A graph that stands in another does not wait for
-    the reader between its steps as the outermost does; `catch_up` does, before it is heard.
+    What the `ear` does not get is told to the stream. `depth` says how many graphs stand around the
+    main agent. A graph that stands in another does not wait for the reader between its steps as the
+    outermost does; `catch_up` does, before it is heard.
     """
-    _listener.set(_Listener(ear, depth, catch_up))
+    _listener.set(_Listener(ear, tell, depth, catch_up))
 
 
 @contextmanager
@@ -70,24 +88,46 @@ def called_by(run_manager: Any) -> Generator[None]:  # LangChain's, for one call
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Who hears one call of a model."""
+    """Who hears one call of a model; `is_at_once`: before the stream's reader has a say."""
 
     text: Callable[[str], None]
     chunk: Callable[[AIMessageChunk], None]
+    is_at_once: bool
 
 
 def ear() -> Heard | None:
-    """Who hears the call under way; None when it is not the main agent's answer."""
+    """Who hears the call under way; None when it is not an agent's answer, or nobody listens."""
     listener, call = _listener.get(), _call.get()
     if listener is None or call is None:
         return None
-    if not _is_the_answer(call.metadata or {}, call.tags or (), listener.depth):
+    metadata: dict[str, Any] = call.metadata or {}
+    if not _is_an_answer(metadata, call.tags or ()):
         return None
-    hearing, message_id = listener.ear, f"{LC_ID_PREFIX}-{call.run_id}"
+    message_id = f"{LC_ID_PREFIX}-{call.run_id}"
+    level = metadata.get("langgraph_checkpoint_ns", "").count("|") - listener.depth
+    if level == 0 and listener.ear is not None:
+        return _at_once(listener.ear, message_id)
+    return _through_the_stream(
+        listener.tell, metadata.get("lc_agent_name") if level > 0 else None, message_id
+    )
+
+
+def _at_once(hearing: Ear, message_id: str) -> Heard:
     return Heard(
         partial(hearing.hear_text, message_id),
         lambda chunk: hearing.hear_chunk(chunk.id or message_id, chunk),
+        is_at_once=True,
     )
+
+
+def _through_the_stream(
+    tell: Callable[[Overheard], None], agent: str | None, message_id: str
+) -> Heard:
+    def chunk(said: AIMessageChunk) -> None:
+        # a copy: the chunk is used up while it waits for the reader (`join.py`)
+        tell(Overheard(agent, said.id or message_id, said.model_copy()))
+
+    return Heard(lambda text: chunk(AIMessageChunk(content=text)), chunk, is_at_once=False)
 
 
 async def in_order() -> None:
@@ -97,10 +137,9 @@ async def in_order() -> None:
         await listener.catch_up()
 
 
-def _is_the_answer(metadata: dict[str, Any], tags: Any, depth: int) -> bool:
+def _is_an_answer(metadata: dict[str, Any], tags: Any) -> bool:
     return (
-        metadata.get("langgraph_node") == _MAIN_NODE
-        and metadata.get("langgraph_checkpoint_ns", "|||").count("|") == depth
+        metadata.get("langgraph_node") == _MODEL_NODE
         and "lc_source" not in metadata
         and TAG_NOSTREAM not in tags
     )

@@ -12,6 +12,7 @@ provider's SDK become ours here (`failures.py`). Above: `config/llm.py`.
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
 from contextlib import aclosing, contextmanager
 from copy import copy
@@ -19,10 +20,13 @@ from functools import cache
 from types import new_class
 from typing import Any, cast
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessageChunk, BaseMessage, get_buffer_string
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, BaseCallbackManager
+from langchain_core.language_models import BaseChatModel, chat_models
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, get_buffer_string
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.prompt_values import PromptValue
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 
 from dataagent_core.config.models.chunks import Piece, text_chunk
 from dataagent_core.config.models.failures import our_errors
@@ -35,6 +39,7 @@ Chunks = AsyncIterator[ChatGenerationChunk]
 Window = Callable[[], float]
 _WINDOW = "text_window"
 _IDENTITY = ("__module__", "__qualname__", "__doc__")
+_FOR_TRACING = {"ls_structured_output_format", "structured_output_format"}
 
 
 class TextWindow:
@@ -60,6 +65,11 @@ class TextWindow:
         return min(max(self._least, self.streams * self._per_stream), self._most)
 
 
+def _never() -> float:
+    """The window of a model that is heard, and not merged."""
+    return 0.0
+
+
 @contextmanager
 def _counted(window: Window) -> Generator[None]:
     """One more answer streams while this is open, if the window wants to know."""
@@ -82,11 +92,26 @@ def merged(model: BaseChatModel, window_seconds: float | Window) -> BaseChatMode
     if not _can_stream(type(model)):
         return model
     window = window_seconds if callable(window_seconds) else lambda: window_seconds
+    clone = _merging_copy(model)
+    vars(clone)[_WINDOW] = window
+    return clone
+
+
+def audible(model: BaseChatModel) -> BaseChatModel:
+    """The very model someone made, in a form that a run hears: what changes in one is in both."""
+    if isinstance(model, _Merging) or not _can_stream(type(model)):
+        return model
+    same = _merging_copy(model)
+    for state in ("__dict__", "__pydantic_private__", "__pydantic_fields_set__"):
+        object.__setattr__(same, state, getattr(model, state))
+    return same
+
+
+def _merging_copy(model: BaseChatModel) -> BaseChatModel:
     clone = copy(model)
     base = type(model)
     kind = base if issubclass(base, _Merging) else _merging_class(base)
     object.__setattr__(clone, "__class__", kind)
-    vars(clone)[_WINDOW] = window
     return clone
 
 
@@ -121,6 +146,37 @@ class _Merging:
             return _Given(thread=model_input)
         return cast(Any, super())._convert_input(model_input)
 
+    async def ainvoke(
+        self,
+        input: Any,  # noqa: A002 LangChain's name; what a model takes
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        """As LangChain's; a call that no callback follows is made without preparing any."""
+        given = ensure_config(config)
+        own = cast(BaseChatModel, self).callbacks
+        if own or _is_followed(given) or kwargs.keys() & _FOR_TRACING:
+            return await cast(Any, super()).ainvoke(input, given, stop=stop, **kwargs)
+        messages = _normalized(self._convert_input(input).to_messages())
+        manager = AsyncCallbackManagerForLLMRun(
+            run_id=uuid.uuid4(),
+            handlers=[],
+            inheritable_handlers=[],
+            tags=given.get("tags"),
+            metadata=given.get("metadata"),
+        )
+        answer = self._agenerate_with_cache(messages, stop, manager, **kwargs)
+        result = await asyncio.create_task(answer)  # else each chunk passes all that waits for it
+        return cast(AIMessage, result.generations[0].message)
+
+    def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
+        model = cast(Any, super())  # LangChain's
+        if model._should_stream(async_api=async_api, run_manager=run_manager, **kwargs):
+            return True
+        return async_api and ear() is not None and not model._streaming_disabled(**kwargs)
+
     async def _astream(
         self,
         messages: list[BaseMessage],
@@ -128,14 +184,16 @@ class _Merging:
         run_manager: Any = None,  # not handed down: callbacks see merged chunks only
         **kwargs: Any,
     ) -> Chunks:
-        window: Window = vars(self)[_WINDOW]
+        window: Window = vars(self).get(_WINDOW, _never)
         stream_of = cast(Any, super())._astream
-        if (heard := ear()) is not None:
+        heard = ear()
+        if heard is not None and heard.is_at_once:
             if stream_of.__func__ is StreamedChatModel._astream:  # pyright: ignore[reportPrivateUsage] LangChain's name
                 stream_of = cast(StreamedChatModel, self).pieces
             stream = _heard(stream_of(messages, stop=stop, **kwargs), heard)
         else:
             stream = _merged(stream_of(messages, stop=stop, run_manager=None, **kwargs), window)
+            stream = stream if heard is None else _heard(stream, heard)
         with our_errors(), _counted(window):
             async with aclosing(stream):
                 async for chunk in stream:
@@ -164,6 +222,19 @@ class _Merging:
             return await inner(messages, stop=stop, run_manager=run_manager, **kwargs)
 
 
+def _normalized(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """Content blocks in LangChain's own form, by its own function, which is `tuning.py`'s too."""
+    return cast(Any, chat_models)._normalize_messages(messages)  # private
+
+
+def _is_followed(config: RunnableConfig) -> bool:
+    """Whether someone's callbacks wait for what happens; outside of a graph that is not known."""
+    callbacks = config.get("callbacks")
+    if not isinstance(callbacks, BaseCallbackManager) or config.get("run_id") is not None:
+        return True
+    return bool(callbacks.handlers or callbacks.inheritable_handlers)
+
+
 @cache
 def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
     """The provider's class with `_Merging` before it, under the same name."""
@@ -179,7 +250,8 @@ async def _heard(
     texts: list[str] = []
     hear_text = heard.text
     async with aclosing(source):
-        await in_order()
+        if heard.is_at_once:
+            await in_order()
         async for piece in source:
             if isinstance(piece, str):
                 hear_text(piece)

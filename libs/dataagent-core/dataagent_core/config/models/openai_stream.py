@@ -40,9 +40,9 @@ class AnswerDecoder:
 
     def feed(self, received: bytes) -> Piece | None:
         """All that these bytes complete, as one chunk; None if that is nothing."""
-        if self._is_fresh:
+        if self._is_fresh and (first := received.lstrip()[:1]):  # empty lines may come before it
             self._is_fresh = False
-            if received.lstrip()[:1] in (b"{", b"<"):
+            if first in (b"{", b"<"):
                 self._document = bytearray()
         if self._document is not None:
             self._document += received
@@ -101,16 +101,20 @@ def decode(payload: bytes) -> list[Json]:
     """The objects of one event; none in `[DONE]`, several where a server forgets empty lines.
 
     Raises:
-        ModelUnavailable: it is not JSON.
+        ModelUnavailable: it is not JSON, or no object.
     """
     try:
-        return [orjson.loads(payload)]
+        events = [orjson.loads(payload)]
     except orjson.JSONDecodeError as whole:
         lines = [line for line in payload.split(b"\n") if line and line != DONE]
         try:
-            return [orjson.loads(line) for line in lines]
+            events = [orjson.loads(line) for line in lines]
         except orjson.JSONDecodeError:
             raise ModelUnavailable("The model's answer is damaged: not JSON.") from whole
+    for event in events:
+        if not isinstance(event, dict):
+            raise ModelUnavailable("The model's answer is damaged: JSON, but no object.")
+    return events
 
 
 class AnswerReader:

@@ -129,7 +129,7 @@ class Renderer:
     async def _started(self) -> Process:
         if self._idle is not None:
             self._idle.cancel()
-        if self._child is None or self._child.returncode is not None or self._is_worn():
+        if self._child is None or _is_leaving(self._child) or self._is_worn():
             await self._stop()
             self._child = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -163,6 +163,11 @@ class Renderer:
         if child.returncode is None:
             child.kill()
         await child.communicate()
+
+
+def _is_leaving(child: Process) -> bool:
+    """Whether it has ended, or will: its input was closed."""
+    return child.returncode is not None or (child.stdin is not None and child.stdin.is_closing())
 
 
 async def _exchange(child: Process, request: bytes) -> bytes:

@@ -108,7 +108,9 @@ class GenericStatement(Reading[Connection]):
         """Begin, read-only where there is such a thing, and run."""
         if (read_only := _READ_ONLY.get(connection.dialect.name)) is not None:
             connection.exec_driver_sql(read_only)
-        self._result = connection.execution_options(stream_results=True).exec_driver_sql(self.sql)
+        # without parameters a driver leaves a percent sign alone: `LIKE 'A%'`
+        as_written = connection.execution_options(stream_results=True, no_parameters=True)
+        self._result = as_written.exec_driver_sql(self.sql)
         described = self._result.cursor.description if self._result.cursor is not None else None
         labels = [str(column[0]) for column in described or ()]
         if not labels:

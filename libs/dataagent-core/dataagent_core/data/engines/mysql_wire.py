@@ -166,7 +166,11 @@ class RowStream:
             if time.monotonic() > deadline:
                 raise err.OperationalError(CR.CR_SERVER_LOST, "Too much is still on its way")
             data = self._rest + self._received()
-            self._rest = data[self._skipped(data) :]
+            try:
+                position = self._cut(data, [])  # no columns: the values are passed over
+            except pymysql.Error:
+                return  # the server's last word on a statement that was stopped
+            self._rest = data[position:]
 
     def _gathered(self, most_rows: int) -> list[list[bytes | None]]:
         columns: list[list[bytes | None]] = [[] for _ in self.fields]
@@ -205,20 +209,6 @@ class RowStream:
                 return end
             else:
                 _split(data, start, appends)
-            position = end
-        return position
-
-    def _skipped(self, data: bytes) -> int:
-        """Where the last whole packet ends; notices the end of the rows, an error is an end too."""
-        position, length = 0, len(data)
-        while position + 4 < length:
-            size = data[position] | data[position + 1] << 8 | data[position + 2] << 16
-            end = position + 4 + size
-            if end > length:
-                break
-            first = data[position + 4]
-            if first >= _END and (first == _ERROR or size < _END_BYTES):
-                self.is_over = True
             position = end
         return position
 

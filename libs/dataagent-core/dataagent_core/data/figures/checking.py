@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from dataagent_core.data.figures.arithmetic import MAX_ANCHORS, Part, candidates
@@ -137,10 +138,13 @@ class _Check:
         return equal_cells(figure, self._index, may_lose_sign=is_less)
 
     def _cell(self, figure: Figure, sentence: Sentence) -> Evidence | None:
+        meant: dict[int, tuple[frozenset[int] | None, int | None]] = {}  # by table: rows, column
         for cell in self._cells(figure):
-            rows = self._bound(figure, sentence, cell.table)
             table = self._index.tables[cell.table]
-            said = column_said(table, self._text, figure)
+            if cell.table not in meant:
+                rows = self._bound(figure, sentence, cell.table)
+                meant[cell.table] = rows, column_said(table, self._text, figure)
+            rows, said = meant[cell.table]
             if (rows is None or cell.row in rows) and said in (None, cell.column):
                 name = table.columns[cell.column].name
                 return Evidence(table.artifact_id, "cell", row=cell.row, column=name)
@@ -154,8 +158,8 @@ class _Check:
         wanted = span(figure)
         words = clause(self._text, figure)
         for table in self._index.tables:
+            said = column_said(table, self._text, figure)
             for one in table.summaries:
-                said = column_said(table, self._text, figure)
                 is_said = said is not None and said == one.column
                 if _reads_as(one, wanted, figure, table) and _may_be(
                     one, figure, "" if is_said else words
@@ -168,11 +172,17 @@ class _Check:
     def _year(self, figure: Figure) -> Evidence | None:
         if figure.kind != "plain" or not re.fullmatch(r"(?:19|20)\d\d", figure.text):
             return None
+        return self._years.get(figure.text)
+
+    @cached_property
+    def _years(self) -> dict[str, Evidence]:
+        """Where each year is first met in the results."""
+        years: dict[str, Evidence] = {}
         for table in self._index.tables:
             for row, cells in enumerate(table.texts):
-                if any(_year_of(cell) == figure.text for cell in cells):
-                    return Evidence(table.artifact_id, "label", row=row)
-        return None
+                for year in filter(None, map(_year_of, cells)):
+                    years.setdefault(year, Evidence(table.artifact_id, "label", row=row))
+        return years
 
     def _derived(self, figure: Figure, found: Mapping[int, Evidence]) -> Evidence | None:
         parts = [self._part(at, figure, found) for at in range(len(self._index.tables))]
@@ -249,7 +259,7 @@ def _reads_as(summary: Summary, wanted: Span, figure: Figure, table: IndexedTabl
         return wanted.holds(summary.value)
     if summary.column is None or not PERCENT_NAME.search(table.columns[summary.column].name):
         return False
-    is_fraction = all(abs(value) <= 1 for value in table.column(summary.column))
+    is_fraction = table.has_fractions(summary.column)
     return wanted.holds(summary.value * 100 if is_fraction else summary.value)
 
 

@@ -18,10 +18,10 @@ CHARACTERS = "".join((*DIGITS, *SMALL, *LARGE))
 
 def numeral(text: str) -> Decimal | None:
     """The value of a numeral, or None when the characters are not a well-formed one."""
-    if not any(char in SMALL or char in LARGE for char in text):
+    if not set(text) <= set(CHARACTERS) or not set(text) & {*SMALL, *LARGE}:
         return None
     total, section, digit = 0, 0, None
-    for at, char in enumerate(text):
+    for char in text:
         if char in DIGITS:
             if digit:
                 return None
@@ -31,11 +31,16 @@ def numeral(text: str) -> Decimal | None:
                 return None
             section += (digit if digit is not None else 1) * SMALL[char]
             digit = None
-        elif char in LARGE:
-            section += digit or 0
-            if section == 0 or at == 0:
-                return None
-            total, section, digit = (total + section) * LARGE[char], 0, None
         else:
-            return None
+            counted = _counted(total, section + (digit or 0), LARGE[char])
+            if counted is None:
+                return None
+            total, section, digit = counted, 0, None
     return Decimal(total + section + (digit or 0))
+
+
+def _counted(total: int, section: int, unit: int) -> int | None:
+    """The value up to 万 or 亿: 万 counts what stands since 亿, 亿 all before it (三万亿)."""
+    if unit == LARGE["亿"]:
+        return (total + section) * unit if 0 < total + section < unit else None
+    return total + section * unit if section and total % LARGE["亿"] == 0 else None

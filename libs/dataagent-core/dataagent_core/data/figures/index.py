@@ -80,6 +80,8 @@ class IndexedTable:
     numbers: list[list[Decimal | None]]  # by row, then by column
     texts: list[list[str | date | None]]
     summaries: list[Summary] = field(default_factory=list[Summary])
+    _columns: dict[int, list[Decimal]] = field(default_factory=dict[int, list[Decimal]])
+    _fractions: dict[int, bool] = field(default_factory=dict[int, bool])
 
     @property
     def is_complete(self) -> bool:
@@ -96,8 +98,19 @@ class IndexedTable:
         )
 
     def column(self, at: int) -> list[Decimal]:
-        """The numbers of a column, without nulls."""
-        return [value for row in self.numbers if (value := row[at]) is not None]
+        """The numbers of a column, without nulls; not to be changed."""
+        known = self._columns.get(at)
+        if known is None:
+            known = [value for row in self.numbers if (value := row[at]) is not None]
+            self._columns[at] = known
+        return known
+
+    def has_fractions(self, at: int) -> bool:
+        """Whether no number of a column is greater than one."""
+        known = self._fractions.get(at)
+        if known is None:
+            known = self._fractions[at] = all(abs(value) <= 1 for value in self.column(at))
+        return known
 
     def total(self, at: int) -> Decimal | None:
         """The sum of a column, if the whole of it is known."""

@@ -87,7 +87,6 @@ def is_percent(index: Index, cell: Cell) -> bool:
 
 def is_fraction(index: Index, cell: Cell) -> bool:
     """Whether a column holds parts of one."""
-    values = index.tables[cell.table].column(cell.column)
-    return all(abs(value) <= 1 for value in values) or bool(
+    return index.tables[cell.table].has_fractions(cell.column) or bool(
         PERCENT_NAME.search(index.column_name(cell.table, cell.column)) and abs(cell.value) < 20
     )

@@ -30,7 +30,7 @@ from dataagent_core.data.files.workbook import read_workbook
 from dataagent_core.data.types import Column
 from dataagent_core.errors import BadInput, DataAgentError, LimitReached
 
-_INTO = "raw"
+_INTO = "_raw"  # no table of a file is called so: their names begin with no underscore
 _logger = logging.getLogger(__name__)
 
 

@@ -2,7 +2,9 @@
 
 Each key of the objects is a column; objects inside objects become columns of their own
 (`address_city`), arrays stay JSON text. Strings stay strings unless all are dates: JSON says itself
-what is a number. Depth is checked before anything descends. Above: `build.py`. Below: DuckDB.
+what is a number. DuckDB reads a broken number as a double; one with more digits than that keeps is
+text here, with all of them. Depth is checked before anything descends. Above: `build.py`. Below:
+DuckDB.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import duckdb
 from duckdb import DuckDBPyConnection
 
+from dataagent_core.data.files.batches import append
 from dataagent_core.data.files.delimited import check_width
 from dataagent_core.data.files.names import listed, literal
 from dataagent_core.data.files.tables import FileLimits, Guess, OpenFile, Raw
@@ -30,6 +34,13 @@ _MAX_WIDE_KEYS = 300
 _OBJECT_BYTES = 16 * 1024 * 1024
 _OBJECT, _ARRAY = frozenset({"OBJECT"}), frozenset({"ARRAY"})
 _NUMBERS = {"BIGINT", "UBIGINT", "HUGEINT", "DOUBLE"}
+_STRINGS = r'"(?:[^"\\]|\\.)*"'
+_BROKEN = r"[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?"
+_DOUBLE_DIGITS = 15
+"""So many significant digits always survive in a double; with more it depends on the number."""
+_PYTHON_DIGITS = 4000  # of an integer that Python reads
+_ROWS_AT_ONCE = 1000
+_LONG_NOTE = "Numbers with more digits than a DOUBLE keeps were kept as text."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +74,15 @@ def read_json(
     rows = f"{into}_rows"
     _read_rows(connection, file, path, rows)
     _check_depth(connection, file, rows, limits)
+    has_long = _keep_digits(connection, rows, into=f"{into}_long")
     raws: list[Raw] = []
     for number, (label, table, notes) in enumerate(_tables(connection, rows, into)):
         raw = _table(connection, file, table, limits, into=f"{into}_{number}")
         raw.notes.extend(notes)
         raws.append(replace(raw, label=label))
         connection.execute(f"DROP TABLE {table}")
+    if has_long:
+        raws[0].notes.append(_LONG_NOTE)
     return raws
 
 
@@ -129,24 +143,75 @@ def _check_depth(
     """Strip the innermost brackets, again and again, of the rows that have many."""
     brackets = "length(j) - length(replace(replace(j, '[', ''), '{', ''))"
     connection.execute(
-        rf"""CREATE OR REPLACE TEMP TABLE brackets AS
-        SELECT regexp_replace(regexp_replace(j, '"(?:[^"\\]|\\.)*"', '', 'g'),
+        rf"""CREATE OR REPLACE TEMP TABLE _brackets AS
+        SELECT regexp_replace(regexp_replace(j, '{_STRINGS}', '', 'g'),
                               '[^\[\]{{}}]+', '', 'g') AS s
         FROM (SELECT CAST(j AS VARCHAR) AS j FROM {rows}) WHERE {brackets} > ?""",  # noqa: S608
         [limits.max_json_depth],
     )
     for _ in range(limits.max_json_depth):
-        if not _count(connection, "brackets"):
+        if not _count(connection, "_brackets"):
             break
         connection.execute(
-            r"CREATE OR REPLACE TEMP TABLE brackets AS SELECT s FROM "
-            r"(SELECT regexp_replace(s, '\[\]|\{\}', '', 'g') AS s FROM brackets) WHERE s <> ''"
+            r"CREATE OR REPLACE TEMP TABLE _brackets AS SELECT s FROM "
+            r"(SELECT regexp_replace(s, '\[\]|\{\}', '', 'g') AS s FROM _brackets) WHERE s <> ''"
         )
-    if _count(connection, "brackets"):
+    if _count(connection, "_brackets"):
         raise LimitReached(
             f"'{file.name}' is nested more than {limits.max_json_depth} deep. Flatten it."
         )
-    connection.execute("DROP TABLE brackets")
+    connection.execute("DROP TABLE _brackets")
+
+
+def _keep_digits(connection: DuckDBPyConnection, rows: str, *, into: str) -> bool:
+    """Make a string of each number that a double would change; whether there was one."""
+    connection.execute(
+        f"""CREATE OR REPLACE TEMP TABLE {into} AS SELECT place, j FROM
+        (SELECT rowid AS place, CAST(j AS VARCHAR) AS j FROM {rows})
+        WHERE regexp_matches(j, '[0-9.]{{{_DOUBLE_DIGITS + 1}}}') AND len(list_filter(
+            regexp_extract_all(regexp_replace(j, '{_STRINGS}', '', 'g'), '{_BROKEN}'),
+            lambda x: length(x) > {_DOUBLE_DIGITS} AND TRY_CAST(x AS DOUBLE)::VARCHAR <> x)) > 0"""  # noqa: S608 our own names
+    )
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE {into}_kept (place BIGINT, j VARCHAR)")
+    for start in range(0, _count(connection, into), _ROWS_AT_ONCE):
+        some = connection.execute(
+            f"SELECT place, j FROM {into} WHERE rowid BETWEEN ? AND ?",  # noqa: S608 our own names
+            [start, start + _ROWS_AT_ONCE - 1],
+        ).fetchall()
+        kept = [(place, new) for place, old in some if (new := _with_digits(old)) is not None]
+        if kept:
+            append(connection, f"{into}_kept", [*zip(*kept, strict=True)], ["BIGINT", "VARCHAR"])
+    connection.execute(
+        f"UPDATE {rows} SET j = CAST(kept.j AS JSON) FROM {into}_kept AS kept "  # noqa: S608 our own names
+        f"WHERE {rows}.rowid = kept.place"
+    )
+    return _count(connection, f"{into}_kept") > 0
+
+
+def _with_digits(text: str) -> str | None:
+    """The JSON with strings for the numbers that a double would change; None without such."""
+    long: list[str] = []
+
+    def number(written: str) -> float | str:
+        value = float(written)
+        if Decimal(repr(value)) == Decimal(written):
+            return value
+        long.append(written)
+        return written
+
+    def whole(written: str) -> int | str:
+        return int(written) if len(written) <= _PYTHON_DIGITS else written
+
+    value = json.loads(text, parse_float=number, parse_int=whole, object_pairs_hook=_first_of_each)
+    return json.dumps(value) if long else None
+
+
+def _first_of_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """As DuckDB takes a key that is there twice."""
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        found.setdefault(key, value)
+    return found
 
 
 def _count(connection: DuckDBPyConnection, table: str) -> int:

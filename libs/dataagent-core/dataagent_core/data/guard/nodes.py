@@ -146,6 +146,8 @@ def check_node(node: exp.Expr) -> None:
         raise _option_refused("indexed", kind)
     if kind is exp.DataType:
         _check_type(node)
+    if kind is exp.TableSample:
+        _check_sample(node)
 
 
 def _check_bare(node: exp.Identifier | exp.Literal) -> None:
@@ -196,6 +198,17 @@ def _option_refused(option: str, kind: type[exp.Expr]) -> Exception:
 def _check_type(node: exp.Expr) -> None:
     if node.this == exp.DType.USERDEFINED:
         raise _type_refused(node)
+
+
+def _check_sample(node: exp.Expr) -> None:
+    """How much to take is a plain number: names in a query written there would not be looked up."""
+    if all(isinstance(part, exp.Literal | exp.Var) for part in node.iter_expressions()):
+        return
+    raise refusal(
+        "node_not_allowed",
+        "The size of a sample is more than a number.",
+        hint="Write the number of rows or the percentage itself.",
+    )
 
 
 def _type_refused(node: exp.Expr) -> Exception:

@@ -1,7 +1,8 @@
 """Who may see what of a data source, and queries that cannot see more."""
 
-from dataagent_core.data.policy.checking import check_policy
-from dataagent_core.data.policy.compiling import Compiled, compile_in
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from dataagent_core.data.policy.parsing import (
     policies_from_dict,
     policies_from_yaml,
@@ -12,6 +13,17 @@ from dataagent_core.data.policy.parsing import (
 from dataagent_core.data.policy.rules import Mask, Policy, PolicySet, Subjects, TableRule
 from dataagent_core.data.policy.values import CLOSED, OPEN, OpenValues, with_open_values
 from dataagent_core.data.policy.visible import visible
+
+if TYPE_CHECKING:
+    from dataagent_core.data.policy.checking import check_policy
+    from dataagent_core.data.policy.compiling import Compiled, compile_in
+
+_LOADED_WHEN_ASKED_FOR = {
+    "Compiled": "compiling",
+    "check_policy": "checking",
+    "compile_in": "compiling",
+}
+"""By module: they read SQL, and sqlglot takes longer to load than all the rest."""
 
 __all__ = [
     "CLOSED",
@@ -33,3 +45,9 @@ __all__ = [
     "visible",
     "with_open_values",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LOADED_WHEN_ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LOADED_WHEN_ASKED_FOR[name]}"), name)

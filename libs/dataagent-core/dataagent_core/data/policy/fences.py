@@ -25,11 +25,11 @@ from sqlglot import exp
 _QUIET: tuple[type[exp.Expr], ...] = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Star),
     *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE),
-    *(exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between, exp.Exists, exp.Neg),
+    *(exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between, exp.Exists),
     *(exp.Lower, exp.Upper, exp.Length, exp.Coalesce, exp.Nullif, exp.Case, exp.If),
     *(exp.Distinct, exp.CurrentDate, exp.CurrentTimestamp),
     *(exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Table, exp.TableAlias, exp.Alias),
-    *(exp.DataType, exp.DataTypeParam, exp.Extract, exp.Var),
+    *(exp.DataType, exp.DataTypeParam),
 )
 _QUIET_FUNCTIONS = frozenset(
     (
@@ -39,7 +39,13 @@ _QUIET_FUNCTIONS = frozenset(
     )
 )
 _AGGREGATES = frozenset({"count", "sum", "avg", "min", "max"})
-_QUIET_WITH_A_LITERAL = frozenset({"date_trunc", "strftime"})  # its unit or format
+_UNITS = frozenset(
+    (
+        *("microseconds", "milliseconds", "second", "minute", "hour", "day"),
+        *("month", "quarter", "year", "decade", "century", "millennium"),
+    )
+)
+"""What `date_trunc` takes of every kind of time; PostgreSQL fails on others row by row."""
 _CONDITIONS = (exp.Where, exp.Having, exp.Qualify)
 _LARGEST_MYSQL_LIMIT = 18446744073709551615
 
@@ -76,7 +82,7 @@ def _is_of_many_rows(node: exp.Expr) -> bool:
 
 def _takes_every_value(node: exp.Expr) -> bool:
     match node:
-        case exp.Cast():
+        case exp.Cast() | exp.Neg():  # the least integer has no opposite
             return isinstance(node.this, exp.Literal)
         case exp.Like() | exp.ILike():
             pattern = node.expression
@@ -91,7 +97,11 @@ def _takes_every_value(node: exp.Expr) -> bool:
 
 def _is_quiet_function(call: exp.Anonymous) -> bool:
     name = call.name.lower()
-    if name in _QUIET_WITH_A_LITERAL:
+    if name == "date_trunc":
+        unit, *rest = call.expressions or [call]
+        is_known = isinstance(unit, exp.Literal) and unit.name.lower() in _UNITS
+        return is_known and len(rest) == 1  # a third would be a zone, which need not exist
+    if name == "strftime":
         return any(isinstance(each, exp.Literal) for each in call.expressions)
     return name in _QUIET_FUNCTIONS
 

@@ -8,10 +8,16 @@ a table can stand for nothing else. Above: `reading.py` and `compiling.py`.
 from __future__ import annotations
 
 from collections import defaultdict
-
-from sqlglot import exp
+from typing import TYPE_CHECKING
 
 from dataagent_core.data.types import Catalogue, Table
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+else:  # names of tables are asked for without any query, too
+    from dataagent_core.config.libraries import Library
+
+    exp = Library("sqlglot.expressions")
 
 DEFAULT_SCHEMAS = {
     "sqlite": ("main",),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from dataagent_core.data.policy.filters import BoundFilter, bind_filter
 from dataagent_core.data.policy.names import Names
 from dataagent_core.data.policy.rules import (
     ANY_TABLE,
@@ -22,6 +22,14 @@ from dataagent_core.data.policy.rules import (
 )
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 from dataagent_core.errors import BadInput
+
+if TYPE_CHECKING:
+    from dataagent_core.data.policy import filters
+    from dataagent_core.data.policy.filters import BoundFilter
+else:  # sqlglot, which only a filter needs
+    from dataagent_core.config.libraries import Library
+
+    filters = Library("dataagent_core.data.policy.filters")
 
 logger = logging.getLogger(__name__)
 
@@ -103,7 +111,7 @@ class Reading:
             if rule.row_filter is None or not rule.is_filtered or rule.row_filter in bound:
                 continue
             try:
-                found = bind_filter(rule.row_filter, table, self._reader, self._dialect)
+                found = filters.bind_filter(rule.row_filter, table, self._reader, self._dialect)
             except BadInput as error:
                 logger.warning(
                     "policy %r closes table %r: %s", policy.name, table.key, error.message

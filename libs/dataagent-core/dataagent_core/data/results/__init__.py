@@ -10,7 +10,7 @@ from dataagent_core.data.results.export import MEDIA_TYPES, export
 from dataagent_core.data.results.keep import keep
 from dataagent_core.data.results.kept import Kept, reopen
 from dataagent_core.data.results.page import Page, page
-from dataagent_core.data.results.places import Place
+from dataagent_core.data.results.places import Place, reading
 from dataagent_core.data.results.preview import preview, preview_text
 from dataagent_core.data.results.query import ArtifactEngine, catalogue_of, open_artifacts
 from dataagent_core.data.results.statistics import ColumnStatistics
@@ -31,5 +31,6 @@ __all__ = [
     "page",
     "preview",
     "preview_text",
+    "reading",
     "reopen",
 ]

@@ -23,10 +23,16 @@ from uuid import uuid4
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select
 
 from dataagent_core.data.results.kept import Kept
-from dataagent_core.data.results.places import Booking, Kind, Place, Places, artifact_id_of
+from dataagent_core.data.results.places import (
+    Booking,
+    Kind,
+    Place,
+    Places,
+    artifact_id_of,
+    no_such_artifact,
+)
 from dataagent_core.data.results.rows import artifact_of, row_of
 from dataagent_core.data.types import Artifact, Receipt
-from dataagent_core.errors import ArtifactNotFound
 from dataagent_core.storage import Database
 from dataagent_core.storage.tables import artifacts
 from dataagent_core.storage.text import is_storable, storable
@@ -166,10 +172,7 @@ class ArtifactStore:
         if is_storable(artifact_id):
             row = await self._database.read(lambda c: c.execute(wanted).mappings().one_or_none())
         if row is None:
-            raise ArtifactNotFound(
-                f"There is no artefact {artifact_id[:64]!r}. It may have expired: run its query "
-                "again."
-            )
+            raise no_such_artifact(artifact_id)
         return artifact_of(row)
 
     async def list(
@@ -205,11 +208,11 @@ class ArtifactStore:
         """
         artifact = await self.get(artifact_id, owner=owner)
         family = or_(_C.artifact_id == artifact.artifact_id, _C.parent_id == artifact.artifact_id)
-        await to_the_end(self._delete(_C.user_id == owner, family))
+        await to_the_end(self._delete_all(_C.user_id == owner, family))
 
     async def delete_session(self, session_id: str, *, owner: str) -> int:
         """Delete the artefacts of one of the owner's sessions; how many there were."""
-        return await to_the_end(self._delete(_C.user_id == owner, _C.session_id == session_id))
+        return await to_the_end(self._delete_all(_C.user_id == owner, _C.session_id == session_id))
 
     async def delete_expired(self) -> int:
         """Delete what is past its time, and files nobody knows of; how many artefacts went."""
@@ -265,6 +268,13 @@ class ArtifactStore:
     async def _insert(self, artifact: Artifact) -> None:
         row = row_of(artifact)
         await self._database.write(lambda c: c.execute(insert(artifacts).values(**row)).rowcount)
+
+    async def _delete_all(self, *conditions: ColumnElement[bool]) -> int:
+        """Delete every row that fits, some at a time; how many they were."""
+        gone = 0
+        while count := await self._delete(*conditions):
+            gone += count
+        return gone
 
     async def _delete(self, *conditions: ColumnElement[bool]) -> int:
         """Delete some rows that fit, then their bytes and files; how many they were."""

@@ -43,6 +43,7 @@ def keep(
     *,
     limits: Limits,
     on_bytes: OnBytes | None = None,
+    cut_before: TruncatedBy | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Kept:
     """Write the rows to `path` and say what they are.
@@ -54,6 +55,7 @@ def keep(
         limits: when to stop reading.
         on_bytes: called with the file's size each time it has grown, and before it gets its name.
             What it raises ends the read; nothing is left behind then.
+        cut_before: the limit that had cut what the rows were made from, if one had.
         clock: seconds; for tests.
 
     Raises:
@@ -68,7 +70,7 @@ def keep(
         try:
             for batch in caps.passed(batches):
                 writer.add(batch)
-            return writer.finish(caps.truncated_by)
+            return writer.finish(caps.truncated_by or cut_before)
         finally:
             writer.close()
 

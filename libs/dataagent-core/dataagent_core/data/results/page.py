@@ -22,7 +22,8 @@ from typing import Any
 
 from dataagent_core.data.arrow import duckdb, pa, pq
 from dataagent_core.data.results.cells import json_values
-from dataagent_core.errors import BadInput
+from dataagent_core.data.results.query import BOUNDS
+from dataagent_core.errors import BadInput, QueryFailed
 
 MAX_LIMIT = 1_000
 MAX_PAGE_BYTES = 16 * 1024 * 1024  # of Arrow data; a page of very long texts ends before its limit
@@ -54,6 +55,7 @@ def page(path: Path, *, limit: int = 100, offset: int = 0, sort: Sequence[str] =
 
     Raises:
         BadInput: a bound is wrong or there is no such column; `details["nearest"]` may help.
+        QueryFailed: sorting needs more memory than it may have.
         FileNotFoundError: there is no such file.
     """
     _check(limit, offset)
@@ -101,13 +103,19 @@ def _unknown(name: str, names: Sequence[str]) -> BadInput:
 
 def _sorted_rows(path: Path, order: Sequence[str], *, limit: int, offset: int) -> list[int]:
     """The numbers of the rows on the page, in order."""
-    with duckdb.connect(":memory:") as connection:
+    with duckdb.connect(":memory:", config=BOUNDS) as connection:
         _lock(connection, path)
-        found = connection.execute(
+        statement = (
             f"SELECT file_row_number FROM read_parquet(?, file_row_number = true) "  # noqa: S608  # names are quoted and known
-            f"ORDER BY {', '.join(order)}, file_row_number LIMIT {limit:d} OFFSET {offset:d}",
-            [str(path.resolve())],
-        ).fetchall()
+            f"ORDER BY {', '.join(order)}, file_row_number LIMIT {limit:d} OFFSET {offset:d}"
+        )
+        try:
+            found = connection.execute(statement, [str(path.resolve())]).fetchall()
+        except duckdb.OutOfMemoryException as error:
+            raise QueryFailed(
+                "Sorting needs more memory than it may have. Sort by fewer columns, or query the "
+                "result with ORDER BY and a LIMIT."
+            ) from error
     return [int(row[0]) for row in found]
 
 

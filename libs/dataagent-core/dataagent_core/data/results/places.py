@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -67,6 +68,26 @@ class Places:
 def artifact_id_of(path: Path) -> str:
     """The id in a file's name, half-written or whole."""
     return path.name.lstrip(".").partition(".")[0]
+
+
+def no_such_artifact(artifact_id: str) -> ArtifactNotFound:
+    """The error of an artefact that is not there, or no more."""
+    return ArtifactNotFound(
+        f"There is no artefact {artifact_id[:64]!r}. It may have expired: run its query again."
+    )
+
+
+@contextmanager
+def reading(artifact_id: str) -> Generator[None]:
+    """Read an artefact's file inside. It may go at any moment, and the artefact with it.
+
+    Raises:
+        ArtifactNotFound: the file is gone.
+    """
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise no_such_artifact(artifact_id) from error
 
 
 class Booking:

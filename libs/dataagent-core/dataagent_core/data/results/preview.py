@@ -23,6 +23,7 @@ MAX_BYTES = 4_000
 _CELL_LENGTHS = (200, 100, 60, 40, 20, 12)
 _NAME_LENGTH = 60
 _EXTREME_LENGTH = 40  # more than any date or time has
+_INTEGERS = range(-(2**63), 2**64)  # what every reader and writer of JSON here holds as a number
 _COLUMN_SHARE = 0.5  # of the bytes, for the columns; the rest is for rows
 _OTHERS_SHARE = 0.1
 
@@ -123,9 +124,11 @@ def _in_full(column: ResultColumn, statistics: ColumnStatistics) -> _Described:
 
 
 def _figure(value: object) -> object:
-    """A statistic as a JSON value; a text's extreme is cut."""
+    """A statistic as a JSON value; a sum may be too long for a number, a text's extreme is cut."""
     if isinstance(value, Decimal):
         return f"{value:f}"
+    if isinstance(value, int) and value not in _INTEGERS:
+        return str(value)
     if isinstance(value, float) and not math.isfinite(value):
         return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]
     return _shortened(value, _EXTREME_LENGTH) if isinstance(value, str) else value

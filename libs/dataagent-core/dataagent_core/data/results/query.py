@@ -25,20 +25,22 @@ from typing import Any, ClassVar
 from dataagent_core.data.arrow import ds, duckdb, pa, pq
 from dataagent_core.data.engines.base import Engine, Interrupted, Statement
 from dataagent_core.data.engines.watch import Watch, timed_out
+from dataagent_core.data.results.places import artifact_id_of, no_such_artifact, reading
 from dataagent_core.data.types import Artifact, Catalogue, Column, ResultColumn, Table
 from dataagent_core.errors import QueryFailed, QueryRefused
 
 SOURCE_ID = "artifacts"
 _BATCH_ROWS = 20_000
-_SETTINGS: dict[str, Any] = {  # Any: text and numbers, as DuckDB takes them
-    "enable_external_access": "false",
+BOUNDS: dict[str, Any] = {  # Any: text and numbers, as DuckDB takes them
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",
     "memory_limit": "1GB",
+    "python_enable_replacements": "false",
     "temp_directory": "",
     "threads": 2,
 }
+"""What every database over kept results is opened with."""
+_SETTINGS: dict[str, Any] = {**BOUNDS, "enable_external_access": "false"}  # Any: as above
 _TYPES = {  # Arrow's names of types → DuckDB's
     "bool": "BOOLEAN",
     "int8": "TINYINT",
@@ -65,10 +67,11 @@ def open_artifacts(paths: Mapping[str, Path]) -> ArtifactEngine:
     """An engine over kept tables: name in the SQL → file that `keep` wrote.
 
     Raises:
-        FileNotFoundError: a file is not there.
+        ArtifactNotFound: a file is not there.
     """
     for path in paths.values():
-        path.stat()
+        with reading(artifact_id_of(path)):
+            path.stat()
     return ArtifactEngine(paths)
 
 
@@ -215,6 +218,9 @@ class _ArtifactStatement(Statement):
                 raise Interrupted from error
             if reason == "timed_out":
                 raise timed_out(self._timeout_seconds) from error
+            for path in self._paths.values():
+                if not path.exists():  # DuckDB's message would name it
+                    raise no_such_artifact(artifact_id_of(path)) from error
             raise QueryFailed(f"DuckDB says: {error}") from error
 
 
@@ -224,7 +230,9 @@ def _opened(paths: Mapping[str, Path], time_zone: str) -> duckdb.DuckDBPyConnect
     try:
         connection.execute("SET TimeZone = " + _literal(time_zone))
         for name, path in paths.items():
-            connection.register(name, _table(path))
+            with reading(artifact_id_of(path)):
+                table = _table(path)
+            connection.register(name, table)
         connection.execute("SET lock_configuration = true")
     except BaseException:
         connection.close()

@@ -7,17 +7,16 @@ certificate is still checked against the name.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterable
 
 import httpcore2
-from httpcore2 import AnyIOBackend, AsyncNetworkBackend, AsyncNetworkStream
+from httpcore2 import AsyncNetworkBackend, AsyncNetworkStream
 
+from dataagent_core.mcp.wire.tcp import SocketOption, connected
 from dataagent_core.network import OpenHosts
 
-_SocketOption = (
-    tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
-)
 _MOST_ADDRESSES = 4
 _QUIET_SECONDS = 60
 
@@ -27,7 +26,6 @@ class OpenDialler(AsyncNetworkBackend):
 
     def __init__(self, hosts: OpenHosts) -> None:
         self._hosts = hosts
-        self._inner = AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -35,7 +33,7 @@ class OpenDialler(AsyncNetworkBackend):
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,
-        socket_options: Iterable[_SocketOption] | None = None,
+        socket_options: Iterable[SocketOption] | None = None,
     ) -> AsyncNetworkStream:
         """Connect to the first address that answers.
 
@@ -47,12 +45,11 @@ class OpenDialler(AsyncNetworkBackend):
             addresses = await self._hosts.addresses(host, port)
         except OSError as error:
             raise httpcore2.ConnectError("The name cannot be resolved.") from error
+        options = _keep_alive(socket_options)
         problem: Exception = httpcore2.ConnectError("There is no address.")
         for address in addresses[:_MOST_ADDRESSES]:
             try:
-                return await self._inner.connect_tcp(
-                    str(address), port, timeout, local_address, _keep_alive(socket_options)
-                )
+                return await connected(str(address), port, timeout, options)
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 problem = error
         raise problem
@@ -61,7 +58,7 @@ class OpenDialler(AsyncNetworkBackend):
         self,
         path: str,
         timeout: float | None = None,
-        socket_options: Iterable[_SocketOption] | None = None,
+        socket_options: Iterable[SocketOption] | None = None,
     ) -> AsyncNetworkStream:
         """No server is reached this way.
 
@@ -72,10 +69,10 @@ class OpenDialler(AsyncNetworkBackend):
 
     async def sleep(self, seconds: float) -> None:
         """As the client asks."""
-        await self._inner.sleep(seconds)
+        await asyncio.sleep(seconds)
 
 
-def _keep_alive(given: Iterable[_SocketOption] | None) -> list[_SocketOption]:
+def _keep_alive(given: Iterable[SocketOption] | None) -> list[SocketOption]:
     """A stream may be silent for hours: a peer that is gone is noticed all the same."""
     options = [*(given or ()), (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     if hasattr(socket, "TCP_KEEPIDLE"):

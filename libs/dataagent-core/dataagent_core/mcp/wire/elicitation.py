@@ -7,9 +7,7 @@ calls of a shared session are of different people. Questions by link are decline
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 
 from mcp.client.session import ClientRequestContext
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult, ErrorData
@@ -28,16 +26,15 @@ class Questions:
         self._server_name = server_name
         self._open: list[OnElicit | None] = []
 
-    @contextmanager
-    def during(self, on_elicit: OnElicit | None) -> Generator[None]:
-        """While a call runs, its caller can be asked."""
-        token = _asker.set(on_elicit)
+    def begin(self, on_elicit: OnElicit | None) -> Token[OnElicit | None]:
+        """A call runs from now on, and its caller can be asked; `end` takes what this returns."""
         self._open.append(on_elicit)
-        try:
-            yield
-        finally:
-            self._open.remove(on_elicit)
-            _asker.reset(token)
+        return _asker.set(on_elicit)
+
+    def end(self, on_elicit: OnElicit | None, begun: Token[OnElicit | None]) -> None:
+        """The call has ended."""
+        self._open.remove(on_elicit)
+        _asker.reset(begun)
 
     async def answer(
         self, context: ClientRequestContext, params: ElicitRequestParams

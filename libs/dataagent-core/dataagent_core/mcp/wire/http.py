@@ -24,7 +24,8 @@ from dataagent_core.mcp.wire.dialling import OpenDialler
 from dataagent_core.mcp.wire.port import Signals, WireLimits
 from dataagent_core.network import OpenHosts
 
-_EVENTS = "text/event-stream"
+_EVENTS = b"text/event-stream"
+_BREAKS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException)
 _CANCELLED = b'"notifications/cancelled"'
 _MOST_REFUSAL = 64 * 1024
 _NOTICE_SECONDS = 5.0
@@ -106,8 +107,9 @@ class Endpoint(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request; never raises for what the network or the server does."""
         await request.aread()  # one that follows a redirect comes with its content unread
-        _set_patience(request)
-        if _is_cancel(request):
+        has_id = _has_id(request)
+        _set_patience(request, has_id=has_id)
+        if request.method == "POST" and not has_id and _CANCELLED in request.content[:256]:
             self._send_aside(request)
             return httpx2.Response(202)
         return await self._answered(request)
@@ -128,7 +130,7 @@ class Endpoint(httpx2.AsyncBaseTransport):
             return _answer(failures.UNREACHABLE, "The server cannot be reached.")
         except (httpcore2.ProxyError, httpcore2.UnsupportedProtocol):
             return _answer(failures.UNREACHABLE, "The proxy does not let the request through.")
-        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException):
+        except _BREAKS:
             self._signals.note_suspect()
             return _answer(failures.BROKEN, "The server broke the connection off.")
         return await self._checked(request, response)
@@ -151,18 +153,17 @@ class Endpoint(httpx2.AsyncBaseTransport):
         self, request: httpx2.Request, answer: httpcore2.Response
     ) -> httpx2.Response:
         stream = _Watched(answer, self._signals.note_suspect)
-        response = httpx2.Response(answer.status, headers=answer.headers, stream=stream)
-        if response.headers.get("content-encoding", "identity").lower() != "identity":
+        if _header(answer, b"content-encoding", b"identity") != b"identity":
             await stream.aclose()
             return _answer(failures.HTTP_ERROR, "The server compresses though it was asked not to.")
         if answer.status >= 400:
             self.last_refusal = answer.status
-            return await _refused(request, response, stream)
-        if request.method == "POST" and not _is_events(response):
-            return await self._whole(response, stream)
-        return response
+            return await _refused(request, answer.status, stream)
+        if request.method != "POST" or _header(answer, b"content-type").startswith(_EVENTS):
+            return httpx2.Response(answer.status, headers=answer.headers, stream=stream)
+        return await self._whole(answer, stream)
 
-    async def _whole(self, response: httpx2.Response, stream: _Watched) -> httpx2.Response:
+    async def _whole(self, answer: httpcore2.Response, stream: _Watched) -> httpx2.Response:
         """An answer of one piece, read here up to the limit."""
         try:
             body = await stream.read(self._limits.max_message_bytes)
@@ -170,8 +171,8 @@ class Endpoint(httpx2.AsyncBaseTransport):
             return _answer(failures.BROKEN, "The server broke its answer off.")
         if body is None:
             return _answer(failures.TOO_LARGE, "The server's answer is larger than allowed.")
-        headers = [(k, v) for k, v in response.headers.raw if k.lower() not in _OF_THE_BODY]
-        return httpx2.Response(response.status_code, headers=headers, content=body)
+        headers = [(k, v) for k, v in answer.headers if k.lower() not in _OF_THE_BODY]
+        return httpx2.Response(answer.status, headers=headers, content=body)
 
     async def aclose(self) -> None:
         """Close what is open."""
@@ -195,7 +196,7 @@ class _Watched(httpx2.AsyncByteStream):
         try:
             async for part in self._answer.aiter_stream():
                 yield part
-        except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException):
+        except _BREAKS:
             self._on_break()
             raise httpx2.StreamError("The server broke its answer off.") from None
 
@@ -204,11 +205,14 @@ class _Watched(httpx2.AsyncByteStream):
         parts: list[bytes] = []
         size = 0
         try:
-            async for part in self:
+            async for part in self._answer.aiter_stream():
                 size += len(part)
                 if size > most_bytes:
                     return None
                 parts.append(part)
+        except _BREAKS:
+            self._on_break()
+            raise httpx2.StreamError("The server broke its answer off.") from None
         finally:
             await self.aclose()
         return b"".join(parts)
@@ -217,15 +221,14 @@ class _Watched(httpx2.AsyncByteStream):
         await self._answer.aclose()
 
 
-def _set_patience(request: httpx2.Request) -> None:
+def _set_patience(request: httpx2.Request, *, has_id: bool) -> None:
     """Streams may be silent for long; a notice nobody answers must not hold up what follows."""
     timeout = dict(request.extensions.get("timeout") or {})
-    method = request.headers.get("mcp-method", "")
-    if request.method == "GET" or method == "subscriptions/listen":
+    if request.method == "GET" or request.headers.get("mcp-method") == "subscriptions/listen":
         timeout["read"] = None
     elif request.method == "DELETE":  # a last word, which nobody waits for
         timeout = dict.fromkeys(timeout, _GOODBYE_SECONDS)
-    elif request.method == "POST" and not _has_id(request):
+    elif request.method == "POST" and not has_id:
         timeout["read"] = _NOTICE_SECONDS
     request.extensions = {**request.extensions, "timeout": timeout}
 
@@ -235,21 +238,14 @@ def _has_id(request: httpx2.Request) -> bool:
     return b'"id":' in request.content[:256]
 
 
-def _is_cancel(request: httpx2.Request) -> bool:
-    """Whether it only tells the server to stop working on a call."""
-    is_notice = request.method == "POST" and not _has_id(request)
-    return is_notice and _CANCELLED in request.content[:256]
+def _header(answer: httpcore2.Response, name: bytes, otherwise: bytes = b"") -> bytes:
+    """A header's value, in small letters."""
+    found = [value for key, value in answer.headers if key.lower() == name]
+    return b", ".join(found).strip().lower() or otherwise
 
 
-def _is_events(response: httpx2.Response) -> bool:
-    return response.headers.get("content-type", "").lower().startswith(_EVENTS)
-
-
-async def _refused(
-    request: httpx2.Request, response: httpx2.Response, stream: _Watched
-) -> httpx2.Response:
+async def _refused(request: httpx2.Request, status: int, stream: _Watched) -> httpx2.Response:
     """A refusal as a JSON-RPC error: the server's own if it sent one, ours otherwise."""
-    status = response.status_code
     try:
         body = await stream.read(_MOST_REFUSAL)
     except httpx2.StreamError:

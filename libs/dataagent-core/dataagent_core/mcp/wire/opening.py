@@ -26,6 +26,7 @@ from dataagent_core.mcp.wire import failures
 from dataagent_core.mcp.wire.confinement import Confined
 from dataagent_core.mcp.wire.elicitation import Questions
 from dataagent_core.mcp.wire.http import Endpoint, http_client
+from dataagent_core.mcp.wire.leaving import cancelling_aside
 from dataagent_core.mcp.wire.library_log import quiet_library
 from dataagent_core.mcp.wire.port import OpenFailed, Port, Signals, WireLimits, innermost
 from dataagent_core.mcp.wire.session import SessionPort
@@ -127,13 +128,13 @@ class _Opening:
         transport = streamable_http_client(
             url, http_client=client, max_sse_event_size=self._limits.max_message_bytes
         )
-        return await self._session(stack, transport)
+        return await self._session(stack, cancelling_aside(transport))
 
     async def _sse(self, stack: AsyncExitStack, url: str) -> Port:
         client, _ = self._client()
         await stack.enter_async_context(client)
         transport = sse_transport(url, client, signals=self._signals, limits=self._limits)
-        return await self._session(stack, transport)
+        return await self._session(stack, cancelling_aside(transport))
 
     def _client(self) -> tuple[httpx2.AsyncClient, Endpoint]:
         return http_client(

@@ -32,6 +32,7 @@ _PATIENCE_SECONDS = 1.5
 _KILL_SECONDS = 3.0
 _STEP_SECONDS = 0.01
 _LOOK_SECONDS = 0.5
+_MOST_DIGITS = 18
 
 
 class ServerProcess:
@@ -91,13 +92,16 @@ class ServerProcess:
         """What it wrote; nothing once it closed its output."""
         return await self._stdout.read(_CHUNK)
 
-    async def write(self, data: bytes) -> None:
-        """Hand it a message.
+    def write(self, data: bytes) -> None:
+        """Hand it a message, whole, without waiting until it is read."""
+        self._stdin.write(data)
+
+    async def drain(self) -> None:
+        """Wait while it has too much to read.
 
         Raises:
             OSError: it does not read any more.
         """
-        self._stdin.write(data)
         await self._stdin.drain()
 
     async def stop(self) -> None:
@@ -182,8 +186,16 @@ def environment(spec: ServerSpec) -> dict[str, str]:
 
 
 def owner_mark() -> str:
-    """Names our process, told from a later one with the same number."""
-    return f"{os.getpid()}.{_started(os.getpid())}"
+    """Names our process, told from a later one with the same number and from a container's."""
+    return f"{os.getpid()}.{_started(os.getpid())}.{_numbering()}"
+
+
+def _numbering() -> str:
+    """By which numbers we know processes: a container has its own, and we may see into it."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
 
 
 def _started(pid: int) -> str:
@@ -219,14 +231,18 @@ def sweep() -> int:
         except OSError:
             continue
         for variable in variables:
-            if variable.startswith(prefix) and _is_gone(variable.removeprefix(prefix).decode()):
+            if variable.startswith(prefix) and _is_gone(variable.removeprefix(prefix)):
                 count += _kill(int(folder.name))
     return count
 
 
-def _is_gone(owner: str) -> bool:
-    pid, _, started = owner.partition(".")
-    return pid.isdigit() and bool(started) and _started(int(pid)) != started
+def _is_gone(owner: bytes) -> bool:
+    """Whether a process is no more. Anybody can write anything into an environment."""
+    pid, _, rest = owner.partition(b".")
+    started, _, numbering = rest.partition(b".")
+    if not pid.isdigit() or len(pid) > _MOST_DIGITS or numbering != _numbering().encode():
+        return False
+    return bool(started) and _started(int(pid)).encode() != started
 
 
 def _kill(pid: int) -> int:

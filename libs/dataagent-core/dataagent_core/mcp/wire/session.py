@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import orjson
 from mcp.client.client import Client
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     HEADER_MISMATCH,
@@ -97,11 +98,13 @@ class SessionPort:
         on_elicit: OnElicit | None = None,
     ) -> RemoteResult:
         """Call a tool."""
-        with self._questions.during(on_elicit):
-            try:
-                return _result(await self._answered(name, arguments, on_progress, on_elicit))
-            except (MCPError, ValidationError) as error:
-                raise self._noted(error) from error
+        begun = self._questions.begin(on_elicit)
+        try:
+            return _result(await self._answered(name, arguments, on_progress, on_elicit))
+        except (MCPError, ValidationError) as error:
+            raise self._noted(error) from error
+        finally:
+            self._questions.end(on_elicit, begun)
 
     async def _answered(
         self,
@@ -155,17 +158,13 @@ class SessionPort:
     async def _send(
         self, params: CallToolRequestParams, on_progress: OnProgress | None
     ) -> dict[str, Any]:
-        async def report(progress: float, total: float | None, message: str | None) -> None:
-            if on_progress is not None:
-                on_progress(Progress(progress, total, message))
-
         request = CallToolRequest(params=params)
         return cast(  # the library's overload knows models only
             dict[str, Any],
             await self._session.send_request(
                 request,
                 cast(Any, _Raw),  # Any: an adapter of a plain mapping is taken just the same
-                progress_callback=report if on_progress is not None else None,
+                progress_callback=None if on_progress is None else _reporting(on_progress),
             ),
         )
 
@@ -189,6 +188,13 @@ class SessionPort:
         if isinstance(error, MCPError) and is_suspicious(error):
             self._signals.note_suspect()
         return call_failed(error)
+
+
+def _reporting(on_progress: OnProgress) -> ProgressFnT:
+    async def report(progress: float, total: float | None, message: str | None) -> None:
+        on_progress(Progress(progress, total, message))
+
+    return report
 
 
 def _remote(tool: Tool) -> RemoteTool:

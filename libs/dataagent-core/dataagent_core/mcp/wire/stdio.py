@@ -1,21 +1,26 @@
 """The stdio transport: one message a line, to and from a process of ours.
 
-Lines have a limit: one above it fails the call it answers, and is never kept whole. Below:
-`process.py` starts and ends the process, `frames.py` cuts the lines.
+Lines have a limit: one above it fails the call it answers, and is never kept whole. Whoever sends a
+message writes it, and the session's own loop reads: no task stands between the two, so a message
+costs no turn of the loop more than its pipe does. Below: `process.py` starts and ends the process,
+`frames.py` cuts the lines.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Self
 
 import anyio
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     ErrorData,
     JSONRPCError,
+    JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
     RequestId,
@@ -31,9 +36,7 @@ from dataagent_core.mcp.wire.port import Signals, WireLimits
 from dataagent_core.mcp.wire.process import ServerProcess
 from dataagent_core.mcp.wire.stderr import Stderr
 
-_BUFFERED = 64
 _Item = SessionMessage | Exception
-_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
 @asynccontextmanager
@@ -51,87 +54,121 @@ async def stdio_transport(
         OpenFailed: the command cannot be started.
     """
     process = await ServerProcess.start(spec, stderr, confined)
+    waiting: set[RequestId] = set()
     try:
-        inbox, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](
-            _BUFFERED
-        )
-        write_stream, outbox = anyio.create_memory_object_stream[SessionMessage](_BUFFERED)
-        pipes = _Pipes(process, inbox, signals, limits)
-        async with inbox, read_stream, write_stream, outbox, anyio.create_task_group() as group:
-            group.start_soon(pipes.read)
-            group.start_soon(pipes.write, outbox)
-            try:
-                yield read_stream, write_stream
-            finally:
-                group.cancel_scope.cancel()
+        yield _Reading(process, waiting, signals, limits), _Writing(process, waiting, signals)
     finally:
         with anyio.CancelScope(shield=True):
             await process.stop()
 
 
-class _Pipes:
-    """What passes between the process and the session."""
+class _Pipe:
+    """One direction of what passes between the process and the session."""
+
+    def __init__(self, process: ServerProcess, waiting: set[RequestId], signals: Signals) -> None:
+        self._process = process
+        self._waiting = waiting
+        self._signals = signals
+        self._is_closed = False
+
+    async def aclose(self) -> None:
+        """The session wants no more of it; the process is ended by whoever started it."""
+        self._is_closed = True
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+class _Reading(_Pipe):
+    """What the process says, until it says no more: that ends the session."""
 
     def __init__(
         self,
         process: ServerProcess,
-        inbox: MemoryObjectSendStream[_Item],
+        waiting: set[RequestId],
         signals: Signals,
         limits: WireLimits,
     ) -> None:
-        self._process = process
-        self._inbox = inbox
-        self._signals = signals
-        self._limits = limits
-        self._waiting: set[RequestId] = set()
+        super().__init__(process, waiting, signals)
+        self._lines = Lines(limits.max_message_bytes)
+        self._here: deque[_Item] = deque()
 
-    async def read(self) -> None:
-        """Pass on what the process says, until it says no more: that ends the session."""
-        lines = Lines(self._limits.max_message_bytes)
-        async with self._inbox:
-            while data := await self._process.read():
-                for line in lines.feed(data):
-                    try:
-                        await self._receive(line)
-                    except _GONE:
-                        return
-        self._signals.note_lost(self._process.why_ended())
+    def __aiter__(self) -> Self:
+        return self
 
-    async def _receive(self, line: bytes | Oversize) -> None:
+    async def __anext__(self) -> _Item:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def receive(self) -> _Item:
+        """The next message, or what could not be understood as one.
+
+        Raises:
+            anyio.EndOfStream: there will be none.
+            anyio.ClosedResourceError: nobody reads here any more.
+        """
+        while not self._here:
+            if self._is_closed:
+                raise anyio.ClosedResourceError
+            data = await self._process.read()
+            if not data:
+                self._signals.note_lost(self._process.why_ended())
+                raise anyio.EndOfStream
+            self._here.extend(
+                item for line in self._lines.feed(data) if (item := self._item(line)) is not None
+            )
+        return self._here.popleft()
+
+    def _item(self, line: bytes | Oversize) -> _Item | None:
         if isinstance(line, Oversize):
             request_id = line.request_id(self._waiting)
-            if request_id is not None:
-                await self._inbox.send(_too_large(request_id))
-            return
+            return None if request_id is None else _too_large(request_id)
         if not line.strip():
-            return
+            return None
         try:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValidationError as error:
-            await self._inbox.send(error)
-            return
+            return error
         if isinstance(message, JSONRPCResponse | JSONRPCError) and message.id is not None:
             self._waiting.discard(message.id)
-        await self._pass_on(SessionMessage(message))
+        return SessionMessage(message)
 
-    async def _pass_on(self, item: SessionMessage) -> None:
-        """Hand a message in; only when there is no room is that worth a turn of the loop."""
-        try:
-            self._inbox.send_nowait(item)
-        except anyio.WouldBlock:
-            await self._inbox.send(item)
 
-    async def write(self, outbox: MemoryObjectReceiveStream[SessionMessage]) -> None:
-        """Hand over what leaves; a process that does not read any more ends the session."""
+class _Writing(_Pipe):
+    """What the process is told; one that does not read any more ends the session."""
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Hand over a message; wait while the process has too much to read, except with a notice.
+
+        A notice says that somebody has left, and they do not wait to say it.
+
+        Raises:
+            anyio.ClosedResourceError: the session is over.
+            anyio.BrokenResourceError: the process does not read any more.
+        """
+        if self._is_closed:
+            raise anyio.ClosedResourceError
+        message = item.message
+        if isinstance(message, JSONRPCRequest):
+            self._waiting.add(message.id)
+        line = message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
         try:
-            async for item in outbox:
-                if isinstance(item.message, JSONRPCRequest):
-                    self._waiting.add(item.message.id)
-                line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await self._process.write(line.encode() + b"\n")
+            self._process.write(line)
+            if not isinstance(message, JSONRPCNotification):
+                await self._process.drain()
         except OSError:
-            await self._inbox.aclose()
             self._signals.note_lost("The server's process does not read any more.")
+            raise anyio.BrokenResourceError from None
 
 
 def _too_large(request_id: RequestId) -> SessionMessage:

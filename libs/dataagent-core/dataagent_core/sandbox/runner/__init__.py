@@ -6,6 +6,7 @@ is not. `python -m runner fork` serves many sessions, each a fork in namespaces 
 only `frames` and `seccomp` are imported, which are pure.
 
     zygote   imports what code usually needs, once; forks a session on request; runs no user code
+    memory   what is done once so that a fork has little memory for itself
     home     a session's namespaces, tmpfs and overlay
     session  trusted: one request at a time, deadlines, limits, clean-up, harvest
     kernel   untrusted from the first cell on: runs each cell in a fork of the last good state

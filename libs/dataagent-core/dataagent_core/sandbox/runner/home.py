@@ -11,7 +11,6 @@ mounted everything already.
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from . import system, tree
 from .kernel import OUTPUT, OUTPUT_PLACE, WORKSPACE
@@ -41,16 +40,16 @@ def leave_namespaces() -> None:
     user, group = os.getuid(), os.getgid()
     system.set_dumpable(True)  # else /proc/self is not ours to write
     system.unshare(_ALL_NEW)
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-    Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    system.write("/proc/self/setgroups", "deny")
+    system.write("/proc/self/uid_map", f"{user} {user} 1")
+    system.write("/proc/self/gid_map", f"{group} {group} 1")
 
 
 def settle() -> None:
     """As the first process in them: our own /proc, and nobody may look into us."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     system.mount("proc", "/proc", "proc", _PLAIN | system.MS_NOEXEC)
-    Path("/proc/self/oom_score_adj").write_text("100")  # before the server, after user code
+    system.write("/proc/self/oom_score_adj", "100")  # before the server, after user code
     system.set_dumpable(False)
 
 

@@ -20,7 +20,6 @@ import sys
 import threading
 import traceback
 import types
-import warnings
 from typing import Any, NoReturn
 
 from . import walls
@@ -36,7 +35,6 @@ _NAMES = 100
 
 def serve(channel: socket.socket) -> NoReturn:
     """Run the cells that come through the channel, until it is closed."""
-    warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*fork.*")
     module = types.ModuleType("__main__")
     module.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = module

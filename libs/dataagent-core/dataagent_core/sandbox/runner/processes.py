@@ -11,6 +11,8 @@ import signal
 import time
 from dataclasses import dataclass
 
+from . import system
+
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PATIENCE_SECONDS = 2.0
 """How long killed processes may take to go; much memory takes its time."""
@@ -158,8 +160,7 @@ def _kilobytes(text: str, label: str) -> int:
 
 
 def _read(pid: int, name: str) -> str:
-    with open(f"/proc/{pid}/{name}", errors="replace") as file:
-        return file.read()
+    return system.read(f"/proc/{pid}/{name}")
 
 
 def _is_alive(pid: int) -> bool:

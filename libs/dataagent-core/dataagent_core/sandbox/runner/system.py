@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from functools import cache
+from typing import Any
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWCGROUP = 0x02000000
@@ -25,6 +25,8 @@ MS_PRIVATE = 0x40000
 MNT_DETACH = 0x2
 
 _PR_SET_DUMPABLE = 4
+_PR_SET_SECCOMP = 22
+_SECCOMP_MODE_FILTER = 2
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 _PR_CAP_AMBIENT = 47
@@ -33,9 +35,48 @@ _CAPABILITY_VERSION = 0x20080522
 _LAST_CAPABILITY = 63
 
 
-@cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+class _Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+
+
+_INT, _LONG, _TEXT, _POINTER = ctypes.c_int, ctypes.c_ulong, ctypes.c_char_p, ctypes.c_void_p
+_library = ctypes.CDLL(None, use_errno=True)
+
+
+def _function(name: str, *arguments: Any) -> Any:  # Any: ctypes' own types, and what it makes
+    """A function, looked up once and with its types: every call of it writes to less memory."""
+    found = getattr(_library, name)
+    found.argtypes = arguments
+    found.restype = ctypes.c_int
+    return found
+
+
+_unshare = _function("unshare", _INT)
+_mount = _function("mount", _TEXT, _TEXT, _TEXT, _LONG, _TEXT)
+_umount2 = _function("umount2", _TEXT, _INT)
+_prctl = _function("prctl", _INT, _LONG, _POINTER, _LONG, _LONG)
+_capset = _function("capset", _POINTER, _POINTER)
+
+
+def read(path: str) -> str:
+    """What a file of the system's says."""
+    number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        content = b""
+        while chunk := os.read(number, 16384):
+            content += chunk
+    finally:
+        os.close(number)
+    return content.decode(errors="replace")
+
+
+def write(path: str, text: str) -> None:
+    """Say something to a file of the system's."""
+    number = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(number, text.encode())
+    finally:
+        os.close(number)
 
 
 def _check(result: int, what: str) -> int:
@@ -47,59 +88,45 @@ def _check(result: int, what: str) -> int:
 
 def unshare(flags: int) -> None:
     """Leave the namespaces that `flags` names for new ones."""
-    _check(_libc().unshare(ctypes.c_int(flags)), "unshare")
+    _check(_unshare(flags), "unshare")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, data: str = "") -> None:
     """Mount something somewhere; the arguments are those of the system call."""
-    result = _libc().mount(
-        source.encode(),
-        target.encode(),
-        kind.encode() or None,
-        ctypes.c_ulong(flags),
-        data.encode() or None,
+    result = _mount(
+        source.encode(), target.encode(), kind.encode() or None, flags, data.encode() or None
     )
     _check(result, f"mount {target}")
 
 
 def unmount(target: str, flags: int = MNT_DETACH) -> None:
     """Take a mount away; who uses it keeps it."""
-    _check(_libc().umount2(target.encode(), ctypes.c_int(flags)), f"unmount {target}")
-
-
-def _prctl(option: int, value: int, other: int = 0) -> int:
-    zero = ctypes.c_ulong(0)
-    arguments = ctypes.c_ulong(value), ctypes.c_ulong(other), zero, zero
-    return int(_libc().prctl(ctypes.c_int(option), *arguments))
+    _check(_umount2(target.encode(), flags), f"unmount {target}")
 
 
 def set_dumpable(is_dumpable: bool) -> None:
     """Whether others of the same user may look into this process."""
-    _check(_prctl(_PR_SET_DUMPABLE, int(is_dumpable)), "prctl dumpable")
+    _check(_prctl(_PR_SET_DUMPABLE, int(is_dumpable), 0, 0, 0), "prctl dumpable")
 
 
 def set_no_new_privileges() -> None:
     """From now on no program gives this process more rights than it has."""
-    _check(_prctl(_PR_SET_NO_NEW_PRIVS, 1), "prctl no_new_privs")
+    _check(_prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl no_new_privs")
 
 
 def drop_capabilities() -> None:
     """Give up every capability, and the way back to any."""
     for number in range(_LAST_CAPABILITY + 1):
-        if _prctl(_PR_CAPBSET_DROP, number) < 0:
+        if _prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) < 0:
             break  # beyond the last one of this kernel, or none is ours to drop: checked by `walls`
-    _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     nothing = (ctypes.c_uint32 * 6)()
-    _check(_libc().capset(header, nothing), "capset")
-
-
-class _Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+    _check(_capset(header, nothing), "capset")
 
 
 def set_filter(program: bytes) -> None:
     """Judge every system call from now on by a BPF program of `seccomp.py`."""
     fprog = _Program(len(program) // 8, program)
-    option, mode = ctypes.c_int(22), ctypes.c_ulong(2)  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
-    _check(_libc().prctl(option, mode, ctypes.byref(fprog)), "prctl seccomp")
+    result = _prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(fprog), 0, 0)
+    _check(result, "prctl seccomp")

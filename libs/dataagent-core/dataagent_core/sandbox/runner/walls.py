@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import resource
 import sys
-from pathlib import Path
+from contextlib import suppress
+from functools import cache
 
 from . import seccomp, system
 from .limits import RunLimits
@@ -23,7 +24,18 @@ FIRST, LATER = 1000, 600
 
 def set_rank(rank: int) -> None:
     """Say when it is this process's turn."""
-    Path("/proc/self/oom_score_adj").write_text(str(rank))
+    system.write("/proc/self/oom_score_adj", str(rank))
+
+
+def prepare() -> None:
+    """Do now what every process would else do again; where it fails, each of them will."""
+    with suppress(seccomp.UnknownArchitecture):
+        _filter()
+
+
+@cache
+def _filter() -> bytes:
+    return seccomp.build(os.uname().machine)
 
 
 def build_or_exit(limits: RunLimits, kept: set[int]) -> None:
@@ -39,7 +51,7 @@ def build_or_exit(limits: RunLimits, kept: set[int]) -> None:
         system.drop_capabilities()
         system.set_no_new_privileges()
         filters = _filters()
-        system.set_filter(seccomp.build(os.uname().machine))
+        system.set_filter(_filter())
         _verify(filters)
     except BaseException as error:
         os.write(2, f"The walls could not be built: {error}\n".encode())
@@ -94,5 +106,5 @@ def _verify(filters: int | None) -> None:
 
 
 def _status() -> dict[str, str]:
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = system.read("/proc/self/status").splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}

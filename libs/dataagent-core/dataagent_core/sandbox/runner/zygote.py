@@ -7,8 +7,6 @@ its control socket carries the socket of a new session, which a fork of this pro
 from __future__ import annotations
 
 import array
-import ctypes
-import gc
 import importlib
 import io
 import json
@@ -18,9 +16,10 @@ import select
 import signal
 import socket
 import sys
+import warnings
 from typing import Any, NoReturn
 
-from . import home, processes, session, system
+from . import home, memory, processes, session, system, walls
 from .frames import Frame
 from .link import Link, LinkClosed
 
@@ -70,10 +69,12 @@ def prepare(modules: tuple[str, ...] = _MODULES) -> list[str]:
         _warm_matplotlib()
     if "pandas" in sys.modules:
         _warm_pandas()
+    warnings.filterwarnings("ignore", category=DeprecationWarning, message=".*fork.*")
+    walls.prepare()
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise RuntimeError(f"The runner has {threads} threads; it must have one to be forked.")
-    _settle_memory()
+    memory.settle()
     return missing
 
 
@@ -114,14 +115,6 @@ def _warm_pandas() -> None:
     table.groupby("b")["a"].sum().to_string()
     table.to_csv(io.StringIO())
     table.describe()
-
-
-def _settle_memory() -> None:
-    """What is here now is shared by all forks as long as nobody writes to it."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 50)
-    ctypes.CDLL(None).malloc_trim(0)
 
 
 def serve(control: socket.socket) -> NoReturn:

@@ -174,6 +174,13 @@ async def test_a_chart_that_takes_too_long_is_killed_and_the_next_one_is_drawn()
         await renderer.aclose()
 
 
+async def test_a_chart_is_drawn_while_the_unused_child_is_about_to_end(renderer: Renderer) -> None:
+    rows, spec = [{"a": "x", "n": 1}], bar(a="string", n="int64")
+    await renderer.render(spec, rows, "svg")
+    renderer._rest()
+    assert (await renderer.render(spec, rows, "svg")).content
+
+
 async def test_a_dead_child_is_replaced_and_close_leaves_no_process() -> None:
     renderer = Renderer()
     rows, spec = [{"a": "x", "n": 1}], bar(a="string", n="int64")

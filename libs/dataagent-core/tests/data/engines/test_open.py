@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import make_url
@@ -111,4 +113,16 @@ def test_a_generic_source_reads_what_its_dialect_can(tmp_path: Path) -> None:
     with pytest.raises(QueryFailed, match="no columns"):
         engine.rows("DELETE FROM a", timeout_seconds=60)
     assert len(engine.rows("SELECT id FROM a", timeout_seconds=60)) == 2
+    engine.close()
+
+
+def test_a_percent_sign_reaches_a_generic_source_as_it_is(
+    make_database: Callable[[str], Any],
+) -> None:
+    from dataagent_core.data.engines.generic import GenericEngine
+
+    url = make_url(make_database("mysql").url).set(drivername="mysql+pymysql")
+    engine = GenericEngine(url, EngineOptions(is_unprotected_allowed=True))
+    sql = "SELECT 7 % 4 AS rest, 'Oslo' LIKE 'O%' AS is_like, '100%s' AS said"
+    assert engine.rows(sql, timeout_seconds=60) == [(3, 1, "100%s")]
     engine.close()

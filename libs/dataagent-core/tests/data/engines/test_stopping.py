@@ -12,11 +12,14 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from dataagent_core.data.engines import Interrupted, Statement
+from dataagent_core.data.engines import EngineOptions, Interrupted, Statement
+from dataagent_core.data.engines.mysql_types import Field
+from dataagent_core.data.engines.mysql_wire import RowStream
 from dataagent_core.errors import QueryFailed, QueryTimedOut, SourceUnavailable
 from tests.requirements import requirement
 
@@ -237,6 +240,24 @@ def test_leaving_early_stops_the_statement(database: Any) -> None:
         if database.kind in WHO:
             assert running(database) == 0
     assert database.read("SELECT 42") == [(42,)]
+
+
+@pytest.mark.parametrize("last", [b"\xfe\x00\x00\x02\x00", b"\xff\x25\x05#70100stopped"])
+def test_what_mysql_still_sends_is_read_to_its_end_also_after_a_row_of_two_packets(
+    last: bytes,
+) -> None:
+    """Made by hand: when a server's last words come is not ours to choose."""
+    value = b"\xff" * (0xFFFFFF + 100)
+    row = b"\xfe" + len(value).to_bytes(8, "little") + value
+    parts = (row[:0xFFFFFF], row[0xFFFFFF:], last)
+    first, second, end = (len(one).to_bytes(3, "little") + b"\x00" + one for one in parts)
+    reads = iter([first + second, end])
+    line: Any = SimpleNamespace(_rfile=SimpleNamespace(read1=lambda _size: next(reads)))
+    stream = RowStream(line, options=EngineOptions())
+    stream.fields, stream.is_over = [Field("v", 252, 63, False, 0, 0)], False
+    stream.drain()
+    assert stream.is_over
+    assert next(reads, None) is None
 
 
 def test_a_failed_statement_tells_the_engines_words_and_keeps_the_connection(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from cProfile import Profile
 from decimal import Decimal
 from typing import Any
 
@@ -193,3 +194,16 @@ def test_decimals_floats_and_large_integers_compare_exactly() -> None:
 
     money = one_column("total", [Decimal("1234.565")], "decimal128(10, 3)")
     assert unbacked("total 1,234.57", money) == []
+
+
+def test_a_column_is_looked_through_once_however_many_cells_read_as_a_figure() -> None:
+    columns = [ResultColumn("city", "city", "string"), ResultColumn("active", "active", "int64")]
+    text = "In c7 100% of them were active, the flag was 1. 1999, 2001 and 2019 were good years."
+
+    def steps(count: int) -> int:
+        rows = [(f"c{row}", row % 2) for row in range(count)]
+        profile = Profile()
+        profile.runcall(check_figures, text, "", [ResultTable("a1", columns, rows, count)])
+        return sum(entry.callcount for entry in profile.getstats())
+
+    assert steps(2_000) < 5 * steps(500)

@@ -180,6 +180,15 @@ def test_parquet_keeps_its_types_and_every_value(tmp_path: Path) -> None:
     ]
 
 
+def test_a_file_may_have_the_name_of_what_is_read_on_the_way(tmp_path: Path) -> None:
+    uneven, even = "x,y\n1,2\n3,4,5\n", "p,q\n1,hello\n2,you\n3,all\n"
+    loaded = quick(tmp_path, {"a.csv": uneven, "raw.csv": even, "_raw.csv": even})
+    [_, *others] = loaded.tables
+    for table in others:
+        assert [column.name for column in table.columns] == ["p", "q"]
+        assert (table.row_count, len(loaded.rows[table.name])) == (3, 3)
+
+
 def test_json_arrays_lines_and_wrapped_lists_give_the_same_table(tmp_path: Path) -> None:
     rows = [
         {"id": 1, "name": "李", "when": "2026-01-05", "code": "007", "address": {"city": "上海"}},
@@ -227,6 +236,29 @@ def test_json_of_other_shapes(tmp_path: Path) -> None:
         "two_right": [[2]],
         "big": [["123456789012345678901234567890", Decimal("0.1")]],
     }
+
+
+def test_numbers_of_json_that_a_double_would_change_are_text_with_all_their_digits(
+    tmp_path: Path,
+) -> None:
+    loaded = quick(
+        tmp_path,
+        {
+            "money.json": '[{"b": 1234567890123456.78, "t": "é \\ud83d\\ude00 1.00000000000000001"}'
+            ', {"b": 2.5}]',
+            "lines.jsonl": '{"b": 2.5, "b": 1}\n{"b": 0.10000000000000000555, "b": 1}\n',
+            "inside.json": '{"rows": [{"n": {"b": -1e-7, "c": [9876543210987654.32]}}]}',
+            "even.json": '[{"b": 100000000000000.50, "c": 0.30000000000000004}]',
+        },
+    )
+    assert loaded.rows == {
+        "money": [["1234567890123456.78", "é 😀 1.00000000000000001"], ["2.5", None]],
+        "lines": [["2.5"], ["0.10000000000000000555"]],
+        "inside": [[-1e-7, '["9876543210987654.32"]']],
+        "even": [[Decimal("100000000000000.5"), 0.30000000000000004]],
+    }
+    noted = {table.name for table in loaded.tables if "more digits" in " ".join(table.notes)}
+    assert noted == {"money", "lines", "inside"}
 
 
 JSON_VALUES = st.one_of(

@@ -129,6 +129,26 @@ def test_a_whole_row_has_the_visible_columns_and_no_others(dialect: str, sql: st
     ]
 
 
+@pytest.mark.parametrize("dialect", ["postgres", "duckdb"])
+@pytest.mark.parametrize("join", [",", "CROSS JOIN"])
+def test_a_list_that_becomes_rows_holds_visible_columns_only(dialect: str, join: str) -> None:
+    known = catalogue(dialect, without=("Employee.BirthDate",))
+    sql = f'SELECT u.d FROM "Employee" e {join} unnest(ARRAY[e."{{}}"]) AS u(d)'
+    assert '"e"."HireDate"' in resolved(sql.format("HireDate"), dialect, known)
+    assert details_of(sql.format("BirthDate"), dialect, known)["name"] == "BirthDate"
+
+
+def test_a_whole_row_of_nothing_in_from_is_unknown() -> None:
+    details = details_of('SELECT count(x.*) FROM "Employee" e', "postgres")
+    assert (details["kind"], details["name"]) == ("table", "x")
+
+
+def test_an_output_without_a_name_is_called_as_written_unless_that_is_long() -> None:
+    for length, label in ((60, "1" * 60), (61, "1" * 59 + "…")):
+        tree = resolve(parse(f"SELECT {'1' * length}", "sqlite"), "sqlite", catalogue("sqlite"))
+        assert tree.named_selects == [label]
+
+
 def test_a_natural_join_is_on_the_visible_columns() -> None:
     known = catalogue("sqlite", without=("Customer.City",))
     assert 'USING ("LastName", "FirstName", "Country")' in resolved(
@@ -192,6 +212,14 @@ def test_a_with_query_hides_the_table_of_its_name_but_not_from_itself() -> None:
 def test_a_with_query_that_names_a_later_one_is_refused(dialect: str) -> None:
     sql = 'WITH RECURSIVE a AS (SELECT * FROM "Genre"), "Genre" AS (SELECT 1 AS x) SELECT * FROM a'
     assert details_of(sql, dialect)["name"] == "Genre"
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "duckdb", "mysql"])
+def test_without_recursion_a_with_query_before_its_namesake_reads_the_table(dialect: str) -> None:
+    sql = "WITH a AS (SELECT * FROM Genre), Genre AS (SELECT 1 AS x) SELECT * FROM a"
+    tree = resolve(parse(sql, dialect), dialect, catalogue(dialect))
+    assert tree.named_selects == ["GenreId", "Name"]
+    assert [table.name for table in tables_of(tree)] == ["Genre"]
 
 
 def test_recursion_is_written_out_where_sqlite_does_not_ask_for_it() -> None:

@@ -93,6 +93,16 @@ def test_each_reference_to_a_protected_table_is_replaced(
     assert told == ("Customer: only rows where Region = 'EU'",)
 
 
+@pytest.mark.parametrize("written", ["Invoice", "INVOICE", "invoice"])
+def test_a_table_in_any_spelling_is_read_under_the_name_whose_rules_hold(
+    catalogue: Catalogue, written: str
+) -> None:
+    tree = parse_one(f"SELECT {written}.Id FROM {written}", dialect="sqlite")
+    assert isinstance(tree, exp.Query)
+    (table,) = compile_in(tree, EU, ANA, catalogue).tree.find_all(exp.Table)
+    assert (table.name, table.alias_or_name) == ("Invoice", written)
+
+
 @pytest.mark.parametrize("dialect", ["postgres", "duckdb"])
 @pytest.mark.parametrize(
     "sql",

@@ -54,10 +54,11 @@ def engine(
                 return [tuple(row) for row in cursor.fetchall()]
 
         with closing(connection.cursor()) as cursor:
-            cursor.execute("CREATE TABLE staff (id INT, region VARCHAR(9), pay BIGINT, note TEXT)")
-            cursor.execute("INSERT INTO staff VALUES (1, 'EU', 5, '7')")
+            columns = "id INT, region VARCHAR(9), pay BIGINT, note TEXT, born DATE"
+            cursor.execute(f"CREATE TABLE staff ({columns})")
+            cursor.execute("INSERT INTO staff VALUES (1, 'EU', 5, '7', '1990-01-01')")
             low = 9000 if kind == "mysql" else "-9223372036854775807 - 1"
-            cursor.execute(f"INSERT INTO staff VALUES (2, 'US', {low}, '{CANARY}')")
+            cursor.execute(f"INSERT INTO staff VALUES (2, 'US', {low}, '{CANARY}', '1990-01-02')")
         yield kind, run
 
 
@@ -67,6 +68,7 @@ def _catalogue(dialect: str) -> Catalogue:
         Column("region", "VARCHAR(9)"),
         Column("pay", "BIGINT"),
         Column("note", "TEXT"),
+        Column("born", "DATE"),
     )
     when = datetime(2026, 1, 1, tzinfo=UTC)
     return Catalogue("s", dialect, (Table("staff", columns),), "h", when)
@@ -114,12 +116,41 @@ def test_without_the_fence_the_condition_would_tell(
 ) -> None:
     kind, run = engine
     tree = _compiled(kind, f"SELECT s.id FROM staff AS s WHERE {CONDITIONS[kind]}", prepare)
+
+    with pytest.raises((psycopg.Error, pymysql.Error)):
+        run(render(_without_fences(tree), kind))
+
+
+def _without_fences(tree: exp.Query) -> exp.Query:
     for select in tree.find_all(exp.Select):
         select.set("offset", None)
         select.set("limit", None)
+    return tree
 
-    with pytest.raises((psycopg.Error, pymysql.Error)):
-        run(render(tree, kind))
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "-s.pay > 0",
+        "EXTRACT(HOUR FROM s.born) > 0",
+        "EXTRACT(fortnight FROM s.born) > 0",
+        "DATE_TRUNC('fortnight', s.born) IS NULL",
+        "DATE_TRUNC('day', s.born, 'Nowhere/None') IS NULL",
+    ],
+)
+@pytest.mark.parametrize("engine", ["postgres"], indirect=True)
+def test_what_fails_on_any_row_does_not_tell_whether_a_hidden_one_is_there(
+    engine: tuple[str, Callable[[str], list[Any]]], condition: str, prepare: Prepare
+) -> None:
+    kind, run = engine
+    sql = f"SELECT s.id FROM staff AS s WHERE s.id = 2 AND {condition}"
+    with pytest.raises(psycopg.Error):
+        run(sql)
+
+    with pytest.raises(psycopg.Error):  # it is the fence that keeps it
+        run(render(_without_fences(_compiled(kind, sql, prepare)), kind))
+
+    assert run(render(_compiled(kind, sql, prepare), kind)) == []
 
 
 @pytest.mark.parametrize("comparison", ["s.note = 7", "s.id = s.note", "s.note IN (1, 7)"])
@@ -143,6 +174,8 @@ def test_a_comparison_that_converts_text_does_not_fail_on_hidden_rows(
         ("s.region LIKE 'E%' AND NOT s.note IS NULL", False),
         ("LOWER(s.region) = 'eu' AND COALESCE(s.pay, 0) > 1", False),
         ("ABS(s.pay) > 1", True),
+        ("s.pay > -1", False),
+        ("-s.pay > 1", True),
         ("s.id IN (SELECT t.id FROM staff AS t WHERE t.pay > 3)", False),
         ("s.id IN (SELECT MAX(t.id + 1) FROM staff AS t)", False),
         ("s.pay / s.id > 1", True),

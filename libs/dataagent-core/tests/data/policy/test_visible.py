@@ -89,6 +89,14 @@ def test_tables_are_open_as_the_policies_say(
     assert _open(catalogue, policies) == expected
 
 
+@pytest.mark.parametrize("name", ["#Pay", "$Pay", "!", "+Pay", "Pay", "支付"])
+def test_a_rule_holds_whatever_its_tables_name_begins_with(catalogue: Catalogue, name: str) -> None:
+    odd = Table(name, (Column("Id", "INTEGER"),))
+    known = replace(catalogue, tables=(*catalogue.tables, odd))
+    assert name in _open(known, _set(("everyone", {"Secret": DENY})))
+    assert name not in _open(known, _set(("everyone", {name: DENY})))
+
+
 def test_administrators_are_bound_too(catalogue: Catalogue) -> None:
     policies = _set(("everyone", {"Secret": DENY}))
     assert "Secret" not in _open(catalogue, policies, Reader("root", role="admin"))

@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import Connection, delete
 
 from dataagent_core.data.results import ArtifactStore, Draft, Kept, Place, keep, reopen
+from dataagent_core.data.results import artifacts as artifacts_module
 from dataagent_core.data.types import Artifact, Limits, Receipt
 from dataagent_core.errors import ArtifactNotFound, OutsideWorkspace, QuotaExceeded
 from dataagent_core.storage import Database, open_database
@@ -236,6 +237,22 @@ async def test_charts_and_files_are_artefacts_of_their_table(
     await store.delete(parent.artifact_id, owner="u1")
     assert await store.list("u1") == []
     assert not store.path_of(image).exists()
+    assert await ledger.usage("u1") == 0
+
+
+async def test_a_table_goes_with_all_its_charts_and_a_session_with_all_it_has(
+    store: ArtifactStore, ledger: SqlQuotaLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fewer go at once than otherwise: hundreds of charts take long to make."""
+    monkeypatch.setattr(artifacts_module, "_AT_ONCE", 2)
+    parent = await table(store)
+    for _ in range(5):
+        await store.create_chart(Draft("u1", "Chart"), {"mark": "bar"}, parent=parent)
+    await store.delete(parent.artifact_id, owner="u1")
+    assert await store.count("u1") == 0
+    for _ in range(5):
+        await table(store, session="s1")
+    assert await store.delete_session("s1", owner="u1") == 5
     assert await ledger.usage("u1") == 0
 
 

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.data.results import Kept, keep, page
+from dataagent_core.data.results.query import BOUNDS
 from dataagent_core.data.types import Limits
-from dataagent_core.errors import BadInput
+from dataagent_core.errors import BadInput, QueryFailed
 
 KeepTable = Callable[[pa.Table], tuple[Path, Kept]]
 
@@ -36,6 +37,17 @@ def test_pages_cross_row_groups_in_the_file_s_order(tmp_path: Path) -> None:
     keep(batches, ["n"], path, limits=Limits())
     assert page(path, limit=1_000, offset=99_500).rows == [[n] for n in range(99_500, 100_500)]
     assert page(path, limit=3, offset=100_000, sort=["-n"]).rows == [[99_999], [99_998], [99_997]]
+
+
+def test_sorting_has_a_bounded_memory_and_says_when_it_is_too_little(
+    kept: KeepTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bound is set lower: what needs a gigabyte takes long to make."""
+    path, _result = kept(pa.table({"t": [f"{n % 9_973:040}" for n in range(300_000)]}))
+    assert len(page(path, offset=299_990, sort=["t"]).rows) == 10
+    monkeypatch.setitem(BOUNDS, "memory_limit", "16MB")
+    with pytest.raises(QueryFailed, match="more memory than it may have"):
+        page(path, offset=299_990, sort=["t"])
 
 
 def test_sorting_puts_nulls_last_and_compares_decimals_as_numbers(kept: KeepTable) -> None:

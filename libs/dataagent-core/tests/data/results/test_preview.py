@@ -10,6 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+import orjson
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -73,6 +74,18 @@ def test_a_small_result_is_shown_whole_with_its_statistics(kept: KeepTable) -> N
     shown = preview(result)
     assert shown == SMALL
     assert preview(reopen(path)) == shown
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_sum_longer_than_64_bits_is_text_with_all_its_digits(kept: KeepTable, sign: int) -> None:
+    ids = [sign * (2**63 - 1)] * 5
+    _path, result = kept(pa.table({"id": pa.array(ids, pa.int64())}))
+
+    shown = preview(result)
+
+    assert shown["columns"][0]["sum"] == str(sum(ids))
+    assert shown["columns"][0]["max"] == ids[0]
+    assert orjson.loads(orjson.dumps(shown)) == shown  # as the model and the ledger get it
 
 
 @pytest.mark.parametrize("reason", ["rows", "bytes", "time"])

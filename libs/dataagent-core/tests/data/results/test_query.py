@@ -15,10 +15,16 @@ import pyarrow as pa
 import pytest
 
 from dataagent_core.data.engines.base import Interrupted
-from dataagent_core.data.results import Kept, catalogue_of, keep, open_artifacts
+from dataagent_core.data.results import Kept, catalogue_of, keep, open_artifacts, query
 from dataagent_core.data.results.query import ArtifactEngine
 from dataagent_core.data.types import Artifact, Column, Limits
-from dataagent_core.errors import DataAgentError, QueryFailed, QueryRefused, QueryTimedOut
+from dataagent_core.errors import (
+    ArtifactNotFound,
+    DataAgentError,
+    QueryFailed,
+    QueryRefused,
+    QueryTimedOut,
+)
 
 KeepTable = Callable[[pa.Table], tuple[Path, Kept]]
 ENDLESS = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = 5"
@@ -172,8 +178,27 @@ def test_decimals_too_wide_for_duckdb_are_text(kept: KeepTable) -> None:
 
 
 def test_a_file_that_is_gone_is_said_at_once(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ArtifactNotFound, match="'gone'"):
         open_artifacts({"t": tmp_path / "gone.parquet"})
+
+
+@pytest.mark.parametrize("last_step", ["_opened", "_check_select"])
+def test_a_file_that_goes_before_it_is_read_is_a_missing_artefact(
+    kept: KeepTable, monkeypatch: pytest.MonkeyPatch, last_step: str
+) -> None:
+    """It goes before a step inside: no other moment is between two looks at the file."""
+    path, _result = kept(SALES)
+    step = getattr(query, last_step)
+
+    def late(*given: Any) -> Any:
+        path.unlink()
+        return step(*given)
+
+    engine = open_artifacts({"t": path})
+    monkeypatch.setattr(query, last_step, late)
+    with pytest.raises(ArtifactNotFound, match=path.stem) as error:
+        read(engine, "SELECT * FROM t")
+    assert str(path.parent) not in str(error.value)
 
 
 def test_the_catalogue_names_tables_columns_and_duckdb_s_types(kept: KeepTable) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dataagent_core.mcp.types import CallFailed
-from dataagent_core.mcp.wire.process import OWNER_VARIABLE, sweep
+from dataagent_core.mcp.wire.process import OWNER_VARIABLE, owner_mark, sweep
 
 from ..conftest import Keep
 from ..running import PROGRAM, STUBBORN, alive, call, end, stdio_spec, stubborn, until
@@ -143,22 +143,42 @@ async def test_the_kill_of_our_process_leaves_no_descendant_alive(tmp_path: Path
 
 
 async def test_what_a_crash_of_the_launcher_left_behind_is_swept_at_the_next_start() -> None:
+    sweep()  # what others left on this machine
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    ours = f"{OWNER_VARIABLE}={os.getpid()}.0"
+    here = owner_mark().split(".")[2]
     left = [
         subprocess.Popen(["sleep", "300"], env={OWNER_VARIABLE: mark})
-        for mark in (f"{gone.pid}.12345", ours.partition("=")[2], "nonsense")
+        for mark in (
+            f"{gone.pid}.12345.{here}",
+            f"{os.getpid()}.0.{here}",
+            owner_mark(),
+            f"{gone.pid}.12345.pid:[1]",  # of a container on this machine, alive as its owner is
+            "nonsense",
+        )
     ]
     try:
         assert sweep() == 2  # of a process that is gone, and of one that had our number before us
         assert left[0].wait(5) == left[1].wait(5) == -signal.SIGKILL
-        assert left[2].poll() is None
+        assert [process.poll() for process in left[2:]] == [None] * 3
         assert sweep() == 0
     finally:
         for process in left:
             process.kill()
             process.wait()
+
+
+@pytest.mark.parametrize("mark", [b"\xff", b"1.\xff", "²".encode(), b"9" * 5000])
+def test_whatever_a_process_says_of_its_owner_the_sweep_goes_on(mark: bytes) -> None:
+    here = owner_mark().split(".")[2].encode()
+    odd = subprocess.Popen(
+        ["sleep", "300"], env={os.fsencode(OWNER_VARIABLE): mark + b".1." + here}
+    )
+    try:
+        sweep()
+    finally:
+        odd.kill()
+        odd.wait()
 
 
 async def test_a_process_that_talks_nonsense_harms_nobody(keep: Keep) -> None:

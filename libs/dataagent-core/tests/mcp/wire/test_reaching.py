@@ -22,7 +22,7 @@ from dataagent_core.network import OpenHosts
 from tests.requirements import requirement
 
 from ..conftest import Keep
-from ..raw import RawServer
+from ..raw import RawServer, peer
 from ..running import Kept, Party, call, raw_spec, until
 
 
@@ -158,6 +158,39 @@ async def test_certificates_are_checked_against_the_name_with_one_context_for_al
         bad = raw_spec(server, url=f"https://bad.test:{server.port}/mcp")
         assert await reason_of(bad, OpenHosts(allowed, lookup=Names("127.0.0.1")))
         assert len(server.asked) == seen
+
+
+async def test_a_secret_server_is_reached_through_a_secret_proxy(tmp_path: Path) -> None:
+    """One secret connection inside the other, each with the certificate of its own name."""
+    cert, key = certificate(tmp_path, "secret.test")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    tls_context().load_verify_locations(cert)
+    lines: list[str] = []
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while data := await reader.read(65536):
+                writer.write(data)
+        finally:
+            writer.transport.abort()
+
+    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        lines.append((await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[0])
+        writer.write(b"HTTP/1.1 200 X\r\n\r\n")
+        there = await asyncio.open_connection("127.0.0.1", server.port)
+        await asyncio.gather(pump(reader, there[1]), pump(there[0], writer))
+
+    async with RawServer(tls=context) as server, peer(connect, context) as port:
+        url = f"https://secret.test:{server.port}/mcp"
+        hosts = OpenHosts(["secret.test"], lookup=Names("127.0.0.1"))
+        kept = Kept(raw_spec(server, url=url, proxy_url=f"https://secret.test:{port}"), hosts)
+        try:
+            assert await call(await kept.ready(), "echo") == "raw"
+        finally:
+            await kept.connection.aclose()
+            hosts.close()
+    assert set(lines) == {f"CONNECT secret.test:{server.port} HTTP/1.1"}
 
 
 @requirement("P49")

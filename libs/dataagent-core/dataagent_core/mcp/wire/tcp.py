@@ -1,0 +1,234 @@
+"""One TCP connection as the HTTP client wants it, straight on the event loop.
+
+The client's own stream takes several turns of the loop and a scope for each piece; here a piece is
+written at once, is waited for only if it is not there yet, and a look whether the other side has
+hung up asks no system. Above: `dialling.py` says who may be connected to. Below: `asyncio`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, cast
+
+import httpcore2
+from httpcore2 import AsyncNetworkStream
+
+_MOST_UNREAD = 256 * 1024
+
+
+SocketOption = (
+    tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
+)
+
+
+async def connected(
+    host: str, port: int, timeout: float | None, options: Iterable[SocketOption]
+) -> TcpStream:
+    """A connection to an address.
+
+    Raises:
+        httpcore2.ConnectError: nobody answers.
+        httpcore2.ConnectTimeout: nobody answers in time.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(timeout):
+            transport, wire = await loop.create_connection(_Wire, host, port)
+    except TimeoutError as error:
+        raise httpcore2.ConnectTimeout("Nobody answers in time.") from error
+    except OSError as error:
+        raise httpcore2.ConnectError("Nobody answers.") from error
+    socket = transport.get_extra_info("socket")
+    for option in options:
+        socket.setsockopt(*option)
+    return TcpStream(wire)
+
+
+class TcpStream(AsyncNetworkStream):
+    """Bytes to and from one address; read by one task at a time."""
+
+    def __init__(self, wire: _Wire) -> None:
+        self._wire = wire
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """What has arrived, or arrives next; nothing once the other side has hung up.
+
+        Raises:
+            httpcore2.ReadTimeout: nothing arrives in time.
+            httpcore2.ReadError: the connection broke.
+        """
+        wire = self._wire
+        try:
+            while not wire.is_readable:
+                await wire.next_turn(timeout)
+        except TimeoutError as error:
+            raise httpcore2.ReadTimeout("Nothing arrives in time.") from error
+        data = wire.taken(max_bytes)
+        if not data and wire.problem is not None:
+            raise httpcore2.ReadError("The connection broke.") from wire.problem
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send it; wait only while too much is under way.
+
+        Raises:
+            httpcore2.WriteTimeout: the other side does not read.
+            httpcore2.WriteError: the connection broke.
+        """
+        wire = self._wire
+        if buffer and not wire.is_over:
+            wire.transport.write(buffer)
+        try:
+            while wire.is_full and not wire.is_over:
+                await wire.next_turn(timeout)
+        except TimeoutError as error:
+            raise httpcore2.WriteTimeout("The other side does not read.") from error
+        if wire.is_over:
+            raise httpcore2.WriteError("The connection broke.") from wire.problem
+
+    async def aclose(self) -> None:
+        """Hang up; what the other side does not take at once is not waited for."""
+        transport = self._wire.transport
+        transport.close()
+        try:
+            await asyncio.sleep(0)
+        finally:
+            transport.abort()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> AsyncNetworkStream:
+        """The same connection, secret from now on.
+
+        Raises:
+            httpcore2.ConnectError: the other side is not who it should be, or does not answer.
+            httpcore2.ConnectTimeout: it does not answer in time.
+        """
+        wire = self._wire
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout):
+                secret = await loop.start_tls(
+                    wire.transport, wire, ssl_context, server_hostname=server_hostname
+                )
+        except TimeoutError as error:
+            wire.transport.abort()
+            raise httpcore2.ConnectTimeout("Nobody answers in time.") from error
+        except OSError as error:  # an `SSLError` is one
+            wire.transport.abort()
+            raise httpcore2.ConnectError(str(error)) from error
+        if secret is None:  # it was closed meanwhile
+            raise httpcore2.ConnectError("The connection broke.")
+        wire.transport = secret
+        return self
+
+    def get_extra_info(self, info: str) -> Any:
+        """What the client asks about a connection."""
+        if info == "is_readable":
+            return self._wire.is_readable
+        return self._wire.transport.get_extra_info(_NAMES.get(info, info))
+
+
+_NAMES = {"client_addr": "sockname", "server_addr": "peername"}
+
+
+class _Wire(asyncio.Protocol):
+    """What the loop tells of a connection."""
+
+    transport: asyncio.Transport
+
+    def __init__(self) -> None:
+        self._parts: deque[bytes] = deque()
+        self._size = 0
+        self._is_paused = False
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._has_ended = False
+        self.is_over = False
+        """Nothing can be sent any more."""
+        self.is_full = False
+        """What was sent waits here."""
+        self.problem: Exception | None = None
+
+    # -- what the stream asks -------------------------------------------------------------------
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether a reader gets something at once, be it the end."""
+        return bool(self._parts) or self._has_ended or self.is_over
+
+    def taken(self, most_bytes: int) -> bytes:
+        """The next bytes that are here; nothing if none are."""
+        if not self._parts:
+            return b""
+        data = self._parts.popleft()
+        if len(data) > most_bytes:
+            self._parts.appendleft(data[most_bytes:])
+            data = data[:most_bytes]
+        self._size -= len(data)
+        if self._is_paused and self._size < _MOST_UNREAD and not self.is_over:
+            self._is_paused = False
+            self.transport.resume_reading()
+        return data
+
+    async def next_turn(self, timeout: float | None) -> None:
+        """Until something has changed.
+
+        Raises:
+            TimeoutError: nothing does in time.
+        """
+        loop = asyncio.get_running_loop()
+        change: asyncio.Future[None] = loop.create_future()
+        timer = None if timeout is None else loop.call_later(timeout, _expire, change)
+        self._waiting.add(change)
+        try:
+            await change
+        finally:
+            self._waiting.discard(change)
+            if timer is not None:
+                timer.cancel()
+
+    # -- what the loop tells --------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)  # a faster loop's is none by name
+
+    def data_received(self, data: bytes) -> None:
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size >= _MOST_UNREAD and not self._is_paused:
+            self._is_paused = True
+            self.transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> None:
+        self._has_ended = True
+        self._wake()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.is_over = True
+        if not isinstance(exc, ssl.SSLError):  # whoever hangs up without a word has hung up
+            self.problem = exc
+        self._wake()
+
+    def pause_writing(self) -> None:
+        self.is_full = True
+
+    def resume_writing(self) -> None:
+        self.is_full = False
+        self._wake()
+
+    def _wake(self) -> None:
+        for change in self._waiting:
+            if not change.done():
+                change.set_result(None)
+
+
+def _expire(change: asyncio.Future[None]) -> None:
+    if not change.done():
+        change.set_exception(TimeoutError())

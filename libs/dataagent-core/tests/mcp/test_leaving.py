@@ -1,0 +1,165 @@
+"""How callers leave a call: with a failure, or cancelled, and never held up by a server."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client._transport import TransportStreams
+from mcp.shared.message import SessionMessage
+from mcp_types import JSONRPCNotification, JSONRPCRequest
+
+from dataagent_core.mcp.calls import Ask, Clock, Live, pass_through
+from dataagent_core.mcp.health import Health, HealthRules
+from dataagent_core.mcp.types import CallFailed, RemoteResult, ServerSpec
+from dataagent_core.mcp.wire import Signals
+from dataagent_core.mcp.wire.leaving import cancelling_aside
+
+from .conftest import Keep
+from .running import Party, call, outcome, stdio_spec, until
+
+SPEC = ServerSpec(server_id="srv", scope="global", name="s", alias="s", max_concurrency=2)
+DEAF = """
+import json, sys, time
+for line in sys.stdin:
+    message = json.loads(line)
+    result = {"tools": [{"name": "listen", "inputSchema": {"type": "object"}}]}
+    if message["method"] == "initialize":
+        result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "deaf", "version": "1"}}
+    answer = {"jsonrpc": "2.0", "id": message.get("id")}
+    if message["method"] == "server/discover":
+        print(json.dumps({**answer, "error": {"code": -32601, "message": "no"}}), flush=True)
+    elif message["method"] == "tools/call":
+        time.sleep(300)
+    elif "id" in message:
+        print(json.dumps({**answer, "result": result}), flush=True)
+"""
+
+
+class Silent:
+    """A session that never answers.
+
+    In place of a real one: two ends of one call in the same turn of the loop cannot be brought
+    about with a server of flesh and blood.
+    """
+
+    def __init__(self) -> None:
+        self.is_called = asyncio.Event()
+
+    async def call(self, *_: Any, **__: Any) -> RemoteResult:
+        self.is_called.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+def silent() -> tuple[Live, Silent]:
+    port = Silent()
+    return Live(port, Signals(), Health(HealthRules()), SPEC), port  # type: ignore[arg-type] as a port
+
+
+async def called(live: Live, seconds: float = 60) -> RemoteResult:
+    return await pass_through(live, Ask("t", {}, Clock(seconds)))
+
+
+@pytest.mark.parametrize("cancels_first", [False, True])
+async def test_a_caller_who_is_cancelled_as_the_session_dies_stays_cancelled(
+    cancels_first: bool,
+) -> None:
+    live, port = silent()
+    calling = asyncio.create_task(called(live))
+    await port.is_called.wait()
+    if cancels_first:
+        calling.cancel()
+    live.end("gone")
+    if not cancels_first:
+        calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    assert not live.is_busy
+
+
+async def test_a_task_that_was_cancelled_before_still_hears_why_its_call_failed() -> None:
+    live, _ = silent()
+
+    async def last_words() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            return await outcome(called(live, 0.05))  # noqa: B012 a task that ends its own way
+
+    task = asyncio.create_task(last_words())
+    await asyncio.sleep(0)
+    task.cancel()
+    assert await task == "MCP_TIMEOUT"
+
+
+async def test_each_caller_leaves_at_their_own_deadline_whoever_came_first() -> None:
+    live, _ = silent()
+    long = asyncio.create_task(called(live, 60))
+    await asyncio.sleep(0)
+    short = [asyncio.create_task(called(live, seconds)) for seconds in (0.2, 0.1, 0.3)]
+    async with asyncio.timeout(5):
+        assert [await outcome(task) for task in short] == ["MCP_TIMEOUT"] * 3
+    assert not long.done()
+    live.end("gone")
+    assert await outcome(long) == "MCP_SERVER_UNAVAILABLE"
+    await live.settle()
+    with pytest.raises(CallFailed) as failed:
+        await called(live)
+    assert failed.value.was_sent is False
+
+
+async def test_a_call_that_was_given_up_leaves_its_task_as_it_was(
+    steady: Party, keep: Keep
+) -> None:
+    connection = await keep(steady.spec()).ready()
+    with pytest.raises(CallFailed):
+        await connection.call("slow", {"seconds": 60}, timeout_seconds=0.2)
+    task = asyncio.current_task()
+    assert task is not None
+    assert task.cancelling() == 0
+    await asyncio.sleep(0)
+    assert await call(connection, "echo", text="on") == "on"
+
+
+async def test_a_program_that_does_not_read_holds_no_caller_back(keep: Keep) -> None:
+    """Its pipe is full, so neither the call nor the news that the caller left can be written."""
+    spec = stdio_spec(command=sys.executable, args=("-c", DEAF))
+    connection = await keep(spec).ready()
+    much = {"text": "x" * 1_000_000}
+    first = asyncio.create_task(connection.call("listen", much, timeout_seconds=60))
+    await until(lambda: connection.is_busy)
+    async with asyncio.timeout(4):  # the library would wait for five seconds with each
+        assert await outcome(connection.call("listen", much, timeout_seconds=0.2)) == "MCP_TIMEOUT"
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+
+@asynccontextmanager
+async def stuck() -> AsyncGenerator[TransportStreams]:
+    """Streams that take nothing."""
+    inbox, reading = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    writing, outbox = anyio.create_memory_object_stream[SessionMessage](0)
+    async with inbox, reading, writing, outbox:
+        yield reading, writing
+
+
+async def test_that_a_caller_left_is_told_aside_and_nothing_else_is() -> None:
+    async with cancelling_aside(stuck()) as (_, writing):
+        gone = JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params={})
+        async with asyncio.timeout(5):
+            await writing.send(SessionMessage(gone))
+        asked = JSONRPCRequest(jsonrpc="2.0", id=1, method="tools/call", params={})
+        sending = asyncio.create_task(writing.send(SessionMessage(asked)))
+        _, waiting = await asyncio.wait({sending}, timeout=0.05)
+        assert waiting
+        sending.cancel()
+        before = len(asyncio.all_tasks())
+    assert len(asyncio.all_tasks()) < before

@@ -1,0 +1,99 @@
+"""One TCP connection, by itself: what is waited for, and what ends it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from socket import SO_LINGER, SOL_SOCKET
+from struct import pack
+
+import httpcore2
+import pytest
+
+from dataagent_core.mcp.wire.tcp import TcpStream, connected
+
+from ..raw import Serve, peer
+from ..running import until
+
+MUCH = 32 * 1024 * 1024
+
+
+@asynccontextmanager
+async def to(serve: Serve) -> AsyncGenerator[TcpStream]:
+    """A connection to somebody."""
+    async with peer(serve) as port:
+        stream = await connected("127.0.0.1", port, 5, ())
+        try:
+            yield stream
+        finally:
+            await stream.aclose()
+
+
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    del reader, writer
+    await asyncio.Event().wait()
+
+
+async def test_nobody_there_is_an_error() -> None:
+    async with peer(silent) as port:
+        pass
+    with pytest.raises(httpcore2.ConnectError):
+        await connected("127.0.0.1", port, 5, ())
+
+
+async def test_a_peer_that_says_nothing_or_reads_nothing_is_waited_for_only_so_long() -> None:
+    async with to(silent) as stream:
+        with pytest.raises(httpcore2.ReadTimeout):
+            await stream.read(100, timeout=0.05)
+        with pytest.raises(httpcore2.WriteTimeout):
+            await stream.write(b"x" * MUCH, timeout=0.05)
+
+
+async def test_a_hang_up_is_seen_before_anybody_reads() -> None:
+    """So that an idle connection is not taken for a request that nobody would answer."""
+    goes = asyncio.Event()
+
+    async def leave(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await goes.wait()
+        writer.close()
+
+    async with to(leave) as stream:
+        assert stream.get_extra_info("is_readable") is False
+        goes.set()
+        await until(lambda: stream.get_extra_info("is_readable"))
+        assert await stream.read(100, timeout=5) == b""
+        await until(lambda: stream._wire.is_over)  # pyright: ignore[reportPrivateUsage] no door tells
+        with pytest.raises(httpcore2.WriteError):
+            await stream.write(b"x", timeout=5)
+
+
+async def test_a_connection_that_breaks_is_an_error_to_whoever_reads() -> None:
+    async def break_off(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        socket = writer.get_extra_info("socket")
+        socket.setsockopt(SOL_SOCKET, SO_LINGER, pack("ii", 1, 0))  # a reset instead of a goodbye
+        writer.transport.abort()
+
+    async with to(break_off) as stream:
+        with pytest.raises(httpcore2.ReadError):
+            await stream.read(100, timeout=5)
+
+
+async def test_what_is_not_read_waits_with_the_peer_and_arrives_whole() -> None:
+    sent = asyncio.Event()
+
+    async def flood(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(bytes(range(256)) * (MUCH // 256))
+        await writer.drain()
+        sent.set()
+
+    async with to(flood) as stream:
+        await until(lambda: stream._wire._is_paused)  # pyright: ignore[reportPrivateUsage] no door tells
+        assert not sent.is_set()
+        size = 0
+        while size < MUCH:
+            data = await stream.read(10_000, timeout=5)
+            assert 0 < len(data) <= 10_000
+            assert data[0] == size % 256
+            size += len(data)
+        await asyncio.wait_for(sent.wait(), 5)
