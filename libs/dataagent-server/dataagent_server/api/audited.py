@@ -106,8 +106,12 @@ async def _record_login(
     observers = container.core.observers
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS):
         observers.metrics.login_failed()
-    if status >= HTTPStatus.BAD_REQUEST and status != HTTPStatus.UNAUTHORIZED:
-        return  # no name and password were compared
+    # wrong passwords have a limit, wrong links have none: strangers could fill the log with them
+    is_kept = status < HTTPStatus.BAD_REQUEST or (
+        status == HTTPStatus.UNAUTHORIZED and _LOGINS[operation] == "password"
+    )
+    if not is_kept:
+        return
     name = sent.get("username")
     # what is no name may be a password in the wrong field
     shown = name if isinstance(name, str) and _NAME.fullmatch(name) else None

@@ -6,9 +6,9 @@ The query string is never looked at: addresses end up in logs and histories.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 
 from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
 
 from dataagent_server.auth.tokens import COOKIE
 
@@ -54,10 +54,7 @@ def _bearer(header: str | None) -> str | None:
 
 
 def _cookie(header: str | None) -> str | None:
+    """Ours, whatever stands beside it: all programs of a host share one header."""
     if header is None or COOKIE not in header or len(header) > _MAX_COOKIE_HEADER:
         return None
-    try:
-        morsel = SimpleCookie(header).get(COOKIE)
-    except CookieError:
-        return None
-    return morsel.value if morsel else None
+    return cookie_parser(header).get(COOKIE)

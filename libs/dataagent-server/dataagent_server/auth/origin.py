@@ -22,7 +22,10 @@ def is_same_origin(origin: str | None, host: str | None, trusted: Collection[str
         return False
     if origin in trusted:
         return True
-    page = urlsplit(origin)
+    try:
+        page = urlsplit(origin)
+    except ValueError:  # no address at all, which no browser sends
+        return False
     if page.scheme not in _DEFAULT_PORTS or page.path or page.query or page.fragment:
         return False
     default = _DEFAULT_PORTS[page.scheme]

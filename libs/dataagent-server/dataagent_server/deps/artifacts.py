@@ -10,9 +10,9 @@ from collections.abc import Callable, Generator
 from typing import assert_never
 
 from dataagent_core.data.charts import ChartFormat
-from dataagent_core.data.results import ArtifactStore, Page, export, page
+from dataagent_core.data.results import ArtifactStore, Page, export, page, reading
 from dataagent_core.data.types import Artifact, ExportFormat
-from dataagent_core.errors import ArtifactNotFound, BadInput
+from dataagent_core.errors import BadInput
 from dataagent_server.models.artifacts import ArtifactFormat, ArtifactQuery
 
 _PICTURES = ("png", "svg")
@@ -30,10 +30,8 @@ async def page_of(artifact: Artifact, artifacts: ArtifactStore, query: ArtifactQ
         raise BadInput(f"The artefact is a {artifact.kind}; only a table has rows.")
     path = artifacts.path_of(artifact)
     limit, offset = query.limit or _ROWS, query.offset or 0
-    try:
+    with reading(artifact.artifact_id):
         return await asyncio.to_thread(page, path, limit=limit, offset=offset, sort=query.sort)
-    except FileNotFoundError:
-        raise _gone(artifact) from None
 
 
 def export_of(
@@ -47,12 +45,9 @@ def export_of(
     path = artifacts.path_of(artifact)
 
     def pieces() -> Generator[bytes]:
-        if not path.exists():  # some formats begin before they open it
-            raise _gone(artifact)
-        try:
+        with reading(artifact.artifact_id):
+            path.stat()  # some formats begin before they open it
             yield from export(path, artifact.columns, fmt, has_bom=has_bom)
-        except FileNotFoundError:
-            raise _gone(artifact) from None
 
     return pieces
 
@@ -84,9 +79,3 @@ def chart_format(artifact: Artifact, fmt: ArtifactFormat) -> ChartFormat:
             )
         case _:
             assert_never(fmt)
-
-
-def _gone(artifact: Artifact) -> ArtifactNotFound:
-    return ArtifactNotFound(
-        f"There is no artefact {artifact.artifact_id!r}. It may have expired: run its query again."
-    )

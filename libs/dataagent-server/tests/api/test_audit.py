@@ -171,6 +171,27 @@ async def test_logins_are_kept_with_their_name_and_end_and_without_the_password(
         assert secret not in text
 
 
+async def test_a_login_by_link_is_kept_with_whose_it_was_and_wrong_links_fill_no_log(
+    live: LiveServer,
+) -> None:
+    users = live.container.users
+    admin = await live.on_server(users.first_admin())
+    assert admin is not None
+    token = await live.on_server(users.links.create(admin.user_id))
+    before = len(await found(live, action="login", limit=1000))
+    async with live.http(None) as http:
+        assert (await http.get(f"/login?token={token}")).status_code == 303
+        for wrong in (token, "x" * 43, ""):
+            assert (await http.get(f"/login?token={wrong}")).status_code == 401
+    [record, *others] = await found(live, action="login", limit=1000)
+    assert (record["user_id"], record["via"], record["outcome"]) == (
+        admin.user_id,
+        "link",
+        "success",
+    )
+    assert len(others) == before
+
+
 async def test_logging_out_is_kept(live: LiveServer) -> None:
     async with live.http(None, headers={"Origin": live.url}) as http:
         body = {"username": "admin", "password": "correct horse"}

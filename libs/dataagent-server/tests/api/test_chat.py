@@ -12,6 +12,8 @@ from dataagent_core.events import TextEvent, event_from_dict
 from tests.requirements import requirement
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from conftest import LiveServer
 
 
@@ -106,6 +108,26 @@ async def test_a_caller_that_leaves_does_not_stop_the_run(live: LiveServer) -> N
             asking.cancel()
         done = (await watcher.until("done"))[-1]
     assert done["data"]["cancelled"] is False
+
+
+@requirement("G12", "G16")
+async def test_a_caller_that_leaves_gives_its_place_back_while_the_run_goes_on(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    server = start_server(max_connections=1)
+    chat = {"message": "!slow 1000 20", "session_id": str(uuid.uuid4())}
+    async with server.http() as client:
+        asking = asyncio.create_task(client.post("/api/v1/chat", json=chat))
+        await server.until(lambda: server.container.core.worker.active == 1)
+        full = await client.post("/api/v1/chat", json={"message": "!echo hi"})
+        assert (full.status_code, full.json()["error_code"]) == (503, "too_many_connections")
+        asking.cancel()
+        await server.until(lambda: server.container.capacity.used == 0)
+        assert server.container.core.worker.active == 1
+        another = await client.post("/api/v1/chat", json={"message": "!echo hi"})
+        assert another.json()["status"] == "done"
+        stopped = await client.post(f"/api/v1/chat/{chat['session_id']}/cancel")
+        assert stopped.status_code == 200
 
 
 @requirement("R26.1", "R26.2", "R26.3", "R26.4", "R26.5")

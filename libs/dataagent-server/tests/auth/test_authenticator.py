@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
 from dataagent_core.errors import BadInput, Denied, NotAuthenticated
-from dataagent_core.identity import Principal
+from dataagent_core.identity import Principal, UserRole
 from dataagent_core.identity.secret import shared_secret
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import open_database
@@ -77,6 +77,61 @@ def test_a_key_is_taken_if_and_only_if_it_is_listed(keys: list[str], other: str)
     listed = DeploymentKeys(keys, [])
     assert all(listed.resolve(key, None) is not None for key in keys)
     assert (listed.resolve(other, None) is not None) == (other in keys)
+
+
+@requirement("R19.3", "R19.4")
+@pytest.mark.parametrize(
+    ("listed", "part"),
+    [("alice:", ""), (":a-long-secret", "a-long-secret"), ("no user:a-secret", "a-secret")],
+)
+def test_a_listed_key_that_names_no_user_counts_whole_and_never_in_part(
+    listed: str, part: str
+) -> None:
+    keys = DeploymentKeys([listed], [])
+    assert keys.resolve(part, None) is None
+    assert keys.resolve(listed, "carol") == Principal("carol", "user", "service_key")
+
+
+async def test_who_a_user_would_come_in_as(house: House) -> None:
+    chief = await house.users.create("chief", "password", role="admin")
+    known: dict[str, UserRole] = {
+        house.user.user_id: "user",
+        chief.user_id: "admin",
+        "alice": "user",
+        "root": "admin",  # a key of the administrators names them
+        "whom a service acts for": "user",
+    }
+    for user_id, role in known.items():
+        assert await house.auth.known_as(user_id) == Principal(user_id, role, "api_key")
+
+
+async def test_a_users_own_key_counts_as_bearer_too(house: House) -> None:
+    _, secret = await house.users.keys.create(house.user.user_id, "laptop")
+    assert await house.enter(bearer=secret) == Principal(house.user.user_id, "user", "api_key")
+    with pytest.raises(NotAuthenticated):
+        await house.enter(bearer=secret + "x")
+    with pytest.raises(NotAuthenticated):
+        await house.enter(bearer=ALICE)  # a key of the deployment has its own header
+
+
+async def test_without_authentication_only_local_pages_and_programs_come_in(
+    house: House, settings_for: Callable[..., ServerSettings]
+) -> None:
+    house.auth = Authenticator(settings_for(auth_disabled=True), house.users, house.tokens)
+    local = "127.0.0.1:8000"
+    assert await house.enter(host=local) == Principal("default", "admin", "auth_disabled")
+    acting = await house.enter(host=local, origin=f"http://{local}", acting_for="carol")
+    assert acting == Principal("carol", "admin", "auth_disabled")
+    for claims in (
+        {"host": local, "origin": "http://evil.example"},
+        {"host": local, "origin": "null"},
+        {"host": "evil.example:8000", "origin": "http://evil.example:8000"},
+        {"host": "evil.example:8000"},  # a name that was pointed at this machine
+        {},
+    ):
+        for from_page in (False, True):
+            with pytest.raises(Denied):
+                await house.enter(from_page=from_page, **claims)
 
 
 @requirement("P30", "R19.3")
@@ -236,6 +291,8 @@ async def test_a_cookie_may_write_from_our_own_pages_only(house: House) -> None:
         ("http://a.example", "a.example", True),
         ("https://a.example", "a.example", True),
         ("https://a.example", "a.example:443", True),
+        ("http://a.example", "a.example:80", True),
+        ("http://a.example:443", "a.example", False),
         ("http://a.example:8000", "a.example:8000", True),
         ("http://A.example", "a.example", True),
         ("http://[::1]:8000", "[::1]:8000", True),
@@ -243,8 +300,15 @@ async def test_a_cookie_may_write_from_our_own_pages_only(house: House) -> None:
         ("http://a.example.evil", "a.example", False),
         ("http://evil-a.example", "a.example", False),
         ("http://a.example@evil", "a.example", False),
+        ("http://evil@a.example", "a.example", False),
+        ("http://a.example", "evil@a.example", False),
         ("http://a.example/path", "a.example", False),
+        ("http://a.example?query", "a.example", False),
+        ("http://a.example#part", "a.example", False),
+        ("ftp://a.example", "a.example", False),
         ("http://a.example:x", "a.example:x", False),
+        ("http://[", "a.example", False),
+        ("http://a]b", "a]b", False),
         ("null", "null", False),
         ("", "", False),
         ("javascript:1", "a.example", False),
@@ -270,6 +334,7 @@ def test_a_trusted_origin_is_as_good_as_ours() -> None:
         ("testserver", True),
         ("evil.example", False),
         ("127.0.0.1.evil.example", False),
+        ("evil.example@localhost", False),
         ("localhost.", False),
         ("", False),
         (None, False),
@@ -295,3 +360,11 @@ def test_credentials_are_read_from_headers_and_two_keys_are_none() -> None:
     assert read_credentials(two).api_key == ""
     assert read_credentials(Headers({"Authorization": "Basic abc"})).is_empty
     assert read_credentials(Headers({"Cookie": "dataagent_session" + "=;" * 20_000})).is_empty
+
+
+@pytest.mark.parametrize(
+    "other", ['seen={"a": 1}', "two words=1", "nothing", "list[0]=1", "name=\xe9", "=", 'open="']
+)
+def test_a_cookie_of_another_program_does_not_hide_ours(other: str) -> None:
+    for header in (f"{other}; dataagent_session=c", f"dataagent_session=c; {other}"):
+        assert read_credentials(Headers({"Cookie": header})).cookie == "c"

@@ -28,6 +28,7 @@ FOREIGN = {
     "path": "{url}/",
     "file": "file://",
     "two": "{url} https://evil.example",
+    "no address": "http://[",
     "empty": "",
 }
 BODIES: dict[str, dict[str, Any]] = {

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from dataagent_core.runs.types import Run
+from dataagent_server.api.presence import while_connected
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.chat import Answer, answer_until_closing, session_for, start_run
 from dataagent_server.deps.providers import ContainerDep, CurrentUser, RunsDep
@@ -26,18 +27,23 @@ _ACCEPTED: dict[int | str, dict[str, Any]] = {
 
 @router.post("", operation_id="chat", response_model=ChatResponse, responses=_ACCEPTED)
 async def chat(
-    request: ChatRequest, user: CurrentUser, container: ContainerDep, wait: IsAwaited = True
+    body: ChatRequest,
+    request: Request,
+    user: CurrentUser,
+    container: ContainerDep,
+    wait: IsAwaited = True,
 ) -> Response:
     """Send a message and wait for the run's end, or until it waits for an approval.
 
     A caller that leaves does not stop the run; one that does not wait reads it later.
     """
     with container.capacity.slot():
-        session = await session_for(container, user, request)
-        started = await start_run(container, user, session.session_id, request)
+        session = await session_for(container, user, body)
+        started = await start_run(container, user, session.session_id, body)
         if not wait:
             return _accepted(started.run)
-        answer = await answer_until_closing(container, started)
+        reading = answer_until_closing(container, started)
+        answer = await while_connected(request.receive, reading)
     return _chat_response(session.session_id, started.run.run_id, answer)
 
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse
 
 from dataagent_core.errors import NotAuthenticated
+from dataagent_core.telemetry import bind_user
 from dataagent_server.api.route import PublicRoute
 from dataagent_server.auth import set_login_cookie
 from dataagent_server.deps.providers import ContainerDep
@@ -25,6 +26,7 @@ async def login_by_link(
             "This login link was used already or is too old. Make another with "
             "`dataagent-server user link`."
         )
+    bind_user(user.user_id, via="link")  # the audit log asks: the answer does not say who it is
     response = RedirectResponse("/", status_code=303)
     set_login_cookie(request, response, container.tokens, user)
     return response
