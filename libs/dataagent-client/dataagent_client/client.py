@@ -11,9 +11,9 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from datetime import date
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 from dataagent_client import models, offers
 from dataagent_client.admin import AdminCalls
@@ -23,7 +23,7 @@ from dataagent_client.backoff import Backoff
 from dataagent_client.conversations import ConversationCalls
 from dataagent_client.data import DataCalls
 from dataagent_client.errors import ClientError, ConflictError
-from dataagent_client.event_stream import EventStream, Source
+from dataagent_client.event_stream import EventStream, Source, ended_by
 from dataagent_client.files import FileCalls
 from dataagent_client.http import Http, below
 from dataagent_client.keys import KeyCalls
@@ -39,7 +39,6 @@ from dataagent_client.offers import (
     ToolInfo,
     WorkspaceInfo,
 )
-from dataagent_client.rest_chat import RestChat
 from dataagent_client.skills import SkillCalls
 from dataagent_client.socket_chat import Door, SocketChat
 from dataagent_client.wire import Received
@@ -72,8 +71,6 @@ class DataAgentClient:
         Raises:
             ClientError: `base_url` is no http(s) address, or the key cannot be one.
         """
-        if urlsplit(base_url).scheme not in ("http", "https"):
-            raise ClientError(f"{base_url!r} is no server address. Use http:// or https://.")
         bearer = None if token is None else f"Bearer {token}"
         headers = _headers({"X-API-Key": api_key, "Authorization": bearer, "X-User-Id": user_id})
         self._backoff = backoff or Backoff()
@@ -132,7 +129,10 @@ class DataAgentClient:
             EventsLost: the connection was away for so long that events are gone.
         """
         payload = _chat_payload(message, assistant_id, file_ids, skill, client_message_id)
-        chat = SocketChat(self._door, session_id or str(uuid.uuid4()), payload)
+        sent_before = None if client_message_id is None else self
+        chat = SocketChat(
+            self._door, session_id or str(uuid.uuid4()), payload, sent_before=sent_before
+        )
         async with aclosing(self._approving(chat.events(), on_approval)) as items:
             async for item in items:
                 yield item
@@ -149,13 +149,10 @@ class DataAgentClient:
         on_approval: OnApproval | None = None,
     ) -> AsyncGenerator[Received]:
         """As `chat`, over REST and SSE, for networks that do not let WebSockets pass."""
-        options = _chat_payload(message, assistant_id, file_ids, skill, client_message_id)
-        del options["message"]
-        is_new = session_id is None
-        if session_id is None:
-            session_id = (await self.create_session(assistant_id=assistant_id)).session_id
-        chat = RestChat(self, session_id, message, options)
-        async with aclosing(self._approving(chat.events(is_new=is_new), on_approval)) as items:
+        payload = _chat_payload(message, assistant_id, file_ids, skill, client_message_id)
+        accepted = await self._begin(payload, session_id or str(uuid.uuid4()))
+        events = self.run_events(accepted.run_id)
+        async with aclosing(self._approving(events, on_approval)) as items:
             async for item in items:
                 yield item
 
@@ -175,13 +172,16 @@ class DataAgentClient:
         A fresh UUID begins a session of that id. With the mode `plan` nothing is changed; `deny`
         names tools by patterns. Sent again, as the same message, if the connection fails.
         """
-        body = {
+        payload = {
             **_chat_payload(message, assistant_id, None, None, client_message_id),
-            "session_id": session_id,
             "mode": mode,
             "deny": list(deny) if deny else None,
             "max_tokens": max_tokens,
         }
+        return await self._begin(payload, session_id)
+
+    async def _begin(self, payload: dict[str, Any], session_id: str) -> models.Accepted:
+        body = {**payload, "session_id": session_id}
         return models.parse_accepted(
             await self._http.request(
                 "POST", "chat", body=body, params={"wait": "false"}, is_repeatable=True
@@ -235,17 +235,19 @@ class DataAgentClient:
 
     async def run_events(self, run_id: str, *, after: int = 0) -> AsyncGenerator[Received]:
         """One run's events over SSE, from `after` to its `DoneEvent`; resumes by itself."""
-        events = self._stream(f"{below('runs', run_id)}/events", after)
+        is_over = partial(ended_by, self, run_id, after) if after else None
+        source = Source(f"{below('runs', run_id)}/events", is_over=is_over)
+        events = self._stream(source, after)
         async with aclosing(self._approving(events, None)) as items:
             async for item in items:
                 yield item
 
     def session_events(self, session_id: str, *, after: int = 0) -> AsyncGenerator[Received]:
         """A session's events over SSE, from `after` on and without end; resumes by itself."""
-        return self._stream(f"{below('sessions', session_id)}/events", after)
+        return self._stream(Source(f"{below('sessions', session_id)}/events"), after)
 
-    def _stream(self, path: str, after: int) -> AsyncGenerator[Received]:
-        return EventStream(self._http, Source(path), after=after, backoff=self._backoff).events()
+    def _stream(self, source: Source, after: int) -> AsyncGenerator[Received]:
+        return EventStream(self._http, source, after=after, backoff=self._backoff).events()
 
     # -- runs -------------------------------------------------------------------------------
 

@@ -188,12 +188,21 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
     details = envelope.get("details")
     code = code if isinstance(code, str) else None
     return _kind(status, code)(
-        message if isinstance(message, str) else f"The server answered {status}.",
+        message if isinstance(message, str) else _unsaid(status, headers.get("location")),
         status=status,
         error_code=code or f"http_{status}",
         request_id=headers.get("x-request-id"),
         details=details if isinstance(details, dict) else None,  # pyright: ignore[reportUnknownArgumentType] JSON
         retry_after=_seconds(headers.get("retry-after")),
+    )
+
+
+def _unsaid(status: int, location: str | None) -> str:
+    """What an answer without words means. A redirect is not followed: it would get the key."""
+    if location is None or not 300 <= status < 400:
+        return f"The server answered {status}."
+    return (
+        f"The server answered {status}: it is at {location}. Use the address that is named there."
     )
 
 

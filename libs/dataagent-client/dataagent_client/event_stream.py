@@ -7,10 +7,10 @@ starts a run is sent again as the same message: the server knows it by its `clie
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from dataagent_client.backoff import Backoff
 from dataagent_client.errors import (
@@ -20,29 +20,59 @@ from dataagent_client.errors import (
     stream_error,
 )
 from dataagent_client.http import Http
+from dataagent_client.models import RunInfo
 from dataagent_client.sse import SseMessage, SseParser
 from dataagent_client.wire import Frame, Gap, Received, Unknown, parse_frame
 
 _Passing = ConnectionFailed | UnavailableError
+_ENDED = ("done", "cancelled", "failed")
+
+
+class Runs(Protocol):
+    """Runs by their ids: the client."""
+
+    async def run(self, run_id: str) -> RunInfo:
+        """How it is."""
+        ...
+
+    def run_events(self, run_id: str) -> AsyncGenerator[Received]:
+        """All it said, to its end."""
+        ...
+
+
+async def has_ended(runs: Runs, run_id: str) -> bool:
+    """Whether a run is over."""
+    return (await runs.run(run_id)).status in _ENDED
+
+
+async def ended_by(runs: Runs, run_id: str, seq: int) -> bool:
+    """Whether a run's last event is this one, or came before it."""
+    if not await has_ended(runs, run_id):
+        return False
+    async with aclosing(runs.run_events(run_id)) as items:
+        return max([item.seq async for item in items]) <= seq
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where events come from. A `message` starts the run they are of, or is known already.
 
-    `frame` reads what is sent there.
+    `frame` reads what is sent there. `is_over` is asked when it ended and nothing came: was there
+    nothing more? Without it, more is always awaited.
     """
 
     path: str
     message: Mapping[str, Any] | None = None
     is_web: bool = False
     frame: Callable[[SseMessage], Frame] = lambda sent: parse_frame(sent.data)
+    is_over: Callable[[], Awaitable[bool]] | None = None
 
 
 class EventStream:
     """Reads a source from `after` on."""
 
     def __init__(self, http: Http, source: Source, *, after: int, backoff: Backoff) -> None:
+        self._after = after
         self._http = http
         self._source = source
         self._cursor = after
@@ -50,7 +80,7 @@ class EventStream:
         self._failures = 0
 
     async def events(self) -> AsyncGenerator[Received]:
-        """Events in order, each once, for as long as the caller reads.
+        """Events in order, each once, for as long as the caller reads and there are any.
 
         Raises:
             ApiError: the server refused.
@@ -63,9 +93,17 @@ class EventStream:
                 async with aclosing(self._connection()) as items:
                     async for item in items:
                         yield item
+                if await self._is_at_end():
+                    return
             except (ConnectionFailed, UnavailableError) as error:
                 problem = error
             await self._pause(problem)
+
+    async def _is_at_end(self) -> bool:
+        """A stream ended; whether that was all. After an event of its own the end still comes."""
+        if self._source.is_over is None or self._cursor != self._after:
+            return False
+        return await self._source.is_over()
 
     async def _connection(self) -> AsyncGenerator[Received]:
         parser = SseParser()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import IO
+from uuid import uuid4
 
 from dataagent_client.errors import ClientError
 from dataagent_client.http import Http, Part, below
@@ -126,10 +127,10 @@ async def opened(content: Content, filename: str | None = None) -> AsyncGenerato
 
 async def save(chunks: AsyncGenerator[bytes], target: Path) -> Path:
     """Write what arrives beside the target, and put it in its place when it is whole."""
-    partial = target.with_name(f"{target.name}.partial")
+    partial = target.with_name(f".{uuid4().hex}.part")  # nobody else's, whatever lies there
     try:
         async with aclosing(chunks):
-            with await asyncio.to_thread(partial.open, "wb") as file:
+            with await asyncio.to_thread(partial.open, "xb") as file:
                 async for chunk in chunks:
                     await asyncio.to_thread(file.write, chunk)
         await asyncio.to_thread(partial.replace, target)

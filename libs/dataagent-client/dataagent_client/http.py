@@ -25,6 +25,7 @@ from dataagent_client.errors import (
     UnavailableError,
     error_from_response,
 )
+from dataagent_client.wire import encoded
 
 _DOOR = "v1/"
 _CREDENTIALS = ("X-API-Key", "Authorization")
@@ -51,8 +52,9 @@ class Http:
         timeout_seconds: float,
         backoff: Backoff,
     ) -> None:
+        """Prepare the pool. `ClientError` if `base_url` is no http(s) address."""
         self._client = httpx.AsyncClient(
-            base_url=base_url.rstrip("/") + "/api/",
+            base_url=_address(base_url).rstrip("/") + "/api/",
             headers=dict(headers),
             timeout=timeout_seconds,
         )
@@ -151,7 +153,7 @@ class Http:
     async def _answer(self, request: httpx.Request) -> Any:
         with _translated():
             response = await self._client.send(request)
-        if response.is_error:
+        if not response.is_success:
             raise error_from_response(response.status_code, response.headers, response.content)
         return _json(response.content)
 
@@ -164,7 +166,7 @@ class Http:
         params: Mapping[str, Any] | None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Request:
-        content = None if body is None else orjson.dumps(_given(body))
+        content = None if body is None else encoded(_given(body))
         kind = {} if content is None else {"content-type": "application/json"}
         return self._client.build_request(
             method,
@@ -196,7 +198,7 @@ class Http:
         with _translated():
             response = await self._client.send(request, stream=True)
         try:
-            if response.is_error:
+            if not response.is_success:
                 with _translated():
                     refusal = await response.aread()
                 raise error_from_response(response.status_code, response.headers, refusal)
@@ -204,6 +206,17 @@ class Http:
                 yield chunks
         finally:
             await response.aclose()
+
+
+def _address(base_url: str) -> str:
+    try:
+        address = httpx.URL(base_url)
+        is_one = address.scheme in ("http", "https") and bool(urlsplit(base_url).hostname)
+    except (httpx.InvalidURL, ValueError):
+        is_one = False
+    if not is_one:
+        raise ClientError(f"{base_url!r} is no server address. Use http:// or https://.")
+    return base_url
 
 
 def below(path: str, name: str) -> str:
@@ -218,7 +231,7 @@ async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
 
 
 class _translated:  # noqa: N801 reads as a statement
-    """Turns httpx's transport errors into `ConnectionFailed`."""
+    """Turns httpx's errors into ours; those of the transport are `ConnectionFailed`."""
 
     def __enter__(self) -> None:
         pass
@@ -226,6 +239,8 @@ class _translated:  # noqa: N801 reads as a statement
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, httpx.LocalProtocolError | httpx.UnsupportedProtocol):
             raise ClientError("The request cannot be sent as it is.") from error
+        if isinstance(error, httpx.DecodingError):
+            raise ProtocolError(f"The server's answer cannot be unpacked: {error}.") from error
         if isinstance(error, httpx.TimeoutException):
             raise TimedOut("The server did not answer in time.") from error
         if isinstance(error, httpx.TransportError):

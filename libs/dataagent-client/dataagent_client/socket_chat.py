@@ -2,7 +2,9 @@
 
 A lost connection is opened again with `?after=` the last event seen. Until the server has
 acknowledged the message it is sent again with the same `client_message_id`, which the server takes
-as the same message: a lost acknowledgement never makes a second run. Shapes are in `wire.py`.
+as the same message: a lost acknowledgement never makes a second run. A message that another chat
+has sent before has a run that began before this connection: that is read from its own beginning.
+Shapes are in `wire.py`.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from dataagent_client.errors import (
     error_from_frame,
     error_from_response,
 )
+from dataagent_client.event_stream import Runs, has_ended
 from dataagent_client.wire import (
     Accepted,
     Connected,
@@ -41,6 +44,7 @@ from dataagent_client.wire import (
 from dataagent_core.events import DoneEvent
 
 _LARGEST_FRAME = 64 * 1024**2
+_QUIET_SECONDS = 1.0  # a run that says nothing for so long may have ended before we came
 _LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError, EOFError)
 
 
@@ -105,12 +109,19 @@ class Progress:
 class SocketChat:
     """Sends one message and reads its run."""
 
-    def __init__(self, door: Door, session_id: str, payload: Mapping[str, Any]) -> None:
+    def __init__(
+        self, door: Door, session_id: str, payload: Mapping[str, Any], *, sent_before: Runs | None
+    ) -> None:
+        """`sent_before` are the runs to look into if the message may have been sent before."""
         self._door = door
         self._session_id = session_id
         self._message = client_frame("chat", dict(payload))
         self._progress = Progress()
         self._failures = 0
+        self._sent_before = sent_before
+        self._active_run: str | None = None  # the one that was under way when we came
+        self._doubted: str | None = None  # our run, while it may be one that has ended before
+        self._whole: AsyncGenerator[Received] | None = None
 
     async def events(self) -> AsyncGenerator[Received]:
         """The run's events, ending with its `DoneEvent`.
@@ -120,6 +131,16 @@ class SocketChat:
             ConnectionFailed: the connection was lost and could not be opened again.
             EventsLost: the server no longer has what was missed.
         """
+        async with aclosing(self._live()) as items:
+            async for item in items:
+                yield item
+        if self._whole is not None:
+            async with aclosing(self._whole) as items:
+                async for item in items:
+                    yield item
+
+    async def _live(self) -> AsyncGenerator[Received]:
+        """What connections bring, to the end or until the run is to be read as a whole."""
         while True:
             try:
                 async with self._connect() as socket, aclosing(self._listen(socket)) as items:
@@ -127,6 +148,7 @@ class SocketChat:
                         yield item
                         if isinstance(item.event, DoneEvent):
                             return
+                return
             except UnavailableError as error:  # said in a message, before the run existed
                 await self._pause(error)
             except _LOST as error:
@@ -143,16 +165,45 @@ class SocketChat:
         )
 
     async def _listen(self, socket: ClientConnection) -> AsyncGenerator[Received]:
-        while True:
-            frame = parse_frame(await socket.recv())
+        while (sent := await self._heard(socket)) is not None:
+            frame = parse_frame(sent)
             items = self._progress.take(frame)
             if isinstance(frame, Received | Accepted):  # the line is good for something
                 self._failures = 0
+            if isinstance(frame, Accepted) and self._is_earlier(frame.run_id):
+                return
             for item in items:
+                self._doubted = None
                 yield item
             if isinstance(frame, Connected) and self._progress.run_id is None:
+                self._active_run = self._active_run or frame.active_run
                 with suppress(ConnectionClosed):  # what has arrived is still to be read
                     await socket.send(self._message)
+
+    def _is_earlier(self, run_id: str) -> bool:
+        """Whether our run was under way when we came; if not, it may have ended before that."""
+        runs = self._sent_before
+        if runs is None:
+            return False
+        self._doubted = run_id
+        if run_id == self._active_run:
+            self._whole = runs.run_events(run_id)
+        return self._whole is not None
+
+    async def _heard(self, socket: ClientConnection) -> str | bytes | None:
+        """What is sent next; None if our run has ended before, so that nothing of it will come."""
+        runs, run_id = self._sent_before, self._doubted
+        if runs is None or run_id is None:
+            return await socket.recv()
+        try:
+            async with asyncio.timeout(_QUIET_SECONDS):
+                return await socket.recv()
+        except TimeoutError:
+            self._doubted = None
+        if not await has_ended(runs, run_id):
+            return await socket.recv()
+        self._whole = runs.run_events(run_id)
+        return None
 
     async def _pause(self, error: ApiError | ConnectionFailed) -> None:
         """Wait before the next attempt, or raise if another would not help."""

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 import orjson
 
-from dataagent_client.errors import ProtocolError
+from dataagent_client.errors import ClientError, ProtocolError
 from dataagent_core.errors import UnknownEvent
 from dataagent_core.events import AnyEvent, event_from_dict
 
@@ -137,7 +137,19 @@ def _run_id(active_run: object) -> str | None:
 def client_frame(kind: str, payload: dict[str, Any]) -> str:
     """A message to the server; what is None is left out."""
     given = {name: value for name, value in payload.items() if value is not None}
-    return orjson.dumps({"type": kind, "payload": given}).decode()
+    return encoded({"type": kind, "payload": given}).decode()
+
+
+def encoded(body: dict[str, Any]) -> bytes:
+    """What is sent, as JSON.
+
+    Raises:
+        ClientError: it cannot be: half of a character in a text, or an object that is no JSON.
+    """
+    try:
+        return orjson.dumps(body)
+    except TypeError as error:
+        raise ClientError(f"What is to be sent cannot be JSON: {error}.") from error
 
 
 def socket_url(base_url: str, session_id: str, *, after: int | None) -> str:

@@ -139,6 +139,14 @@ async def test_a_question_can_be_answered_in_one_go(client: DataAgentClient) -> 
     assert after == list(again.events[1:])
 
 
+async def test_a_run_has_nothing_after_its_end(client: DataAgentClient) -> None:
+    first = await client.chat_sync("!echo one")
+    later = await client.chat_sync("!echo two", first.session_id)
+    async with asyncio.timeout(5):
+        assert await collect(client.run_events(first.run_id, after=first.events[-1].seq)) == []
+        assert await collect(client.run_events(first.run_id, after=later.events[-1].seq)) == []
+
+
 @requirement("G15")
 async def test_the_same_message_twice_is_one_run(client: DataAgentClient) -> None:
     session_id, message_id = str(uuid.uuid4()), str(uuid.uuid4())
@@ -146,6 +154,40 @@ async def test_the_same_message_twice_is_one_run(client: DataAgentClient) -> Non
     second = await client.chat_sync("!echo once", session_id, client_message_id=message_id)
     assert second == first
     assert (await client.messages(session_id)).total == 2
+
+
+@requirement("G15")
+async def test_a_message_sent_again_later_brings_its_whole_run(
+    client: DataAgentClient, chat: Chat
+) -> None:
+    session_id, message_id = str(uuid.uuid4()), str(uuid.uuid4())
+    first = await collect(chat("!echo once", session_id, client_message_id=message_id))
+    await client.chat_sync("!echo meanwhile", session_id)
+    async with asyncio.timeout(10):
+        again = await collect(chat("!echo once", session_id, client_message_id=message_id))
+    assert again == first
+    assert (await client.messages(session_id)).total == 4
+
+
+@requirement("G15")
+async def test_a_message_sent_again_meanwhile_brings_its_whole_run(
+    client: DataAgentClient, chat: Chat
+) -> None:
+    session_id, message_id = str(uuid.uuid4()), str(uuid.uuid4())
+    first = chat("!slow 400 20", session_id, client_message_id=message_id)
+    seen = [await anext(first) for _ in range(2)]
+    second = chat("!slow 400 20", session_id, client_message_id=message_id)
+    async with asyncio.timeout(10):
+        assert [await anext(second) for _ in range(2)] == seen
+    await client.cancel_run(seen[0].run_id)
+    assert [item async for item in first] == [item async for item in second]
+
+
+async def test_a_message_refused_over_rest_leaves_no_session(client: DataAgentClient) -> None:
+    before = (await client.sessions()).total
+    with pytest.raises(NotFoundError):
+        await collect(client.chat_sse("hi", skill="none-of-that-name"))
+    assert (await client.sessions()).total == before
 
 
 @requirement("R24.3", "R24.4")

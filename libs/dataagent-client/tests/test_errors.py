@@ -52,9 +52,7 @@ ALL = [
 
 def test_every_family_of_the_core_has_its_class() -> None:
     assert {each for each, _ in ALL} == {
-        each
-        for each in family(DataAgentError)[1:]
-        if each.__module__.startswith("dataagent_core.errors")
+        each for each in family(DataAgentError)[1:] if each.__module__.startswith("dataagent_core.")
     }
 
 

@@ -11,7 +11,9 @@ import pytest
 from aiohttp import web
 
 from dataagent_client import (
+    ApiError,
     Backoff,
+    ClientError,
     ConnectionFailed,
     DataAgentClient,
     Decision,
@@ -135,6 +137,33 @@ async def test_a_download_that_is_cut_off_leaves_no_file(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+async def test_downloads_to_one_place_do_not_meet(tmp_path: Path) -> None:
+    is_half, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def halves(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        if "slow" in request.path:
+            await response.write(b"slow ")
+            is_half.set()
+            await may_go_on.wait()
+        await response.write(b"whole")
+        return response
+
+    beside = tmp_path / "file.bin.partial"
+    beside.write_text("mine")
+    async with asyncio.timeout(5), serving(halves) as client:
+        slow = asyncio.create_task(client.files.download("slow", tmp_path / "file.bin"))
+        await is_half.wait()
+        await client.files.download("quick", tmp_path / "file.bin")
+        assert (tmp_path / "file.bin").read_bytes() == b"whole"
+        may_go_on.set()
+        await slow
+    assert (tmp_path / "file.bin").read_bytes() == b"slow whole"
+    assert beside.read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 @pytest.mark.parametrize(
     "body", ['{"status": "ready"}', '{"status": 1, "checks": {}}', "[]", "no JSON"]
 )
@@ -145,3 +174,43 @@ async def test_an_answer_that_is_no_answer_is_said_to_be_none(body: str) -> None
     async with serving(odd) as client:
         with pytest.raises(ProtocolError, match="server's"):
             await client.ready()
+
+
+@pytest.mark.parametrize("what", ["stop", "download"])
+async def test_a_redirect_is_an_error_that_says_where_to(what: str, tmp_path: Path) -> None:
+    async def moved(request: web.Request) -> web.Response:
+        return web.Response(status=301, headers={"Location": "https://data.example/"})
+
+    work: dict[str, Callable[[DataAgentClient], Awaitable[object]]] = {
+        "stop": lambda client: client.cancel_run("r"),
+        "download": lambda client: client.files.download("f", tmp_path / "f"),
+    }
+    async with serving(moved) as client:
+        with pytest.raises(ApiError, match=r"301: it is at https://data\.example/\."):
+            await work[what](client)
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_an_answer_that_cannot_be_unpacked_is_a_protocol_error() -> None:
+    async def broken(request: web.Request) -> web.Response:
+        return web.Response(body=b"no gzip", headers={"Content-Encoding": "gzip"})
+
+    async with serving(broken) as client:
+        with pytest.raises(ProtocolError, match="cannot be unpacked"):
+            await client.health()
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://host", "host", "http://", "http://host:abc", "http://[::1", "http://a\0b"]
+)
+def test_what_is_no_address_is_refused_at_once(address: str) -> None:
+    with pytest.raises(ClientError, match=r"is no server address\. Use http:// or https://\."):
+        DataAgentClient(address, "k")
+
+
+@pytest.mark.parametrize("door", ["chat", "chat_sse"])
+async def test_half_a_character_is_refused_before_it_is_sent(door: str) -> None:
+    async with DataAgentClient("http://127.0.0.1:9", "k", backoff=QUICK) as client:
+        with pytest.raises(ClientError, match="cannot be JSON"):
+            async for _ in getattr(client, door)("\ud83d"):
+                pass

@@ -82,6 +82,7 @@ def test_turns_of_one_session_are_read_to_their_ends(
     assert [item.seq for item in first + second] == list(range(1, len(first + second) + 1))
     assert all(isinstance(items[-1].event, DoneEvent) for items in (first, second))
     assert list(client.run_events(second[0].run_id)) == second
+    assert list(client.run_events(second[0].run_id, after=second[-1].seq)) == []
     assert client.messages(session_id).total == 4
 
 

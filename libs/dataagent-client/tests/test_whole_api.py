@@ -160,7 +160,7 @@ METHODS: dict[str, str] = {
 BESIDES = {
     "aclose",
     "chat",  # over the WebSocket, which is no operation
-    "chat_sse",  # `chat` in the background, and `session_events`
+    "chat_sse",  # `start` and `run_events`
     "start",  # `chat` without waiting
     "files.read",
     "files.download",

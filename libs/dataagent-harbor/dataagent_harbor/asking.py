@@ -17,7 +17,6 @@ from typing import Any, Literal
 from dataagent_client import (
     ArtifactEvent,
     ClientError,
-    ConflictError,
     DataAgentClient,
     Decision,
     DoneEvent,
@@ -33,6 +32,7 @@ from dataagent_harbor.transcripts import End, Transcript
 
 Mode = Literal["rest", "ws"]
 _ENDS: dict[str, End] = {"completed": "answered", "user_cancelled": "cancelled"}
+_STOP_SECONDS = 5.0
 _INTERRUPTED = ("interrupted", "not_taken")  # error codes: no answer, and not the model's fault
 
 
@@ -113,7 +113,7 @@ class Asker:
         message_id: str,
         due: float | None = None,
     ) -> Transcript:
-        """Ask, and wait for the end or the time-out; the run that is given up on is cancelled.
+        """Ask, and wait for the end or the time-out; a run that is given up on is stopped.
 
         Without a `session_id` it is asked in a new conversation, which the transcript names.
         `due` is when it should have been asked (`time.monotonic`): a wait before that counts.
@@ -128,6 +128,9 @@ class Asker:
                 async with asyncio.timeout(self._timeout_seconds):
                     await self._read(notes, message, session_id, message_id)
                 end = notes.end
+            except asyncio.CancelledError:  # Ctrl-C: nobody will read it, so it need not go on
+                await self._give_up(session_id)
+                raise
             except TimeoutError:
                 end, notes.error = "timeout", f"no answer in {self._timeout_seconds:g} s"
             except ClientError as error:
@@ -135,7 +138,7 @@ class Asker:
         notes.losses = losses.count
         told = _transcript(notes, end, session_id)
         if end == "timeout":
-            await self._give_up(notes.run_id)
+            await self._give_up(session_id)
         return told
 
     async def _read(self, notes: _Notes, message: str, session_id: str, message_id: str) -> None:
@@ -144,9 +147,8 @@ class Asker:
                 notes.take(item)
 
     def _events(self, message: str, session_id: str, message_id: str) -> AsyncGenerator[Received]:
-        if self._mode == "rest":
-            return self._rest_events(message, session_id, message_id)
-        return self._client.chat(
+        chat = self._client.chat if self._mode == "ws" else self._client.chat_sse
+        return chat(
             message,
             session_id,
             assistant_id=self._assistant_id,
@@ -154,31 +156,15 @@ class Asker:
             on_approval=self._decide,
         )
 
-    async def _rest_events(
-        self, message: str, session_id: str, message_id: str
-    ) -> AsyncGenerator[Received]:
-        """The message by a request that may be repeated, its run's events by a stream."""
-        run = await self._client.start(
-            message, session_id, assistant_id=self._assistant_id, client_message_id=message_id
-        )
-        async with aclosing(self._client.run_events(run.run_id)) as items:
-            async for item in items:
-                yield item
-                if isinstance(item.event, HITLRequestEvent):
-                    with suppress(ConflictError):  # it has expired: the events say so
-                        await self._client.decide(run.run_id, item.event.request_id, self._decision)
-
     async def _decide(self, request: HITLRequestEvent) -> Decision:
         del request  # every call alike
         return self._decision
 
-    async def _give_up(self, run_id: str | None) -> None:
-        if run_id is None:
-            return
-        try:
-            await self._client.cancel_run(run_id)
-        except ClientError:
-            return  # it has ended, or the server is gone: there is nothing left to stop
+    async def _give_up(self, session_id: str) -> None:
+        """Stop what runs in the conversation; it is ours alone."""
+        with suppress(ClientError, TimeoutError):  # it has ended, or the server is gone
+            async with asyncio.timeout(_STOP_SECONDS):
+                await self._client.cancel(session_id)
 
 
 def _transcript(notes: _Notes, end: End, session_id: str) -> Transcript:

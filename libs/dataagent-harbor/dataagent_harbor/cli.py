@@ -9,12 +9,14 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from dataagent_client import ClientError
 from dataagent_harbor.arguments import Options, build_parser
 from dataagent_harbor.questions import BadQuestionSet
 
 USAGE, UNREACHABLE, INTERRUPTED = 2, 3, 130
+_GOING_ON = "\nhint: the same command goes on where it stopped."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,11 +33,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             UNREACHABLE,
         )
     except OSError as error:
-        return _told(f"error: {error.filename}: {error.strerror}", USAGE)
+        kept = _kept(options)
+        hint = _GOING_ON if kept is not None and error.filename == str(kept) else ""
+        where = "" if error.filename is None else f"{error.filename}: "
+        return _told(f"error: {where}{error.strerror or error}{hint}", USAGE)
     except KeyboardInterrupt:
-        is_kept = options.command == "run" and options.transcripts is not None
-        hint = "\nhint: the same command goes on where it stopped." if is_kept else ""
-        return _told(f"stopped{hint}", INTERRUPTED)
+        return _told(f"stopped{_GOING_ON if _kept(options) else ''}", INTERRUPTED)
+
+
+def _kept(options: Options) -> Path | None:
+    """The file that results are kept in as they come; a load has none."""
+    return options.transcripts if options.command == "run" else None
 
 
 async def _command(options: Options) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 
 from dataagent_client import DataAgentClient
 
@@ -29,7 +30,7 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the key's user has used so far, at the prices that the server has set."""
+    """What the key's user has used from some day on, at the prices that the server has set."""
 
     amount: float
     currency: str
@@ -39,9 +40,12 @@ class Spent:
         return Spent(self.amount - before.amount, self.currency)
 
 
-async def spent(client: DataAgentClient) -> Spent | None:
-    """What was used until now; None as long as the server has no prices and nothing was used."""
-    days = (await client.usage()).items
+async def spent(client: DataAgentClient, since: date) -> Spent | None:
+    """What was used since a day; None as long as the server has no prices and nothing was used.
+
+    The day is one close to now: the server tells a hundred at once.
+    """
+    days = (await client.usage(since=since)).items
     currencies = [each.currency for each in days if each.currency is not None]
     if not days or not currencies:
         return None

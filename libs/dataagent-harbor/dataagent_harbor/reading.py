@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from importlib import resources
@@ -57,16 +58,24 @@ def _rows(path: Path, text: str) -> Iterator[tuple[str, object]]:
     """Each raw question with where it stands."""
     match path.suffix.lower():
         case ".jsonl":
-            for number, line in enumerate(text.splitlines(), start=1):
+            for number, line in enumerate(text.split("\n"), start=1):  # no other line end: U+2028 …
                 if line.strip():
                     place = f"{path}, line {number}"
                     yield place, _parse(place, line)
         case ".csv":
-            reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-            for row in reader:
-                yield f"{path}, line {reader.line_num}", _from_csv(row)
+            yield from _csv_rows(path, text)
         case _:
             yield from _json_rows(path, text)
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, object]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for row in reader:
+            yield f"{path}, line {reader.line_num}", _from_csv(row)
+    except csv.Error as error:
+        place = f"{path}, line {reader.reader.line_num}"
+        raise BadQuestionSet(f"{place}: not CSV: {error}") from error
 
 
 def _json_rows(path: Path, text: str) -> Iterator[tuple[str, object]]:
@@ -103,9 +112,10 @@ def _from_csv(row: Mapping[str | None, Any]) -> dict[str, object]:
 
 def _as_number(cell: str) -> str | float:
     try:
-        return float(cell)
+        number = float(cell)
     except ValueError:
         return cell
+    return number if math.isfinite(number) else cell  # `Nan` is a name, too
 
 
 # -- one question -------------------------------------------------------------------------------

@@ -6,10 +6,12 @@ The file is what a run is taken up from after it was stopped, and holds every tr
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, cast
 
 from dataagent_harbor.questions import Question
 from dataagent_harbor.scoring import Check, Status, Verdict
@@ -62,20 +64,39 @@ class ResultFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._file: TextIO
+        self._file: FileIO
 
     def __enter__(self) -> ResultFile:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._path.open("a", encoding="utf-8")
+        self._file = self._path.open("ab", buffering=0)  # what is left to write fails no closing
+        if not _has_whole_lines(self._path):
+            self._write(b"\n")  # what is added stands on lines of its own
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def add(self, result: Result) -> None:
-        """Write a result; it is on its way to the disk when this returns."""
-        self._file.write(json.dumps(result.to_dict(), ensure_ascii=False) + "\n")
-        self._file.flush()
+        """Write a result; it is on its way to the disk when this returns.
+
+        Raises:
+            OSError: it cannot be written; it names the file. What was written before is there.
+        """
+        self._write(json.dumps(result.to_dict(), ensure_ascii=False).encode() + b"\n")
+
+    def _write(self, line: bytes) -> None:
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._path)) from error
+
+
+def _has_whole_lines(path: Path) -> bool:
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - 1, 0))
+        return file.read() in (b"", b"\n")
 
 
 def kept_results(path: Path, questions: list[Question], *, rounds: int) -> list[Result]:
@@ -103,10 +124,10 @@ def _is_open(result: Result) -> bool:
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
         return
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_bytes().split(b"\n"):  # the only line end that JSON does not write
         try:
             yield cast("dict[str, Any]", json.loads(line))  # as `to_dict` wrote it
-        except json.JSONDecodeError:
+        except ValueError:  # cut off, perhaps in the middle of a character
             continue
 
 

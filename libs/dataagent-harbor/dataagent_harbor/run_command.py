@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -48,10 +48,13 @@ async def run(options: Options) -> int:
         backoff=CountingBackoff(),
     ) as client:
         version = (await client.health()).version
-        before = await spent(client)  # a key that is not valid is told once, not for each question
+        day = started.date() - timedelta(days=1)  # whatever the server's clock says
+        before = await spent(
+            client, day
+        )  # a key that is not valid is told once, not for each question
         kept = _kept(options, questions)
         results = [*kept, *await _asked(options, questions, client, kept)]
-        after = None if kept else await spent(client)
+        after = None if kept else await spent(client, day)
     report = report_of(results, about=_about(options, version, started), prices=prices)
     if prices is None:
         report["summary"]["cost"] = _charged(before, after)

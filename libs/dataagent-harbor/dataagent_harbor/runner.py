@@ -44,7 +44,11 @@ class Runner:
     async def run(
         self, questions: Sequence[Question], plan: Plan, *, done: Iterable[str] = ()
     ) -> None:
-        """Ask everything that is not done yet; each result is told as it comes."""
+        """Ask everything that is not done yet; each result is told as it comes.
+
+        Raises:
+            Exception: what `on_result` raises; nothing is asked any more.
+        """
         await self._warm_up(questions, plan.warm_up)
         over = frozenset(done)
         todo = [
@@ -59,12 +63,15 @@ class Runner:
             async with room:
                 await self._converse(question, number, due, over)
 
-        async with asyncio.TaskGroup() as group:
-            async for (question, number), due in paced(todo, plan.pace):
-                if due is None:  # without a rate, wait for room before the next one is due
-                    async with room:
-                        pass
-                group.create_task(one(question, number, due))
+        try:
+            async with asyncio.TaskGroup() as group:
+                async for (question, number), due in paced(todo, plan.pace):
+                    if due is None:  # without a rate, wait for room before the next one is due
+                        async with room:
+                            pass
+                    group.create_task(one(question, number, due))
+        except ExceptionGroup as failed:  # the first stopped the others
+            raise failed.exceptions[0] from None
 
     async def _warm_up(self, questions: Sequence[Question], count: int) -> None:
         for number in range(count):

@@ -74,6 +74,8 @@ def test_a_jsonl_set_is_read_line_by_line_past_empty_lines(tmp_path: Path) -> No
         ("a.json", '[{"question": "a", "expected_answer": true}]', "must be a number"),
         ("a.json", '[{"question": "a", "follow_ups": [{}]}]', "follow-up 1: 'question' is missing"),
         ("a.csv", "question\na,b\n", "line 2: 'question' must be text"),
+        ("a.csv", 'question\n"a"b\n', "line 2: not CSV"),
+        ("a.csv", "question,tolerance\na,nan\n", "'tolerance' must be a number"),
         ("a.csv", "question,tolerance\na,much\n", "'tolerance' must be a number"),
     ],
 )
@@ -117,3 +119,14 @@ def test_follow_ups_have_ids_of_their_own(tmp_path: Path) -> None:
         ("x.1", "b"),
         ("x.2", "c"),
     ]
+
+
+def test_names_that_look_like_numbers_are_names(tmp_path: Path) -> None:
+    text = "question,expected_answer\nWho sold most?,Nan\n"
+    assert load_questions(written(tmp_path, "set.csv", text))[0].expected_answer == "Nan"
+
+
+def test_a_line_of_jsonl_ends_with_a_newline_and_nothing_else(tmp_path: Path) -> None:
+    line = json.dumps({"question": "one\u2028two"}, ensure_ascii=False)
+    (found,) = load_questions(written(tmp_path, "set.jsonl", f"{line}\n"))
+    assert found.question == "one\u2028two"

@@ -149,6 +149,24 @@ def test_kept_results_are_those_that_were_written_without_errors_and_cut_lines(
     assert kept_results(path, ASKED, rounds=2) == results()
 
 
+@pytest.mark.parametrize("cut", [b'{"key": "a#3", "id"', '{"answer": "值'.encode()[:-1]])
+def test_what_comes_after_a_line_that_was_cut_off_is_kept(tmp_path: Path, cut: bytes) -> None:
+    path = tmp_path / "kept.jsonl"
+    path.write_bytes(cut)
+    for result in results():
+        with ResultFile(path) as file:
+            file.add(result)
+    assert kept_results(path, ASKED, rounds=2) == results()
+
+
+def test_an_answer_with_a_line_end_of_its_own_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "kept.jsonl"
+    odd = Result(ASKED[0], 1, Verdict("passed"), Transcript(end="answered", answer="a\u2028b\x85c"))
+    with ResultFile(path) as file:
+        file.add(odd)
+    assert kept_results(path, ASKED, rounds=1) == [odd]
+
+
 def test_what_was_asked_again_counts_once_and_a_changed_question_is_asked_anew(
     tmp_path: Path,
 ) -> None:

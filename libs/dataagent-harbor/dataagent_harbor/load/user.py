@@ -41,6 +41,7 @@ from dataagent_client.wire import (
 from dataagent_harbor.load.sequence import Sequence
 
 _LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError, EOFError)
+_STOP_SECONDS = 5.0
 
 
 @dataclass(slots=True)
@@ -99,20 +100,31 @@ class User(ABC):
         return
 
     async def ask(self, message: str, timeout_seconds: float) -> Turn:
-        """Ask and wait for the end; never raises for what server and network do."""
+        """Ask and wait for the end; never raises for what server and network do.
+
+        A run that nobody waits for any more is stopped.
+        """
         turn = Turn(began=time.monotonic())
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._ask(message, turn)
+        except asyncio.CancelledError:  # the load is over: nobody will read the answer
+            await self._stop()
+            raise
         except TimeoutError:
             turn.problem = "timeout"
         except (ClientError, *_LOST) as error:
             turn.problem = _refusal(error)
         turn.ended = time.monotonic()
         if turn.problem == "timeout":
-            with suppress(ClientError, *_LOST):
-                await self._give_up()
+            await self._stop()
         return turn
+
+    async def _stop(self) -> None:
+        """Stop the run at the server, if that can be reached soon."""
+        with suppress(ClientError, *_LOST):
+            async with asyncio.timeout(_STOP_SECONDS):
+                await self._give_up()
 
     @abstractmethod
     async def _ask(self, message: str, turn: Turn) -> None:
@@ -120,7 +132,7 @@ class User(ABC):
 
     @abstractmethod
     async def _give_up(self) -> None:
-        """Stop the run that took too long."""
+        """Stop the run that is under way."""
 
 
 class SocketUser(User):
@@ -212,8 +224,8 @@ class SocketUser(User):
                     pass
 
     async def _give_up(self) -> None:
-        if self._socket is not None:
-            await self._socket.send(client_frame("cancel", {}))
+        socket = await self._entered()
+        await socket.send(client_frame("cancel", {}))
 
     def _number(self, item: Frame) -> None:
         """Count what has a number; what the server says it no longer has is missing."""
