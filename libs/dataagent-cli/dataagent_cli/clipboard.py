@@ -60,6 +60,9 @@ async def _piped(words: tuple[str, ...], data: bytes) -> bool:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             await process.communicate(data)
     except TimeoutError:
-        process.kill()
-        await process.wait()
+        return False
+    finally:
+        if process.returncode is None:  # it hangs, or Ctrl-C came
+            process.kill()
+            await process.wait()
     return process.returncode == 0

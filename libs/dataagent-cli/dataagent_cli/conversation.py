@@ -144,12 +144,12 @@ class Conversation:
         Raises:
             DataAgentError: the message was not accepted; what waits to go along still waits.
         """
+        self.last_message = message
         waiting = self.to_attach
         said = "\n\n".join([message, *waiting, *along])
         if self._session is None:  # a message that is refused leaves no session behind
             await self.host.check(said, agent=self.agent)
             self._session = await self.host.open(self.agent)
-        self.last_message = message
         self.to_attach = []
         try:
             return await self._turns.take(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from select import select
 
 TYPE_CHECKING = False  # typing's, without the time it takes to load typing
 if TYPE_CHECKING:
@@ -53,6 +54,12 @@ class EarlyPrompt:
             os.close(descriptor)
         sys.stdout.write(_ERASE)
         sys.stdout.flush()
+
+    def abandon(self) -> None:
+        """The process ends here and now: leave the terminal as it was, whoever holds what lock."""
+        if self._earlier is not None:
+            os.write(1, _ERASE.encode())
+            self.loud()
 
     def feed(self, keyboard: Input) -> None:
         """Let the real prompt have what was typed."""
@@ -106,8 +113,6 @@ class EarlyPrompt:
         self._reader.start()
 
     def _read(self) -> None:
-        from select import select
-
         room = (os.get_terminal_size(1).columns or _USUAL) - _ROOM
         is_shown = True
         while True:

@@ -5,6 +5,7 @@ Never a traceback; that goes to the log.
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from dataagent_cli import exits
 from dataagent_cli.data.files import CannotWrite
 from dataagent_cli.input.piped import NotText
+from dataagent_cli.interrupts import Stopped
 from dataagent_cli.ui.clean import printable
 from dataagent_cli.ui.hints import hint_for
 from dataagent_core.errors import BadInput, DataAgentError
@@ -45,8 +47,7 @@ def explain(error: Exception) -> Failure:
             hint = "convert it first, for example with iconv -t UTF-8."
             return Failure(str(error), hint, exits.USAGE)
         case CannotWrite():
-            hint = "choose another place with --output FILE."
-            return Failure(str(error), hint, exits.FAILED)
+            return Failure(str(error), error.hint, exits.FAILED)
         case OSError(strerror=str(reason)):
             return _system(error.filename, reason)
         case _:
@@ -63,9 +64,34 @@ def _system(name: object, reason: str) -> Failure:
     return Failure(f"Cannot write: {reason}.", hint, exits.FAILED)
 
 
+def explain_line(error: DataAgentError | CannotWrite | OSError) -> Failure:
+    """Put into words why a line in a sitting came to nothing.
+
+    What the system refuses there may be any file; the data directory and the output are in use.
+    """
+    if isinstance(error, OSError):
+        reason = error.strerror or type(error).__name__
+        said = f"Cannot use {error.filename}: {reason}." if error.filename else f"{reason}."
+        return Failure(said, _way_out(error), exits.FAILED)
+    return explain(error)
+
+
+def _way_out(error: OSError) -> str:
+    match error:
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            return "make room on the disk, then try again."
+        case PermissionError() | OSError(errno=errno.EROFS):
+            return "see who may read and write there, then try again."
+        case FileNotFoundError() | NotADirectoryError() | IsADirectoryError():
+            return "see what is there, then try again."
+        case _:
+            return "try again; the details are in dataagent.log in the data directory."
+
+
 def _refused(error: DataAgentError) -> Failure:
     """The sentence, and the way out on a line of its own if the error brings one."""
-    code = exits.USAGE if isinstance(error, BadInput) else exits.FAILED
+    codes = ((BadInput, exits.USAGE), (Stopped, exits.INTERRUPTED))
+    code = next((code for kind, code in codes if isinstance(error, kind)), exits.FAILED)
     own = (error.details or {}).get("hint")
     if isinstance(own, str) and own:
         return Failure(error.message.removesuffix(own).rstrip(), own, code)

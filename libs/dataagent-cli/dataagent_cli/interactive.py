@@ -6,24 +6,29 @@ answer from `conversation.py`.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from dataagent_cli import exits
 from dataagent_cli.commands import CommandContext, Commands, Outcome
 from dataagent_cli.commands.registry import is_command, name_in
 from dataagent_cli.data.files import CannotWrite
-from dataagent_cli.failures import explain
+from dataagent_cli.failures import explain_line
 from dataagent_cli.input.dialogs import Dialogs
+from dataagent_cli.interrupts import stoppable
 from dataagent_cli.shell import attachment, run_command
 from dataagent_core.config.models.directives import is_directive
 from dataagent_core.errors import DataAgentError
 
 if TYPE_CHECKING:
     from dataagent_cli.conversation import Conversation
-    from dataagent_cli.input import Keyboard
+    from dataagent_cli.input.keyboard import Keyboard
     from dataagent_cli.input.mentions import Mentions
     from dataagent_cli.streams import Streams
+    from dataagent_cli.turn import TurnEnd
     from dataagent_cli.ui import View
+
+logger = logging.getLogger(__name__)
 
 
 class Interactive:
@@ -79,19 +84,25 @@ class Interactive:
         """Do what a line says; what comes next. Errors are told and the sitting goes on."""
         try:
             return await self._done(line)
-        except (DataAgentError, CannotWrite) as error:
-            self._view.note(explain(error).text)
+        except (DataAgentError, CannotWrite, OSError) as error:
+            if isinstance(error, OSError):
+                logger.warning("a line came to nothing", exc_info=error)
+            self._view.note(explain_line(error).text)
             return Outcome()
 
     async def _done(self, line: str) -> Outcome:
-        """Run a command, here or in the shell, or ask."""
-        if line.startswith("!") and not await self._is_directive(line):
-            await self._shell(line.removeprefix("!").strip())
-            return Outcome()
-        outcome = await self._command(line) if is_command(line) else Outcome(message=line)
+        """Run a command, or ask. Ctrl-C stops either."""
+        outcome = await stoppable(self._meant(line))
         if outcome.message is None:
             return outcome
         return Outcome(text=await self._ask(outcome.message), is_end=outcome.is_end)
+
+    async def _meant(self, line: str) -> Outcome:
+        """What comes of a command, here or in the shell; any other line is a message."""
+        if line.startswith("!") and not await self._is_directive(line):
+            await self._shell(line.removeprefix("!").strip())
+            return Outcome()
+        return await self._command(line) if is_command(line) else Outcome(message=line)
 
     async def _command(self, line: str) -> Outcome:
         found = self._commands.parse(line)
@@ -145,11 +156,14 @@ class Interactive:
             await self._answered(message)
         return "" if meanwhile is None else meanwhile.text_after(message)
 
+    async def _asked(self, message: str) -> TurnEnd:
+        return await self._conversation.ask(message, await self._named(message))
+
     async def _answered(self, message: str) -> None:
         try:
-            end = await self._conversation.ask(message, await self._named(message))
+            end = await stoppable(self._asked(message))
         except DataAgentError as error:
-            self._view.note(explain(error).text)
+            self._view.note(explain_line(error).text)
             return
         if end.done.reason in ("failed", "timeout") and not end.is_interrupted:
             self._view.note("hint: /retry sends the message again.")

@@ -1,17 +1,30 @@
 """Ctrl-C while something is under way: once stops it, twice leaves without waiting.
 
 `Interrupts` only turns signals into an event; what stopping a run means is decided in `turn.py`.
-`stoppable` is for work that is stopped by cancelling it.
+Blocks may stand inside each other: Ctrl-C is for the innermost. `stoppable` is for work that is
+stopped by cancelling it, `left_to_child` for a program that has the terminal to itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Generator
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar, Token
 from types import TracebackType
+from typing import TypeVar
 
-from dataagent_cli import exits
+from dataagent_core.errors import DataAgentError
+
+T = TypeVar("T")
+_catching: ContextVar[Interrupts | None] = ContextVar("catching", default=None)
+
+
+class Stopped(DataAgentError):
+    """Ctrl-C came, and nothing that was waited for is there."""
+
+    code = "stopped"
 
 
 class Interrupts:
@@ -21,6 +34,9 @@ class Interrupts:
         self._first = asyncio.Event()
         self._task: asyncio.Task[object] | None = None
         self._is_installed = False
+        self._around: Interrupts | None = None
+        self._before: Token[Interrupts | None] | None = None
+        self.is_deaf = False
 
     @property
     def is_interrupted(self) -> bool:
@@ -33,18 +49,23 @@ class Interrupts:
 
     def interrupt(self) -> None:
         """What Ctrl-C does: note the first, cancel the waiting task at the second."""
+        if self.is_deaf:
+            return
         if self._first.is_set() and self._task is not None:
             self._task.cancel()
         self._first.set()
 
     def __enter__(self) -> Interrupts:
         self._task = asyncio.current_task()
-        try:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self.interrupt)
-            self._is_installed = True
-        except (NotImplementedError, ValueError, RuntimeError):
-            pass  # no signals on this system or thread: Ctrl-C ends the program as usual
+        self._around = _catching.get()
+        self._before = _catching.set(self)
+        with suppress(NotImplementedError, ValueError, RuntimeError):
+            self._listen()  # without signals on this system or thread Ctrl-C ends the program
         return self
+
+    def _listen(self) -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self.interrupt)
+        self._is_installed = True
 
     def __exit__(
         self,
@@ -52,12 +73,35 @@ class Interrupts:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._is_installed:
+        if self._before is not None:
+            _catching.reset(self._before)
+        if not self._is_installed:
+            return
+        self._is_installed = False
+        if self._around is not None and self._around._is_installed:
+            self._around._listen()
+        else:
             asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
 
 
-async def stoppable(work: Awaitable[int]) -> int:
-    """The exit status of some work. Ctrl-C cancels it, waits for its end, and is the status."""
+@contextmanager
+def left_to_child() -> Generator[None]:
+    """Ctrl-C is for a child that has the terminal: all its processes get it, and it is not ours."""
+    with ExitStack() as block:
+        catching = _catching.get() or block.enter_context(Interrupts())
+        catching.is_deaf = True
+        try:
+            yield
+        finally:
+            catching.is_deaf = False
+
+
+async def stoppable(work: Awaitable[T]) -> T:
+    """What some work gives. Ctrl-C cancels it, and its end is waited for.
+
+    Raises:
+        Stopped: it was cancelled.
+    """
     with Interrupts() as interrupts:
         task = asyncio.ensure_future(work)
         waiting = asyncio.create_task(interrupts.wait())
@@ -66,7 +110,7 @@ async def stoppable(work: Awaitable[int]) -> int:
             if interrupts.is_interrupted and not task.done():
                 task.cancel()
                 await asyncio.wait({task})
-                return exits.INTERRUPTED
+                raise Stopped("Stopped; what had begun may be done all the same.")
             return await task
         finally:
             waiting.cancel()

@@ -11,13 +11,12 @@ import gc
 import os
 import sys
 
-from dataagent_cli import exits
+from dataagent_cli import exits, leaving
 from dataagent_cli.arguments import Options, parse
 
 TYPE_CHECKING = False  # typing's, without the time it takes to load typing
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NoReturn
 
     from dataagent_cli.conversation import Conversation
     from dataagent_cli.data.desk import Desk
@@ -47,20 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         return _main(argv)
     gc.disable()  # while it loads, as all of that stays; `tune_process` switches it on again
-    return _leave(_main(None))
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process. All is closed; to take its objects apart one by one would help nobody."""
-    import atexit
-
-    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage] what os._exit would leave out
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError, AttributeError):  # closed, full, or nobody reads any more
-            code = code or exits.FAILED
-    os._exit(code)
+    return leaving.leave(_main(None))
 
 
 def _main(argv: Sequence[str] | None) -> int:
@@ -70,6 +56,8 @@ def _main(argv: Sequence[str] | None) -> int:
         sys.stderr.write(_NO_OUTPUT)
         return exits.FAILED
     options = parse(argv)
+    if argv is None:
+        leaving.interrupt_at_once()
     has_person = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     if options.command is None and options.question is None and not has_person:
         sys.stderr.write(_NOT_A_TERMINAL)
@@ -78,7 +66,7 @@ def _main(argv: Sequence[str] | None) -> int:
         if options.is_talk:
             return _talk(options)
         return run(options)
-    except KeyboardInterrupt:  # while libraries are loaded
+    except KeyboardInterrupt:
         return exits.INTERRUPTED
 
 
@@ -87,6 +75,8 @@ def _talk(options: Options) -> int:
     from dataagent_cli.early_prompt import EarlyPrompt
 
     early = EarlyPrompt()
+    if leaving.is_interrupted_at_once():
+        leaving.interrupt_at_once(early)
     with early:
         return run(options, early=early)
 
@@ -102,6 +92,7 @@ def run(
 
     streams = streams or Streams.standard(early)
     try:
+        leaving.interrupt_in_order()
         return asyncio.run(_start(options, streams))
     except (KeyboardInterrupt, asyncio.CancelledError):
         return exits.INTERRUPTED
@@ -135,14 +126,17 @@ async def _start(options: Options, streams: Streams) -> int:
 
 async def _converse(settings: Settings, options: Options, streams: Streams, asked: Given) -> int:
     """Answer one question, or hold a conversation."""
+    if options.server is not None:
+        return await _converse_with_server(settings, options, streams, asked)
+    from dataagent_core.config.unused import leave_unused
+
+    leave_unused()
     from dataagent_cli.headless import answer_one, prepared
     from dataagent_cli.hosts.here import HereHost
     from dataagent_cli.mcp import open_servers
     from dataagent_cli.project import in_project
     from dataagent_core.runs.assembly import open_core
 
-    if options.server is not None:
-        return await _converse_with_server(settings, options, streams, asked)
     settings, why_none = in_project(settings, is_off=options.is_projectless)
     async with open_core(settings) as core:
         state = _state(settings, options)
@@ -248,8 +242,6 @@ def _conversation(
     state: SessionState,
     desk: Desk | None = None,
 ) -> Conversation:
-    from prompt_toolkit.output import create_output
-
     from dataagent_cli.conversation import Conversation
     from dataagent_cli.data.exhibit import exhibits
     from dataagent_cli.hitl import TerminalHITLHandler
@@ -261,7 +253,7 @@ def _conversation(
         is_interactive=can_ask,
         allow=rules.allow,
         note=view.note,
-        terminal_output=create_output(stdout=streams.err) if can_ask else None,
+        terminal_output=streams.questions() if can_ask else None,
     )
     shown = None if desk is None or options.is_json else exhibits(desk)
     turns = Turns(
@@ -311,8 +303,6 @@ async def _interact(
     *,
     is_choosing: bool,
 ) -> int:
-    from pathlib import Path
-
     from dataagent_cli.commands import (
         data_commands,
         init_command,
@@ -321,6 +311,7 @@ async def _interact(
         with_conversation,
     )
     from dataagent_cli.input.mentions import Mentions, tables_at
+    from dataagent_cli.project import standing_in
     from dataagent_cli.sitting import sit
     from dataagent_core.identity import Principal
 
@@ -332,7 +323,7 @@ async def _interact(
         desk.streams,
         view,
         (memory, mcp, init_command(desk), *with_conversation(data_commands(desk))),
-        Mentions(Path.cwd(), tables_at(desk)),
+        Mentions(standing_in(), tables_at(desk)),
         home=core.settings.home_dir,
         prices=core.settings.prices,
         is_choosing=is_choosing,
@@ -348,14 +339,13 @@ async def _interact_with_server(
     *,
     is_choosing: bool,
 ) -> int:
-    from pathlib import Path
-
     from dataagent_cli.commands import elsewhere_commands
     from dataagent_cli.input.mentions import Mentions
+    from dataagent_cli.project import standing_in
     from dataagent_cli.sitting import sit
 
     settings.ensure_home()
-    mentions = Mentions(Path.cwd())
+    mentions = Mentions(standing_in())
     return await sit(
         conversation,
         streams,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,14 @@ if TYPE_CHECKING:
     from dataagent_core.config import Settings
 
 _HINT = "the agent works in a folder of its own; start dataagent in a project to work there"
+
+
+def standing_in() -> Path:
+    """The folder the person stands in; if that is gone, a place with nothing in it."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path(os.devnull)
 
 
 def in_project(settings: Settings, *, is_off: bool) -> tuple[Settings, str | None]:
@@ -21,9 +30,8 @@ def in_project(settings: Settings, *, is_off: bool) -> tuple[Settings, str | Non
         return settings.model_copy(update={"project": None}), None
     if settings.project is not None:
         return settings, None
-    try:
-        here = Path.cwd()
-    except FileNotFoundError:
+    here = standing_in()
+    if not here.is_dir():
         return settings, f"this folder is gone: {_HINT}"
     own = [Path("~").expanduser().resolve(), settings.home_dir.resolve()]
     if any(place.is_relative_to(here) for place in own):

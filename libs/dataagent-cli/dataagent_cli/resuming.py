@@ -8,6 +8,7 @@ to have. Above: `main.py`, `commands/sessions.py`. Below: `conversation.py`.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -56,14 +57,18 @@ async def show_resumed(conversation: Conversation, view: View) -> None:
 
 
 async def settle(conversation: Conversation) -> None:
-    """Wait until a run that died with its process has its end, so that a message is taken."""
+    """Wait until a run that died with its process has its end, so that a message is taken.
+
+    One that is still alive, elsewhere, is not waited for: the message is refused because of it.
+    """
     session_id = conversation.session_id
     run = None if session_id is None else await conversation.host.active(session_id)
     if run is None or run.status == "waiting":
         return
-    async with asyncio.timeout(_PATIENCE_SECONDS):
-        async for _ in conversation.host.read(run.run_id, after=0):
-            continue
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_PATIENCE_SECONDS):
+            async for _ in conversation.host.read(run.run_id, after=0):
+                continue
 
 
 def times_of(moment: datetime) -> str:

@@ -7,13 +7,15 @@ started, and its beginning and end go along with the next message, unless there 
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 import signal
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 from dataagent_cli.interrupts import Interrupts
-from dataagent_cli.ui.clean import printable
+from dataagent_cli.ui.clean import Cleaner
 from dataagent_core.config.settings import environment
 from dataagent_core.errors import BadInput
 
@@ -61,21 +63,29 @@ async def _started(command: str) -> asyncio.subprocess.Process:
 
 async def _shown(process: asyncio.subprocess.Process, streams: Streams) -> str:
     """Write the output as it comes; its beginning and end."""
-    assert process.stdout is not None  # noqa: S101 it is a pipe
     head, tail, left_out = "", "", 0
     half = _MOST_CHARACTERS // 2
-    while piece := await process.stdout.read(_PIECE):
-        text = printable(piece.decode(errors="replace"))
-        streams.out.write(text)
-        streams.out.flush()
-        room = half - len(head)
-        head, tail = head + text[:room], tail + text[room:]
-        left_out += max(len(tail) - half, 0)
-        tail = tail[-half:]
+    async with aclosing(_read(process)) as pieces:
+        async for text in pieces:
+            streams.out.write(text)
+            streams.out.flush()
+            room = half - len(head)
+            head, tail = head + text[:room], tail + text[room:]
+            left_out += max(len(tail) - half, 0)
+            tail = tail[-half:]
     if (head + tail) and not (head + tail).endswith("\n"):
         streams.out.write("\n")
     gap = f"\n[… {left_out} characters left out …]\n" if left_out else ""
     return f"{head}{gap}{tail}"
+
+
+async def _read(process: asyncio.subprocess.Process) -> AsyncGenerator[str]:
+    """The output as printable text; a piece may end inside a character or an escape sequence."""
+    assert process.stdout is not None  # noqa: S101 it is a pipe
+    decoder, cleaner = codecs.getincrementaldecoder("utf-8")("replace"), Cleaner()
+    while piece := await process.stdout.read(_PIECE):
+        yield cleaner.feed(decoder.decode(piece))
+    yield cleaner.feed(decoder.decode(b"", final=True)) + cleaner.rest()
 
 
 async def _stop_when(interrupts: Interrupts, process: asyncio.subprocess.Process) -> None:

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 
 from dataagent_cli.commands import Command, CommandContext, builtin_commands
 from dataagent_cli.commands.sessions import SESSIONS
-from dataagent_cli.input import Dialogs, Keyboard, LineCompleter, open_history
+from dataagent_cli.input.completion import LineCompleter
+from dataagent_cli.input.dialogs import Dialogs
+from dataagent_cli.input.history import open_history
+from dataagent_cli.input.keyboard import Keyboard
 from dataagent_cli.input.toolbar import toolbar_of
 from dataagent_cli.interactive import Interactive
 from dataagent_cli.resuming import show_resumed

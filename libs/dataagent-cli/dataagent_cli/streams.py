@@ -15,6 +15,8 @@ from dataagent_cli.ui.clean import printable
 from dataagent_cli.ui.plain_signs import use_plain_signs
 
 if TYPE_CHECKING:
+    from prompt_toolkit.output import Output
+
     from dataagent_cli.early_prompt import EarlyPrompt
     from dataagent_cli.ui import View
     from dataagent_core.config import Prices
@@ -79,6 +81,12 @@ class Streams:
             return PlainRenderer(self.out, self.err)
         err = Console(file=self.err, highlight=False)
         return TerminalRenderer(out, err, prices=prices, reflows=reflows(), export=export)
+
+    def questions(self) -> Output:
+        """Where a question is drawn: standard error, as standard output may go elsewhere."""
+        from prompt_toolkit.output import create_output
+
+        return create_output(stdout=self.err)
 
     def say(self, text: str) -> None:
         """A line to standard error."""

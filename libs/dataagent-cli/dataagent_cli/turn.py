@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from dataagent_cli import exits
 from dataagent_cli.hitl import NOBODY, Interrupted
-from dataagent_cli.interrupts import Interrupts
+from dataagent_cli.interrupts import Interrupts, Stopped
 from dataagent_core.errors import Conflict, NotFound, RunNotFound
 from dataagent_core.events import (
     AnyEvent,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from dataagent_cli.ui import View
     from dataagent_core.config.state import SessionState
     from dataagent_core.runs.types import Run, RunOptions, Started
+
+_LAST_MOMENT_SECONDS = 2.0  # for a message that is under way when Ctrl-C comes
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ class Turns:
 
         Raises:
             SessionNotFound, SessionBusy, BadInput: the message was not accepted.
+            Stopped: Ctrl-C came before it was.
         """
         options = self._options(model)
         return await self._shown(
@@ -123,7 +126,7 @@ class Turns:
         with Interrupts() as interrupts:
             self._view.begin()
             try:
-                return await self._watch(await starting, interrupts)
+                return await self._watch(await _accepted(starting, interrupts), interrupts)
             finally:
                 self._view.pause()
 
@@ -203,6 +206,25 @@ class Turns:
         self._view.note(_decided(request.action, decision))
         with suppress(Conflict):  # answered elsewhere, or expired while we were answering
             await self._host.decide(run.run_id, request.request_id, decision)
+
+
+async def _accepted(starting: Awaitable[Started], interrupts: Interrupts) -> Started:
+    """What was started; a host that does not answer is not waited for after Ctrl-C."""
+    sending = asyncio.ensure_future(starting)
+    waiting = asyncio.create_task(interrupts.wait())
+    try:
+        await asyncio.wait({sending, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({sending}, timeout=_LAST_MOMENT_SECONDS)
+        if sending.done():
+            return sending.result()
+    finally:
+        for task in (sending, waiting):
+            task.cancel()
+        await asyncio.wait({sending})
+    raise Stopped(
+        "Stopped before the message was taken; it may have arrived all the same.",
+        details={"hint": "look into the conversation before you ask again."},
+    )
 
 
 async def _started(run: Run) -> Started:

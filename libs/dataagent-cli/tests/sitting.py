@@ -22,7 +22,9 @@ from dataagent_cli.conversation import Conversation
 from dataagent_cli.data.desk import Desk
 from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_cli.hosts.here import HereHost
-from dataagent_cli.input import Dialogs, Keyboard, LineCompleter
+from dataagent_cli.input.completion import LineCompleter
+from dataagent_cli.input.dialogs import Dialogs
+from dataagent_cli.input.keyboard import Keyboard
 from dataagent_cli.input.mentions import Mentions, tables_at
 from dataagent_cli.interactive import Interactive
 from dataagent_cli.streams import Streams

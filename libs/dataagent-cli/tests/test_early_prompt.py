@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,27 @@ def test_ctrl_c_at_the_early_prompt_leaves_without_a_word(terminal: Terminal) ->
     terminal.type("\x03")
     assert terminal.leave() == 130
     assert "Traceback" not in terminal.screen
+    assert terminal.raw.endswith("\r\x1b[J")  # the prompt is gone
+
+
+@pytest.mark.parametrize("loaded", ["asyncio", "dataagent_cli.failures", "dataagent_cli.streams"])
+def test_ctrl_c_in_the_middle_of_an_import_breaks_nothing_off(home: Path, loaded: str) -> None:
+    del home
+    program = f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {loaded!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+from dataagent_cli.main import main
+sys.argv[1:] = []
+main()
+"""
+    terminal = Terminal("-c", program, program=[sys.executable])
+    assert terminal.leave() == 130
+    assert "Traceback" not in terminal.screen
+    terminal.end()
 
 
 def test_a_start_that_fails_takes_the_early_prompt_away_first(home: Path) -> None:

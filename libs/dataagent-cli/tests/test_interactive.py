@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
+import os
+import signal
+
+import pytest
+
 from dataagent_cli.commands import builtin_commands
+from dataagent_cli.hosts.here import HereHost
 from tests.requirements import requirement
 
 from .sitting import CTRL_C, sit
@@ -108,6 +116,47 @@ async def test_ctrl_c_twice_leaves() -> None:
     sitting = await sit(["/help"], end=CTRL_C + CTRL_C)  # no answer that they would stop
     assert sitting.code == 0
     assert "hint: Ctrl-C again, Ctrl-D or /quit leaves." in sitting.said
+
+
+@pytest.mark.parametrize(("waits", "line"), [("context_use", "/context"), ("check", "hello")])
+async def test_ctrl_c_stops_what_a_line_waits_for_and_nothing_else(
+    waits: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The host is made to wait for ever: as long as no server does."""
+
+    async def never(*_: object, **__: object) -> None:
+        monkeypatch.setattr(HereHost, waits, as_ever)
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.Event().wait()
+
+    as_ever = getattr(HereHost, waits)
+    monkeypatch.setattr(HereHost, waits, never)
+    sitting = await sit([line, "!echo still here"])
+    assert "error: Stopped; what had begun may be done all the same." in sitting.said
+    assert sitting.answers == "still here\n"
+    assert "hint: continue with: dataagent --resume " in sitting.said
+
+
+async def test_what_the_system_refuses_is_told_and_the_conversation_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A disk that is full cannot be had in a test."""
+
+    async def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/x.db")
+
+    monkeypatch.setattr(HereHost, "context_use", full)
+    sitting = await sit(["/context", "!echo still here", "/export conversation no/such.md"])
+    assert (
+        "error: Cannot use /data/x.db: No space left on device.\n"
+        "hint: make room on the disk, then try again."
+    ) in sitting.said
+    assert (
+        "error: Cannot write no/such.md: No such file or directory.\n"
+        "hint: it has to be a new file, in a folder that you can write to."
+    ) in sitting.said
+    assert sitting.answers == "still here\n"
+    assert "hint: continue with: dataagent --resume " in sitting.said
 
 
 async def test_data_is_looked_at_without_leaving_the_conversation() -> None:

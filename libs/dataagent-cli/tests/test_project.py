@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from pathlib import Path
 from unittest.mock import ANY
 
@@ -13,6 +14,8 @@ from dataagent_cli.main import run
 from dataagent_cli.project import in_project
 from dataagent_cli.streams import Streams
 from dataagent_core.config import Settings
+
+from .pseudo_terminal import Terminal
 
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept"}\n!echo written'
 
@@ -61,6 +64,28 @@ def test_home_and_what_is_above_it_is_no_project(
     assert line is not None
     assert "works in a folder of its own" in line
     assert "\n" not in line
+
+
+@pytest.mark.slow
+def test_a_conversation_is_held_in_a_folder_that_is_gone(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(named))  # an empty one would be this folder
+    here.rmdir()
+    terminal = Terminal()
+    try:
+        terminal.wait_for("this folder is gone")
+        terminal.wait_for("❯")
+        terminal.type("!echo about @nothing there\r")
+        terminal.wait_for("about @nothing there")
+        terminal.wait_for("❯")
+        terminal.type("/init\r")
+        terminal.wait_for("error: This folder is gone.")
+        terminal.type("/quit\r")
+        assert terminal.leave() == 0
+    finally:
+        terminal.end()
 
 
 def test_a_folder_with_our_own_data_in_it_is_no_project(here: Path) -> None:

@@ -5,26 +5,34 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
+import signal
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from dataagent_cli import exits
+from dataagent_cli import exits, resuming
+from dataagent_cli import turn as turn_module
 from dataagent_cli.conversation import Conversation
+from dataagent_cli.failures import explain
 from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_cli.hosts.here import HereHost
-from dataagent_cli.interrupts import Interrupts
+from dataagent_cli.input.dialogs import Dialogs
+from dataagent_cli.interrupts import Interrupts, Stopped
 from dataagent_cli.turn import TurnEnd, Turns
 from dataagent_cli.ui import PlainRenderer
 from dataagent_core.config import SessionState, Settings
+from dataagent_core.errors import SessionBusy, SkillNotFound
 from dataagent_core.events import DoneEvent, DoneReason
 from dataagent_core.runs import Entry
 from dataagent_core.runs.assembly import open_core
+from dataagent_core.runs.types import RunOptions
 from tests.requirements import requirement
 
 ASKING = Path(__file__).parents[2] / "dataagent-core/tests/mcp/hub/shop_server.py"
@@ -211,6 +219,64 @@ def test_each_end_has_its_exit_status(reason: DoneReason, code: int) -> None:
     done = DoneEvent(reason=reason)
     assert TurnEnd(done).exit_code == code
     assert TurnEnd(done, is_interrupted=True).exit_code == 130
+
+
+async def test_ctrl_c_stops_a_message_that_nobody_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn_module, "_LAST_MOMENT_SECONDS", 0.01)
+    is_sent = asyncio.Event()
+
+    async def never(*_: object, **__: object) -> NoReturn:
+        is_sent.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with desk() as it:
+        it.conversation.to_attach = ["<attached/>"]
+        monkeypatch.setattr(it.conversation.host, "start", never)
+        asking = asyncio.create_task(it.conversation.ask("!echo one"))
+        await is_sent.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(Stopped) as stopped:
+            async with asyncio.timeout(5):
+                await asking
+        assert it.conversation.to_attach == ["<attached/>"]
+    assert explain(stopped.value).exit_code == exits.INTERRUPTED
+
+
+async def test_a_conversation_whose_run_is_alive_elsewhere_is_busy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(resuming, "_PATIENCE_SECONDS", 0.01)
+    async with desk() as it:
+        await it.conversation.ask("!echo one")
+        host, session_id = it.conversation.host, it.conversation.require_session_id()
+        slow = await host.start(session_id, "!slow 2000 20", agent="agent", options=RunOptions())
+        await resuming.settle(it.conversation)
+        with pytest.raises(SessionBusy):
+            await it.conversation.ask("!echo two")
+        await host.cancel(slow.run.run_id)
+
+
+async def test_a_message_that_found_no_session_can_be_sent_again() -> None:
+    async with desk() as it:
+        with pytest.raises(SkillNotFound):
+            await it.conversation.ask("/none-of-that-name do it")
+        assert it.conversation.last_message == "/none-of-that-name do it"
+
+
+async def test_ctrl_c_is_for_the_innermost_block_and_for_the_one_around_it_afterwards() -> None:
+    with create_pipe_input() as keyboard:
+        dialogs = Dialogs(terminal_input=keyboard, terminal_output=DummyOutput())
+        async with asyncio.timeout(5):
+            with Interrupts() as outer:
+                with Interrupts() as inner:
+                    os.kill(os.getpid(), signal.SIGINT)
+                    await inner.wait()
+                keyboard.send_text("y")
+                assert await dialogs.confirm("Go on?")
+                assert not outer.is_interrupted
+                os.kill(os.getpid(), signal.SIGINT)
+                await outer.wait()
 
 
 async def test_the_second_ctrl_c_leaves() -> None:

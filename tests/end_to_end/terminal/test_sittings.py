@@ -95,7 +95,7 @@ def test_stopping_and_conversations(start_terminal: StartTerminal) -> None:
     it.screen.wait_for("chunk3")
     it.screen.type(ESC)
     it.screen.wait_for("cancelled")
-    it.screen.wait_for(f"{PROMPT} !slow 400 50")
+    it.screen.wait_for(f" s\n{PROMPT} !slow 400 50")  # the new prompt, not the line above
     it.screen.type(CTRL_C)
     it.step("/cost", "cost")
     it.step("/rename Sales of spring", "renamed")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _WORD = "conversation"
 _SUMMARY = "write a kept result or the conversation to a file"
+_HINT = "it has to be a new file, in a folder that you can write to."
 _USAGE = f"usage: /export {_WORD} FILE.md|FILE.json"
 
 
@@ -71,7 +72,7 @@ def write_new(name: str, text: str) -> None:
         with Path(name).expanduser().open("x", encoding="utf-8") as stream:
             stream.write(text)
     except OSError as error:
-        raise CannotWrite(f"Cannot write {name}: {error.strerror}.") from error
+        raise CannotWrite(f"Cannot write {name}: {error.strerror}.", hint=_HINT) from error
 
 
 def as_markdown(session: Session, told: Sequence[Told]) -> str:

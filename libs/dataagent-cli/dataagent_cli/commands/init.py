@@ -14,6 +14,8 @@ from dataagent_cli.commands.export import write_new
 from dataagent_cli.commands.registry import Command, CommandContext, Outcome
 from dataagent_cli.git import git_says
 from dataagent_cli.input.mentions import tables_at
+from dataagent_cli.project import standing_in
+from dataagent_core.errors import BadInput
 
 if TYPE_CHECKING:
     from dataagent_cli.data.desk import Desk
@@ -33,13 +35,16 @@ def init_command(desk: Desk | None) -> Command:
     """The command; without a desk the data is left to the agent."""
 
     async def run(context: CommandContext, wish: str) -> Outcome:
-        file = Path.cwd() / FILE
+        folder = standing_in()
+        if not folder.is_dir():
+            raise BadInput("This folder is gone.", details={"hint": "start dataagent in another."})
+        file = folder / FILE
         if file.exists():
             context.view.note(f"{file} is there already\nhint: ask for what it should say as well.")
             return Outcome()
         if await context.conversation.model() != _OFFLINE:
             return Outcome(message=f"{_TASK}\n\n{wish}".strip())
-        text = await asyncio.to_thread(_described, Path.cwd()) + await _data(desk)
+        text = await asyncio.to_thread(_described, folder) + await _data(desk)
         await asyncio.to_thread(write_new, str(file), text)
         context.view.note(f"wrote {file} from what is here; no model is set up to say more")
         return Outcome()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from dataagent_cli.conversation import Conversation
-    from dataagent_cli.input import Dialogs
+    from dataagent_cli.input.dialogs import Dialogs
     from dataagent_cli.streams import Streams
     from dataagent_cli.ui import View
 

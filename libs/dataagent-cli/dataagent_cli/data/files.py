@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,7 +16,11 @@ from uuid import uuid4
 
 
 class CannotWrite(Exception):
-    """A file that was named cannot be written. Its text says which and why."""
+    """A file that was named cannot be written. Its text says which and why; a hint the way out."""
+
+    def __init__(self, message: str, *, hint: str = "choose another place with --output FILE."):
+        super().__init__(message)
+        self.hint = hint
 
 
 async def save(path: Path, pieces: Iterable[bytes]) -> int:
@@ -85,6 +90,8 @@ def _save_whole(path: Path, pieces: Iterator[bytes]) -> int:
     unfinished = target.with_name(f".{uuid4().hex}.part")
     try:
         with unfinished.open("xb") as file:
+            if target.exists():  # who may read it stays as it was
+                shutil.copymode(target, unfinished)
             total = _send(lambda piece: _discard(file.write(piece)), pieces)
             file.flush()
             os.fsync(file.fileno())

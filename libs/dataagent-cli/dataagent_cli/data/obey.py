@@ -14,7 +14,7 @@ from dataagent_cli.data.export import export_artifact
 from dataagent_cli.data.schema import show_schema
 from dataagent_cli.data.sources import manage_sources
 from dataagent_cli.data.sql import run_sql
-from dataagent_cli.interrupts import stoppable
+from dataagent_cli.interrupts import Stopped, stoppable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -41,7 +41,8 @@ async def obey(desk: Desk, options: DataOptions) -> int:
         DataAgentError: it was refused, or failed.
         CannotWrite: the file that was named cannot be written.
     """
-    code = await stoppable(_WORKS[options.command or ""](desk, options))
-    if code == exits.INTERRUPTED:
+    try:
+        return await stoppable(_WORKS[options.command or ""](desk, options))
+    except Stopped:
         desk.streams.say("cancelled")
-    return code
+        return exits.INTERRUPTED

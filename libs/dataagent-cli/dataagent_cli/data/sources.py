@@ -204,10 +204,9 @@ def _grant(text: str) -> Grant:
 def _asker(streams: Streams) -> Ask:
     """Asks on the terminal, without showing what is typed."""
     from prompt_toolkit import PromptSession
-    from prompt_toolkit.output import create_output
 
     async def ask(name: str) -> str | None:
-        session: PromptSession[str] = PromptSession(output=create_output(stdout=streams.err))
+        session: PromptSession[str] = PromptSession(output=streams.questions())
         try:
             return await session.prompt_async(
                 f"{name}: ", is_password=True, handle_sigint=False, reserve_space_for_menu=0

@@ -11,6 +11,10 @@ from dataagent_core.hitl import DecisionType
 Answer = Literal["approve", "stop", "reject", "edit", "approve_kind", "approve_all"]
 
 
+class Interrupted(Exception):
+    """Ctrl-C was pressed instead of an answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One line of the question: what it says, the letter that picks it, what it needs."""

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from prompt_toolkit import PromptSession
-from prompt_toolkit.input import Input
-from prompt_toolkit.key_binding import KeyBindings
-from prompt_toolkit.output import Output
+from typing import TYPE_CHECKING
 
-from dataagent_cli.hitl.question import Binding, Interrupted
+from dataagent_cli.hitl.choices import Interrupted
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.key_binding import KeyBindings
+    from prompt_toolkit.output import Output
+
+    from dataagent_cli.hitl.question import Binding
 
 _ESCAPE_SECONDS = 0.05
 
@@ -27,6 +32,8 @@ class Lines:
         Raises:
             Interrupted: Ctrl-C.
         """
+        from prompt_toolkit import PromptSession
+
         session: PromptSession[str | None] = PromptSession(
             prompt,
             multiline=is_long,
@@ -48,6 +55,8 @@ class Lines:
 
 
 def _keys() -> KeyBindings:
+    from prompt_toolkit.key_binding import KeyBindings
+
     bound: dict[tuple[str, ...], Binding] = {
         ("enter",): lambda event: event.current_buffer.validate_and_handle(),
         ("escape",): lambda event: event.app.exit(result=None),

@@ -17,7 +17,7 @@ from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.output import Output
 
-from dataagent_cli.hitl.choices import Answer, Choice
+from dataagent_cli.hitl.choices import Answer, Choice, Interrupted
 from dataagent_cli.hitl.preview import Line, joined, preview, title, wrapped
 from dataagent_cli.ui.clean import printable
 from dataagent_cli.ui.describe import shorten
@@ -28,10 +28,6 @@ Binding = Callable[[KeyPressEvent], None]
 _FEWEST_ROWS = 3
 _KEYS = "arrows and Enter, a letter or a number · Esc stops · Shift-Tab: mode {mode}"
 _ESCAPE_SECONDS = 0.05
-
-
-class Interrupted(Exception):
-    """Ctrl-C was pressed instead of an answer."""
 
 
 class Question:

@@ -9,26 +9,24 @@ the run is core's business. Above: `turn.py`. Below: `question.py`, `form.py`, `
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-
-from prompt_toolkit.application.current import get_app_session
-from prompt_toolkit.input import Input
-from prompt_toolkit.output import Output
-from prompt_toolkit.utils import is_dumb_terminal
+from typing import TYPE_CHECKING
 
 from dataagent_cli.hitl.choices import Answer, choices_for
-from dataagent_cli.hitl.editing import Draft, draft, redrafted
 from dataagent_cli.hitl.form import filled
 from dataagent_cli.hitl.lines import Lines
-from dataagent_cli.hitl.plain import ask_plainly
-from dataagent_cli.hitl.question import Question
-from dataagent_cli.input.editor import edited
+from dataagent_cli.input.editor import edited, is_chosen
 from dataagent_core.config.state import SessionState
 from dataagent_core.errors import BadDecision, BadInput
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, DecisionType, EditedAction
 from dataagent_core.identity.rules import PLANNED, matches
+
+if TYPE_CHECKING:
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.output import Output
+
+    from dataagent_cli.hitl.editing import Draft
 
 NOBODY = "Nobody is at the terminal to approve this call."
 REJECTED = "Rejected at the terminal."
@@ -121,6 +119,11 @@ class TerminalHITLHandler:
     async def _asked(
         self, action: ActionRequest, allowed: Collection[DecisionType], note: str
     ) -> Answer:
+        from prompt_toolkit.utils import is_dumb_terminal
+
+        from dataagent_cli.hitl.plain import ask_plainly
+        from dataagent_cli.hitl.question import Question
+
         choices = choices_for(action.name, allowed)
         if self._input is None and is_dumb_terminal():
             return await ask_plainly(action, choices, self._lines, self._note)
@@ -139,6 +142,8 @@ class TerminalHITLHandler:
 
     async def _edited(self, action: ActionRequest) -> tuple[Decision | None, str]:
         """The call as it was edited, or why the question is asked again."""
+        from dataagent_cli.hitl.editing import draft, redrafted
+
         given = draft(action)
         text = given.text
         while True:
@@ -162,8 +167,10 @@ class TerminalHITLHandler:
         Raises:
             BadInput: the editor could not be used.
         """
-        if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
+        if not is_chosen():
             return await self._lines.read(_INLINE, given.text.rstrip("\n"), is_long=True)
+        from prompt_toolkit.application.current import get_app_session
+
         keyboard = self._input or get_app_session().input
         with keyboard.detach(), keyboard.cooked_mode():
             return await edited(given.text, suffix=given.suffix)

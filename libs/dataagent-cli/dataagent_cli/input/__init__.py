@@ -1,9 +1,9 @@
-"""What a person types or pipes in."""
+"""What a person types or pipes in.
 
-from dataagent_cli.input.completion import LineCompleter
-from dataagent_cli.input.dialogs import Dialogs
-from dataagent_cli.input.history import open_history
-from dataagent_cli.input.keyboard import Keyboard
+The keyboard (`keyboard.py` and what stands around it) is not here: it loads a library that one
+question, asked in a script, does not need.
+"""
+
 from dataagent_cli.input.piped import NotText, read_piped
 
-__all__ = ["Dialogs", "Keyboard", "LineCompleter", "NotText", "open_history", "read_piped"]
+__all__ = ["NotText", "read_piped"]

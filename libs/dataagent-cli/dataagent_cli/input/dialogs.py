@@ -59,7 +59,7 @@ class Dialogs:
         )
         app.ttimeoutlen = 0.05
         try:
-            return await app.run_async()
+            return await app.run_async(handle_sigint=False)
         except (EOFError, KeyboardInterrupt):
             return None
 

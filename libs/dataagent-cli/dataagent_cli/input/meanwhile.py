@@ -29,6 +29,7 @@ _KEPT = frozenset(
         Keys.ControlH,
         Keys.ControlI,
         Keys.ControlJ,
+        Keys.ControlL,
         Keys.ControlM,
         Keys.ControlU,
         Keys.ControlW,
@@ -74,8 +75,8 @@ class Meanwhile:
                 timer.cancel()
         self._kept[:0] = self._earlier
         self._block.close()
-        if not self._is_stopped:
-            store_typeahead(self._keyboard, self._kept)
+        harmless = [key for key in self._kept if key.key is Keys.ControlL]  # sends nothing unseen
+        store_typeahead(self._keyboard, harmless if self._is_stopped else self._kept)
 
     def text_after(self, message: str) -> str:
         """What stands in the next prompt, if the answer was stopped: nothing is sent unseen."""

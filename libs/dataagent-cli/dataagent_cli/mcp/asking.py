@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prompt_toolkit import PromptSession
-from prompt_toolkit.output import create_output
-
 if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
     from prompt_toolkit.input import Input
     from prompt_toolkit.output import Output
 
@@ -23,10 +21,12 @@ def asker(
     """A question on standard error; anything but a yes is a no."""
 
     async def ask(text: str) -> bool:
+        from prompt_toolkit import PromptSession
+
         streams.say(text)
         session: PromptSession[str] = PromptSession(
             input=terminal_input,
-            output=terminal_output or create_output(stdout=streams.err),
+            output=terminal_output or streams.questions(),
         )
         try:
             answer = await session.prompt_async(

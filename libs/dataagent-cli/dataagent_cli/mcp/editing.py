@@ -26,10 +26,9 @@ def edit(path: Path, change: Edit) -> None:
         BadInput: it is not JSON of a known shape, or the change does not fit.
         OSError: it cannot be read or written.
     """
-    text = path.read_text(encoding="utf-8") if path.exists() else "{}"
     try:
-        found: Any = json.loads(text)
-    except ValueError:
+        found: Any = json.loads(path.read_bytes() if path.exists() else "{}")
+    except (ValueError, RecursionError):  # bytes that are no text are a ValueError, too
         raise BadInput(f"{path} is not valid JSON. Correct it first.") from None
     if not isinstance(found, dict):
         raise BadInput(f"{path} is not an object with `servers` in it. Correct it first.")
@@ -45,7 +44,10 @@ def with_server(name: str, entry: Json) -> Edit:
         for shape in _BY_NAME:
             if isinstance(file.get(shape), dict):
                 return {**file, shape: {**file[shape], name: entry}}
-        return {**file, "servers": [*file.get("servers", []), {"name": name, **entry}]}
+        listed: Any = file.get("servers") or []
+        if not isinstance(listed, list):
+            raise BadInput("`servers` in your file is neither a list nor an object. Correct it.")
+        return {**file, "servers": [*listed, {"name": name, **entry}]}  # pyright: ignore[reportUnknownVariableType] JSON list
 
     return change
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dataagent_cli.mcp.asking import asker
 from dataagent_cli.mcp.places import places
 from dataagent_cli.mcp.servers import Servers
 from dataagent_cli.mcp.trust import Trust
+from dataagent_cli.project import standing_in
 
 if TYPE_CHECKING:
     from dataagent_cli.streams import Streams
@@ -39,7 +39,7 @@ async def open_servers(
     files = places(
         agents_home=settings.agents_home.expanduser(),
         assistant_id=assistant_id,
-        folder=Path.cwd(),
+        folder=standing_in(),
         asked_for=asked_for,
     )
 

@@ -16,10 +16,10 @@ from dataagent_cli.mcp.editing import edit, with_server, without_server
 from dataagent_cli.mcp.trust import Trust, question
 from dataagent_cli.ui.clean import one_line
 from dataagent_core.errors import BadInput
-from dataagent_core.mcp.config_files import TIMEOUT_SECONDS, read_config_file
+from dataagent_core.mcp.config_files import TIMEOUT_SECONDS, parse_config_file
 
 if TYPE_CHECKING:
-    from dataagent_cli.input import Keyboard
+    from dataagent_cli.input.keyboard import Keyboard
     from dataagent_cli.mcp.places import Place
     from dataagent_cli.ui import View
     from dataagent_core.mcp.hub import McpHub, ReloadReport
@@ -149,7 +149,9 @@ class Servers:
             return
         if not place.is_trusted and not await self._is_agreed(place.path, content):
             return
-        file = read_config_file(place.path, expand=True, timeout_seconds=self._timeout_seconds)
+        file = parse_config_file(  # what was agreed to, whatever the file holds by now
+            content, place.path.name, expand=True, timeout_seconds=self._timeout_seconds
+        )
         for problem in file.problems:
             await self._say(f"warning: {one_line(problem)}")
         for spec in file.servers:
@@ -160,7 +162,7 @@ class Servers:
         """Whether the project's file may be used; the person is asked once for each content."""
         if self._trust.covers(path, content):
             return True
-        servers = read_config_file(path, expand=False).servers
+        servers = parse_config_file(content, path.name, expand=False).servers
         if not servers:
             return True
         if self._confirm is None:

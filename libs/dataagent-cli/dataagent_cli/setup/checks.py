@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from dataagent_cli.mcp.opening import TRUST_FILE
 from dataagent_cli.mcp.places import Place, places
 from dataagent_cli.mcp.trust import Trust
+from dataagent_cli.project import standing_in
 from dataagent_cli.setup.trial import NO_NETWORK, try_model
 from dataagent_cli.ui.clean import one_line
 from dataagent_core.config.file import read_config
@@ -84,7 +85,7 @@ async def mcp_servers(settings: Settings) -> Finding:
     files = places(
         agents_home=settings.agents_home.expanduser(),
         assistant_id="agent",
-        folder=Path.cwd(),
+        folder=standing_in(),
         asked_for=None,
     )
     problems: list[str] = []

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import create_app_session
-from prompt_toolkit.output import create_output
 from prompt_toolkit.shortcuts.choice_input import ChoiceInput
 from prompt_toolkit.styles import Style
 
@@ -29,7 +28,7 @@ async def ask_for_model(streams: Streams, *, present: str) -> Choice:
         KeyboardInterrupt: Ctrl-C.
         EOFError: Ctrl-D, or the terminal is gone.
     """
-    with create_app_session(output=create_output(stdout=streams.err)):
+    with create_app_session(output=streams.questions()):
         provider = await _provider(present)
         if not provider.prefix:
             return Choice("offline")
@@ -43,7 +42,7 @@ async def ask_for_model(streams: Streams, *, present: str) -> Choice:
 
 async def ask_whether(streams: Streams, question: str) -> bool:
     """A question whose answer is no unless it is yes."""
-    with create_app_session(output=create_output(stdout=streams.err)):
+    with create_app_session(output=streams.questions()):
         return (await _text(f"{question} [y/N]")).lower() in ("y", "yes")
 
 

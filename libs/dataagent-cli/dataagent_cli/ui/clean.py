@@ -17,6 +17,10 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 except tab and newline, DEL, C1
     "\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]"  # direction overrides, odd line ends
 )
+_UNFINISHED = re.compile(
+    r"(?:(?P<text>\x1b(?:\][^\x07\x1b]*|[PX^_][^\x1b]*)\x1b?)|[\x1b\x9b]\[?[0-?]*[ -/]*|\r)\Z"
+)
+_LONGEST = 256  # characters of a sequence of the short kind; more is text
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -24,6 +28,34 @@ def printable(text: str) -> str:
     """The text without control sequences, direction overrides and halves of characters."""
     plain = _SEQUENCES.sub("", text.replace("\r\n", "\n"))
     return encodable(_UNSEEN.sub("", plain.replace("\r", "\n")))
+
+
+class Cleaner:
+    """Makes text printable that comes in pieces: a sequence may be cut anywhere.
+
+    What it gives is what `printable` gives for the whole, a little later.
+    """
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def feed(self, piece: str) -> str:
+        """The next piece, without what may belong to one that is still to come."""
+        text = self._held + piece
+        found = _UNFINISHED.search(text)
+        held = "" if found is None else found[0]
+        shown = text[: len(text) - len(held)]
+        if found is not None and found["text"] is not None:  # however long, nothing of it is shown
+            held = held[:2] + ("\x1b" if held[2:].endswith("\x1b") else "")
+        elif len(held) > _LONGEST:
+            shown, held = text, ""
+        self._held = held
+        return printable(shown)
+
+    def rest(self) -> str:
+        """What was held back; nothing comes after it."""
+        held, self._held = self._held, ""
+        return printable(held)
 
 
 def encodable(text: str) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ..sitting import CTRL_D, DOWN, sit
@@ -193,6 +195,30 @@ async def test_a_command_of_ones_own_runs_and_goes_along(tmp_path: Path) -> None
     assert "no output" in sitting.said
     assert "usage: !COMMAND" in sitting.said
     assert sitting.answers.endswith("plain\n")
+
+
+async def test_a_clipboard_program_ends_with_the_command_that_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, pids = tmp_path / "wl-copy", tmp_path / "pids"
+    program.write_text(f"#!/bin/sh\necho $$ > {pids}\nkill -INT $PPID\nexec sleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    sitting = await sit(["!echo one", "/copy", "!echo two"])
+    assert "error: Stopped" in sitting.said
+    assert sitting.answers == "one\ntwo\n"
+    assert not psutil.pid_exists(int(pids.read_text()))
+
+
+async def test_output_that_comes_in_pieces_keeps_its_characters() -> None:
+    euro = "!printf 'a\\342\\202'; sleep 0.2; printf '\\254b'"
+    assert (await sit([euro])).answers == "a€b\n"
+
+
+async def test_an_escape_sequence_that_comes_in_pieces_leaves_no_tail() -> None:
+    title = "!printf 'a\\033]0;ti'; sleep 0.2; printf 'tle\\007b'"
+    assert (await sit([title])).answers == "ab\n"
 
 
 async def test_a_shell_that_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

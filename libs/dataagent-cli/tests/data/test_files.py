@@ -51,6 +51,13 @@ async def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert (tmp_path / "kept" / "rows.csv").read_text() == "new"
 
 
+async def test_a_file_that_is_replaced_keeps_who_may_read_it(tmp_path: Path) -> None:
+    target = tmp_path / "salaries.csv"
+    target.touch(mode=0o600)
+    await save(target, [b"new"])
+    assert (target.read_text(), target.stat().st_mode & 0o777) == ("new", 0o600)
+
+
 async def test_a_full_disk_is_said_in_words() -> None:
     with pytest.raises(CannotWrite, match=r"Cannot write /dev/full: No space left on device\."):
         await save(Path("/dev/full"), [b"x" * 100_000])

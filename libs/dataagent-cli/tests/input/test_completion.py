@@ -15,7 +15,7 @@ from dataagent_cli.commands.registry import Command, CommandContext, Outcome
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_cli.hosts.here import HereHost
-from dataagent_cli.input import LineCompleter
+from dataagent_cli.input.completion import LineCompleter
 from dataagent_cli.input.mentions import Mentions, NamedTable
 from dataagent_cli.input.project_files import ProjectFiles, best
 from dataagent_cli.streams import Streams

@@ -14,7 +14,9 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from dataagent_cli.commands import builtin_commands
-from dataagent_cli.input import Keyboard, LineCompleter, open_history
+from dataagent_cli.input.completion import LineCompleter
+from dataagent_cli.input.history import open_history
+from dataagent_cli.input.keyboard import Keyboard
 from dataagent_core.config import SessionState
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"

@@ -14,12 +14,22 @@ from prompt_toolkit.output import DummyOutput
 
 from dataagent_cli.commands import builtin_commands
 from dataagent_cli.hitl import TerminalHITLHandler
-from dataagent_cli.input import Keyboard, LineCompleter
+from dataagent_cli.input.completion import LineCompleter
+from dataagent_cli.input.keyboard import Keyboard
 from dataagent_cli.interrupts import Interrupts
 from dataagent_core.config import SessionState
 from dataagent_core.hitl import ActionRequest
 
-CTRL_C, ESC, SHIFT_TAB, UP = "\x03", "\x1b", "\x1b[Z", "\x1b[A"
+CTRL_C, CTRL_L, ESC, SHIFT_TAB, UP = "\x03", "\x0c", "\x1b", "\x1b[Z", "\x1b[A"
+
+
+class ErasedScreen(DummyOutput):
+    """Counts how often everything was erased."""
+
+    erased = 0
+
+    def erase_screen(self) -> None:
+        self.erased += 1
 
 
 class Desk:
@@ -27,12 +37,13 @@ class Desk:
 
     def __init__(self, keys: PipeInput) -> None:
         self.keys, self.state, self.notes = keys, SessionState(), list[str]()
+        self.screen = ErasedScreen()
         self.keyboard = Keyboard(
             InMemoryHistory(),
             LineCompleter(builtin_commands()),
             state=self.state,
             terminal_input=keys,
-            terminal_output=DummyOutput(),
+            terminal_output=self.screen,
         )
 
     async def answer(self, keys: str, is_over: Callable[[Interrupts], bool]) -> str:
@@ -80,6 +91,17 @@ async def test_escape_stops_the_answer_and_takes_the_message_back(desk: Desk) ->
 
 async def test_ctrl_c_stops_the_answer_and_sends_nothing_unseen(desk: Desk) -> None:
     assert await desk.answer(f"half a lind\x7fe\rx{CTRL_C}", is_stopped) == "half a line\nx"
+
+
+@pytest.mark.parametrize("before", ["", CTRL_C])
+async def test_ctrl_l_in_the_last_moment_of_an_answer_clears_the_screen_of_the_next_prompt(
+    desk: Desk, before: str
+) -> None:
+    left = await desk.answer(f"{before}{CTRL_L}half{SHIFT_TAB}", lambda _: bool(desk.notes))
+    async with bounded():
+        desk.keys.send_text(" a line\r")
+        assert await desk.keyboard.read(left) == "half a line"
+    assert desk.screen.erased == 1
 
 
 async def test_escape_with_a_key_after_it_is_a_key(desk: Desk) -> None:

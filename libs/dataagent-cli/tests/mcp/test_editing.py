@@ -54,11 +54,11 @@ def test_a_shape_is_kept_and_so_is_everything_else(
 
 def test_what_does_not_fit_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
-    for text in ("not JSON", "[]"):
-        path.write_text(text)
+    for content in (b"not JSON", b"[]", b'{"a": "\xe4"}', b"[" * 99_999, b'{"servers": "x"}'):
+        path.write_bytes(content)
         with pytest.raises(BadInput):
             edit(path, with_server("files", ENTRY))
-        assert path.read_text() == text
+        assert path.read_bytes() == content
     path.write_text('{"mcpServers": {"files": {}}}')
     with pytest.raises(BadInput, match="already"):
         edit(path, with_server("files", ENTRY))

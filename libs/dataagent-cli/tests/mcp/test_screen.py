@@ -23,6 +23,7 @@ def test_a_project_is_trusted_its_servers_are_listed_and_a_dead_one_is_told(
         assert "dead: no-such-program-anywhere" in terminal.screen
         terminal.type("y\r")
         terminal.wait_for("warning: MCP server 'dead' is not connected")
+        terminal.wait_for("❯")  # before it is there, Enter is a line break
         terminal.type("/mcp list\r")
         terminal.wait_for("Transport")
         terminal.wait_for("dead")

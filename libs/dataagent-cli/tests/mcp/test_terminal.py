@@ -18,7 +18,7 @@ from dataagent_cli.commands import Command, CommandContext, Commands, mcp_comman
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_cli.hosts.here import HereHost
-from dataagent_cli.input import Dialogs
+from dataagent_cli.input.dialogs import Dialogs
 from dataagent_cli.main import run
 from dataagent_cli.mcp.places import places
 from dataagent_cli.mcp.servers import Servers
@@ -276,3 +276,17 @@ async def test_a_folders_file_is_asked_for_once_for_each_content(tmp_path: Path)
         assert "no MCP servers" in await here.mcp("list")
     assert len(asked) == 3
     assert "x: y" in asked[-1]
+
+
+async def test_what_is_agreed_to_is_used_though_the_file_changes_meanwhile(tmp_path: Path) -> None:
+    file = tmp_path / ".mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"calc": {"command": "calc", "disabled": True}}}))
+
+    async def confirm(_: str) -> bool:
+        file.write_text(json.dumps({"mcpServers": {"other": {"command": "x", "disabled": True}}}))
+        return True
+
+    async with sitting(tmp_path, confirm) as here:
+        shown = await here.mcp("list")
+    assert "calc" in shown
+    assert "other" not in shown
