@@ -48,15 +48,27 @@ export async function call<Data>(request: Promise<Answer<Data>>): Promise<Data> 
   try {
     answer = await request;
   } catch {
-    throw new ApiError(0, "unreachable", "The server cannot be reached.");
+    throw unreachable();
   }
   if (answer.response.ok) return answer.data as Data; // 204 has none, and its type says so
-  throw refusal(answer.response, answer.error);
+  throw refusalOf(answer.response, answer.error);
 }
 
-function refusal(response: Response, body: unknown): ApiError {
-  if (response.status === 401 && !response.url.endsWith("/api/auth/login")) tellSignedOut();
+/** There was no answer at all. */
+export function unreachable(): ApiError {
+  return new ApiError(0, "unreachable", "The server cannot be reached.");
+}
+
+/** What `fetch` and `XMLHttpRequest` both say of an answer; `url` only the first. */
+interface Refused {
+  status: number;
+  statusText: string;
+  url?: string;
+}
+
+/** A refusal and the body that came with it, whoever asked. Tells that the login has ended if that is why. */
+export function refusalOf({ status, statusText, url }: Refused, body: unknown): ApiError {
+  if (status === 401 && url?.endsWith("/api/auth/login") !== true) tellSignedOut();
   const { error_code: code, message, details } = (body ?? {}) as Partial<Schemas["ErrorResponse"]>;
-  const text = message ?? `${response.status} ${response.statusText}`;
-  return new ApiError(response.status, code ?? "error", text, details);
+  return new ApiError(status, code ?? "error", message ?? `${status} ${statusText}`, details);
 }

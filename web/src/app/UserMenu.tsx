@@ -2,16 +2,16 @@
 
 import { useNavigate } from "@tanstack/react-router";
 import { CircleUser, LogOut, Settings } from "lucide-react";
-import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
 import { useMe } from "@/api/me";
 import { queryClient } from "@/api/queries";
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from "@/components/ui/Menu";
+import { toast } from "@/components/ui/toast";
 import { LANGUAGES, setLanguage, type Language } from "@/i18n";
 
-import { chosenTheme, setTheme, THEMES } from "./theme";
+import { setTheme, THEMES, useTheme } from "./theme";
 
 interface UserMenuProps {
   /** Another page was chosen. */
@@ -22,9 +22,14 @@ export function UserMenu({ onLeave }: UserMenuProps) {
   const { t, i18n } = useTranslation();
   const me = useMe();
   const navigate = useNavigate();
-  const [theme, setChosen] = useState(chosenTheme);
+  const theme = useTheme();
   const signOut = async () => {
-    await call(api.POST("/api/auth/logout"));
+    try {
+      await call(api.POST("/api/auth/logout"));
+    } catch {
+      toast(t("signOutFailed"), { tone: "danger" });
+      return;
+    }
     queryClient.clear();
     await navigate({ to: "/sign-in" });
   };
@@ -64,14 +69,7 @@ export function UserMenu({ onLeave }: UserMenuProps) {
       <MenuSeparator />
       <MenuLabel>{t("theme")}</MenuLabel>
       {THEMES.map((each) => (
-        <MenuItem
-          key={each}
-          isChecked={theme === each}
-          onSelect={() => {
-            setTheme(each);
-            setChosen(each);
-          }}
-        >
+        <MenuItem key={each} isChecked={theme === each} onSelect={() => setTheme(each)}>
           {t(`themes.${each}`)}
         </MenuItem>
       ))}

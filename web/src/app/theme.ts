@@ -5,13 +5,13 @@ import { useSyncExternalStore } from "react";
 import { readStored, writeStored } from "@/lib/store";
 
 export const THEMES = ["light", "dark", "system"] as const;
-export type Theme = (typeof THEMES)[number];
+type Theme = (typeof THEMES)[number];
 
 const KEY = "dataagent.theme";
 const system = window.matchMedia("(prefers-color-scheme: dark)");
 const listeners = new Set<() => void>();
 
-export function chosenTheme(): Theme {
+function chosenTheme(): Theme {
   return THEMES.find((theme) => theme === readStored(KEY)) ?? "system";
 }
 
@@ -20,8 +20,7 @@ export function setTheme(theme: Theme): void {
   applyTheme();
 }
 
-/** Whether the page is dark now. */
-export function isDark(): boolean {
+function isDark(): boolean {
   const theme = chosenTheme();
   return theme === "dark" || (theme === "system" && system.matches);
 }
@@ -37,10 +36,12 @@ export function startTheme(): void {
   applyTheme();
 }
 
-/** Whether the page is dark; renders again when it changes. */
-export function useIsDark(): boolean {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, isDark);
+/** The theme that is chosen, wherever that was done; renders again when it changes. */
+export function useTheme(): Theme {
+  return useSyncExternalStore(onTheme, chosenTheme);
+}
+
+function onTheme(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }

@@ -35,3 +35,8 @@ export function formatDateTime(iso: string | number): string {
 export function formatDate(iso: string | number): string {
   return new Intl.DateTimeFormat(i18n.language, { dateStyle: "medium" }).format(new Date(iso));
 }
+
+/** A day as the server counts them, `2026-05-31`: the same one wherever the user is. */
+export function formatDay(day: string): string {
+  return formatDate(`${day}T12:00:00`);
+}

@@ -49,6 +49,7 @@ describe("linkTarget", () => {
     "\\\\evil.example\\x",
     "/api/auth/logout",
     "/api/files/../auth/logout",
+    "/api/files/1b2c/..",
     "/api/v1/artifacts/%2e%2e/%2e%2e/auth/logout",
     "/login?token=x",
     "relative/path",

@@ -5,7 +5,7 @@ export type LinkTarget =
   | { kind: "mail"; href: string; address: string }
   | { kind: "download"; href: string };
 
-const OURS = /^\/api\/(?:v1\/artifacts|files)\//;
+const OURS = /^\/api\/(?:v1\/artifacts|files)\/[^/]/;
 const UNSEEN = /[\u0000-\u0020\u007f-\u00a0\u2028\u2029\\]/; // they hide what an address is
 
 /** The target, or null for a link that is not followed. */

@@ -9,10 +9,12 @@ import { Dialog } from "./Dialog";
 interface FormDialogProps {
   title: string;
   description?: string;
-  width?: "medium" | "wide";
+  width?: "narrow" | "medium" | "wide";
   /** What the button says; without, "Save". */
   save?: string;
   isBusy: boolean;
+  /** There is nothing to save yet. */
+  isDisabled?: boolean;
   /** The form looks at its fields itself; else the browser does. */
   hasOwnChecks?: boolean;
   onSubmit: (form: HTMLFormElement) => void;
@@ -44,7 +46,13 @@ export function FormDialog(props: FormDialogProps) {
           <div className="flex flex-wrap items-center justify-end gap-2">
             {props.note !== undefined && <p className="flex-1 text-xs text-muted">{props.note}</p>}
             <Button onClick={props.onClose}>{t("cancel")}</Button>
-            <Button variant="primary" type="submit" form={id} isBusy={props.isBusy}>
+            <Button
+              variant="primary"
+              type="submit"
+              form={id}
+              isBusy={props.isBusy}
+              disabled={props.isDisabled ?? false}
+            >
               {props.save ?? t("save")}
             </Button>
           </div>

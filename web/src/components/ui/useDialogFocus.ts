@@ -13,7 +13,9 @@ export function useDialogFocus(isOpen: boolean): DialogFocus {
   const ref = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLElement | null>(null);
   useLayoutEffect(() => {
-    if (isOpen) opener.current = openerNow();
+    if (!isOpen) return;
+    opener.current = openerNow() ?? handedOver;
+    return () => handOver(opener.current);
   }, [isOpen]);
   return {
     ref,
@@ -28,10 +30,20 @@ export function useDialogFocus(isOpen: boolean): DialogFocus {
   };
 }
 
-/** What has the focus; of an item of a menu, which is gone by then, the menu's button. */
+/** The opener of a dialog that gives way to another in the same rendering: it is the other's, too. */
+let handedOver: HTMLElement | null = null;
+
+function handOver(opener: HTMLElement | null): void {
+  handedOver = opener;
+  queueMicrotask(() => {
+    handedOver = null;
+  });
+}
+
+/** What has the focus, null if nothing has; of an item of a menu, which is gone by then, the menu's button. */
 function openerNow(): HTMLElement | null {
   const active = document.activeElement;
   const buttonId = active?.closest('[role="menu"]')?.getAttribute("aria-labelledby");
   const opener = buttonId ? document.getElementById(buttonId) : active;
-  return opener instanceof HTMLElement ? opener : null;
+  return opener instanceof HTMLElement && opener !== document.body ? opener : null;
 }

@@ -4,6 +4,7 @@ import { Download, File } from "lucide-react";
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
+import { linkTarget } from "@/components/markdown/links";
 import { toast } from "@/components/ui/toast";
 import { useErrorText } from "@/lib/errorText";
 import { formatBytes } from "@/lib/format";
@@ -20,30 +21,26 @@ interface FileCardProps {
 
 const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-/** Only files of this server: an address from elsewhere is never asked for. */
-export function isOwnFile(url: string): boolean {
-  return /^\/api\/(files|v1\/artifacts)\/[^\\]+$/.test(url) && !url.includes("/../");
-}
-
 export function FileCard({ title, url, preview }: FileCardProps) {
   const { t } = useTranslation("results");
   const [hasFailed, setHasFailed] = useState(false);
   const errorText = useErrorText();
-  const save = () => {
-    download(url).catch((error: unknown) =>
+  const target = linkTarget(url);
+  const ownUrl = target?.kind === "download" ? target.href : null; // another site's is never asked for
+  const save = (from: string) => {
+    download(from).catch((error: unknown) =>
       toast(isGone(error) ? t("fileGone") : errorText(error), { tone: "danger" }),
     );
   };
-  const isOwn = isOwnFile(url);
-  const isPicture = isOwn && PICTURES.has(preview.contentType) && !hasFailed;
+  const isPicture = PICTURES.has(preview.contentType) && !hasFailed;
   return (
     <section
       aria-label={t("cards.file", { title })}
       className="w-fit max-w-full overflow-hidden rounded-xl border border-line bg-raised"
     >
-      {isPicture && (
+      {ownUrl !== null && isPicture && (
         <img
-          src={url}
+          src={ownUrl}
           alt={title}
           loading="lazy"
           onError={() => setHasFailed(true)}
@@ -59,13 +56,13 @@ export function FileCard({ title, url, preview }: FileCardProps) {
             {preview.contentType && ` · ${preview.contentType}`}
           </p>
         </div>
-        {isOwn && (
+        {ownUrl !== null && (
           <a
-            href={url}
+            href={ownUrl}
             download
             onClick={(event) => {
               event.preventDefault();
-              save();
+              save(ownUrl);
             }}
             className="inline-flex h-8 items-center gap-1.5 rounded-md px-2.5 text-sm font-medium hover:bg-sunken"
           >

@@ -1,8 +1,6 @@
 /** Save a file of the server. A refusal is an error here, not a broken file on the user's disk. */
 
-import { ApiError, tellSignedOut } from "@/api/client";
-
-import { isObject } from "./previews";
+import { refusalOf, unreachable } from "@/api/client";
 
 const KEPT_MS = 60_000; // the browser has begun to write it by then
 
@@ -49,12 +47,8 @@ async function ask(url: string, signal: AbortSignal | null = null): Promise<Resp
   try {
     response = await fetch(url, { credentials: "same-origin", signal });
   } catch {
-    throw new ApiError(0, "unreachable", "The server cannot be reached.");
+    throw unreachable();
   }
   if (response.ok) return response;
-  if (response.status === 401) tellSignedOut();
-  const body: unknown = await response.json().catch(() => null);
-  const message = isObject(body) ? body["message"] : null;
-  const text = typeof message === "string" ? message : response.statusText;
-  throw new ApiError(response.status, "error", text);
+  throw refusalOf(response, await response.json().catch(() => null));
 }

@@ -1,6 +1,6 @@
 /** One conversation: what was said, the state of the connection, the composer. */
 
-import { useRef } from "react";
+import { useCallback, useRef } from "react";
 import { useTranslation } from "react-i18next";
 
 import { ErrorState, LoadingState } from "@/components/ui/States";
@@ -24,7 +24,12 @@ export function ConversationView({ conversationId }: { conversationId: string })
   const conversation = useConversation(conversationId);
   useStandingApprovals(conversation);
   const composer = useRef<ComposerHandle>(null);
-  const { state, link, isLoaded, problem } = conversation;
+  const { state, link, isLoaded, problem, stop: stopRun } = conversation;
+  const stop = useCallback(() => {
+    stopRun().catch((error: unknown) =>
+      toast(t("stopFailed", { reason: errorText(error) }), { tone: "danger" }),
+    );
+  }, [stopRun, t, errorText]);
 
   if (link === "missing" || link === "forbidden") return <MissingConversation />;
   if (problem !== null) {
@@ -39,12 +44,6 @@ export function ConversationView({ conversationId }: { conversationId: string })
   const isEmpty = isLoaded && state.turns.length === 0;
   const isRunning = activeTurn(state) !== null;
   const isBusy = isRunning || state.turns.some((turn) => turn.status === "sending");
-  const stop = () =>
-    void conversation
-      .stop()
-      .catch((error: unknown) =>
-        toast(t("stopFailed", { reason: errorText(error) }), { tone: "danger" }),
-      );
   const edit = (turn: Turn) => {
     if (turn.question) composer.current?.edit(turn.question);
     if (turn.status === "refused" && turn.clientMessageId !== null) {

@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";
 
 import { Composer } from "@/features/composer/Composer";
-import { NEW } from "@/features/composer/drafts";
+import { useNewDraftId } from "@/features/composer/useNewDraftId";
 import type { Question } from "@/events/state";
 import { serverNow } from "@/lib/clock";
 import { newId } from "@/lib/ids";
@@ -17,6 +17,7 @@ import { Welcome } from "./Welcome";
 export function NewChat() {
   const { t } = useTranslation("chat");
   const navigate = useNavigate();
+  const draftId = useNewDraftId();
   usePageTitle(t("newTitle"));
   const ask = (question: Question) => {
     const conversationId = newId();
@@ -27,7 +28,7 @@ export function NewChat() {
     <div className="flex h-full flex-col">
       <ModelNote />
       <Welcome onAsk={ask}>
-        <Composer conversationId={NEW} onSend={ask} />
+        <Composer key={draftId} conversationId={draftId} onSend={ask} />
       </Welcome>
     </div>
   );

@@ -44,7 +44,12 @@ export function Transcript({ conversation, onEdit }: TranscriptProps) {
   const loadEarlier = async () => {
     const element = area.current;
     fromEnd.current = element ? element.scrollHeight - element.scrollTop : null;
-    await conversation.loadEarlier();
+    try {
+      await conversation.loadEarlier();
+    } catch (error) {
+      fromEnd.current = null; // nothing came: the next change of the page is not this one's
+      throw error;
+    }
   };
   // What was in view stays in view when an earlier page comes before it.
   useLayoutEffect(() => {

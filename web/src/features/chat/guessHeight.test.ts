@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
 import { newTurn } from "@/events/history";
+import type { Turn } from "@/events/state";
 
 import { guessHeight } from "./guessHeight";
 
@@ -44,5 +45,14 @@ describe("guessHeight", () => {
     const withTable = guessHeight({ ...EMPTY, parts: [artifact] });
     expect(withTable).toBeGreaterThan(withTool);
     expect(guessHeight({ ...EMPTY, parts: [tool, artifact] })).toBeGreaterThan(withTable);
+  });
+
+  it("reads a turn once, however often it is asked", () => {
+    const read = vi.fn(() => "a\nb");
+    const turn = text("");
+    const part = Object.defineProperty({ ...turn.parts[0] }, "content", { get: read });
+    const asked = { ...turn, parts: [part] } as Turn;
+    expect(guessHeight(asked)).toBe(guessHeight(asked));
+    expect(read).toHaveBeenCalledTimes(1);
   });
 });

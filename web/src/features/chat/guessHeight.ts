@@ -1,4 +1,4 @@
-/** About how tall a turn is before it has been rendered, so that the scroll bar is nearly right. Pure. */
+/** About how tall a turn is before it has been rendered, so that the scroll bar is nearly right. */
 
 import type { Part, Turn } from "@/events/state";
 
@@ -16,7 +16,18 @@ const PART_PX: Record<Exclude<Part["kind"], "text">, number> = {
   error: 90,
 };
 
+/** A turn never changes, and is asked for with every rendering of a long conversation. */
+const known = new WeakMap<Turn, number>();
+
 export function guessHeight(turn: Turn): number {
+  const before = known.get(turn);
+  if (before !== undefined) return before;
+  const height = heightOf(turn);
+  known.set(turn, height);
+  return height;
+}
+
+function heightOf(turn: Turn): number {
   const parts = turn.parts.reduce(
     (sum, part) => sum + (part.kind === "text" ? textHeight(part.content) : PART_PX[part.kind]),
     0,

@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 /** Messages that wait for the server. */
 
-import { beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { outbox, toWire, type OutgoingMessage } from "./outbox";
 
@@ -18,6 +18,7 @@ function message(clientMessageId: string, more: object = {}): OutgoingMessage {
 }
 
 beforeEach(() => sessionStorage.clear());
+afterEach(() => vi.unstubAllGlobals());
 
 test("a message stays until it is taken out, in its own conversation", () => {
   outbox.put("s1", message("a"));
@@ -42,6 +43,20 @@ test("nothing is left behind when all are taken", () => {
   outbox.put("s1", message("a"));
   outbox.take("s1", "a");
   expect(sessionStorage.length).toBe(0);
+});
+
+test("a browser that keeps nothing loses no message while the page is open", () => {
+  const refuse = () => {
+    throw new DOMException("no room", "QuotaExceededError");
+  };
+  vi.stubGlobal("sessionStorage", { getItem: refuse, setItem: refuse, removeItem: refuse });
+  outbox.begin("s4", message("a"));
+  outbox.put("s4", message("b"));
+  expect(outbox.isFirst("s4")).toBe(true);
+  expect(outbox.of("s4").map((each) => each.clientMessageId)).toEqual(["a", "b"]);
+  outbox.take("s4", "a");
+  outbox.take("s4", "b");
+  expect(outbox.of("s4")).toEqual([]);
 });
 
 test("what cannot be read is no message", () => {

@@ -10,7 +10,12 @@ export interface OutgoingMessage {
 
 const PREFIX = "dataagent.outbox.";
 
+/** What the browser would not keep: a store may be full or forbidden, the message is sent all the same. */
+const unkept = new Map<string, OutgoingMessage[]>();
+
 function read(sessionId: string): OutgoingMessage[] {
+  const here = unkept.get(sessionId);
+  if (here !== undefined) return here;
   try {
     const kept = sessionStorage.getItem(PREFIX + sessionId);
     return kept === null ? [] : (JSON.parse(kept) as OutgoingMessage[]); // written below
@@ -20,11 +25,12 @@ function read(sessionId: string): OutgoingMessage[] {
 }
 
 function write(sessionId: string, messages: OutgoingMessage[]): void {
+  unkept.delete(sessionId);
   try {
     if (messages.length === 0) sessionStorage.removeItem(PREFIX + sessionId);
     else sessionStorage.setItem(PREFIX + sessionId, JSON.stringify(messages));
   } catch {
-    // full or forbidden: then a reload before the server answers loses the message
+    unkept.set(sessionId, messages); // then only a reload before the server answers loses them
   }
 }
 

@@ -1,7 +1,7 @@
 /** Where a question is written: text, files, a skill, an agent; sent or stopped. */
 
 import { FileUp } from "lucide-react";
-import { useId, useImperativeHandle, useRef, type Ref } from "react";
+import { memo, useId, useImperativeHandle, useRef, type Ref } from "react";
 import { useTranslation } from "react-i18next";
 
 import { toast } from "@/components/ui/toast";
@@ -20,7 +20,7 @@ export interface ComposerHandle {
 }
 
 interface ComposerProps {
-  /** Whose draft it is: a conversation's id, or `NEW`. */
+  /** Whose draft it is: a conversation's id, or `newDraftId`. */
   conversationId: string;
   onSend: (question: Question) => void;
   /** A message is under way: type, but do not send. */
@@ -30,7 +30,8 @@ interface ComposerProps {
   ref?: Ref<ComposerHandle>;
 }
 
-export function Composer(props: ComposerProps) {
+/** Memoised: an answer that grows does not concern it, if its functions stay the same. */
+export const Composer = memo(function Composer(props: ComposerProps) {
   const { conversationId, onSend, isBusy = false, onStop = null, ref } = props;
   const { t } = useTranslation("chat");
   const { t: common } = useTranslation();
@@ -83,4 +84,4 @@ export function Composer(props: ComposerProps) {
       </p>
     </div>
   );
-}
+});

@@ -6,7 +6,7 @@ import {
   EMPTY_DRAFT,
   forgetRefused,
   keepRefused,
-  NEW,
+  newDraftId,
   questionOf,
   readDraft,
   writeDraft,
@@ -24,10 +24,11 @@ describe("drafts", () => {
 
   it("come back as they were written, each conversation its own", () => {
     writeDraft("one", DRAFT);
-    writeDraft(NEW, { ...EMPTY_DRAFT, text: "new" });
+    writeDraft(newDraftId("ann"), { ...EMPTY_DRAFT, text: "new" });
     expect(readDraft("one")).toEqual(DRAFT);
-    expect(readDraft(NEW).text).toBe("new");
+    expect(readDraft(newDraftId("ann")).text).toBe("new");
     expect(readDraft("two")).toEqual(EMPTY_DRAFT);
+    expect(readDraft(newDraftId("bob"))).toEqual(EMPTY_DRAFT);
   });
 
   it("leave nothing behind when they are empty", () => {

@@ -1,7 +1,7 @@
 /** What was typed and not sent, per conversation, kept in this browser. */
 
 import type { Attachment, Question } from "@/events/state";
-import { readStored, writeStored } from "@/lib/store";
+import { conversationKey, readStored, writeStored } from "@/lib/store";
 
 export interface Draft {
   text: string;
@@ -10,14 +10,15 @@ export interface Draft {
   skill: string | null;
 }
 
-/** The conversation that does not exist yet. */
-export const NEW = "new";
+/** Whose draft it is while the conversation does not exist yet. Who signs in next has one of their own. */
+export function newDraftId(userId: string): string {
+  return `new.${userId}`;
+}
+
 export const EMPTY_DRAFT: Draft = { text: "", attachments: [], agentId: null, skill: null };
 
-const PREFIX = "dataagent.draft.";
-
 export function readDraft(conversationId: string): Draft {
-  const kept = readStored(PREFIX + conversationId);
+  const kept = readStored(conversationKey("draft", conversationId));
   if (kept === null) return EMPTY_DRAFT;
   try {
     const draft: unknown = JSON.parse(kept);
@@ -35,7 +36,10 @@ function isDraft(value: unknown): value is Draft {
 }
 
 export function writeDraft(conversationId: string, draft: Draft): void {
-  writeStored(PREFIX + conversationId, isEmpty(draft) ? null : JSON.stringify(draft));
+  writeStored(
+    conversationKey("draft", conversationId),
+    isEmpty(draft) ? null : JSON.stringify(draft),
+  );
 }
 
 /** Whether nothing would be lost with it; the agent alone is not worth keeping. */

@@ -1,6 +1,6 @@
 /** One file to the server, with its progress: `fetch` cannot tell that, so `XMLHttpRequest` does. */
 
-import { ApiError, tellSignedOut, type Schemas } from "@/api/client";
+import { ApiError, refusalOf, unreachable, type Schemas } from "@/api/client";
 import type { Attachment } from "@/events/state";
 
 export function sendFile(
@@ -17,11 +17,9 @@ export function sendFile(
     request.addEventListener("load", () => {
       const answer = parsed(request.responseText);
       if (request.status === 201) resolve(attachmentOf(answer));
-      else reject(refusal(request, answer));
+      else reject(refusalOf(request, answer));
     });
-    request.addEventListener("error", () =>
-      reject(new ApiError(0, "unreachable", "The server cannot be reached.")),
-    );
+    request.addEventListener("error", () => reject(unreachable()));
     request.addEventListener("abort", () => reject(new ApiError(0, "aborted", "Broken off.")));
     signal.addEventListener("abort", () => request.abort());
     const form = new FormData();
@@ -41,11 +39,4 @@ function parsed(text: string): unknown {
 function attachmentOf(answer: unknown): Attachment {
   const { file_id: fileId, filename } = answer as Schemas["UploadedFile"]; // by its OpenAPI document
   return { fileId, filename };
-}
-
-function refusal(request: XMLHttpRequest, answer: unknown): ApiError {
-  if (request.status === 401) tellSignedOut();
-  const { error_code: code, message } = (answer ?? {}) as Partial<Schemas["ErrorResponse"]>;
-  const text = message ?? `${request.status} ${request.statusText}`;
-  return new ApiError(request.status, code ?? "error", text);
 }

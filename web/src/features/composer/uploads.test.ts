@@ -95,6 +95,21 @@ describe("UploadQueue", () => {
     expect(names()).toEqual([]);
   });
 
+  it("breaks off everything when it is closed, and begins nothing more", () => {
+    const { queue, sendings, names } = held();
+    queue.add(
+      ["a", "b", "c", "d", "e"].map((name) => file(name)),
+      10,
+    );
+    queue.close();
+    expect(sendings.map((each) => [each.file.name, each.signal.aborted])).toEqual([
+      ["a", true],
+      ["b", true],
+      ["c", true],
+    ]);
+    expect(names()).toEqual([]);
+  });
+
   it("tells who listens, until they stop", () => {
     const { queue } = held();
     const listener = vi.fn();

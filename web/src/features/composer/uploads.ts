@@ -83,9 +83,11 @@ export class UploadQueue {
     this.#go();
   }
 
-  /** Break off everything. */
+  /** Break off everything; what waits is not begun. */
   close(): void {
-    for (const upload of this.#uploads) this.remove(upload.id);
+    this.#publish([]);
+    this.#files.clear();
+    for (const abort of this.#aborts.values()) abort.abort();
   }
 
   #go(): void {

@@ -6,12 +6,12 @@ import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { ErrorState, LoadingState } from "@/components/ui/States";
+import { useSettled } from "@/lib/useSettled";
 
 import { ConversationItem } from "./ConversationItem";
 import { groupByDay, type Group } from "./groups";
 import { MoreButton } from "./MoreButton";
 import { conversationsQuery } from "./queries";
-import { useSettled } from "./useSettled";
 
 const TYPING_MS = 250;
 
@@ -54,6 +54,7 @@ export function ConversationList({ onOpen }: { onOpen: () => void }) {
         {list.hasNextPage && (
           <MoreButton
             isBusy={list.isFetchingNextPage}
+            hasFailed={list.isFetchNextPageError}
             onMore={() => void list.fetchNextPage({ cancelRefetch: false })}
           />
         )}

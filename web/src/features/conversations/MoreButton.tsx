@@ -7,21 +7,23 @@ import { Button } from "@/components/ui/Button";
 
 interface MoreButtonProps {
   isBusy: boolean;
+  /** The last try failed: the next one is the user's, or it would be tried without end. */
+  hasFailed: boolean;
   onMore: () => void;
 }
 
-export function MoreButton({ isBusy, onMore }: MoreButtonProps) {
+export function MoreButton({ isBusy, hasFailed, onMore }: MoreButtonProps) {
   const { t } = useTranslation("chat");
   const end = useRef<HTMLDivElement>(null);
   const more = useEffectEvent(onMore);
   useEffect(() => {
-    if (isBusy || !end.current) return;
+    if (isBusy || hasFailed || !end.current) return;
     const observer = new IntersectionObserver((entries) => {
       if (entries.some((entry) => entry.isIntersecting)) more();
     });
     observer.observe(end.current);
     return () => observer.disconnect();
-  }, [isBusy]);
+  }, [isBusy, hasFailed]);
   return (
     <div ref={end} className="py-2 text-center">
       <Button size="small" variant="ghost" isBusy={isBusy} onClick={onMore}>

@@ -8,8 +8,17 @@ import { api, call } from "@/api/client";
 import { queryClient } from "@/api/queries";
 import { toast } from "@/components/ui/toast";
 import { useErrorText } from "@/lib/errorText";
+import { forgetConversation } from "@/lib/store";
 
 import type { ConversationInfo } from "./groups";
+
+interface Deleted {
+  conversation: ConversationInfo;
+  /** It was on the page: its way back leads there. */
+  wasOpen: boolean;
+  /** What this browser kept of it is kept again. */
+  remember: () => void;
+}
 
 export function useDeletion(): (conversation: ConversationInfo) => void {
   const { t } = useTranslation("chat");
@@ -23,12 +32,12 @@ export function useDeletion(): (conversation: ConversationInfo) => void {
   const path = ({ id }: ConversationInfo) => ({ params: { path: { conversation_id: id } } });
 
   const restoration = useMutation({
-    mutationFn: (conversation: ConversationInfo) =>
+    mutationFn: ({ conversation }: Deleted) =>
       call(api.POST("/api/conversations/{conversation_id}/restore", path(conversation))),
-    onSuccess: async ({ id, title }) => {
+    onSuccess: async ({ id, title }, { wasOpen, remember }) => {
+      remember();
       toast(t("list.restored", { title }));
-      if (id === openId)
-        await navigate({ to: "/chat/$conversationId", params: { conversationId: id } });
+      if (wasOpen) await navigate({ to: "/chat/$conversationId", params: { conversationId: id } });
     },
     onError,
     onSettled,
@@ -38,9 +47,11 @@ export function useDeletion(): (conversation: ConversationInfo) => void {
       call(api.DELETE("/api/conversations/{conversation_id}", path(conversation))),
     onSuccess: async (_, conversation) => {
       const { id, title } = conversation;
-      const run = () => restoration.mutate(conversation);
+      const wasOpen = id === openId;
+      if (wasOpen) await navigate({ to: "/" }); // first: the page writes its draft down when it goes
+      const remember = forgetConversation(id);
+      const run = () => restoration.mutate({ conversation, wasOpen, remember });
       toast(t("list.deleted", { title }), { action: { label: common("undo"), run } });
-      if (id === openId) await navigate({ to: "/" });
     },
     onError,
     onSettled,

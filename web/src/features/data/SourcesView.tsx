@@ -9,18 +9,21 @@ import { sourcesQuery } from "@/api/queries";
 import { Button } from "@/components/ui/Button";
 import { Input } from "@/components/ui/Input";
 import { Page } from "@/components/ui/Page";
+import { useSettled } from "@/lib/useSettled";
 
 import { SearchResults } from "./SearchResults";
 import { SourceList } from "./SourceList";
 import { UploadDialog } from "./UploadDialog";
-import { useSettledText } from "./useSettledText";
+
+const TYPING_MS = 250;
 
 export function SourcesView() {
   const { t } = useTranslation("data");
   const sources = useQuery(sourcesQuery).data?.items;
   const [isUploading, setIsUploading] = useState(false);
   const [typed, setTyped] = useState("");
-  const words = useSettledText(typed.trim());
+  const settled = useSettled(typed.trim(), TYPING_MS);
+  const words = typed.trim() === "" ? "" : settled; // all sources are back at once
   return (
     <Page
       title={t("title")}

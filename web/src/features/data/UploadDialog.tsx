@@ -32,6 +32,7 @@ export function UploadDialog({ isOpen, onClose }: UploadDialogProps) {
   const maxBytes = useQuery(infoQuery).data?.max_upload_bytes ?? Infinity;
   const [files, setFiles] = useState<File[]>([]);
   const [typedName, setTypedName] = useState<string | null>(null);
+  const [leftOut, setLeftOut] = useState(0);
   const upload = useSourceUpload();
   const chosen = lookAt(files, maxBytes);
   const name = typedName ?? suggestedName(files);
@@ -43,12 +44,14 @@ export function UploadDialog({ isOpen, onClose }: UploadDialogProps) {
   const close = () => {
     upload.reset();
     setFiles([]);
+    setLeftOut(0);
     setTypedName(null);
     onClose();
   };
   const change = (next: File[]) => {
     upload.reset();
     setFiles(next.slice(0, MAX_FILES));
+    setLeftOut(Math.max(0, next.length - MAX_FILES));
   };
   if (upload.made) {
     return (
@@ -91,6 +94,9 @@ export function UploadDialog({ isOpen, onClose }: UploadDialogProps) {
           isDisabled={upload.isSending}
           onChoose={(more) => change([...files, ...more])}
         />
+        {leftOut > 0 && (
+          <Banner kind="warn">{t("filesLeftOut", { count: leftOut, most: MAX_FILES })}</Banner>
+        )}
         {files.length > 0 && (
           <FileRows
             chosen={chosen}

@@ -2,14 +2,16 @@
 
 import { useNavigate } from "@tanstack/react-router";
 
-import { EMPTY_DRAFT, NEW, readDraft, writeDraft } from "@/features/composer/drafts";
+import { EMPTY_DRAFT, readDraft, writeDraft } from "@/features/composer/drafts";
+import { useNewDraftId } from "@/features/composer/useNewDraftId";
 
 export function useAskAbout(): (name: string) => void {
   const navigate = useNavigate();
+  const draftId = useNewDraftId();
   return (name) => {
-    const begun = readDraft(NEW);
+    const begun = readDraft(draftId);
     const text = `${begun.text}${begun.text ? "\n" : ""}@${name} `;
-    writeDraft(NEW, { ...EMPTY_DRAFT, ...begun, text });
+    writeDraft(draftId, { ...EMPTY_DRAFT, ...begun, text });
     void navigate({ to: "/" });
   };
 }

@@ -1,17 +1,15 @@
 /** The form of one of the user's own servers. Mount it to open it. */
 
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { useId, useState, type SubmitEvent } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { Button } from "@/components/ui/Button";
 import { Checkbox } from "@/components/ui/Checkbox";
-import { Dialog } from "@/components/ui/Dialog";
-import { Field } from "@/components/ui/Field";
-import { Input } from "@/components/ui/Input";
+import { FormDialog } from "@/components/ui/FormDialog";
 
 import { ConnectionFields } from "./ConnectionFields";
 import { focusFirstProblem } from "./focusProblem";
+import { NameField } from "./NameField";
 import { addServer, changeServer, refreshMcp, templatesQuery, type UserServer } from "./queries";
 import { Refusal } from "./Refusal";
 import {
@@ -35,7 +33,6 @@ interface ServerDialogProps {
 export function ServerDialog({ userId, server, onClose, onSaved }: ServerDialogProps) {
   const { t } = useTranslation("mcp");
   const { t: common } = useTranslation();
-  const formId = useId();
   const [form, setForm] = useState<ServerForm>(() => (server ? formOf(server) : emptyForm()));
   const [isTried, setIsTried] = useState(false);
   const templates = useQuery(templatesQuery).data?.items ?? [];
@@ -56,67 +53,44 @@ export function ServerDialog({ userId, server, onClose, onSaved }: ServerDialogP
     setForm((now) => ({ ...now, ...changes }));
     if (save.isError) save.reset();
   };
-  const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
+  const submit = (element: HTMLFormElement) => {
     setIsTried(true);
     if (Object.keys(found).length === 0) save.mutate();
-    else focusFirstProblem(event.currentTarget);
+    else focusFirstProblem(element);
   };
   return (
-    <Dialog
-      isOpen
-      isSticky
-      onClose={onClose}
+    <FormDialog
+      hasOwnChecks
       title={server ? t("editTitle", { name: server.name }) : t("addTitle")}
       description={t("nextChat")}
-      footer={
-        <>
-          <Button onClick={onClose}>{common("cancel")}</Button>
-          <Button variant="primary" type="submit" form={formId} isBusy={save.isPending}>
-            {server ? common("save") : t("addSave")}
-          </Button>
-        </>
-      }
+      save={server ? common("save") : t("addSave")}
+      isBusy={save.isPending}
+      problem={save.error !== null && <Refusal error={save.error} />}
+      onSubmit={submit}
+      onClose={onClose}
     >
-      <form id={formId} onSubmit={submit} noValidate className="grid gap-4 pb-2">
-        {!server && (
-          <Field
-            label={t("name")}
-            hint={t("nameHint")}
-            error={problems.name && t(`problems.${problems.name}`)}
-          >
-            {(control) => (
-              <Input
-                {...control}
-                autoComplete="off"
-                spellCheck={false}
-                value={form.name}
-                onChange={(event) => change({ name: event.target.value })}
-              />
-            )}
-          </Field>
-        )}
-        <ConnectionFields
-          ways={["url", "command", "template"]}
-          form={form}
-          problems={problems}
-          onChange={change}
-          templates={templates}
-          known={server}
-        />
-        <details open={problems.timeout !== undefined || problems.callTimeout !== undefined}>
-          <summary className="text-sm font-medium">{t("more")}</summary>
-          <div className="grid gap-4 pt-3">
-            <TimeFields form={form} problems={problems} onChange={change} />
-            <Checkbox
-              label={t("enabled")}
-              checked={!form.disabled}
-              onChange={(event) => change({ disabled: !event.target.checked })}
-            />
-          </div>
-        </details>
-        {save.error !== null && <Refusal error={save.error} />}
-      </form>
-    </Dialog>
+      {!server && (
+        <NameField name={form.name} problem={problems.name} onChange={(name) => change({ name })} />
+      )}
+      <ConnectionFields
+        ways={["url", "command", "template"]}
+        form={form}
+        problems={problems}
+        onChange={change}
+        templates={templates}
+        known={server}
+      />
+      <details open={problems.timeout !== undefined || problems.callTimeout !== undefined}>
+        <summary className="text-sm font-medium">{t("more")}</summary>
+        <div className="grid gap-4 pt-3">
+          <TimeFields form={form} problems={problems} onChange={change} />
+          <Checkbox
+            label={t("enabled")}
+            checked={!form.disabled}
+            onChange={(event) => change({ disabled: !event.target.checked })}
+          />
+        </div>
+      </details>
+    </FormDialog>
   );
 }

@@ -18,25 +18,27 @@ export interface Trials {
 
 export function useTrials(): Trials {
   const [byKey, setByKey] = useState<ReadonlyMap<string, TrialState>>(new Map());
-  const put = (key: string, state: TrialState | null) =>
-    setByKey((now) => {
-      const next = new Map(now);
-      if (state) next.set(key, state);
-      else next.delete(key);
-      return next;
-    });
   const run = async (key: string, test: () => Promise<Trial>) => {
-    put(key, { isRunning: true, trial: null, error: null });
-    try {
-      put(key, { isRunning: false, trial: await test(), error: null });
-    } catch (error) {
-      put(key, { isRunning: false, trial: null, error });
-    }
+    const running: TrialState = { isRunning: true, trial: null, error: null };
+    setByKey((now) => new Map(now).set(key, running));
+    const ended = await outcome(test);
+    // A server that was forgotten or is tested anew has no use for it.
+    setByKey((now) => (now.get(key) === running ? new Map(now).set(key, ended) : now));
     await refreshMcp();
   };
+  const forget = (key: string) =>
+    setByKey((now) => new Map([...now].filter(([each]) => each !== key)));
   return {
     of: (key) => byKey.get(key),
     run: (key, test) => void run(key, test),
-    forget: (key) => put(key, null),
+    forget,
   };
+}
+
+async function outcome(test: () => Promise<Trial>): Promise<TrialState> {
+  try {
+    return { isRunning: false, trial: await test(), error: null };
+  } catch (error) {
+    return { isRunning: false, trial: null, error };
+  }
 }

@@ -1,7 +1,7 @@
 /** Make an API key. Its text is shown this once. */
 
 import { useMutation } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { api, call } from "@/api/client";
@@ -10,6 +10,7 @@ import { Button } from "@/components/ui/Button";
 import { CopyButton } from "@/components/ui/CopyButton";
 import { Dialog } from "@/components/ui/Dialog";
 import { Field } from "@/components/ui/Field";
+import { FormDialog } from "@/components/ui/FormDialog";
 import { Input } from "@/components/ui/Input";
 import { useErrorText } from "@/lib/errorText";
 
@@ -30,9 +31,7 @@ export function NewKey() {
 
 function NewKeyDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation("settings");
-  const { t: common } = useTranslation();
   const errorText = useErrorText();
-  const formId = useId();
   const [name, setName] = useState("");
   const creating = useMutation({
     mutationFn: () => call(api.POST("/api/v1/api-keys", { body: { name: name.trim() } })),
@@ -61,50 +60,30 @@ function NewKeyDialog({ onClose }: { onClose: () => void }) {
     );
   }
   return (
-    <Dialog
-      isOpen
-      isSticky
-      onClose={onClose}
+    <FormDialog
       title={t("keys.create")}
       width="narrow"
-      footer={
-        <>
-          <Button onClick={onClose}>{common("cancel")}</Button>
-          <Button
-            type="submit"
-            form={formId}
-            variant="primary"
-            isBusy={creating.isPending}
-            disabled={name.trim() === ""}
-          >
-            {t("keys.create")}
-          </Button>
-        </>
-      }
+      save={t("keys.create")}
+      isBusy={creating.isPending}
+      isDisabled={name.trim() === ""}
+      onSubmit={() => creating.mutate()}
+      onClose={onClose}
     >
-      <form
-        id={formId}
-        onSubmit={(event) => {
-          event.preventDefault();
-          creating.mutate();
-        }}
+      <Field
+        label={t("keys.name")}
+        hint={t("keys.nameHint")}
+        error={creating.error && errorText(creating.error)}
       >
-        <Field
-          label={t("keys.name")}
-          hint={t("keys.nameHint")}
-          error={creating.error && errorText(creating.error)}
-        >
-          {(control) => (
-            <Input
-              {...control}
-              value={name}
-              maxLength={100}
-              autoFocus
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-      </form>
-    </Dialog>
+        {(control) => (
+          <Input
+            {...control}
+            value={name}
+            maxLength={100}
+            autoFocus
+            onChange={(event) => setName(event.target.value)}
+          />
+        )}
+      </Field>
+    </FormDialog>
   );
 }

@@ -6,7 +6,7 @@ import { useTranslation } from "react-i18next";
 import type { Schemas } from "@/api/client";
 import { Card } from "@/components/ui/Page";
 import { ErrorState, LoadingState } from "@/components/ui/States";
-import { formatDate, formatDuration, formatNumber } from "@/lib/format";
+import { formatDay, formatDuration, formatNumber } from "@/lib/format";
 
 import { ownUsageQuery } from "./queries";
 import { daysBack, totalOf } from "./usage";
@@ -43,7 +43,7 @@ function Figures({ days }: { days: Schemas["DayUsageInfo"][] }) {
         {bars.map((bar) => (
           <div
             key={bar.day}
-            title={`${formatDate(bar.day)}: ${formatNumber(bar.runs)}`}
+            title={`${formatDay(bar.day)}: ${formatNumber(bar.runs)}`}
             className={`min-h-px flex-1 rounded-t-sm ${bar.runs > 0 ? "bg-accent" : "bg-line-strong"}`}
             style={{ height: `${(bar.runs / most) * 100}%` }}
           />

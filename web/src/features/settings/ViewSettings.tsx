@@ -1,9 +1,8 @@
 /** Language and appearance of this browser. */
 
-import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { chosenTheme, setTheme, THEMES } from "@/app/theme";
+import { setTheme, THEMES, useTheme } from "@/app/theme";
 import { Field } from "@/components/ui/Field";
 import { Select } from "@/components/ui/Input";
 import { Card } from "@/components/ui/Page";
@@ -12,7 +11,7 @@ import { LANGUAGES, setLanguage, type Language } from "@/i18n";
 export function ViewSettings() {
   const { t } = useTranslation("settings");
   const { t: common, i18n } = useTranslation();
-  const [theme, setChosen] = useState(chosenTheme);
+  const theme = useTheme();
   return (
     <Card title={t("view")}>
       <div className="grid gap-4 sm:grid-cols-2">
@@ -36,11 +35,9 @@ export function ViewSettings() {
             <Select
               {...control}
               value={theme}
-              onChange={(event) => {
-                const next = THEMES.find((each) => each === event.target.value) ?? "system";
-                setTheme(next);
-                setChosen(next);
-              }}
+              onChange={(event) =>
+                setTheme(THEMES.find((each) => each === event.target.value) ?? "system")
+              }
             >
               {THEMES.map((each) => (
                 <option key={each} value={each}>

@@ -8,6 +8,7 @@ export const common = {
   admin: "Administration",
   settings: "Settings",
   signOut: "Sign out",
+  signOutFailed: "Signing out failed: you are still signed in. Try again.",
   language: "Language",
   theme: "Appearance",
   themes: { light: "Light", dark: "Dark", system: "As the system" },
@@ -27,6 +28,8 @@ export const common = {
   search: "Search",
   copy: "Copy",
   copied: "Copied",
+  copyFailed:
+    "It could not be copied: the browser does not allow it. Select it and copy it by hand.",
   download: "Download",
   loading: "Loading",
   tryAgain: "Try again",

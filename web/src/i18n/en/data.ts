@@ -61,6 +61,8 @@ export const data = {
   fileKinds: "CSV, TSV, Excel, Parquet, JSON",
   chosenFiles: "Chosen files",
   removeFile: "Remove {{name}}",
+  filesLeftOut_one: "At most {{most}} files go into one source: {{count}} file was left out.",
+  filesLeftOut_other: "At most {{most}} files go into one source: {{count}} files were left out.",
   fileProblems: {
     kind: "This kind of file cannot be a table. Save it as CSV, Excel, Parquet or JSON.",
     size: "The file is too large: at most {{most}}. Split it, or save it as Parquet.",

@@ -58,6 +58,7 @@ export const results = {
   cellCopied: "Cell copied",
   copyCell: "Copy the value",
   chartFailed: "This chart cannot be drawn, so here is its table.",
+  chartFailedAlone: "This chart cannot be drawn.",
   chartRefused: {
     notASpec: "Its description is not one of a chart.",
     tooLarge: "It is too large or too deeply nested (at {{path}}).",

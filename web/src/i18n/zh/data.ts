@@ -61,6 +61,8 @@ export const data: Translated<typeof en> = {
   fileKinds: "CSV、TSV、Excel、Parquet、JSON",
   chosenFiles: "已选文件",
   removeFile: "移除 {{name}}",
+  filesLeftOut_one: "一个数据源最多包含 {{most}} 个文件：有 {{count}} 个文件未加入。",
+  filesLeftOut_other: "一个数据源最多包含 {{most}} 个文件：有 {{count}} 个文件未加入。",
   fileProblems: {
     kind: "此类文件不能成为表。请另存为 CSV、Excel、Parquet 或 JSON。",
     size: "文件过大：最大 {{most}}。请拆分，或另存为 Parquet。",

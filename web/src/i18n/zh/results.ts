@@ -58,6 +58,7 @@ export const results: Translated<typeof en> = {
   cellCopied: "已复制单元格",
   copyCell: "复制此值",
   chartFailed: "无法绘制此图表，以下是它的表格。",
+  chartFailedAlone: "无法绘制此图表。",
   chartRefused: {
     notASpec: "它的描述不是图表。",
     tooLarge: "它过大或嵌套过深（位于 {{path}}）。",

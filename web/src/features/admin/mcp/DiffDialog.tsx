@@ -1,7 +1,6 @@
 /** What a server changed in a tool, and the approval of exactly what was looked at. */
 
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
 import { ApiError, type Schemas } from "@/api/client";
@@ -24,7 +23,6 @@ export function DiffDialog({ tool, onClose }: DiffDialogProps) {
   const { t } = useTranslation("mcpAdmin");
   const { t: common } = useTranslation();
   const diff = useQuery(diffQuery(tool.id));
-  const [hasChangedAgain, setHasChangedAgain] = useState(false);
   const approve = useChange((hash: string) => registry.approve(tool.id, hash), {
     keys: MCP_KEYS,
     done: t("review.approved", { name: tool.name }),
@@ -33,9 +31,7 @@ export function DiffDialog({ tool, onClose }: DiffDialogProps) {
   const submit = (hash: string) =>
     approve.mutate(hash, {
       onError: (error) => {
-        if (!(error instanceof ApiError && error.status === 409)) return;
-        setHasChangedAgain(true);
-        void diff.refetch();
+        if (isChangedAgain(error)) void diff.refetch();
       },
     });
   return (
@@ -60,7 +56,7 @@ export function DiffDialog({ tool, onClose }: DiffDialogProps) {
       }
     >
       <div className="grid gap-3 pb-2">
-        {hasChangedAgain ? (
+        {isChangedAgain(approve.error) ? (
           <Banner kind="warn">{t("review.again")}</Banner>
         ) : (
           <Problem error={approve.error} />
@@ -69,6 +65,10 @@ export function DiffDialog({ tool, onClose }: DiffDialogProps) {
       </div>
     </Dialog>
   );
+}
+
+function isChangedAgain(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 409;
 }
 
 function Difference({ diff }: { diff: Schemas["DiffInfo"] }) {

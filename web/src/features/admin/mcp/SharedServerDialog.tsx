@@ -3,11 +3,10 @@
 import { useState } from "react";
 import { useTranslation } from "react-i18next";
 
-import { Field } from "@/components/ui/Field";
 import { FormDialog } from "@/components/ui/FormDialog";
-import { Input } from "@/components/ui/Input";
 import { ConnectionFields } from "@/features/mcp/ConnectionFields";
 import { focusFirstProblem } from "@/features/mcp/focusProblem";
+import { NameField } from "@/features/mcp/NameField";
 import { Refusal } from "@/features/mcp/Refusal";
 
 import { useChange } from "../parts/change";
@@ -33,7 +32,6 @@ interface SharedServerDialogProps {
 
 export function SharedServerDialog({ server, onClose, onSaved }: SharedServerDialogProps) {
   const { t } = useTranslation("mcpAdmin");
-  const { t: mcp } = useTranslation("mcp");
   const { t: common } = useTranslation();
   const [form, setForm] = useState<SharedForm>(() =>
     server ? sharedFormOf(server) : emptySharedForm(),
@@ -69,21 +67,11 @@ export function SharedServerDialog({ server, onClose, onSaved }: SharedServerDia
     >
       {!server && (
         <>
-          <Field
-            label={mcp("name")}
-            hint={mcp("nameHint")}
-            error={problems.name && mcp(`problems.${problems.name}`)}
-          >
-            {(control) => (
-              <Input
-                {...control}
-                autoComplete="off"
-                spellCheck={false}
-                value={form.name}
-                onChange={(event) => change({ name: event.target.value })}
-              />
-            )}
-          </Field>
+          <NameField
+            name={form.name}
+            problem={problems.name}
+            onChange={(name) => change({ name })}
+          />
           <ScopeFields form={form} problems={problems} onChange={change} />
         </>
       )}

@@ -31,34 +31,27 @@ export function ToolTable({ serverId, serverName }: ToolTableProps) {
       registry.setTool(tool.id, body),
     { keys: MCP_KEYS },
   );
+  const switchOf = (
+    field: "enabled" | "retry_safe",
+    header: "tools.enabled" | "tools.retrySafe",
+    label: "tools.enabledOf" | "tools.retrySafeOf",
+  ): Column<McpTool> => ({
+    header: t(header),
+    cell: (tool) => (
+      <input
+        type="checkbox"
+        className="size-4 accent-accent"
+        aria-label={t(label, { name: tool.name })}
+        checked={tool[field]}
+        disabled={tool.status === "removed" || change.isPending}
+        onChange={(event) => change.mutate({ tool, [field]: event.target.checked })}
+      />
+    ),
+  });
   const columns: Column<McpTool>[] = [
     { header: t("tools.name"), cell: (tool) => <ToolName tool={tool} onReview={setReviewed} /> },
-    {
-      header: t("tools.enabled"),
-      cell: (tool) => (
-        <input
-          type="checkbox"
-          className="size-4 accent-accent"
-          aria-label={t("tools.enabledOf", { name: tool.name })}
-          checked={tool.enabled}
-          disabled={tool.status === "removed" || change.isPending}
-          onChange={(event) => change.mutate({ tool, enabled: event.target.checked })}
-        />
-      ),
-    },
-    {
-      header: t("tools.retrySafe"),
-      cell: (tool) => (
-        <input
-          type="checkbox"
-          className="size-4 accent-accent"
-          aria-label={t("tools.retrySafeOf", { name: tool.name })}
-          checked={tool.retry_safe}
-          disabled={tool.status === "removed" || change.isPending}
-          onChange={(event) => change.mutate({ tool, retry_safe: event.target.checked })}
-        />
-      ),
-    },
+    switchOf("enabled", "tools.enabled", "tools.enabledOf"),
+    switchOf("retry_safe", "tools.retrySafe", "tools.retrySafeOf"),
     {
       header: t("tools.timeout"),
       cell: (tool) => (

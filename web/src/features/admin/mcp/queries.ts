@@ -27,6 +27,7 @@ export function catalogueQuery(filter: { server_id?: string; status?: McpTool["s
   });
 }
 
+/** What was looked at stays until it is approved: a newer definition is refused, and shown then. */
 export function diffQuery(toolId: number) {
   return queryOptions({
     queryKey: ["mcp", "diff", toolId],
@@ -34,6 +35,8 @@ export function diffQuery(toolId: number) {
       call(api.GET("/api/v1/mcp/tools/{tool_id}/diff", { params: { path: { tool_id: toolId } } })),
     staleTime: 0,
     gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
   });
 }
 

@@ -3,19 +3,16 @@
 import { Copy } from "lucide-react";
 import { useTranslation } from "react-i18next";
 
-import { copyText } from "@/components/ui/CopyButton";
 import { MenuItem } from "@/components/ui/Menu";
 import { toast } from "@/components/ui/toast";
+import { useCopy } from "@/components/ui/useCopy";
 
 export function CopyIdItem({ id }: { id: string }) {
   const { t } = useTranslation();
   const { t: admin } = useTranslation("admin");
-  const copy = async () => {
-    await copyText(id);
-    toast(t("copied"));
-  };
+  const copy = useCopy();
   return (
-    <MenuItem icon={Copy} onSelect={() => void copy()}>
+    <MenuItem icon={Copy} onSelect={() => copy(id, () => toast(t("copied")))}>
       {admin("copyId")}
     </MenuItem>
   );

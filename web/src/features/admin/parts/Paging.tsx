@@ -1,6 +1,7 @@
-/** Forward and back through a long list, and where one is. */
+/** Forward and back through a long list, and where one is; back by itself from a page that is gone. */
 
 import { ChevronLeft, ChevronRight } from "lucide-react";
+import { useEffect } from "react";
 import { useTranslation } from "react-i18next";
 
 import { IconButton } from "@/components/ui/IconButton";
@@ -15,6 +16,11 @@ interface PagingProps {
 
 export function Paging({ offset, pageSize, total, onChange }: PagingProps) {
   const { t } = useTranslation("admin");
+  const lastOffset = Math.max(0, Math.ceil(total / pageSize) - 1) * pageSize;
+  const isGone = offset > lastOffset;
+  useEffect(() => {
+    if (isGone) onChange(lastOffset);
+  }, [isGone, lastOffset, onChange]);
   if (total === 0) return null;
   const last = Math.min(offset + pageSize, total);
   return (

@@ -1,5 +1,6 @@
 /** Take a user into a tenant. */
 
+import { useQuery } from "@tanstack/react-query";
 import { useState, type SyntheticEvent } from "react";
 import { useTranslation } from "react-i18next";
 
@@ -11,10 +12,15 @@ import { useChange } from "../parts/change";
 import { Problem } from "../parts/Problem";
 import { UserSelect } from "../parts/UserSelect";
 import type { Tenant } from "./form";
-import { TENANTS } from "./queries";
+import { membersQuery, TENANTS } from "./queries";
 
-export function AddMember({ tenant, members }: { tenant: Tenant; members: string[] }) {
+const MOST = 1000;
+
+/** Who is a member already is not offered: taken in anew, they would lose their role. */
+export function AddMember({ tenant }: { tenant: Tenant }) {
   const { t } = useTranslation("admin");
+  const members = useQuery(membersQuery(tenant.tenant_id, 0, MOST));
+  const memberIds = members.data?.items.map((each) => each.user_id);
   const [userId, setUserId] = useState("");
   const add = useChange(
     () =>
@@ -40,17 +46,22 @@ export function AddMember({ tenant, members }: { tenant: Tenant; members: string
                 control={control}
                 value={userId}
                 empty={t("tenants.members.choose")}
-                without={members}
+                without={memberIds ?? []}
                 onChange={setUserId}
               />
             )}
           </Field>
         </div>
-        <Button type="submit" variant="primary" disabled={userId === ""} isBusy={add.isPending}>
+        <Button
+          type="submit"
+          variant="primary"
+          disabled={userId === "" || memberIds === undefined}
+          isBusy={add.isPending}
+        >
           {t("tenants.members.addButton")}
         </Button>
       </div>
-      <Problem error={add.error} />
+      <Problem error={add.error ?? members.error} />
     </form>
   );
 }

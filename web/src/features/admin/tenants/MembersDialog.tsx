@@ -36,10 +36,10 @@ export function MembersDialog({ tenant, onClose }: TenantDialogProps) {
             ) : (
               <MemberTable tenant={tenant} members={items} />
             )}
-            {total > PAGE_SIZE && (
+            {(total > PAGE_SIZE || offset > 0) && (
               <Paging offset={offset} pageSize={PAGE_SIZE} total={total} onChange={setOffset} />
             )}
-            <AddMember tenant={tenant} members={items.map((each) => each.user_id)} />
+            <AddMember tenant={tenant} />
           </div>
         )}
       </Loaded>

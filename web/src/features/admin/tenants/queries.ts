@@ -13,7 +13,7 @@ export const tenantsQuery = queryOptions({
 
 export const membersQuery = (tenantId: string, offset: number, limit: number) =>
   queryOptions({
-    queryKey: [...TENANTS, "members", tenantId, offset],
+    queryKey: [...TENANTS, "members", tenantId, offset, limit],
     queryFn: () => {
       const params = { path: { tenant_id: tenantId }, query: { limit, offset } };
       return call(api.GET("/api/v1/tenants/{tenant_id}/users", { params }));

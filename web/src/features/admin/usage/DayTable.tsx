@@ -3,7 +3,7 @@
 import { useTranslation } from "react-i18next";
 
 import { Table, type Column } from "@/components/ui/Table";
-import { formatDate } from "@/lib/format";
+import { formatDay } from "@/lib/format";
 
 import { formatAmount } from "./amounts";
 import { OTHERS, type Bar, type Chart } from "./stacks";
@@ -13,7 +13,7 @@ export function DayTable({ chart, unit }: { chart: Chart; unit: Unit }) {
   const { t } = useTranslation("admin");
   const amount = (value: number) => formatAmount(value, unit.measure, unit.currency);
   const columns: Column<Bar>[] = [
-    { header: t("usage.day"), cell: (bar) => formatDate(`${bar.day}T12:00:00`) },
+    { header: t("usage.day"), cell: (bar) => formatDay(bar.day) },
     { header: t("usage.all"), isRight: true, cell: (bar) => amount(bar.total) },
     ...chart.series.map((series, place): Column<Bar> => ({
       header: series.userId === OTHERS ? t("usage.others") : series.name,

@@ -2,7 +2,7 @@
 
 import { useTranslation } from "react-i18next";
 
-import { formatDate } from "@/lib/format";
+import { formatDay } from "@/lib/format";
 
 import { formatAmount, formatMark } from "./amounts";
 import { colourOf } from "./colours";
@@ -108,7 +108,7 @@ function DayLabels({ bars }: { bars: Bar[] }) {
 }
 
 function dayText(bar: Bar | undefined): string {
-  return bar === undefined ? "" : formatDate(`${bar.day}T12:00:00`);
+  return bar === undefined ? "" : formatDay(bar.day);
 }
 
 /** Month and day as numbers, as in the ISO form. */

@@ -1,6 +1,6 @@
 /** What the section of usage asks of the server. */
 
-import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { queryOptions } from "@tanstack/react-query";
 
 import { api, call } from "@/api/client";
 
@@ -25,5 +25,4 @@ export const usageQuery = (range: DayRange, userId: string) =>
   queryOptions({
     queryKey: ["admin", "usage", range.from, range.to, userId],
     queryFn: () => usageOf(range, userId),
-    placeholderData: keepPreviousData,
   });

@@ -29,6 +29,8 @@ describe("days", () => {
     expect(daysOf({ from: "2026-03-01", to: "2026-03-01" })).toEqual(["2026-03-01"]);
     expect(daysOf({ from: "2026-03-02", to: "2026-03-01" })).toEqual([]);
     expect(daysOf({ from: "", to: "2026-03-01" })).toEqual([]);
+    expect(daysOf({ from: "0002-03-01", to: "2026-03-01" })).toEqual([]);
+    expect(daysOf({ from: "2023-03-01", to: "2026-03-01" })).toHaveLength(1097);
   });
 
   it("end today", () => {

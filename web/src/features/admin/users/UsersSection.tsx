@@ -46,20 +46,20 @@ export function UsersSection() {
         }}
       />
       <Loaded query={users}>
-        {({ items, total }) =>
-          items.length === 0 ? (
-            <EmptyState
-              icon={UserRoundX}
-              title={t("users.nobodyFound")}
-              action={<Button onClick={() => setSearch("")}>{t("users.showAll")}</Button>}
-            />
-          ) : (
-            <>
+        {({ items, total }) => (
+          <>
+            {items.length === 0 ? (
+              <EmptyState
+                icon={UserRoundX}
+                title={t("users.nobodyFound")}
+                action={<Button onClick={() => setSearch("")}>{t("users.showAll")}</Button>}
+              />
+            ) : (
               <UserTable users={items} />
-              <Paging offset={offset} pageSize={PAGE_SIZE} total={total} onChange={setOffset} />
-            </>
-          )
-        }
+            )}
+            <Paging offset={offset} pageSize={PAGE_SIZE} total={total} onChange={setOffset} />
+          </>
+        )}
       </Loaded>
       {isCreating && <CreateUserDialog onClose={() => setIsCreating(false)} />}
       <p className="text-xs text-muted">{t("users.loginHint", { app: common("appName") })}</p>

@@ -25,6 +25,7 @@ export const keysQuery = (userId: string) =>
     queryFn: () => call(api.GET("/api/v1/api-keys", { params: { query: { user_id: userId } } })),
   });
 
+/** Never from the cache: they are saved as a whole, and would undo what was changed elsewhere. */
 export const attributesQuery = (userId: string) =>
   queryOptions({
     queryKey: ["admin", "attributes", userId],
@@ -33,4 +34,5 @@ export const attributesQuery = (userId: string) =>
         api.GET("/api/v1/users/{user_id}/attributes", { params: { path: { user_id: userId } } }),
       ),
     staleTime: 0,
+    gcTime: 0,
   });

@@ -11,7 +11,7 @@ import { LoadingState } from "@/components/ui/States";
 
 import { DownloadMenu } from "../DownloadMenu";
 import { Gone } from "../Gone";
-import { artifactQuery, isGone } from "../queries";
+import { artifactQuery } from "../queries";
 import { ResultCard } from "../ResultCard";
 import { TableOfChart } from "./TableOfChart";
 import { ChartView } from "./ChartView";
@@ -44,7 +44,7 @@ export function ChartCard({ artifactId, title, parentId }: ChartCardProps) {
     [spec],
   );
   const tableId = query.data?.parent_id ?? parentId;
-  const problem = failure ?? drawFailure ?? (isGone(query.error) ? null : query.error);
+  const problem = failure ?? drawFailure;
   const isTableShown = tableId !== null && (isTable || problem !== null);
   const Other = isTable ? ChartColumn : Table2;
   return (
@@ -65,12 +65,12 @@ export function ChartCard({ artifactId, title, parentId }: ChartCardProps) {
       }
     >
       {query.isLoading && <LoadingState lines={5} />}
-      {isGone(query.error) && (
+      {query.error && (
         <div className="p-3">
           <Gone error={query.error} onRetry={() => void query.refetch()} />
         </div>
       )}
-      {problem !== null && <Problem problem={problem} />}
+      {problem !== null && <Problem problem={problem} hasTable={tableId !== null} />}
       {isTableShown && <TableOfChart tableId={tableId} title={title} />}
       {chart && !isTableShown && problem === null && (
         <ChartView chart={chart} label={title} onFailure={onFailure} />
@@ -79,18 +79,15 @@ export function ChartCard({ artifactId, title, parentId }: ChartCardProps) {
   );
 }
 
-function Problem({ problem }: { problem: unknown }) {
+/** What the drawing library says of its failure is for nobody here: only our own refusals are told. */
+function Problem({ problem, hasTable }: { problem: unknown; hasTable: boolean }) {
   const { t } = useTranslation("results");
-  const why =
-    problem instanceof SpecRefused
-      ? t(`chartRefused.${problem.reason}`, { path: problem.path })
-      : problem instanceof Error
-        ? problem.message
-        : String(problem);
+  const isRefused = problem instanceof SpecRefused;
   return (
-    <div className="p-3 pb-0">
+    <div className="p-3">
       <Banner kind="warn">
-        {t("chartFailed")} {why}
+        {hasTable ? t("chartFailed") : t("chartFailedAlone")}{" "}
+        {isRefused && t(`chartRefused.${problem.reason}`, { path: problem.path })}
       </Banner>
     </div>
   );

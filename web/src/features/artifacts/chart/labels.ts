@@ -2,6 +2,8 @@
 
 import type { Json, JsonObject } from "@/events/types";
 
+import { isObject } from "../previews";
+
 const NAMED = ["nominal", "ordinal"];
 const CHARACTER_PX = 6.5;
 const WIDE_PX = 12;
@@ -44,8 +46,4 @@ function isRoom(names: string[], width: number): boolean {
 function pixels(name: string): number {
   const wide = (name.match(/[\u1100-\uffff]/g) ?? []).length;
   return wide * WIDE_PX + (name.length - wide) * CHARACTER_PX;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,15 +7,15 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useId, useRef, useState, type KeyboardEvent } from "react";
 import { useTranslation } from "react-i18next";
 
-import { copyText } from "@/components/ui/CopyButton";
 import { toast } from "@/components/ui/toast";
+import { useCopy } from "@/components/ui/useCopy";
 import type { Json } from "@/events/types";
 
 import { cellText, shownText } from "../cells";
 import { Gone } from "../Gone";
 import type { ResultColumn } from "../previews";
 import type { Sort } from "../queries";
-import { moved, type CellPlace } from "./activeCell";
+import { actOf, moved, type CellAct, type CellPlace } from "./activeCell";
 import { CellDialog } from "./CellDialog";
 import { GridHeader, nextSort } from "./GridHeader";
 import { cellId, GridRow } from "./GridRow";
@@ -37,6 +37,7 @@ const ROW_HEIGHT = 32;
 
 export function Grid({ artifactId, label, columns, total, samples, sort, onSort }: GridProps) {
   const { t } = useTranslation("results");
+  const copy = useCopy();
   const gridId = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<CellPlace | null>(null);
@@ -72,25 +73,25 @@ export function Grid({ artifactId, label, columns, total, samples, sort, onSort 
     rows.scrollToIndex(0);
     setActive((at) => at && { ...at, row: 0 });
   };
-  const copy = async (at: CellPlace) => {
-    await copyText(textAt(at));
-    toast(t("cellCopied"));
+  const acts: Record<CellAct, (at: CellPlace) => void> = {
+    open: setOpened,
+    sort: (at) => {
+      const column = columns[at.column]?.name ?? "";
+      sortBy(nextSort(column, sort?.column === column ? sort : null));
+    },
+    copy: (at) => copy(textAt(at), () => toast(t("cellCopied"))),
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const to = moved(active, event, { row: rowCount - 1, column: columns.length - 1 });
+    const act = actOf(event);
     if (to) {
       event.preventDefault();
       setActive(to);
       rows.scrollToIndex(to.row);
       across.scrollToIndex(to.column);
-    } else if (active && event.key === "Enter") {
+    } else if (active && act !== null) {
       event.preventDefault();
-      setOpened(active);
-    } else if (active && event.key === "s") {
-      const column = columns[active.column]?.name ?? "";
-      sortBy(nextSort(column, sort?.column === column ? sort : null));
-    } else if (active && event.key === "c" && (event.ctrlKey || event.metaKey)) {
-      void copy(active);
+      acts[act](active);
     }
   };
   const columnsInView = across.getVirtualItems();

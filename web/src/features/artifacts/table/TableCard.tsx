@@ -38,6 +38,14 @@ export function TableCard({ artifactId, title, preview }: TableCardProps) {
   const rows = (preview?.rows ?? fetched?.page?.rows)?.slice(0, FIRST_ROWS);
   const rowCount = preview?.rowCount ?? fetched?.row_count;
   const receipt = preview?.receipt ?? fetched?.receipt;
+  const otherColumns = preview?.otherColumns ?? 0;
+  const leftOut = [
+    rows &&
+      rowCount !== undefined &&
+      rowCount > rows.length &&
+      t("firstOf", { shown: rows.length, count: rowCount }),
+    otherColumns > 0 && t("moreColumns", { count: otherColumns }),
+  ].filter((each) => typeof each === "string");
   return (
     <ResultCard
       kind="table"
@@ -69,13 +77,8 @@ export function TableCard({ artifactId, title, preview }: TableCardProps) {
           <Gone error={query.error} onRetry={() => void query.refetch()} />
         </div>
       )}
-      {rows && rowCount !== undefined && rowCount > rows.length && (
-        <p className="border-t border-line px-3 py-1.5 text-xs text-muted">
-          {t("firstOf", { shown: rows.length, count: rowCount })}
-          {preview && preview.otherColumns > 0 && (
-            <> {t("moreColumns", { count: preview.otherColumns })}</>
-          )}
-        </p>
+      {leftOut.length > 0 && (
+        <p className="border-t border-line px-3 py-1.5 text-xs text-muted">{leftOut.join(" ")}</p>
       )}
       {isSqlShown && receipt && (
         <div className="border-t border-line p-3">

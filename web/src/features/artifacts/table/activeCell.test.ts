@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { moved } from "./activeCell";
+import { actOf, moved } from "./activeCell";
 
 const END = { row: 99, column: 4 };
 const key = (name: string, ctrlKey = false) => ({ key: name, ctrlKey, metaKey: false });
@@ -25,4 +25,14 @@ test("other keys, and an empty grid, are left alone", () => {
   expect(moved({ row: 3, column: 2 }, key("a"), END)).toBeNull();
   expect(moved({ row: 3, column: 2 }, key("ArrowDown", true), END)).toBeNull();
   expect(moved(null, key("ArrowDown"), { row: -1, column: 3 })).toBeNull();
+});
+
+test("a cell is opened, sorted by and copied; the browser's own keys stay the browser's", () => {
+  expect([key("Enter"), key("s"), key("c", true)].map(actOf)).toEqual(["open", "sort", "copy"]);
+  expect([key("s", true), key("c"), key("Enter", true), key("a", true)].map(actOf)).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ]);
 });

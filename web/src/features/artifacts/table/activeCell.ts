@@ -22,18 +22,32 @@ const MOVES: Record<string, Move> = {
   "ctrl+End": (_, end) => end,
 };
 
+interface Key {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+}
+
+function nameOf({ key, ctrlKey, metaKey }: Key): string {
+  return ctrlKey || metaKey ? `ctrl+${key}` : key;
+}
+
 /** The cell a key leads to; null: the key is not for moving. `end` is the last cell. */
-export function moved(
-  at: CellPlace | null,
-  key: { key: string; ctrlKey: boolean; metaKey: boolean },
-  end: CellPlace,
-): CellPlace | null {
-  const name = key.ctrlKey || key.metaKey ? `ctrl+${key.key}` : key.key;
-  const move = MOVES[name];
+export function moved(at: CellPlace | null, key: Key, end: CellPlace): CellPlace | null {
+  const move = MOVES[nameOf(key)];
   if (!move || end.row < 0 || end.column < 0) return null;
   if (at === null) return { row: 0, column: 0 };
   const to = move(at, end);
   return { row: within(to.row, end.row), column: within(to.column, end.column) };
+}
+
+export type CellAct = "open" | "sort" | "copy";
+
+const ACTS: Record<string, CellAct> = { Enter: "open", s: "sort", "ctrl+c": "copy" };
+
+/** What a key does with the cell; null: nothing, the key is the browser's. */
+export function actOf(key: Key): CellAct | null {
+  return ACTS[nameOf(key)] ?? null;
 }
 
 function within(value: number, most: number): number {

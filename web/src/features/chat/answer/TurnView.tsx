@@ -16,7 +16,7 @@ export interface TurnViewProps {
   turn: Turn;
   conversation: Conversation;
   isLast: boolean;
-  /** Put a question back into the composer to change it. */
+  /** Put a question back into the composer to change it; one that was refused is withdrawn. */
   onEdit: (turn: Turn) => void;
 }
 
@@ -36,10 +36,7 @@ export const TurnView = memo(function TurnView(props: TurnViewProps) {
             turn={turn}
             link={conversation.link}
             onDiscard={withdraw}
-            onEdit={() => {
-              onEdit(turn);
-              withdraw();
-            }}
+            onEdit={() => onEdit(turn)}
             onSendAgain={() => {
               withdraw();
               if (question) conversation.ask(question);

@@ -1,6 +1,6 @@
 /** The figures of a finished answer, by the part of the text they stand in. Pure. */
 
-import type { Part, TextPart } from "@/events/state";
+import { codePoints, type Part } from "@/events/state";
 import type { Figures } from "@/events/types";
 import type { MarkedFigure } from "@/features/artifacts/FigureMark";
 
@@ -17,16 +17,18 @@ export function figuresByPart(
   ];
   for (const part of parts) {
     if (part.kind !== "text" || part.agent !== null) continue;
-    const inside = all.flatMap((marked) => shifted(marked, part));
+    const length = codePoints(part.content);
+    const inside = all.flatMap((marked) => shifted(marked, part.start, length));
     if (inside.length > 0) found.set(part.key, inside);
   }
   return found;
 }
 
-function shifted(marked: MarkedFigure, part: TextPart): MarkedFigure[] {
-  const start = marked.figure.start - part.start;
-  const end = marked.figure.end - part.start;
-  if (start < 0 || end > Array.from(part.content).length) return [];
+/** The figure counted from where a part begins; nothing if it is not inside. */
+function shifted(marked: MarkedFigure, from: number, length: number): MarkedFigure[] {
+  const start = marked.figure.start - from;
+  const end = marked.figure.end - from;
+  if (start < 0 || end > length) return [];
   return [
     marked.isVerified
       ? { isVerified: true, figure: { ...marked.figure, start, end } }

@@ -8,7 +8,7 @@ export const usage = {
   to: "To",
   user: "User",
   everybody: "Everybody",
-  badRange: "Choose a first day that is not after the last one.",
+  badRange: "Choose a first day that is not after the last one, and at most three years before it.",
   none: "Nothing was used in these days.",
   noneText: "Choose other days or another user.",
   measure: "What to show",

@@ -9,7 +9,7 @@ export const usage: Translated<typeof en> = {
   to: "到",
   user: "用户",
   everybody: "所有人",
-  badRange: "请选择不晚于结束日期的开始日期。",
+  badRange: "请选择不晚于结束日期、且最多早三年的开始日期。",
   none: "这些天没有用量。",
   noneText: "请选择其他日期或用户。",
   measure: "显示内容",

@@ -1,15 +1,14 @@
 /** "Always, in this conversation": tools whose calls this browser approves by itself. */
 
-import { readStored, writeStored } from "@/lib/store";
+import { conversationKey, readStored, writeStored } from "@/lib/store";
 
-const PREFIX = "dataagent.always.";
 const NONE: readonly string[] = [];
 const known = new Map<string, { written: string; tools: readonly string[] }>();
 const listeners = new Set<() => void>();
 
 /** The tools, in the order in which they were added; the same list until it changes. */
 export function standingTools(conversationId: string): readonly string[] {
-  const written = readStored(PREFIX + conversationId);
+  const written = readStored(conversationKey("always", conversationId));
   if (written === null) return NONE;
   const before = known.get(conversationId);
   if (before?.written === written) return before.tools;
@@ -40,7 +39,10 @@ export function removeStanding(conversationId: string, tool: string): void {
 }
 
 function write(conversationId: string, tools: readonly string[]): void {
-  writeStored(PREFIX + conversationId, tools.length === 0 ? null : JSON.stringify(tools));
+  writeStored(
+    conversationKey("always", conversationId),
+    tools.length === 0 ? null : JSON.stringify(tools),
+  );
   for (const listener of listeners) listener();
 }
 

@@ -1,0 +1,9 @@
+/** Where the user's draft of a new conversation is kept. */
+
+import { useMe } from "@/api/me";
+
+import { newDraftId } from "./drafts";
+
+export function useNewDraftId(): string {
+  return newDraftId(useMe()?.id ?? "");
+}

@@ -1,0 +1,31 @@
+/** The name of a server that is being added. Own and shared servers have it. */
+
+import { useTranslation } from "react-i18next";
+
+import { Field } from "@/components/ui/Field";
+import { Input } from "@/components/ui/Input";
+
+import type { FormProblem } from "./serverForm";
+
+interface NameFieldProps {
+  name: string;
+  problem: FormProblem | undefined;
+  onChange: (name: string) => void;
+}
+
+export function NameField({ name, problem, onChange }: NameFieldProps) {
+  const { t } = useTranslation("mcp");
+  return (
+    <Field label={t("name")} hint={t("nameHint")} error={problem ? t(`problems.${problem}`) : null}>
+      {(control) => (
+        <Input
+          {...control}
+          autoComplete="off"
+          spellCheck={false}
+          value={name}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
