@@ -35,7 +35,6 @@ from dataagent_core.config import Settings
 from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.engine import AgentConfig
 from dataagent_core.engine.factory import SYSTEM_PROMPT
-from dataagent_core.engine.graph import STREAM_MODES
 from dataagent_core.identity import RunContext
 from dataagent_core.runs.assembly import open_core
 from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
@@ -101,7 +100,7 @@ async def _stream(graph: Any, message: str, thread_id: str, **options: Any) -> P
     parts = graph.astream(
         {"messages": [asked]},
         {"configurable": {"thread_id": thread_id}},
-        stream_mode=STREAM_MODES,
+        stream_mode=["messages", "updates", "custom"],
         subgraphs=True,
         version="v2",
         **options,

@@ -42,7 +42,9 @@ async def main(where: str) -> None:
             await server.run(reading, writing, server.create_initialization_options())
         return
     app = server.streamable_http_app()
-    config = uvicorn.Config(app, host="127.0.0.1", port=int(where), log_level="warning")
+    config = uvicorn.Config(
+        app, host="127.0.0.1", port=int(where), log_level="warning", timeout_keep_alive=60
+    )
     await uvicorn.Server(config).serve()
 
 

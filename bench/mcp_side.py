@@ -7,12 +7,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from statistics import median
 
 import uvloop
@@ -23,8 +25,8 @@ from bench.processes import OTHERS, ROOT, Json, answer_lines, clean_environment
 from tests.mcp.kit.hub import AGENT, Owner, open_hub, owner_of
 
 _AT_ONCE = 50
-_WARM = 100
-_TURNS = 5
+_WARM = 500
+_TURNS = 10
 _ARGUMENTS: Json = {"text": "how many orders were there last week?", "times": 3}
 Call = Callable[[], Awaitable[None]]
 
@@ -110,17 +112,39 @@ class Side:
         return {f"{way}_ms": median(found) * 1000 for way, found in seconds.items()}
 
     async def _crowd(self, times: int) -> Json:
-        """Calls a second with fifty under way, each way in turn; the median of five turns."""
-        rates: dict[str, list[float]] = {"raw": [], "hub": []}
-        used: dict[str, float] = {"raw": 0.0, "hub": 0.0}
-        for _ in range(_TURNS):
-            for way, call in self._ways.items():
-                started, busy = time.perf_counter(), time.process_time()
-                await _at_once(call, times)
-                rates[way].append(times / (time.perf_counter() - started))
-                used[way] += time.process_time() - busy
-        found = {f"{way}_per_second": median(rate) for way, rate in rates.items()}
-        return found | {f"{way}_cpu_ms": cpu * 1000 / times / _TURNS for way, cpu in used.items()}
+        """Calls a second with fifty under way and what they cost, hub against SDK.
+
+        Turns are short and compared two by two, each way first every other time: what else the
+        machine does changes within seconds.
+        """
+        turns: dict[str, list[_Turn]] = {"raw": [], "hub": []}
+        for number in range(_TURNS):
+            order = list(self._ways.items())
+            for way, call in order if number % 2 else reversed(order):
+                turns[way].append(await _turn(call, times))
+        pairs = list(zip(turns["hub"], turns["raw"], strict=True))
+        return {
+            "hub_per_second": median(turn.per_second for turn in turns["hub"]),
+            "raw_per_second": median(turn.per_second for turn in turns["raw"]),
+            "rate": median(hub.per_second / raw.per_second for hub, raw in pairs),
+            "cpu": median(hub.cpu_ms / raw.cpu_ms for hub, raw in pairs),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What a number of calls took."""
+
+    per_second: float
+    cpu_ms: float
+
+
+async def _turn(call: Call, times: int) -> _Turn:
+    gc.collect()  # nobody clears up after the other
+    started, busy = time.perf_counter(), time.process_time()
+    await _at_once(call, times)
+    took, used = time.perf_counter() - started, time.process_time() - busy
+    return _Turn(times / took, used * 1000 / times)
 
 
 def _raw(client: Client) -> Call:

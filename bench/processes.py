@@ -29,8 +29,10 @@ Json = dict[str, Any]
 ROOT = Path(__file__).parents[1]
 KEY = "bench-key"
 _SETTINGS = re.compile(
-    r"(DATAAGENT_|OTEL_|LANGSMITH_|LANGCHAIN_|LANGFUSE_|OPENAI_|ANTHROPIC_|TAVILY_)"
+    r"(DATAAGENT_|OTEL_|LANGSMITH_|LANGCHAIN_|LANGFUSE_|OPENAI_|ANTHROPIC_|TAVILY_|"
+    r"PYTHONDONTWRITEBYTECODE)"
 )
+"""The last, as a program in use is compiled: a checkout would be anew at each of its starts."""
 _START_SECONDS = 60.0
 _CORES = sorted(os.sched_getaffinity(0))
 MEASURED = _CORES[0]

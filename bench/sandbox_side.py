@@ -1,6 +1,7 @@
 """A process with sandboxes behind one wall: `python -m bench.sandbox_side bwrap|docker`.
 
-Commands: `start`, `compare` (a task by a plain interpreter and by us, in turns), `weigh`, `time`.
+Commands: `start`, `compare` (a task by a plain interpreter and by us, in turns), `weigh` (what one
+more session costs), `weigh_all` (everything there is for so many sessions), `time`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from statistics import median
 from uuid import uuid4
+
+import psutil
 
 from bench.processes import Json, answer_lines
 from dataagent_core.sandbox.bwrap import BwrapWall
@@ -60,6 +63,8 @@ class Side:
                 return await self._compare(command["task"], command["times"])
             case "weigh":
                 return await self._weigh()
+            case "weigh_all":
+                return await self._weigh_all(command["counts"])
             case _:
                 return await self._time(command["times"])
 
@@ -97,12 +102,33 @@ class Side:
     async def _weigh(self) -> Json:
         """What one more session costs that has run something and waits."""
         await self._filled()
-        before = _pss()
+        before = self._pss()
         sessions = [await self._new_session() for _ in range(4)]
         for session in sessions:
             await session.run_python("x = 1")
         await self._filled()
-        return {"pss_kb": (_pss() - before) / len(sessions)}
+        return {"pss_kb": (self._pss() - before) / len(sessions)}
+
+    async def _weigh_all(self, counts: list[int]) -> Json:
+        """All processes of a wall, its fork server too, with so many sessions that wait."""
+        weights: list[float] = []
+        settings = PoolSettings(ready=0, max_sessions=max(counts))
+        sandboxes = Sandboxes(self._made_wall(), limits=Limits(), settings=settings)
+        self.stack.push_async_callback(sandboxes.aclose)
+        for number in range(1, max(counts) + 1):
+            session = await sandboxes.session(f"user-{number}", "bench")
+            await session.run_python("x = 1")
+            if number in counts:
+                weights.append(self._pss())
+        return {"pss_kb": weights}
+
+    def _pss(self) -> float:
+        """Kilobytes of all processes of our sandboxes, shared pages in shares."""
+        if self._wall == "bwrap":
+            found = [child.pid for child in psutil.Process().children(recursive=True)]
+        else:
+            found = _runners()
+        return sum(_kilobytes(Path(f"/proc/{number}/smaps_rollup")) for number in found)
 
     async def _filled(self) -> None:
         assert self._sandboxes is not None
@@ -136,18 +162,15 @@ def _plain(code: str) -> float:
     return _milliseconds(began)
 
 
-def _pss() -> float:
-    """Kilobytes of all processes of sandboxes on this machine, shared pages in shares."""
-    total = 0
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and _is_runner(folder):
-            total += _kilobytes(folder / "smaps_rollup")
-    return total
+def _runners() -> list[int]:
+    """All sandboxes' processes on this machine: those of containers are no children of ours."""
+    numbers = [int(folder.name) for folder in Path("/proc").iterdir() if folder.name.isdigit()]
+    return [number for number in numbers if _is_runner(number)]
 
 
-def _is_runner(folder: Path) -> bool:
+def _is_runner(number: int) -> bool:
     try:
-        command = (folder / "cmdline").read_bytes()
+        command = Path(f"/proc/{number}/cmdline").read_bytes()
     except OSError:
         return False
     return b"runner" in command

@@ -28,7 +28,7 @@ _LEAST = "python -c pass"
 _NAMESPACE, _GRAPH = "import langgraph", "import langgraph.graph"
 _HELP, _FIRST = "dataagent --help", "dataagent, first prompt"
 _BARE, _ONE = "bare agent, one question", "dataagent -p, the same question"
-_QUICK_TRIES, _SLOW_TRIES = 30, 7
+_QUICK_TRIES, _SLOW_TRIES = 30, 15
 
 
 @dataclass(frozen=True, slots=True)
