@@ -19,8 +19,6 @@ WEB_PACKAGES := web/node_modules/.ready
 WEB_APP := libs/dataagent-server/dataagent_server/web/index.html
 # Folders too: what is deleted counts as a change.
 WEB_SOURCES = $(shell find web/src web/public web/index.html web/vite.config.ts web/package.json -not -name '*.test.*' 2>/dev/null)
-CORE := libs/dataagent-core/dataagent_core
-CORE_ROOMS := $(CORE)/engine/*,$(CORE)/events/*,$(CORE)/hitl/*
 
 # Some environments forbid bytecode files: then each process of a test compiles everything again.
 export PYTHONDONTWRITEBYTECODE :=
@@ -54,10 +52,11 @@ test-fast: $(SETUP) bubblewrap converters shells ## run the tests that need no s
 soak: $(SETUP) services bubblewrap ## use a site through every door while its parts are killed (ARGS='--minutes 10'; an hour otherwise)
 	@$(BIN)/python -m tests.soak $(ARGS)
 
-coverage: $(SETUP) services bubblewrap converters shells docker mcp-servers ## run every test and report coverage; engine, events, hitl must reach 80 %
-	@$(BIN)/python -m pytest --cov=libs --cov-report= $(ARGS)
-	@$(BIN)/coverage report --skip-covered --omit='*/tests/*'
-	@$(BIN)/coverage report --include='$(CORE_ROOMS)' --fail-under=80
+coverage: export PYTHONHASHSEED := 0
+coverage: export DATAAGENT_TEST_DOCKER := 1
+coverage: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run the Python tests and see how many branches they reach, room by room
+	@$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report= $(ARGS)
+	@$(BIN)/python -m scripts.coverage_floors
 
 mutants: $(SETUP) services ## change the code a little, many times, and see whether a test notices (ARGS='guard --sample 40')
 	@$(BIN)/python -m scripts.mutants $(ARGS)

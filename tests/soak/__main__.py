@@ -96,7 +96,8 @@ async def _books(
     wrong += await wrong_with_the_audit(server, ADMIN_KEY)
     wrong += wrong_with_memory(watch, given.minutes)
     print(f"\n{told(people)}; {dict(chaos.done)}")
-    print(f"heard: {dict(sum((person.notes.told for person in people), Counter[str]()))}")
+    heard = (notes.told for person in people for notes in person.all_notes)
+    print(f"heard: {dict(sum(heard, Counter[str]()))}")
     for name in watch.pids:
         slope, noise, last = watch.growth(name)
         print(f"memory of {name}: {last:.0f} MiB, {slope:+.2f} MiB a minute, noise {noise:.1f}")

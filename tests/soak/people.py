@@ -38,12 +38,13 @@ _GATED = (
     '!tool site__keep {{"note": "{mark}"}}\n!echo {mark}',
     '!tool write_file {{"file_path": "/files/{mark}.txt", "content": "{mark}"}}\n!echo {mark}',
 )
+_MESSAGES_EACH = 20  # of a conversation; then the person begins another
 _PATIENCE = Backoff(most_seconds=2.0, attempts=40)
 
 
 @dataclass
 class Notes:
-    """What one person was told."""
+    """What one person was told in one conversation."""
 
     session_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     runs: dict[str, str] = field(default_factory=dict[str, str])  # run to its message's mark
@@ -67,12 +68,16 @@ class Person(ABC):
     def __init__(self, servers: Sequence[Server], user_id: str, seed: int) -> None:
         self.user_id = user_id
         self.notes = Notes()
+        self.all_notes = [self.notes]
         self._servers = servers
         self._chance = random.Random(seed)
 
     async def spend_the_day(self, is_over: asyncio.Event) -> None:
-        """Ask until it is over."""
+        """Ask until it is over, in one conversation after another."""
         while not is_over.is_set():
+            if self.notes.told["asked"] >= _MESSAGES_EACH:
+                self.notes = Notes()
+                self.all_notes.append(self.notes)
             mark = f"m{uuid.uuid4().hex[:12]}"
             message = self._chance.choice(self.messages).format(mark=mark)
             try:

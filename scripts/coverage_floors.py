@@ -1,0 +1,90 @@
+"""Whether the tests reach enough of the branches: `make coverage` ends with it.
+
+    python -m scripts.coverage_floors [DATA_FILE]
+
+Every room of the core and every other package has a floor. Modules that no test imports count as
+not reached; so does what only runs in a process that coverage does not see.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coverage import Coverage
+
+from scripts.tree import ROOT
+
+CENTRAL = frozenset({"core/engine", "core/events", "core/hitl", "core/runs"})
+CENTRAL_FLOOR = 90.0
+FLOOR = 80.0
+_CORE = "dataagent_core"
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How much of a room the tests reach; a room without a branch is judged by its statements."""
+
+    room: str
+    branches: int
+    reached_branches: int
+    statements: int
+    reached_statements: int
+
+    @property
+    def percent(self) -> float:
+        """Of the branches."""
+        if self.branches:
+            return 100 * self.reached_branches / self.branches
+        return 100 * self.reached_statements / max(self.statements, 1)
+
+    @property
+    def floor(self) -> float:
+        """What it must reach."""
+        return CENTRAL_FLOOR if self.room in CENTRAL else FLOOR
+
+
+def rooms(files: Mapping[str, Any]) -> Iterator[Reached]:
+    """The rooms of a coverage report in JSON, by name."""
+    sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for name, about in files.items():
+        summary = about["summary"]
+        for at, key in enumerate(
+            ("num_branches", "covered_branches", "num_statements", "covered_lines")
+        ):
+            sums[_room(Path(name))][at] += summary[key]
+    for room in sorted(sums):
+        yield Reached(room, *sums[room])
+
+
+def _room(path: Path) -> str:
+    """`core/runs` of a module of the core, the package's own name of any other."""
+    parts = path.parts
+    package = next(part for part in parts if part.startswith("dataagent_"))
+    if package != _CORE:
+        return package.removeprefix("dataagent_")
+    return f"core/{Path(parts[parts.index(package) + 1]).stem}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print every room; 1 if one is below its floor."""
+    measured = Coverage(data_file=arguments[0] if arguments else ROOT / ".coverage")
+    measured.load()
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder, "coverage.json")
+        measured.json_report(outfile=str(report))
+        found = [*rooms(json.loads(report.read_text(encoding="utf-8"))["files"])]
+    for each in found:
+        low = "  below its floor" if each.percent < each.floor else ""
+        print(f"{each.room:<18} {each.percent:5.1f} % of {each.branches:>5} branches{low}")
+    return int(any(each.percent < each.floor for each in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
