@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.graph import Config, Graph
+from dataagent_core.errors import StaleAttempt
 
 logger = logging.getLogger(__name__)
 INTERRUPTED = "This call was stopped before it finished; it may have had effects."
@@ -41,6 +42,8 @@ async def repair(
             await lg.commit_finished(graph, config)
         if missing:
             await lg.add_messages(graph, config, missing)
+    except StaleAttempt:
+        logger.warning("thread %s is another process's now", config.get("configurable"))
     except Exception:
         logger.exception("could not repair thread %s", config.get("configurable"))
 

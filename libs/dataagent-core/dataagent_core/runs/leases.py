@@ -9,13 +9,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from dataagent_core.errors import Unavailable
+from dataagent_core.errors import StaleAttempt, Unavailable
 from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.types import Run
 from dataagent_core.session.types import now
 
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """What a process learns when it renews its leases."""
+
+    cancelled: set[str]  # runs it is to cancel
+    lost: set[str]  # runs that are not its own any more
 
 
 class Leases:
@@ -32,6 +42,7 @@ class Leases:
         self._taking = 0
         self._all_taken = asyncio.Event()
         self._all_taken.set()
+        self._renewed_until = _LONG_AGO  # what was held then
 
     def until(self) -> datetime:
         """Until when a lease taken now lasts."""
@@ -67,10 +78,30 @@ class Leases:
         self.woken += 1
         self._woken.set()
 
-    async def renew(self, run_ids: Callable[[], Collection[str]]) -> set[str]:
-        """Extend the leases of these runs, as they are by then; those that are to be cancelled."""
+    async def renew(self, run_ids: Callable[[], Collection[str]]) -> Renewed:
+        """Extend the leases of these runs, as they are by then."""
         async with self._one_at_a_time:
-            return await self._store.renew(self._name, list(run_ids()), self.until())
+            asked, until = set(run_ids()), self.until()
+            held = await self._store.renew(self._name, asked, until)
+            self._renewed_until = until
+        cancelled = {run_id for run_id, is_cancelled in held.items() if is_cancelled}
+        return Renewed(cancelled=cancelled, lost=asked - held.keys())
+
+    async def hold(self, run: Run, *, is_lost: bool = False) -> None:
+        """Make sure that nobody can take a run over for half a lease from now.
+
+        The store is only asked when it was not for a while, as in a process that was frozen.
+
+        Raises:
+            StaleAttempt: the run is another's by now.
+        """
+        surely_until = max(run.lease_until or _LONG_AGO, self._renewed_until)
+        if not is_lost and now() < surely_until - timedelta(seconds=self._seconds / 2):
+            return
+        async with self._one_at_a_time:
+            held = await self._store.renew(self._name, [run.run_id], self.until())
+        if run.run_id not in held:
+            raise StaleAttempt(f"Another process has taken over run {run.run_id}.")
 
     async def give_up(self, run_id: str) -> None:
         """End a lease, so that another process takes the run at once."""

@@ -92,8 +92,13 @@ class RunStore(ABC):
         """Mark an active run as to be cancelled, for whichever process owns it."""
 
     @abstractmethod
-    async def renew(self, worker: str, run_ids: Collection[str], lease_until: datetime) -> set[str]:
-        """Extend the leases of the worker's runs; return those with a cancel request."""
+    async def renew(
+        self, worker: str, run_ids: Collection[str], lease_until: datetime
+    ) -> dict[str, bool]:
+        """Extend the leases of the worker's runs, as far as they are still its own.
+
+        Returns those that are, and whether each is to be cancelled.
+        """
 
     @abstractmethod
     async def abandoned(self, at: datetime, *, not_worker: str | None = None) -> list[Run]:

@@ -15,12 +15,12 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from dataagent_core.audit import AuditLog
 from dataagent_core.data.checking import FigureChecks
-from dataagent_core.engine import AgentConfig, AgentExecutor, Suspended
-from dataagent_core.errors import DataAgentError, StaleAttempt, Unavailable
+from dataagent_core.engine import AgentConfig, AgentExecutor, Suspended, fence_threads
+from dataagent_core.errors import DataAgentError, Unavailable
 from dataagent_core.events import (
     AnyEvent,
     DoneEvent,
@@ -38,7 +38,8 @@ from dataagent_core.runs.bus import LocalBus, Subscription, end_all
 from dataagent_core.runs.contexts import Contexts, died_asking, noting
 from dataagent_core.runs.control import Control
 from dataagent_core.runs.leases import Leases
-from dataagent_core.runs.ledger import Ledger, RunWriter
+from dataagent_core.runs.ledger import Ledger
+from dataagent_core.runs.owned import Owned
 from dataagent_core.runs.recovery import LOST, Duty, Recovery
 from dataagent_core.runs.routing import refused
 from dataagent_core.runs.store import RunStore
@@ -49,30 +50,6 @@ from dataagent_core.telemetry import Metrics, Traces, bind_run
 
 logger = logging.getLogger(__name__)
 ConfigFor = Callable[[Run], AgentConfig]
-
-
-@dataclass(slots=True)
-class _Owned:
-    """A run in this process."""
-
-    run: Run
-    writer: RunWriter
-    answer: Answer = field(default_factory=Answer)
-    shown: set[str] = field(default_factory=set[str])  # requests an earlier attempt has written
-    pump: asyncio.Task[DoneEvent | None] | None = None
-    owner: asyncio.Task[None] | None = None
-    stop_reason: DoneReason = "user_cancelled"
-    has_begun: bool = False
-    started_at: float = field(default_factory=time.monotonic)
-
-    def say(self, event: AnyEvent | str) -> None:
-        """Take an event of the run, or running text, into its answer and its ledger."""
-        if isinstance(event, str):
-            self.answer.add_text(event)
-            self.writer.write_text(event)
-        else:
-            self.answer.add(event)
-            self.writer.write(event)
 
 
 class Worker:
@@ -111,7 +88,7 @@ class Worker:
         self._budgets = budgets
         self._metrics = metrics
         self._traces = traces or Traces()
-        self._owned: dict[str, _Owned] = {}
+        self._owned: dict[str, Owned] = {}
         self._keeper: asyncio.Task[None] | None = None
         self._round: asyncio.Task[None] | None = None
         self._orders: list[Subscription] = []
@@ -177,8 +154,18 @@ class Worker:
 
     async def _renew(self) -> None:
         if self._owned:
-            for run_id in await self.leases.renew(self._owned.keys):
+            renewed = await self.leases.renew(self._owned.keys)
+            for run_id in renewed.cancelled:
                 self.cancel(run_id)
+            for run_id in renewed.lost:
+                self._lose(run_id)
+
+    def _lose(self, run_id: str) -> None:
+        """Stop what another process goes on with; nothing more of it is written here."""
+        owned = self._owned.get(run_id)
+        if owned is not None and owned.pump is not None and not owned.pump.done():
+            owned.is_lost = True
+            self._interrupt(owned, "shutdown")
 
     async def recover(self, *, not_worker: str | None = None) -> int:
         """Take the runs whose process died: end them visibly, or go on waiting; how many."""
@@ -195,7 +182,7 @@ class Worker:
     async def take_over(self, run: Run, lost: ErrorEvent = LOST) -> None:
         """Go on with a claimed run if it waits for a person, else give it its end."""
         said = [entry.event for entry in await self._store.read_run(run.run_id)]
-        owned = _Owned(run, self._ledger.writer(run, await self._store.last_seq(run.session_id)))
+        owned = Owned(run, self._ledger.writer(run, await self._store.last_seq(run.session_id)))
         unkept = Answer()  # what was said since the thread was last kept, which is at each request
         for event in said:
             owned.answer.add(event)
@@ -233,10 +220,10 @@ class Worker:
 
     def begin(self, run: Run, last_seq: int) -> None:
         """Answer a run that was just opened for this process."""
-        owned = _Owned(run, self._ledger.writer(run, last_seq))
+        owned = Owned(run, self._ledger.writer(run, last_seq))
         self._launch(owned, self._work(owned))
 
-    def _work(self, owned: _Owned, *, is_resumed: bool = False) -> AsyncGenerator[AnyEvent]:
+    def _work(self, owned: Owned, *, is_resumed: bool = False) -> AsyncGenerator[AnyEvent]:
         """What the run's agent does; whatever keeps it from being built is the run's end."""
         try:
             config = self._config_for(owned.run)
@@ -261,28 +248,37 @@ class Worker:
         self._interrupt(owned, reason)
         return owned.owner
 
-    def _interrupt(self, owned: _Owned, reason: DoneReason) -> None:
+    def _interrupt(self, owned: Owned, reason: DoneReason) -> None:
         owned.stop_reason = reason
         if owned.pump is not None:
             owned.pump.cancel()
 
-    def _launch(self, owned: _Owned, events: AsyncGenerator[AnyEvent]) -> None:
+    def _launch(self, owned: Owned, events: AsyncGenerator[AnyEvent]) -> None:
         run_id = owned.run.run_id
         self._owned[run_id] = owned
         self.approvals.attend(owned.run)
         owned.pump = asyncio.create_task(self._pump(owned, events), name=f"pump-{run_id}")
         owned.owner = asyncio.create_task(self._own(owned, owned.pump), name=f"run-{run_id}")
 
-    async def _pump(self, owned: _Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent | None:
+    async def _pump(self, owned: Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent | None:
         """Write what the agent says; return how it ended, or None if it is left waiting."""
         owned.has_begun = True
         run = owned.run
-        bind_run(run.run_id, run.user_id)
+        self._bind(owned)
         with suppress(Suspended), traced(self._traces, run, owned.answer) as ended:
             return ended(await self._written(owned, events))
         return None
 
-    async def _written(self, owned: _Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent:
+    def _bind(self, owned: Owned) -> None:
+        """Say whom this task works for, and keep it from the thread of a run that is lost."""
+
+        async def fence() -> None:
+            await self.leases.hold(owned.run, is_lost=owned.is_lost)
+
+        bind_run(owned.run.run_id, owned.run.user_id)
+        fence_threads(fence)
+
+    async def _written(self, owned: Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent:
         writer = owned.writer
         async with aclosing(events) as stream:
             async for event in stream:
@@ -298,13 +294,13 @@ class Worker:
                     await writer.drain()
         return DoneEvent(reason="failed")
 
-    async def _own(self, owned: _Owned, pump: asyncio.Task[DoneEvent | None]) -> None:
+    async def _own(self, owned: Owned, pump: asyncio.Task[DoneEvent | None]) -> None:
         """Wait for the pump and write the end, unless the run is left waiting."""
-        bind_run(owned.run.run_id, owned.run.user_id)
+        self._bind(owned)
         await asyncio.wait({pump})
         done: DoneEvent | None = None
         try:
-            done = _outcome(owned, pump)
+            done = owned.outcome(pump)
             if done is not None:
                 await self._finish(owned, done)
         except Exception:
@@ -320,7 +316,7 @@ class Worker:
             await self.leases.give_up(owned.run.run_id)  # left waiting, for whoever is there
             self._control.look()
 
-    async def _finish(self, owned: _Owned, done: DoneEvent) -> None:
+    async def _finish(self, owned: Owned, done: DoneEvent) -> None:
         if not owned.has_begun:  # cancelled in the moment it was started
             await self._adopt(owned.run, "")
         if done.reason in ("failed", "shutdown") and not owned.answer.has_error:
@@ -333,7 +329,7 @@ class Worker:
         else:
             logger.warning("run %s was taken over; its end is written there", owned.run.run_id)
 
-    def _count(self, owned: _Owned, status: str) -> None:
+    def _count(self, owned: Owned, status: str) -> None:
         if self._metrics is None:
             return
         spoke_at = owned.writer.spoke_at
@@ -365,7 +361,7 @@ class Worker:
         """Whether this process has the run."""
         return run_id in self._owned
 
-    async def _checked(self, owned: _Owned, done: DoneEvent) -> DoneEvent:
+    async def _checked(self, owned: Owned, done: DoneEvent) -> DoneEvent:
         """The end, with what is known of the answer's figures if it rests on data."""
         run, answer = owned.run, owned.answer
         if self._figures is None or not answer.table_ids or not answer.text:
@@ -383,18 +379,7 @@ class Worker:
     def _executor(self, run: Run, config: AgentConfig) -> AgentExecutor:
         return self._sessions.executor(run.session_id, config, self.approvals)
 
-    def _context(self, owned: _Owned, config: AgentConfig) -> RunContext:
+    def _context(self, owned: Owned, config: AgentConfig) -> RunContext:
         run = owned.run
         ask = self._contexts.asking(run, owned.writer, owned.say, self.approvals)
         return self._contexts.of(run, config, ask, noting(self._store, run))
-
-
-def _outcome(owned: _Owned, pump: asyncio.Task[DoneEvent | None]) -> DoneEvent | None:
-    if pump.cancelled():
-        return DoneEvent(cancelled=True, reason=owned.stop_reason)
-    error = pump.exception()
-    if error is None:
-        return pump.result()
-    if not isinstance(error, StaleAttempt):
-        logger.error("run %s failed outside its agent", owned.run.run_id, exc_info=error)
-    return DoneEvent(reason="failed")

@@ -20,12 +20,15 @@ from dataagent_core.engine import (
     AgentFactory,
     Checkpoints,
     MemoryCheckpoints,
+    fence_threads,
     open_checkpoints,
 )
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
 from dataagent_core.engine.checkpoints.sqlite import SqliteCheckpoints
+from dataagent_core.errors import StaleAttempt
 from dataagent_core.storage import open_database
+from tests.requirements import requirement
 from tests.services import SQL_KINDS, fresh_database
 
 
@@ -75,6 +78,23 @@ async def turn(factory: AgentFactory, kept: Checkpoints, message: str, session: 
 async def texts(factory: AgentFactory, kept: Checkpoints, session: str = "s") -> list[str]:
     graph = lg.bind(factory.create_agent(AgentConfig("agent"))[0], kept.saver())
     return [m.text for m in (await lg.snapshot(graph, lg.thread(session, 10))).messages]
+
+
+@requirement("G3")
+async def test_run_that_is_lost_writes_nothing_to_its_thread(
+    factory: AgentFactory, kept: Checkpoints
+) -> None:
+    await turn(factory, kept, "!echo one")
+
+    async def refuse() -> None:
+        raise StaleAttempt("Another process has it.")
+
+    async def lost() -> None:
+        fence_threads(refuse)
+        await turn(factory, kept, "!echo two")
+
+    await asyncio.create_task(lost())
+    assert await texts(factory, kept) == ["!echo one", "one"]
 
 
 async def test_thread_grows_turn_by_turn(factory: AgentFactory, kept: Checkpoints) -> None:

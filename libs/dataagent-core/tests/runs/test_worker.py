@@ -19,6 +19,7 @@ from dataagent_core.config import Settings
 from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.config.models.steps import Say, Turn
 from dataagent_core.engine import AgentConfig, AgentFactory, Checkpoints, MemoryCheckpoints
+from dataagent_core.engine import graph as lg
 from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, HITLRequestEvent, TextEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.runs import Ledger, Run, RunService, Worker
@@ -183,6 +184,55 @@ async def test_run_whose_lease_ran_out_is_ended_by_another_and_its_writer_refuse
         ]
 
 
+async def thread_of(place: Place, session_id: str) -> list[str]:
+    agent, _ = place.factory.create_agent(AgentConfig("agent"))
+    graph = lg.bind(agent, place.checkpoints.saver())
+    return [m.text for m in (await lg.snapshot(graph, lg.thread(session_id, 10))).messages]
+
+
+@requirement("G3")
+async def test_process_that_wakes_after_its_run_was_taken_over_leaves_the_thread_alone(
+    place: Place,
+) -> None:
+    place.model = model = Held(turns=[[Say(["One "]), Say(["two."])]])
+    async with place.process("w1", lease_seconds=0.0) as frozen, place.process("w2") as second:
+        lost = await started(frozen, "count")
+        await seen(frozen, lost, "text")
+        assert await second.worker.recover() == 1
+        await told(second, lost)
+        place.model = None
+        run = (await second.runs.start(lost.session_id, "!echo hello", owner="anna")).run
+        await told(second, run)
+
+        model.go_on.set()
+        owner = frozen.worker._owned[lost.run_id].owner
+        assert owner is not None
+        async with asyncio.timeout(5):
+            await owner
+        thread = await thread_of(place, lost.session_id)
+        assert thread == ["count", "One ", "!echo hello", "hello"]
+
+
+@requirement("G3")
+async def test_process_that_learns_that_a_run_is_anothers_stops_working_on_it(
+    place: Place,
+) -> None:
+    place.model = Held(turns=[[Say(["One "]), Say(["two."])]])
+    async with place.process("w1", lease_seconds=0.2) as first, place.process("w2") as second:
+        await first.worker.start(is_alone=False)
+        lost = await started(first, "count")
+        await seen(first, lost, "text")
+        owner = first.worker._owned[lost.run_id].owner
+        assert owner is not None
+        async with asyncio.timeout(5):
+            await place.expire(lost)
+            while not await second.worker.recover():
+                await place.expire(lost)
+            await owner
+        assert (await told(second, lost))[-2:] == LOST
+        assert await thread_of(place, lost.session_id) == ["count", "One "]
+
+
 @requirement("G3")
 async def test_run_with_a_living_lease_is_not_taken(place: Place) -> None:
     async with place.process("w1") as first, place.process("w2") as second:
@@ -339,7 +389,7 @@ async def test_lease_is_renewed_while_a_run_lasts(place: Place) -> None:
         renewed = asyncio.Event()
         renew = place.store.renew
 
-        async def noted(*arguments: Any) -> set[str]:
+        async def noted(*arguments: Any) -> dict[str, bool]:
             asked = await renew(*arguments)
             renewed.set()
             return asked

@@ -13,6 +13,7 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
+from dataagent_core.engine.checkpoints.fence import Fenced
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
 
 
@@ -36,11 +37,15 @@ class Checkpoints(ABC):
         await self.saver().adelete_thread(session_id)
 
 
+class _MemorySaver(Fenced, InMemorySaver):
+    """LangGraph's, behind the fence."""
+
+
 class MemoryCheckpoints(Checkpoints):
     """Threads for the lifetime of the process."""
 
     def __init__(self) -> None:
-        self._saver = InMemorySaver(serde=RememberingSerialiser())
+        self._saver = _MemorySaver(serde=RememberingSerialiser())
 
     async def setup(self) -> None:
         """Nothing to create."""

@@ -26,6 +26,7 @@ from langgraph.checkpoint.mysql.asyncmy import AsyncMySaver
 from sqlalchemy.engine import URL
 
 from dataagent_core.engine.checkpoints.base import Checkpoints
+from dataagent_core.engine.checkpoints.fence import Fenced
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
 from dataagent_core.errors import StorageUnavailable
 
@@ -54,8 +55,8 @@ WHERE thread_id = %s AND checkpoint_ns_hash = UNHEX(MD5(%s))
 """
 
 
-class DeltaMySaver(AsyncMySaver):
-    """The library's saver with a quick history."""
+class DeltaMySaver(Fenced, AsyncMySaver):
+    """The library's saver with a quick history, behind the fence."""
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

@@ -13,6 +13,7 @@ from psycopg_pool import AsyncConnectionPool
 from sqlalchemy.engine import URL
 
 from dataagent_core.engine.checkpoints.base import Checkpoints
+from dataagent_core.engine.checkpoints.fence import Fenced
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
 from dataagent_core.errors import StorageUnavailable
 
@@ -34,6 +35,10 @@ async def _lock(connection: AsyncConnection[DictRow]) -> None:
             return
         await asyncio.sleep(_PAUSE_SECONDS)
     raise StorageUnavailable("Another process is still making the tables of threads.")
+
+
+class _PostgresSaver(Fenced, AsyncPostgresSaver):
+    """LangGraph's, behind the fence."""
 
 
 class PostgresCheckpoints(Checkpoints):
@@ -67,7 +72,7 @@ class PostgresCheckpoints(Checkpoints):
 
     def saver(self) -> BaseCheckpointSaver[Any]:
         """A saver with a lock of its own over the shared pool."""
-        return AsyncPostgresSaver(self._pool, serde=self._serialiser)
+        return _PostgresSaver(self._pool, serde=self._serialiser)
 
     async def close(self) -> None:
         """Close the pool."""

@@ -33,6 +33,7 @@ from sqlalchemy import Connection
 
 from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine.checkpoints.base import Checkpoints
+from dataagent_core.engine.checkpoints.fence import passed
 from dataagent_core.engine.checkpoints.folded import FoldedThreads
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
 from dataagent_core.engine.thread import reduce_messages
@@ -129,6 +130,7 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint."""
+        await passed()
         return await self._database.write(
             lambda c: self._on(c).put(config, checkpoint, metadata, new_versions), is_durable=False
         )
@@ -141,6 +143,7 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
         task_path: str = "",
     ) -> None:
         """Keep what a task wrote."""
+        await passed()
         await self._database.write(
             lambda c: self._on(c).put_writes(config, writes, task_id, task_path), is_durable=False
         )

@@ -173,17 +173,18 @@ class MemoryRunStore(RunStore):
         if run is not None and run.is_active:
             self._runs[run_id] = replace(run, cancel_requested=True)
 
-    async def renew(self, worker: str, run_ids: Collection[str], lease_until: datetime) -> set[str]:
+    async def renew(
+        self, worker: str, run_ids: Collection[str], lease_until: datetime
+    ) -> dict[str, bool]:
         """As `RunStore.renew`."""
-        cancelled: set[str] = set()
+        held: dict[str, bool] = {}
         for run_id in run_ids:
             run = self._runs.get(run_id)
             if run is None or not run.is_active or run.lease_owner != worker:
                 continue
             self._runs[run_id] = replace(run, lease_until=lease_until)
-            if run.cancel_requested:
-                cancelled.add(run_id)
-        return cancelled
+            held[run_id] = run.cancel_requested
+        return held
 
     async def abandoned(self, at: datetime, *, not_worker: str | None = None) -> list[Run]:
         """As `RunStore.abandoned`."""

@@ -179,12 +179,15 @@ class RedisRunStore(RunStore):
         """As `RunStore.request_cancel`."""
         await self._space.run(self._request_cancel, run_id)
 
-    async def renew(self, worker: str, run_ids: Collection[str], lease_until: datetime) -> set[str]:
+    async def renew(
+        self, worker: str, run_ids: Collection[str], lease_until: datetime
+    ) -> dict[str, bool]:
         """As `RunStore.renew`."""
         if not run_ids:
-            return set()
+            return {}
         found = await self._space.run(self._renew, worker, milliseconds(lease_until), *run_ids)
-        return {run_id.decode() for run_id in found}
+        words = [part.decode() for part in found]
+        return {run_id: flag == "1" for run_id, flag in zip(words[::2], words[1::2], strict=True)}
 
     async def abandoned(self, at: datetime, *, not_worker: str | None = None) -> list[Run]:
         """As `RunStore.abandoned`."""

@@ -173,18 +173,17 @@ end
 # ARGV worker, lease end, then the runs; an ended run has no lease
 RENEW = """
 local P, worker, lease = ARGV[1], ARGV[2], ARGV[3]
-local cancelled = {}
+local held = {}
 for i = 4, #ARGV do
   local key = P..'run:'..ARGV[i]
   if redis.call('HGET', key, 'lease_owner') == worker then
     redis.call('HSET', key, 'lease_until', lease)
     redis.call('ZADD', P..'leases', lease, ARGV[i])
-    if redis.call('HGET', key, 'cancel_requested') == '1' then
-      cancelled[#cancelled + 1] = ARGV[i]
-    end
+    held[#held + 1] = ARGV[i]
+    held[#held + 1] = redis.call('HGET', key, 'cancel_requested') or ''
   end
 end
-return cancelled
+return held
 """
 
 # ARGV highest score, worker whose runs are left out

@@ -143,15 +143,17 @@ class SqlRunStore(RunStore):
         """As `RunStore.request_cancel`."""
         await self._db.write(lambda c: c.execute(sql.REQUEST_CANCEL, {"key": run_id}).rowcount)
 
-    async def renew(self, worker: str, run_ids: Collection[str], lease_until: datetime) -> set[str]:
+    async def renew(
+        self, worker: str, run_ids: Collection[str], lease_until: datetime
+    ) -> dict[str, bool]:
         """As `RunStore.renew`."""
         if not run_ids:
-            return set()
+            return {}
         mine = {"worker": worker, "run_ids": sorted(run_ids)}
 
-        def unit(connection: Connection) -> set[str]:
+        def unit(connection: Connection) -> dict[str, bool]:
             connection.execute(sql.RENEW, {**mine, "until": lease_until})
-            return set(connection.execute(sql.CANCELLED_OF, mine).scalars())
+            return {row[0]: bool(row[1]) for row in connection.execute(sql.HELD, mine)}
 
         return await self._db.write(unit)
 

@@ -82,9 +82,7 @@ _LEASED_TO = runs.c.lease_owner == bindparam("worker")
 RENEW = (
     update(runs).where(_THESE_RUNS, _LEASED_TO, _IS_ACTIVE).values(lease_until=bindparam("until"))
 )
-CANCELLED_OF = select(runs.c.run_id).where(
-    _THESE_RUNS, _LEASED_TO, _IS_ACTIVE, runs.c.cancel_requested
-)
+HELD = select(runs.c.run_id, runs.c.cancel_requested).where(_THESE_RUNS, _LEASED_TO, _IS_ACTIVE)
 _LEASED = _RUN.where(_IS_ACTIVE, runs.c.lease_owner.is_not(None)).order_by(runs.c.created_at)
 LEASE_ENDED = _LEASED.where(runs.c.lease_until < bindparam("at"))
 LEASED_TO_OTHERS = _LEASED.where(runs.c.lease_owner != bindparam("worker"))

@@ -307,7 +307,9 @@ async def test_ended_or_unknown_run_cannot_be_claimed(stores: Stores) -> None:
     assert await stores.runs.get("nul\x00") is None
 
 
-async def test_renewed_lease_tells_of_a_cancel_request(stores: Stores) -> None:
+async def test_renewed_lease_tells_what_is_held_and_of_a_cancel_request(
+    stores: Stores,
+) -> None:
     cancelled, quiet, foreign = [await stores.running() for _ in range(3)]
     foreign = await stores.taken_over(foreign)
     for run in (cancelled, foreign):
@@ -315,8 +317,9 @@ async def test_renewed_lease_tells_of_a_cancel_request(stores: Stores) -> None:
     until = now() + LEASE * 3
 
     ids = [cancelled.run_id, quiet.run_id, foreign.run_id, "nothing"]
-    assert await stores.runs.renew("w1", ids, until) == {cancelled.run_id}
-    assert await stores.runs.renew("w1", [], until) == set()
+    held = {cancelled.run_id: True, quiet.run_id: False}
+    assert await stores.runs.renew("w1", ids, until) == held
+    assert await stores.runs.renew("w1", [], until) == {}
 
     assert await stores.runs.get(cancelled.run_id) == replace(
         cancelled, lease_until=until, cancel_requested=True
