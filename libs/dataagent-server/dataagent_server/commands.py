@@ -21,6 +21,7 @@ import orjson
 from dataagent_core.audit import AuditFilter, AuditLog, AuditRow
 from dataagent_core.errors import BadInput, Misconfigured, NotFound
 from dataagent_core.identity.users import User, UserStore
+from dataagent_core.mcp.servers import ServerStore
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate, migrate_to, pending, revision_of
 from dataagent_core.telemetry import Scrubber, configure_logging, known_secrets
@@ -56,12 +57,23 @@ async def _accounts(settings: ServerSettings) -> AsyncGenerator[tuple[UserStore,
     async with _database(settings) as database:
         await migrate(database)
         users = UserStore(database)
+        _forget_deleted(users, ServerStore(database))
         audit = AuditLog(database, Scrubber(known_secrets(settings)))
         try:
             yield users, audit
         finally:
             users.close()
             await audit.aclose()
+
+
+def _forget_deleted(users: UserStore, servers: ServerStore) -> None:
+    """Let the MCP servers and credentials of an account go with it, as over HTTP."""
+
+    async def forget(user_id: str) -> None:
+        if await users.get(user_id) is None:
+            await servers.delete_of_user(user_id)
+
+    users.listen(forget)
 
 
 async def _migrate(arguments: argparse.Namespace, settings: ServerSettings) -> int:

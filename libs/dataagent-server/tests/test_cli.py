@@ -10,13 +10,16 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import Connection, delete, update
 
+from dataagent_core.mcp.registration import NewServer
+from dataagent_core.mcp.servers import ServerStore
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import revision_of
 from dataagent_core.storage.people import audit_log
@@ -96,6 +99,38 @@ def test_users_and_keys_are_managed_from_the_command_line(shell: Shell) -> None:
             "delete_user",
         )
     ]
+
+
+def test_mcp_servers_and_credentials_of_a_user_go_with_the_account(
+    shell: Shell, tmp_path: Path
+) -> None:
+    users = [shell("user", "add", name, "--no-password")[1].strip() for name in ("dora", "vera")]
+    url = f"sqlite:///{tmp_path / 'home' / 'dataagent.db'}"
+
+    async def with_servers(act: Callable[[ServerStore], Awaitable[frozenset[str]]]) -> set[str]:
+        database = open_database(url)
+        try:
+            return {*await act(ServerStore(database))}
+        finally:
+            await database.close()
+
+    async def add(servers: ServerStore) -> frozenset[str]:
+        for user_id in users:
+            own = NewServer(
+                name="notes",
+                scope="user",
+                user_id=user_id,
+                url="https://mcp.example",
+                headers={"Authorization": SecretStr("Bearer secret")},
+            )
+            await servers.create(own, by=user_id)
+        return await servers.owners()
+
+    assert asyncio.run(with_servers(add)) == {*users}
+    assert shell("user", "disable", "dora")[0] == 0
+    assert asyncio.run(with_servers(ServerStore.owners)) == {*users}
+    assert shell("user", "delete", "dora")[0] == 0
+    assert asyncio.run(with_servers(ServerStore.owners)) == {users[1]}
 
 
 def test_passwords_come_from_stdin_and_are_nowhere_else(
