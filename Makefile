@@ -55,7 +55,7 @@ soak: $(SETUP) services bubblewrap ## use a site through every door while its pa
 coverage: export PYTHONHASHSEED := 0
 coverage: export DATAAGENT_TEST_DOCKER := 1
 coverage: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run the Python tests and see how many branches they reach, room by room
-	@$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report= $(ARGS)
+	@$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report= $(or $(ARGS),libs)
 	@$(BIN)/python -m scripts.coverage_floors
 
 mutants: $(SETUP) services ## change the code a little, many times, and see whether a test notices (ARGS='guard --sample 40')
