@@ -98,6 +98,8 @@ async def _books(
     print(f"\n{told(people)}; {dict(chaos.done)}")
     heard = (notes.told for person in people for notes in person.all_notes)
     print(f"heard: {dict(sum(heard, Counter[str]()))}")
+    if given.folder is not None:
+        watch.write(given.folder / "memory.csv")
     for name in watch.pids:
         slope, noise, last = watch.growth(name)
         print(f"memory of {name}: {last:.0f} MiB, {slope:+.2f} MiB a minute, noise {noise:.1f}")

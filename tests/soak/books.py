@@ -115,6 +115,13 @@ class Watch:
                 self.looks.setdefault(name, []).append((monotonic(), used))
             await asyncio.sleep(_LOOK_SECONDS)
 
+    def write(self, path: Path) -> None:
+        """Keep all looks, as CSV."""
+        lines = [
+            f"{name},{at:.1f},{used:.2f}" for name, looks in self.looks.items() for at, used in looks
+        ]
+        path.write_text("\n".join(["process,seconds,mib", *lines, ""]), encoding="utf-8")
+
     def growth(self, name: str) -> tuple[float, float, float]:
         """MiB a minute over the second half of the day, the noise of a look, the last look."""
         late = self.looks[name][len(self.looks[name]) // 2 :]
