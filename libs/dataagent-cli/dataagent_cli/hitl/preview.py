@@ -1,7 +1,8 @@
 """A call → what would happen, as lines for the screen: a diff, a statement, a command, a request.
 
-Pure. A line is a list of styled pieces without tabs and control characters; `wrapped` breaks lines
-to a width in columns, where a Chinese character has two.
+Pure. A line is a list of styled pieces without tabs; control characters are spelled out, so that
+none is obeyed and nothing is hidden. `wrapped` breaks lines to a width in columns, where a Chinese
+character has two.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from prompt_toolkit.styles.pygments import (
 )
 from prompt_toolkit.utils import get_cwidth
 
-from dataagent_cli.ui.clean import one_line, printable
+from dataagent_cli.ui.clean import one_line, spelled_out
 from dataagent_cli.ui.describe import full_args
 from dataagent_core.hitl import ActionRequest
 
@@ -32,7 +33,7 @@ def title(action: ActionRequest) -> str:
     name = one_line(action.name)
     if not action.diff:
         return name
-    path = one_line(str(action.args.get("file_path") or action.args.get("path") or ""))
+    path = _in_line(action.args.get("file_path") or action.args.get("path") or "")
     lines = [line for line in action.diff.split("\n") if line[:3] not in ("+++", "---")]
     added, removed = (sum(line[:1] == sign for line in lines) for sign in "+-")
     return f"{name} {path} (+{added} −{removed})"
@@ -69,14 +70,14 @@ def _diff(diff: str) -> list[Line]:
 
 def _request(args: Mapping[str, Any]) -> list[Line]:
     """A request as HTTP writes it: method and address, headers, body."""
-    method = one_line(str(args.get("method") or "GET")).upper()
-    lines: list[Line] = [[("bold", f"{method} {one_line(str(args['url']))}")]]
+    method = _in_line(args.get("method") or "GET").upper()
+    lines: list[Line] = [[("bold", f"{method} {_in_line(args['url'])}")]]
     rest = {name: value for name, value in args.items() if name not in _REQUEST}
     for name, value in rest.items():
         if value in (None, {}, []):
             continue
         if name == "headers" and isinstance(value, dict):
-            lines += [[("", f"{one_line(str(k))}: {one_line(str(v))}")] for k, v in value.items()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] JSON
+            lines += [[("", f"{_in_line(k)}: {_in_line(v)}")] for k, v in value.items()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] JSON
         else:
             text = value if isinstance(value, str) else _json(value)
             lines += [[], *_coloured(text, "json" if text[:1] in "{[" else None)]
@@ -121,7 +122,12 @@ def _json(value: object) -> str:
 
 
 def _clean(text: str) -> list[str]:
-    return printable(text).expandtabs(_TAB_COLUMNS).split("\n")
+    return spelled_out(text).expandtabs(_TAB_COLUMNS).split("\n")
+
+
+def _in_line(value: object) -> str:
+    """A value that stands within a line, with its line ends spelled out."""
+    return "\\n".join(_clean(str(value)))
 
 
 def wrapped(lines: Iterable[Line], columns: int) -> list[Line]:

@@ -1,7 +1,8 @@
 """Text from models, tools and servers, made safe to show on a terminal. Pure functions.
 
 A terminal obeys what it is sent: an escape sequence in a tool's result could move the cursor,
-retitle the window or rewrite what stands above. Everything shown passes through `printable`.
+retitle the window or rewrite what stands above. Everything shown passes through `printable`; what
+somebody is to approve passes through `spelled_out`, which leaves nothing out.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ _SEQUENCES = re.compile(
     r"|\x1b[PX^_][^\x1b]*(?:\x1b\\)?"  # DCS, SOS, PM, APC
     r"|[\x1b\x9b]\[?[0-?]*[ -/]*[@-~]"  # CSI and two-character escapes
 )
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 except tab and newline, DEL, C1
-    "\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]"  # direction overrides, odd line ends
+_CONTROLS = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 except tab and newline, DEL, C1
+    "\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029"  # direction overrides, odd line ends
 )
+_NO_ROOM = "\u00ad\u061c\u200b\u2060-\u2064\ufeff\U000e0000-\U000e007f"
+_UNSEEN = re.compile(f"[{_CONTROLS}]")
+_HIDDEN = re.compile(f"[{_CONTROLS}{_NO_ROOM}]")
 _UNFINISHED = re.compile(
     r"(?:(?P<text>\x1b(?:\][^\x07\x1b]*|[PX^_][^\x1b]*)\x1b?)|[\x1b\x9b]\[?[0-?]*[ -/]*|\r)\Z"
 )
@@ -28,6 +32,18 @@ def printable(text: str) -> str:
     """The text without control sequences, direction overrides and halves of characters."""
     plain = _SEQUENCES.sub("", text.replace("\r\n", "\n"))
     return encodable(_UNSEEN.sub("", plain.replace("\r", "\n")))
+
+
+def spelled_out(text: str) -> str:
+    """The whole text, with `\\x1b` for a character that would be obeyed or could not be seen.
+
+    A sequence that is taken away takes along what stands in it, which may be half a command.
+    """
+    return encodable(_HIDDEN.sub(_escape, text.replace("\r\n", "\n")))
+
+
+def _escape(found: re.Match[str]) -> str:
+    return ascii(found[0])[1:-1]
 
 
 class Cleaner:

@@ -12,7 +12,7 @@ from typing import Any, cast
 import orjson
 from rich.cells import cell_len, set_cell_size
 
-from dataagent_cli.ui.clean import one_line, printable
+from dataagent_cli.ui.clean import one_line, printable, spelled_out
 from dataagent_core.events import ArtifactEvent, DoneEvent, FileOperationEvent
 
 _VALUE_CELLS = 48
@@ -77,8 +77,8 @@ def full_args(args: Mapping[str, Any]) -> list[str]:
     """A call's arguments, one or more lines each, nothing left out: what a person approves."""
     lines: list[str] = []
     for name, value in args.items():
-        first, *rest = printable(as_text(value)).split("\n")
-        lines.append(f"{one_line(str(name))}: {first}")
+        first, *rest = spelled_out(as_text(value)).split("\n")
+        lines.append(f"{spelled_out(str(name))}: {first}")
         lines.extend(f"    {line}" for line in rest)
     return lines
 

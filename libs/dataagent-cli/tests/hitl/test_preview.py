@@ -63,7 +63,26 @@ def test_a_request_is_shown_as_it_is_sent() -> None:
 def test_nothing_a_model_writes_is_obeyed_by_the_terminal() -> None:
     args = {"command": "ls \x1b[2J\x07\u202e", "x": "\x1b]0;t\x07y\r\nz"}
     shown = "\n".join(texts(preview(ActionRequest("shell\x1b[1m", args))))
-    assert shown == "ls \n\nx: y\n    z"
+    assert shown == "ls \\x1b[2J\\x07\\u202e\n\nx: \\x1b]0;t\\x07y\n    z"
+
+
+@requirement("R3.2")
+def test_no_control_sequence_hides_a_part_of_what_is_approved() -> None:
+    for hider in ("\x1b]", "\x1bP", "\x1b_", "\x9b"):
+        shell = ActionRequest("execute", {"command": f"ls {hider}; rm -r /data"})
+        assert "; rm -r /data" in texts(preview(shell))[0]
+        edit = ActionRequest(
+            "edit_file", {"path": f"/a{hider}b"}, diff=f"@@ -1 +1 @@\n+{hider}evil()"
+        )
+        assert texts(preview(edit))[1].endswith("evil()")
+        assert title(edit).endswith("b (+1 −0)")
+        request = {"url": f"https://x.test/{hider}a", "headers": {"K": f"v{hider}\nEvil: 1"}}
+        sent = texts(preview(ActionRequest("http_request", request)))
+        assert sent[0].endswith("a")
+        assert sent[1].endswith("\\nEvil: 1")
+    assert texts(preview(ActionRequest("run", {"command": "ls a\u200bb\rc"}))) == [
+        "ls a\\u200bb\\rc"
+    ]
 
 
 def test_lines_are_broken_where_the_screen_ends_and_lose_nothing() -> None:
