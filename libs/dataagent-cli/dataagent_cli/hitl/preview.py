@@ -18,7 +18,7 @@ from prompt_toolkit.styles.pygments import (
 from prompt_toolkit.utils import get_cwidth
 
 from dataagent_cli.ui.clean import one_line, spelled_out
-from dataagent_cli.ui.describe import full_args
+from dataagent_cli.ui.describe import counted_lines, full_args, hunks, is_whole
 from dataagent_core.hitl import ActionRequest
 
 Line = list[tuple[str, str]]
@@ -34,15 +34,15 @@ def title(action: ActionRequest) -> str:
     if not action.diff:
         return name
     path = _in_line(action.args.get("file_path") or action.args.get("path") or "")
-    lines = [line for line in action.diff.split("\n") if line[:3] not in ("+++", "---")]
-    added, removed = (sum(line[:1] == sign for line in lines) for sign in "+-")
-    return f"{name} {path} (+{added} −{removed})"
+    changed = counted_lines(action.diff)
+    return f"{name} {path}" + ("" if changed is None else f" (+{changed[0]} −{changed[1]})")
 
 
 def preview(action: ActionRequest) -> list[Line]:
     """What would happen, nothing left out."""
     if action.diff:
-        return _diff(action.diff)
+        rest = [] if is_whole(action.diff) else [[], *_arguments(action)]
+        return [*_diff(action.diff), *rest]
     if "url" in action.args:
         return _request(action.args)
     return _arguments(action)
@@ -64,7 +64,7 @@ def _language(tool_name: str, argument: str) -> str | None:
 
 def _diff(diff: str) -> list[Line]:
     """The changes; the names of the file are in the title."""
-    lines = [line for line in _clean(diff) if line[:4] not in ("--- ", "+++ ")]
+    lines = hunks("\n".join(_clean(diff)))
     return [[(_DIFF_STYLES.get(line[:1], ""), line)] for line in lines]
 
 

@@ -177,9 +177,25 @@ def changed_lines(event: FileOperationEvent) -> tuple[int, int] | None:
     counted = (event.metrics.get("lines_added"), event.metrics.get("lines_removed"))
     if counted[0] is not None and counted[1] is not None:
         return counted[0], counted[1]
-    if "@@" not in (event.diff or ""):
+    return counted_lines(event.diff or "")
+
+
+def hunks(diff: str) -> list[str]:
+    """A diff without the names of its file. Below them `--- x` is a line `-- x` taken away."""
+    lines = diff.split("\n")
+    return lines[next((at for at, line in enumerate(lines) if line.startswith("@@")), 0) :]
+
+
+def is_whole(diff: str) -> bool:
+    """Whether all of it is there: core puts a note in brackets for what it leaves out."""
+    return not any(line.startswith("[") for line in diff.split("\n"))
+
+
+def counted_lines(diff: str) -> tuple[int, int] | None:
+    """Lines a diff adds and removes; None if it does not say."""
+    lines = hunks(diff)
+    if not is_whole(diff) or not lines[0].startswith("@@"):
         return None
-    lines = [line for line in (event.diff or "").split("\n") if line[:3] not in ("+++", "---")]
     return sum(line[:1] == "+" for line in lines), sum(line[:1] == "-" for line in lines)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from prompt_toolkit.utils import get_cwidth
 
 from dataagent_cli.hitl.preview import Line, preview, title, wrapped
+from dataagent_cli.ui.describe import file_operation_title
+from dataagent_core.events import FileOperationEvent
 from dataagent_core.hitl import ActionRequest
 from tests.requirements import requirement
 
@@ -24,6 +26,32 @@ def test_a_diff_is_shown_with_what_it_adds_and_takes_away() -> None:
     assert title(action) == "edit_file /x (+1 −1)"
     assert texts(preview(action)) == ["@@ -1,2 +1,2 @@", " same", "-   old", "+new"]
     assert styles(preview(action)) == {"ansicyan", "ansired", "ansigreen"}
+
+
+@requirement("R3.2")
+def test_a_comment_of_sql_that_goes_is_a_line_of_the_diff_and_no_name_of_a_file() -> None:
+    diff = "--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1,2 @@\n--- only EU\n-SELECT 1\n+++ c\n+SELECT 2"
+    action = ActionRequest("edit_file", {"file_path": "/x.sql"}, diff=diff)
+    assert title(action) == "edit_file /x.sql (+2 −2)"
+    assert texts(preview(action))[1:] == ["--- only EU", "-SELECT 1", "+++ c", "+SELECT 2"]
+    event = FileOperationEvent(operation="edit", file_path="/x.sql", metrics={}, diff=diff)
+    assert file_operation_title(event) == "edit /x.sql (+2 −2)"
+
+
+@requirement("R3.2")
+def test_where_a_diff_is_too_long_the_arguments_say_the_rest() -> None:
+    args = {"file_path": "/x", "content": "first\nlast"}
+    cut = "--- a/x\n+++ b/x\n@@ -0,0 +1,2 @@\n+first\n[diff cut: 6 more characters]"
+    for diff in ("[diff left out: 0 lines before, 90000 after]", cut):
+        action = ActionRequest("write_file", args, diff=diff)
+        assert title(action) == "write_file /x"
+        assert texts(preview(action))[-5:] == [
+            diff.split("\n")[-1],
+            "",
+            "file_path: /x",
+            "content: first",
+            "    last",
+        ]
 
 
 def test_a_statement_a_command_and_code_have_the_colours_of_their_language() -> None:
