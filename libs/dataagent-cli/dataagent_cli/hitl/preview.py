@@ -25,6 +25,7 @@ Line = list[tuple[str, str]]
 _TAB_COLUMNS = 4
 _DIFF_STYLES = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}
 _LANGUAGES = {"command": "bash", "code": "python", "sql": "sql", "query": "sql"}
+_REQUESTING = "http_request"  # of any other tool nobody knows what it does with an address
 _REQUEST = ("method", "url")
 
 
@@ -43,7 +44,7 @@ def preview(action: ActionRequest) -> list[Line]:
     if action.diff:
         rest = [] if is_whole(action.diff) else [[], *_arguments(action)]
         return [*_diff(action.diff), *rest]
-    if "url" in action.args:
+    if action.name == _REQUESTING and "url" in action.args:
         return _request(action.args)
     return _arguments(action)
 

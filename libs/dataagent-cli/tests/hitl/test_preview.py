@@ -88,6 +88,17 @@ def test_a_request_is_shown_as_it_is_sent() -> None:
     ]
 
 
+@requirement("R3.2")
+def test_a_tool_that_takes_an_address_has_its_arguments_by_name() -> None:
+    args = {"url": "https://x.test/a", "method": "wipe", "recursive": True, "tries": 0}
+    assert texts(preview(ActionRequest("pages__delete", args))) == [
+        "url: https://x.test/a",
+        "method: wipe",
+        "recursive: true",
+        "tries: 0",
+    ]
+
+
 def test_nothing_a_model_writes_is_obeyed_by_the_terminal() -> None:
     args = {"command": "ls \x1b[2J\x07\u202e", "x": "\x1b]0;t\x07y\r\nz"}
     shown = "\n".join(texts(preview(ActionRequest("shell\x1b[1m", args))))
