@@ -2,10 +2,13 @@
 
 Rich drops HTML and joins lines; a model that writes `List<int>` or puts figures on lines of their
 own would be shown wrongly. Links are written out, so that what is shown is where they lead. Rich
-also fills lines with spaces up to the edge, which a person who copies them does not want.
+also fills lines with spaces up to the edge, which a person who copies them does not want. Tables
+are drawn by `answer_tables.py`.
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -13,7 +16,12 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Markdown
 from rich.segment import Segment
 
+from dataagent_cli.ui.answer_tables import AnswerTable
 from dataagent_cli.ui.clean import printable
+
+
+class _Markdown(Markdown):
+    elements: ClassVar = {**Markdown.elements, "table_open": AnswerTable}
 
 
 class Answer:
@@ -21,7 +29,7 @@ class Answer:
 
     def __init__(self, text: str) -> None:
         markup = printable(text)
-        self._drawn = Markdown("", hyperlinks=False, code_theme="ansi_dark")
+        self._drawn = _Markdown("", hyperlinks=False, code_theme="ansi_dark")
         self._drawn.markup = markup
         self._drawn.parsed = _parse(markup)
 
