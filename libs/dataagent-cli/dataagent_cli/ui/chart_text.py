@@ -2,8 +2,8 @@
 
 Takes a Vega-Lite specification with its values, as core gives it to a browser. Bars and pies are
 bars with their figures, a line is drawn in dots, several lines as one small line each, points as
-dots. What has layers, panels or bins has no such form: the picture shows it. Above: `data/`. Below:
-`dots.py`.
+dots. What has layers, panels, bins or figures that are not counted here has no such form: the
+picture shows it. Above: `data/`. Below: `dots.py`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rich.cells import cell_len, set_cell_size
 
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.dots import Dots
-from dataagent_cli.ui.table import cut
+from dataagent_cli.ui.table import NULL, cut
 
 _MOST_BARS = 40
 _ROWS = 10
@@ -25,6 +25,7 @@ _EXACT = 1e15
 _LEVELS = "▁▂▃▄▅▆▇█"
 _PARTS = "▏▎▍▌▋▊▉█"
 _NEGATIVE = "░"
+_COUNTED = ("sum", "count", "mean", "average", "min", "max")
 Spec = Mapping[str, Any]  # Any: JSON
 
 
@@ -42,13 +43,21 @@ def chart_text(spec: Spec, *, width: int) -> str | None:
     mark: Any = spec.get("mark")
     kind = str(cast("Spec", mark).get("type") if isinstance(mark, Mapping) else mark)
     encoding = cast("Spec", spec.get("encoding") or {})
+    if spec.get("transform"):
+        return None  # other rows than those at hand
     if kind == "point":
         drawn = _scatter(spec, encoding, width)
     else:
-        points = _points(spec, encoding)
+        points = _points(spec, encoding, kind)
         drawn = _drawn(kind, points, width) if points else None
-    title = spec.get("title")
-    return f"{one_line(str(title))}\n{drawn}" if drawn and isinstance(title, str) else drawn
+    return drawn and "\n".join([*_title_lines(spec.get("title")), drawn])
+
+
+def _title_lines(title: object) -> list[str]:
+    """What stands above a chart; the second line says that not all rows are drawn."""
+    parts = cast("Spec", title) if isinstance(title, Mapping) else {"text": title}
+    said = (parts.get("text"), parts.get("subtitle"))
+    return [one_line(line) for line in said if isinstance(line, str) and line]
 
 
 def _drawn(kind: str, points: Sequence[Point], width: int) -> str | None:
@@ -66,7 +75,7 @@ def _drawn(kind: str, points: Sequence[Point], width: int) -> str | None:
 # -- values ---------------------------------------------------------------------------------
 
 
-def _points(spec: Spec, encoding: Spec) -> list[Point]:
+def _points(spec: Spec, encoding: Spec, kind: str) -> list[Point]:
     channels = {name: cast("Spec", encoding.get(name) or {}) for name in ("x", "y", "theta")}
     numbers = [name for name, channel in channels.items() if channel.get("type") == "quantitative"]
     if not numbers or any(channel.get("bin") for channel in channels.values()):
@@ -76,10 +85,12 @@ def _points(spec: Spec, encoding: Spec) -> list[Point]:
     colour = cast("Spec", encoding.get("color") or {})
     label = labels[0] if labels and not channels["theta"] else colour
     series: Spec = colour if label is not colour else {}
-    if not label.get("field"):
+    is_counted = (number.get("aggregate") or "sum") in _COUNTED
+    if not label.get("field") or not is_counted or label.get("timeUnit") or series.get("timeUnit"):
         return []
-    found = _gathered(_rows(spec), label, series, number)
-    return _sorted(found, label.get("sort"))
+    is_line = kind in ("line", "area")
+    rows = _along(_rows(spec), label) if is_line else _rows(spec)
+    return _sorted(_gathered(rows, label, series, number, is_line=is_line), label.get("sort"))
 
 
 def _rows(spec: Spec) -> list[Spec]:
@@ -87,22 +98,45 @@ def _rows(spec: Spec) -> list[Spec]:
     return cast("list[Spec]", data.get("values") or [])
 
 
-def _gathered(rows: Sequence[Spec], label: Spec, series: Spec, number: Spec) -> list[Point]:
-    """A value for each label and series; several are put together as the chart says."""
-    groups: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        value = 1.0 if "field" not in number else row.get(str(number["field"]))
-        if isinstance(value, int | float):
-            key = (_label(row, label), _label(row, series))
-            groups.setdefault(key, []).append(float(value))
+def _along(rows: list[Spec], label: Spec) -> list[Spec]:
+    """The rows in the order of a line's axis; those without a place on it are not drawn."""
+    order, field = label.get("sort", "ascending"), str(label.get("field"))
+    if order not in ("ascending", "descending"):
+        return rows
+    has_places = label.get("type") in ("temporal", "quantitative")
+    placed = [row for row in rows if row.get(field) is not None or not has_places]
+    try:
+        return sorted(placed, key=lambda row: row[field], reverse=order == "descending")
+    except TypeError:  # kinds are mixed
+        return placed
+
+
+def _gathered(
+    rows: Sequence[Spec], label: Spec, series: Spec, number: Spec, *, is_line: bool
+) -> list[Point]:
+    """A value for each label and series; several are put together as the chart says.
+
+    Where it does not say, bars stand on each other and a line has a point for each.
+    """
     combine = str(number.get("aggregate") or "sum")
-    return [Point(*key, value=_combined(combine, values)) for key, values in groups.items()]
+    is_each = is_line and "aggregate" not in number
+    groups: dict[tuple[str, str, int], list[float]] = {}
+    for at, row in enumerate(rows):
+        value = 1.0 if combine == "count" else row.get(str(number.get("field")))
+        if isinstance(value, int | float):
+            key = (_label(row, label), _label(row, series), at if is_each else 0)
+            groups.setdefault(key, []).append(float(value))
+    return [
+        Point(name, of, value=_combined(combine, values))
+        for (name, of, _), values in groups.items()
+    ]
 
 
 def _label(row: Spec, channel: Spec) -> str:
-    value = row.get(str(channel.get("field"))) if channel else None
-    text = "" if value is None and not channel else one_line(str(value))
-    return text.removesuffix("T00:00:00")
+    if not channel:
+        return ""
+    value = row.get(str(channel.get("field")))
+    return NULL if value is None else one_line(str(value)).removesuffix("T00:00:00")
 
 
 def _combined(how: str, values: Sequence[float]) -> float:
@@ -126,7 +160,7 @@ def _sorted(points: list[Point], order: object) -> list[Point]:
 
 
 def number_text(value: float) -> str:
-    """A figure beside a bar: whole numbers whole, others with two decimals.
+    """A figure beside a bar: whole numbers whole, others with two decimals, small ones with more.
 
     A chart's numbers are floats; one with more digits than those have is not shown as if exact.
     """
@@ -134,7 +168,8 @@ def number_text(value: float) -> str:
         return f"≈{value:.4g}"
     if value == int(value):
         return f"{int(value):,}"
-    return f"{value:,.2f}" if abs(value) >= 0.01 else f"{value:.4g}"
+    is_told_by_two = abs(value) >= 1 or round(value, 2) == value
+    return f"{value:,.2f}" if is_told_by_two else f"{value:.4g}"
 
 
 def figure_texts(values: Sequence[float]) -> list[str]:
@@ -217,6 +252,8 @@ def _line(points: Sequence[Point], width: int) -> str:
 
 def _scatter(spec: Spec, encoding: Spec, width: int) -> str | None:
     x, y = (cast("Spec", encoding.get(name) or {}) for name in ("x", "y"))
+    if any(each.get(made) for each in (x, y) for made in ("aggregate", "bin")):
+        return None
     pairs = [(row.get(str(x.get("field"))), row.get(str(y.get("field")))) for row in _rows(spec)]
     numbers = [
         (float(a), float(b))

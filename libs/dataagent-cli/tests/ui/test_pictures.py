@@ -134,6 +134,57 @@ def test_points_and_several_lines_have_a_form_and_layers_have_none() -> None:
     assert chart_text({"layer": [points]}, width=50) is None
 
 
+@pytest.mark.parametrize("how", ["median", "distinct", "stdev", "valid"])
+def test_a_figure_that_is_not_counted_here_is_left_to_the_picture(how: str) -> None:
+    bars = spec("bar", "nominal", "quantitative", [("x", 1), ("x", 2), ("x", 30)])
+    bars["encoding"]["y"]["aggregate"] = how
+    assert chart_text(bars, width=60) is None
+    points = spec("point", "quantitative", "quantitative", [(1, 1), (1, 2)])
+    points["encoding"]["y"]["aggregate"] = how
+    assert chart_text(points, width=60) is None
+
+
+def test_rows_that_a_chart_filters_or_groups_by_time_are_left_to_the_picture() -> None:
+    bars = spec("bar", "nominal", "quantitative", [("x", 1), ("y", 2)])
+    assert (
+        chart_text({**bars, "transform": [{"filter": {"field": "b", "lt": 2}}]}, width=60) is None
+    )
+    months = spec("bar", "temporal", "quantitative", [("2024-01-01T00:00:00", 1)])
+    months["encoding"]["x"]["timeUnit"] = "yearmonth"
+    assert chart_text(months, width=60) is None
+
+
+def test_a_count_is_of_rows_whatever_they_hold() -> None:
+    bars = spec("bar", "nominal", "quantitative", [("x", "a"), ("x", None), (None, 3)])
+    bars["encoding"]["y"]["aggregate"] = "count"
+    lines = (chart_text(bars, width=60) or "").split("\n")
+    assert [(line.split()[0], line.split()[-1]) for line in lines] == [("x", "2"), ("NULL", "1")]
+
+
+def test_a_line_is_drawn_along_its_axis_and_adds_nothing_up() -> None:
+    days = [("2024-03-01T00:00:00", 30), ("2024-01-01T00:00:00", 10), ("2024-03-01T00:00:00", 40)]
+    lines = spec("line", "temporal", "quantitative", [*days, (None, 99)])
+    drawn = (chart_text(lines, width=50) or "").split("\n")
+    assert drawn[0].startswith("40 │")
+    assert drawn[-2].startswith("10 │")
+    assert drawn[-1].split() == ["2024-01-01", "2024-03-01"]
+    lines["encoding"]["color"] = {"field": "b", "type": "nominal"}
+    assert "10 → 10" in (chart_text(lines, width=60) or "")
+
+
+def test_a_chart_of_a_part_of_the_rows_says_so() -> None:
+    bars = spec("bar", "nominal", "quantitative", [("x", 1)])
+    title = {"text": "Sales", "subtitle": "the first 5,000 of 9,000 rows"}
+    lines = (chart_text({**bars, "title": title}, width=60) or "").split("\n")
+    assert lines[:2] == ["Sales", "the first 5,000 of 9,000 rows"]
+
+
+def test_small_figures_differ_where_their_bars_do() -> None:
+    bars = spec("bar", "nominal", "quantitative", [("x", 0.0314), ("y", 0.0349), ("z", -0.125)])
+    lines = (chart_text(bars, width=60) or "").split("\n")
+    assert [line.split()[-1] for line in lines] == ["0.0314", "0.0349", "-0.125"]
+
+
 def test_without_utf8_signs_are_plain() -> None:
     text = "▤ ─── 3 rows · shop … █▌ ⡇ 中"
     assert text.encode("ascii", use_plain_signs()) == b"# --- 3 rows * shop ... ## * ?"
