@@ -40,7 +40,7 @@ def draw(headings: Sequence[Heading], rows: Sequence[Cells], *, width: int | Non
     names = [_clean(heading.name) for heading in headings]
     widths = _widths(headings, names, shown, width)
     if widths is None:
-        return _records(names, shown, width or _MOST_CELLS)
+        return _records(headings, names, shown, width or _MOST_CELLS)
     lines = [
         _line(headings, names, widths),
         _GAP.join("─" * size for size in widths),
@@ -106,7 +106,12 @@ def _padded(cell: str, size: int, heading: Heading) -> str:
 # -- one row after another ------------------------------------------------------------------
 
 
-def _records(names: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
+def _records(
+    headings: Sequence[Heading],
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int,
+) -> str:
     widest = min(max(cell_len(name) for name in names), max(width // 3, _LEAST_CELLS))
     room = max(width - widest - len(_GAP), _LEAST_CELLS)
     titles = [set_cell_size(cut(name, widest), widest) for name in names]
@@ -114,7 +119,8 @@ def _records(names: Sequence[str], rows: Sequence[Sequence[str]], width: int) ->
     for number, row in enumerate(rows, 1):
         head = f"── row {number:,} "
         lines = [head + "─" * max(min(width, 60) - len(head), 0)]
-        cells = zip(titles, row, strict=True)
-        lines += [f"{title}{_GAP}{cut(cell, room)}".rstrip() for title, cell in cells]
+        for heading, title, cell in zip(headings, titles, row, strict=True):
+            fitted = cut(cell, _width(heading, cell_len(cell), room))
+            lines.append(f"{title}{_GAP}{fitted}".rstrip())
         blocks.append("\n".join(lines))
     return "\n".join(blocks) or _GAP.join(names)

@@ -55,6 +55,13 @@ def test_a_screen_that_is_too_narrow_shows_one_row_after_another() -> None:
     ]
 
 
+def test_no_screen_is_too_narrow_for_a_whole_number() -> None:
+    headings = [Heading("city"), Heading("total", is_number=True), Heading("id", is_whole=True)]
+    number = "-" + "1234567890" * 3 + ".25"
+    lines = draw(headings, [["Ulm" * 20, number, "0123456789abcdef"]], width=20).split("\n")
+    assert lines[1:] == ["city   UlmUlmUlmUlm…", f"total  {number}", "id     0123456789abcdef"]
+
+
 def test_without_a_screen_nothing_is_fitted() -> None:
     headings = [Heading(f"column{at}") for at in range(30)]
     row = ["y" * 150] * 30
