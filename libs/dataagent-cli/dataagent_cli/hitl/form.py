@@ -6,6 +6,7 @@ MCP server (`mcp/questions.py` of the core has taken out what cannot be shown). 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -57,12 +58,7 @@ class FormField:
     @property
     def default(self) -> str:
         """The value it comes with, as it would be typed."""
-        value = self.schema.get("default")
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        if isinstance(value, list):
-            return ", ".join(str(each) for each in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON
-        return "" if value is None else str(value)
+        return _as_typed(self.schema.get("default"))
 
 
 _KINDS = {"integer": "a whole number", "number": "a number", "boolean": "y/n", "array": "a, b, …"}
@@ -102,9 +98,20 @@ def parsed(field: FormField, typed: str) -> Any:
             return _chosen(field.choices, typed)
 
 
+def _as_typed(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(each) for each in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON
+    return "" if value is None else str(value)
+
+
 def _number(text: str, kind: type[int] | type[float]) -> int | float:
     try:
-        return kind(text)
+        number = kind(text)
+        if isinstance(number, float) and not math.isfinite(number):
+            raise ValueError  # JSON has none
+        return number
     except ValueError:
         article = "whole number" if kind is int else "number"
         raise ValueError(f"{text!r} is not a {article}.") from None
@@ -119,13 +126,14 @@ def _truth(text: str) -> bool:
 
 
 def _chosen(choices: list[str], text: str) -> str:
-    """A choice by its number or as it is written; any text where there are none."""
+    """A choice as it is written or by its number; any text where there are none."""
     if not choices:
         return text
-    if text.strip().isdigit() and 1 <= int(text) <= len(choices):
-        return choices[int(text) - 1]
-    if text.strip() in choices:
-        return text.strip()
+    word = text.strip()
+    if word in choices:  # before its number: a choice may be a number itself
+        return word
+    if word.isdecimal() and 1 <= int(word) <= len(choices):
+        return choices[int(word) - 1]
     raise ValueError(f"Type a number from 1 to {len(choices)}, or one of the words.")
 
 
@@ -168,7 +176,7 @@ async def _ask(field: FormField, lines: Lines, note: Note, values: dict[str, Any
             continue
         if value is not None:
             values[field.name] = value
-        note(f"  {field.label}: {one_line(typed)}")
+        note(f"  {field.label}: {one_line(_as_typed(value))}")
         return True
 
 

@@ -47,6 +47,9 @@ async def test_each_field_is_asked_for_and_becomes_its_kind(desk: Any) -> None:
     ("field", "wrong", "right", "value", "told"),
     [
         ({"type": "integer"}, "x", "4", 4, "'x' is not a whole number."),
+        ({"type": "number"}, "nan", "4", 4.0, "'nan' is not a number."),
+        ({"type": "number"}, "1e999", "4", 4.0, "'1e999' is not a number."),
+        (COLOUR, "²", "2", "blue", "Type a number from 1 to 2"),
         ({"type": "number", "maximum": 5}, "9", "4", 4.0, "do not fit"),
         ({"type": "boolean"}, "perhaps", "y", True, "Type y or n."),
         (COLOUR, "green", "red", "red", "Type a number from 1 to 2"),
@@ -61,6 +64,16 @@ async def test_what_does_not_fit_is_told_and_asked_again(
     decision = await desk.answer(keys, form(("it",), it=field))
     assert decision.edited_action.args == {"it": value}
     assert any(told in note for note in desk.notes)
+
+
+async def test_a_choice_that_is_a_number_is_what_it_says_and_what_was_taken_is_told(
+    desk: Any,
+) -> None:
+    years = {"type": "string", "enum": ["3", "1", "blue"], "default": "1"}
+    keys = ENTER + CLEAR + "3" + ENTER + CLEAR + "2" + ENTER
+    decision = await desk.answer(keys, form((), a=years, b=years, c=years))
+    assert decision.edited_action.args == {"a": "1", "b": "3", "c": "1"}
+    assert desk.notes[-1] == "  c: 1"
 
 
 async def test_a_form_is_declined_or_stops_the_run(desk: Any) -> None:
