@@ -124,13 +124,16 @@ def fold(turn: Turn, item: Received) -> Turn:
     """The turn after an event of its run."""
     if item.seq <= turn.last_seq:
         return turn
-    parts = turn.parts
-    if not isinstance(item.event, HITLRequestEvent):  # a run that goes on has its answers
-        parts = tuple(_answered(part) for part in parts)
     turn = replace(turn, last_seq=item.seq)
     if isinstance(item.event, DoneEvent):
-        return replace(turn, parts=_ended(parts), end=item.event, is_running=False)
-    return replace(turn, parts=_with(parts, item))
+        return replace(turn, parts=_ended(turn.parts), end=item.event, is_running=False)
+    parts = _with(turn.parts, item)
+    if isinstance(item.event, HITLRequestEvent):
+        return replace(turn, parts=parts)
+    running = {
+        part.name for part in parts if isinstance(part, ToolPart) and part.state == "running"
+    }
+    return replace(turn, parts=tuple(_gone_on(part, running) for part in parts))
 
 
 def _with(parts: tuple[Part, ...], item: Received) -> tuple[Part, ...]:
@@ -192,16 +195,23 @@ def _with_plan(parts: tuple[Part, ...], plan: PlanPart) -> tuple[Part, ...]:
     return (*parts, plan)
 
 
+def _gone_on(part: Part, running: Collection[str]) -> Part:
+    """A run that goes on has its answers. A question is of one call: others go on beside it."""
+    if isinstance(part, ApprovalPart) and part.action.is_question and part.action.name in running:
+        return part
+    return _answered(part)
+
+
 def _answered(part: Part) -> Part:
     return replace(part, is_open=False) if isinstance(part, ApprovalPart) else part
 
 
 def _ended(parts: tuple[Part, ...]) -> tuple[Part, ...]:
-    """A call without a result has none when its run has ended."""
+    """A call without a result has none when its run has ended, and nobody waits for an answer."""
     return tuple(
         replace(part, state="error")
         if isinstance(part, ToolPart) and part.state == "running"
-        else part
+        else _answered(part)
         for part in parts
     )
 

@@ -105,6 +105,20 @@ def test_a_request_waits_until_it_is_decided_or_the_run_goes_on() -> None:
     assert (ended.waiting, ended.is_running, ended.end) == ((), False, DONE)
 
 
+def test_a_question_of_one_call_waits_while_other_calls_go_on() -> None:
+    asking = ToolCallEvent(tool_name="mall__order", tool_args={}, tool_call_id="c2")
+    question = ActionRequest("mall__order", {}, "How many?", "ask-1")
+    asked = HITLRequestEvent(request_id="ask-1", action=question, allowed=("edit", "reject"))
+    turn = heard(CALL, asking, asked, RESULT, TextEvent(content="aside", agent="sql"))
+    assert [each.request_id for each in turn.waiting] == ["ask-1"]
+    assert decided(turn, {"ask-1"}).waiting == ()
+    ordered = ToolResultEvent(tool_call_id="c2", tool_name="mall__order", result="ok")
+    assert heard(ordered, turn=turn).waiting == ()
+    assert [part for part in heard(DONE, turn=turn).parts if isinstance(part, ApprovalPart)] == [
+        ApprovalPart("ask-1", question, ("edit", "reject"), is_open=False)
+    ]
+
+
 def test_the_plan_stands_once_as_it_is_now() -> None:
     [part, _] = heard(
         TodoUpdateEvent(todos=[{"content": "look"}]),
