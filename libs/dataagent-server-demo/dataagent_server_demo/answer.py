@@ -12,7 +12,7 @@ from typing import Any, assert_never
 
 import streamlit as st
 
-from dataagent_client import ClientError, Decision, SyncDataAgentClient
+from dataagent_client import ClientError, Decision, NotFoundError, SyncDataAgentClient
 from dataagent_server_demo.blocks import (
     Alert,
     AskBlock,
@@ -111,9 +111,11 @@ def _draw_table(server: Server, table: TableBlock) -> None:
     try:
         columns = _columns(server.client, server.url, table.artifact_id)
         missing = ""
-    except ClientError:
+    except ClientError as error:
         columns = columns_of(table.first)
-        missing = " · the whole table is not there any more"
+        is_gone = isinstance(error, NotFoundError)
+        why = "is not there any more" if is_gone else "could not be fetched"
+        missing = f"{table.only_first} · the whole table {why}"
     shown = max((len(cells) for cells in columns.values()), default=0)
     st.dataframe(columns, hide_index=True)  # pyright: ignore[reportUnknownMemberType] it takes polars too, which is not here
     st.caption(plain(table.caption(shown) + missing))

@@ -27,13 +27,21 @@ class TableBlock:
     row_count: int | None
     sql: str | None
     source: str | None
+    truncated: str | None = None  # why the source has more rows than were read
+    other_columns: int = 0  # that the first rows lack
 
     def caption(self, shown: int) -> str:
-        """How much of the table is shown, and where it is from."""
+        """How much of the table is shown, where it is from, and whether the source has more."""
         count = self.row_count
         is_cut = count is not None and count > shown
-        said = f"The first {shown:,} of {count:,} rows" if is_cut else f"{shown:,} rows"
-        return f"{said} · {self.source}" if self.source else said
+        rows = "1 row" if shown == 1 else f"{shown:,} rows"
+        said = f"The first {shown:,} of {count:,} rows" if is_cut else rows
+        return " · ".join(part for part in (said, self.source, self.truncated) if part)
+
+    @property
+    def only_first(self) -> str:
+        """What is missing where only the first rows are shown."""
+        return f" · {self.other_columns:,} more columns" if self.other_columns else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,7 @@ def artifact_block(event: ArtifactEvent) -> TableBlock | FileBlock:
         return FileBlock(event.artifact_id, event.title, size if isinstance(size, int) else None)
     receipt = _object(preview.get("receipt"))
     count = preview.get("row_count")
+    others = _object(preview.get("other_columns")).get("count")
     return TableBlock(
         event.artifact_id,
         event.title,
@@ -65,6 +74,8 @@ def artifact_block(event: ArtifactEvent) -> TableBlock | FileBlock:
         count if isinstance(count, int) else None,
         _text(receipt.get("sql_executed") or receipt.get("sql")),
         _text(receipt.get("source")),
+        _text(preview.get("truncated")),
+        others if isinstance(others, int) else 0,
     )
 
 

@@ -38,10 +38,26 @@ def test_a_table_without_rows_keeps_its_columns() -> None:
         (12_000, 1_000, "The first 1,000 of 12,000 rows · shop"),
         (None, 3, "3 rows · shop"),
         (0, 0, "0 rows · shop"),
+        (1, 1, "1 row · shop"),
     ],
 )
 def test_a_caption_says_how_much_is_shown(count: int | None, rows: int, caption: str) -> None:
     assert TableBlock("t", "T", Rows((), []), count, None, "shop").caption(rows) == caption
+
+
+def test_a_table_that_the_source_has_more_of_says_so() -> None:
+    preview = {
+        "row_count": 2,
+        "truncated": "at the row limit: the source has more rows than these 2",
+        "columns": [{"name": "a"}],
+        "rows": [[1], [2]],
+        "other_columns": {"count": 3, "first_names": ["b", "c"]},
+    }
+    event = ArtifactEvent(artifact_id="t", kind="table", title="T", url="/t", preview=preview)
+    block = artifact_block(event)
+    assert isinstance(block, TableBlock)
+    assert block.caption(2) == "2 rows · at the row limit: the source has more rows than these 2"
+    assert block.only_first == " · 3 more columns"
 
 
 @pytest.mark.parametrize("preview", [None, [], {}, {"columns": None, "rows": None}])
