@@ -130,6 +130,28 @@ test("a request is open until the run goes on", () => {
   expect(goesOn && openApprovals(goesOn)).toEqual([]);
 });
 
+test("a question in the middle of a call is open while its call runs, whatever others do", () => {
+  const seen = asSeen(recordingOf("several_approvals")).map((action) =>
+    action.type === "event" && action.event.event_type === "hitl_request"
+      ? { ...action, event: asQuestion(action.event) }
+      : action,
+  );
+  const ends = seen.flatMap((action, at) =>
+    action.type === "event" && action.event.event_type === "tool_result" ? [at] : [],
+  );
+  const [first = 0] = ends;
+  const last = ends.at(-1) ?? 0;
+  const amidst = activeTurn(play(seen.slice(0, first + 1)));
+  const after = activeTurn(play(seen.slice(0, last + 1)));
+  expect(first).toBeLessThan(last);
+  expect(amidst && openApprovals(amidst)).toHaveLength(2);
+  expect(after && openApprovals(after)).toEqual([]);
+});
+
+function asQuestion(event: Extract<RunEvent, { event_type: "hitl_request" }>): RunEvent {
+  return { ...event, data: { ...event.data, request_id: `ask-${event.data.request_id}` } };
+}
+
 test("a request that the history knows as undecided is open, whatever came after it", () => {
   const recording = recordingOf("approved");
   const { history } = recording;

@@ -2,6 +2,7 @@
 
 import {
   codePoints,
+  isQuestion,
   type ApprovalPart,
   type Part,
   type TextPart,
@@ -15,14 +16,18 @@ const SUB_AGENT = "task";
 
 /** The turn after the event. */
 export function fold(turn: Turn, event: RunEvent): Turn {
-  const settled = event.event_type === "hitl_request" ? turn : withApprovalsAnswered(turn);
+  const next = withEvent(turn, event);
+  return event.event_type === "hitl_request" ? next : withApprovalsAnswered(next);
+}
+
+function withEvent(turn: Turn, event: RunEvent): Turn {
   switch (event.event_type) {
     case "text":
-      return withText(settled, event.data, event.seq);
+      return withText(turn, event.data, event.seq);
     case "thinking":
-      return withThinking(settled, event);
+      return withThinking(turn, event);
     case "tool_call":
-      return withPart(settled, {
+      return withPart(turn, {
         kind: "tool",
         key: event.seq,
         callId: event.data.tool_call_id,
@@ -36,17 +41,17 @@ export function fold(turn: Turn, event: RunEvent): Turn {
         hasWaited: false,
       });
     case "tool_result":
-      return withResult(settled, event);
+      return withResult(turn, event);
     case "hitl_request":
-      return withRequest(settled, event);
+      return withRequest(turn, event);
     case "todo_update":
-      return withTodos(settled, event);
+      return withTodos(turn, event);
     case "file_operation": {
       const { file_path: path, ...rest } = event.data;
-      return withPart(settled, { kind: "file", key: event.seq, path, ...rest });
+      return withPart(turn, { kind: "file", key: event.seq, path, ...rest });
     }
     case "artifact":
-      return withPart(settled, {
+      return withPart(turn, {
         kind: "artifact",
         key: event.seq,
         artifactId: event.data.artifact_id,
@@ -56,7 +61,7 @@ export function fold(turn: Turn, event: RunEvent): Turn {
         preview: event.data.preview,
       });
     case "error":
-      return withPart(settled, {
+      return withPart(turn, {
         kind: "error",
         key: event.seq,
         error: event.data.error,
@@ -64,7 +69,7 @@ export function fold(turn: Turn, event: RunEvent): Turn {
         recoverable: event.data.recoverable,
       });
     case "done":
-      return ended(settled, event);
+      return ended(turn, event);
     default:
       return turn; // an event of a newer server
   }
@@ -172,10 +177,17 @@ function withWaiting(turn: Turn, action: Action): Turn {
   return { ...turn, parts };
 }
 
-/** A run that goes on has its answers: each event after a request says so. */
+/**
+ * A run that goes on has its answers: each event after a request says so. A question is of one call,
+ * though, and other calls go on beside it: it waits for as long as its call does.
+ */
 function withApprovalsAnswered(turn: Turn): Turn {
+  const isRunning = ({ name }: Action) =>
+    turn.parts.some((part) => part.kind === "tool" && part.endedAt === null && part.name === name);
   const isOpen = (part: Part): part is ApprovalPart =>
-    part.kind === "approval" && (part.state === "open" || part.state === "sending");
+    part.kind === "approval" &&
+    (part.state === "open" || part.state === "sending") &&
+    !(isQuestion(part) && isRunning(part.action));
   if (!turn.parts.some(isOpen)) return turn;
   const parts = turn.parts.map((part) =>
     isOpen(part)

@@ -75,6 +75,11 @@ export interface ApprovalPart extends PartBase {
   decision: Decision | null;
 }
 
+/** A question in the middle of a call (an MCP server's form), not a call that waits for a yes. */
+export function isQuestion(part: ApprovalPart): boolean {
+  return part.requestId.startsWith("ask-");
+}
+
 export interface TodosPart extends PartBase {
   kind: "todos";
   todos: Todo[];

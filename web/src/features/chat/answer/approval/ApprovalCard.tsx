@@ -2,11 +2,10 @@
 
 import { memo } from "react";
 
-import type { ApprovalPart } from "@/events/state";
+import { isQuestion, type ApprovalPart } from "@/events/state";
 
 import { useTurn } from "../turnContext";
 import { ApprovalRequest } from "./ApprovalRequest";
-import { isQuestion } from "./kinds";
 import { Outcome } from "./Outcome";
 import { QuestionRequest } from "./QuestionRequest";
 

@@ -4,14 +4,14 @@ import { CircleCheck, CircleSlash, MessageSquare, Pencil, type LucideIcon } from
 import { useTranslation } from "react-i18next";
 
 import { Button } from "@/components/ui/Button";
-import type { ApprovalPart } from "@/events/state";
+import { isQuestion, type ApprovalPart } from "@/events/state";
 import type { DecisionType } from "@/events/types";
 
 import { Arguments } from "../Arguments";
 import { Fold } from "../Fold";
 import { useTurn } from "../turnContext";
 import { approvalWords, toolWords } from "../toolWords";
-import { approvedHow, isQuestion } from "./kinds";
+import { approvedHow } from "./kinds";
 import { removeStanding } from "./standing";
 import { useStandingTools } from "./useStandingTools";
 

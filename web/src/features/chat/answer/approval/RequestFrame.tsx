@@ -5,11 +5,10 @@ import type { ReactNode } from "react";
 import { useTranslation } from "react-i18next";
 
 import { Banner } from "@/components/ui/Banner";
-import type { ApprovalPart } from "@/events/state";
+import { isQuestion, type ApprovalPart } from "@/events/state";
 
 import { approvalWords } from "../toolWords";
 import { Countdown } from "./Countdown";
-import { isQuestion } from "./kinds";
 
 interface RequestFrameProps {
   part: ApprovalPart;

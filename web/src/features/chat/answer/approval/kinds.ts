@@ -1,17 +1,12 @@
 /** What kind of request an approval is. Pure. */
 
-import type { ApprovalPart } from "@/events/state";
+import { isQuestion, type ApprovalPart } from "@/events/state";
 import type { Decision } from "@/events/types";
 
 /** What a decision that nobody made by hand carries: it is kept with the run and told apart by it. */
 export const STANDING_NOTE = "Approved by the user for the whole conversation before.";
 /** What the decision carries with which a person says "always". */
 export const ALWAYS_NOTE = "Approved by the user, from now on for the whole conversation.";
-
-/** A question in the middle of a call (an MCP server's form), not a call that waits for a yes. */
-export function isQuestion(part: ApprovalPart): boolean {
-  return part.requestId.startsWith("ask-");
-}
 
 /** Which words tell how it was approved: by hand, by hand and for ever, or by itself. */
 export function approvedHow(decision: Decision | null): "byHand" | "always" | "automatic" {
