@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
 import pytest
 from langchain_core.messages import BaseMessage
-from langchain_core.outputs import ChatGenerationChunk
-from pydantic import ConfigDict, Field
 
 from dataagent_core.config import Settings
 from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.config.models.steps import Say, Turn
-from dataagent_core.engine import AgentConfig, AgentFactory, Checkpoints, MemoryCheckpoints
-from dataagent_core.engine import graph as lg
-from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, HITLRequestEvent, TextEvent
+from dataagent_core.engine import AgentFactory
+from dataagent_core.events import DoneEvent, ErrorEvent, HITLRequestEvent, TextEvent
 from dataagent_core.hitl import Decision
-from dataagent_core.runs import Ledger, Run, RunService, Worker
-from dataagent_core.runs.stores.memory import MemoryRunStore
-from dataagent_core.session import SessionManager, now
-from dataagent_core.session.stores.memory import (
-    MemoryData,
-    MemoryMessageStore,
-    MemorySessionStore,
-)
+from dataagent_core.runs import Run
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
-from tests.stores import LEASE
+
+from .processes import Held, Place, seen, started, thread_of, told
 
 LOST = [
     ErrorEvent(error=ANY, error_code="interrupted", recoverable=True, timestamp=ANY),
@@ -41,117 +30,12 @@ LOST = [
 WRITE = '!echo First.\n!tool write_file {"file_path": "/files/a.txt", "content": "x"}\n!echo Last.'
 
 
-class Releasing(SessionManager):
-    """Tells when idle sessions were looked for."""
-
-    released: asyncio.Event
-
-    async def release_expired(self, *, timeout_seconds: float | None = None) -> int:
-        count = await super().release_expired(timeout_seconds=timeout_seconds)
-        if count:
-            self.released.set()
-        return count
-
-
-@dataclass(slots=True)
-class Process:
-    """What one process has open."""
-
-    worker: Worker
-    runs: RunService
-    sessions: Releasing
-
-
-@dataclass(slots=True)
-class Place:
-    """What all processes share, and what is open."""
-
-    factory: AgentFactory
-    data: MemoryData = field(default_factory=MemoryData)
-    checkpoints: Checkpoints = field(default_factory=MemoryCheckpoints)
-    store: MemoryRunStore = field(init=False)
-    model: ScriptedChatModel | None = None
-
-    def __post_init__(self) -> None:
-        self.store = MemoryRunStore(self.data)
-
-    @asynccontextmanager
-    async def process(self, name: str, **options: Any) -> AsyncGenerator[Process]:
-        """A process of that name; it is frozen or dead when its worker is not closed."""
-        sessions = Releasing(
-            MemorySessionStore(self.data),
-            MemoryMessageStore(self.data),
-            factory=self.factory,
-            checkpoints=self.checkpoints,
-            timeout_seconds=options.pop("timeout_seconds", 3600.0),
-        )
-        sessions.released = asyncio.Event()
-        ledger = Ledger(self.store)
-        ledger.start()
-        worker = Worker(
-            name,
-            self.store,
-            sessions,
-            ledger,
-            lambda run: AgentConfig(run.assistant_id, user_id=run.user_id, model=self.model),
-            **options,
-        )
-        try:
-            yield Process(worker, RunService(self.store, sessions, ledger, worker), sessions)
-        finally:
-            await worker.aclose(0.2)
-            await ledger.aclose()
-
-    async def expire(self, run: Run) -> None:
-        """Let the run's lease run out."""
-        await self.store.renew(run.lease_owner or "", [run.run_id], now() - LEASE)
-
-
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncGenerator[Place]:
     settings = Settings(home=tmp_path, model="scripted", sample_data=False)
     workspaces = UserWorkspaceManager(tmp_path / "workspaces", 10_000)
     yield Place(AgentFactory(settings, workspaces))
     workspaces.close()
-
-
-async def started(process: Process, message: str) -> Run:
-    session = await process.sessions.get_or_create_session("anna", "agent")
-    return (await process.runs.start(session.session_id, message, owner="anna")).run
-
-
-async def seen(process: Process, run: Run, event_type: str) -> AnyEvent:
-    async with asyncio.timeout(5):
-        async for entry in process.runs.read(run.run_id):
-            if entry.event_type == event_type:
-                return entry.event
-    raise AssertionError(event_type)
-
-
-async def told(process: Process, run: Run) -> list[AnyEvent]:
-    async with asyncio.timeout(5):
-        return [entry.event async for entry in process.runs.read(run.run_id)]
-
-
-class Held(ScriptedChatModel):
-    """Streams a chunk, then waits for the test before the next."""
-
-    calls: int = 0
-    go_on: asyncio.Event = Field(default_factory=asyncio.Event)
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    def _astream(
-        self, messages: list[BaseMessage], *_: Any, **__: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        self.calls += 1
-        return self._held(super()._astream(messages))
-
-    async def _held(
-        self, chunks: AsyncIterator[ChatGenerationChunk]
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        async for chunk in chunks:
-            yield chunk
-            await self.go_on.wait()
 
 
 @requirement("G3", "G2")
@@ -182,12 +66,6 @@ async def test_run_whose_lease_ran_out_is_ended_by_another_and_its_writer_refuse
             ("count", "complete"),
             ("One ", "failed"),
         ]
-
-
-async def thread_of(place: Place, session_id: str) -> list[str]:
-    agent, _ = place.factory.create_agent(AgentConfig("agent"))
-    graph = lg.bind(agent, place.checkpoints.saver())
-    return [m.text for m in (await lg.snapshot(graph, lg.thread(session_id, 10))).messages]
 
 
 @requirement("G3")
