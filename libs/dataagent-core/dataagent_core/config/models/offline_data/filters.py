@@ -10,7 +10,7 @@ from dataagent_core.config.models.offline_data.intent import NumberFilter, Value
 from dataagent_core.config.models.offline_data.labels import label_columns
 from dataagent_core.config.models.offline_data.sentence import Sentence
 from dataagent_core.config.models.offline_data.terms import Item, Noun, Period, Trouble, ValueTerm
-from dataagent_core.config.models.offline_data.times import open_span, span
+from dataagent_core.config.models.offline_data.times import open_span, reconciled, span
 
 _TO_SIGNS: Final = frozenset("-–—~～")
 _SHORT_RANGES: Final = {"后": "gt", "前": "lt"}
@@ -58,6 +58,7 @@ def _take_periods(sentence: Sentence, text: str, found: Conditions) -> None:
             sentence.use(place)
             period = _opened(sentence, place, period)
         found.periods.append(period)
+    found.periods = reconciled(found.periods)
 
 
 def _period(sentence: Sentence, place: int) -> Period:
@@ -95,13 +96,17 @@ def _opened(sentence: Sentence, place: int, period: Period) -> Period:
         item = sentence.at(near)
         if item and item.has("range"):
             sentence.use(near)
-            further = sentence.at(near + 1)  # 从2022年开始: both words say the same
-            if near == place - 1 and (closing := sentence.at(place + 1)) and closing.has("range"):
-                sentence.use(place + 1)
-            elif further and further.has("range"):
-                sentence.use(near + 1)
+            again = place + 1 if near == place - 1 else near + 1
+            if _says_the_same(item, sentence.at(again)):  # 从2022年开始
+                sentence.use(again)
             return open_span(item.value_of("range"), period)
     return period
+
+
+def _says_the_same(first: Item, second: Item | None) -> bool:
+    """Whether two words open a time at the same end; `since 2022 before 2024` has two ends."""
+    ends = [item.value_of("range")[:1] for item in (first, second) if item and item.has("range")]
+    return len(ends) == 2 and len(set(ends)) == 1
 
 
 # -- numbers ------------------------------------------------------------------------------------

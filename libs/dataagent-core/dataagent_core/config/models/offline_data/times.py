@@ -7,12 +7,13 @@ same days.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import Final, TypeAlias
 
-from dataagent_core.config.models.offline_data.terms import Bucket, Period
+from dataagent_core.config.models.offline_data.terms import Bucket, Period, Trouble
 
 _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -68,6 +69,32 @@ def open_span(operator: str, period: Period) -> Period:
             return Period(None, period.start, f"< {period.label}", period.bucket)
         case _:
             return Period(None, period.end, f"≤ {period.label}", period.bucket)
+
+
+def reconciled(periods: Iterable[Period]) -> list[Period]:
+    """The times of a question, each apart from the others.
+
+    `after 2021 and before 2024` is the time between: either alone would be no limit at all.
+    `Trouble` if others overlap: a total of 2023 and its first quarter is none that is asked for.
+    """
+    found = list(dict.fromkeys(periods))
+    opening = [each for each in found if each.end is None]
+    closing = [each for each in found if each.start is None]
+    if len(opening) == len(closing) == 1 and _overlap(opening[0], closing[0]):
+        both = [each for each in found if each in (opening[0], closing[0])]
+        label = ", ".join(each.label for each in both)
+        found = [each for each in found if each not in both]
+        found.append(Period(opening[0].start, closing[0].end, label, opening[0].bucket))
+    by_start = sorted(found, key=lambda each: each.start or date.min)
+    if any(_overlap(first, second) for first, second in pairwise(by_start)):
+        raise Trouble("several", *(each.label for each in found))
+    return found
+
+
+def _overlap(first: Period, second: Period) -> bool:
+    return (first.start or date.min) < (second.end or date.max) and (second.start or date.min) < (
+        first.end or date.max
+    )
 
 
 def _day(match: re.Match[str]) -> Period | None:
