@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 
 from .offline_data_player import Player, Source, same_rows
-from .offline_data_sources import shop
+from .offline_data_sources import shop, sqlite_source
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +60,56 @@ def test_times_that_overlap_are_declined(source: Source, question: str) -> None:
     player = Player(source)
     player.ask(question)
     assert not player.was_answered
+
+
+# -- numbers ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("invoices with total over 1234567.89", "`Invoice.Total > 1234567.89`"),
+        ("sales over 12345678 by country", "`sales > 12345678`"),
+    ],
+)
+def test_a_limit_is_told_to_the_last_digit(source: Source, question: str, told: str) -> None:
+    assert told in Player(source).ask(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "invoices with total over 12345678901234567",
+        f"invoices with total over {'9' * 400}",
+        f"top {'9' * 400} customers by sales",
+        "invoices with total over ፩",
+    ],
+)
+def test_a_number_that_cannot_be_kept_exactly_is_not_understood(
+    source: Source, question: str
+) -> None:
+    player = Player(source)
+    assert "I do not know" in player.ask(question)
+    assert not player.was_answered
+
+
+def releases() -> Source:
+    """Texts that look like numbers, and numbers longer than most."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.execute(
+        "CREATE TABLE release (release_id INTEGER PRIMARY KEY, name TEXT, size REAL)"
+    )
+    connection.executemany(
+        "INSERT INTO release VALUES (?, ?, ?)", [(1, "1.10", 2e25), (2, "1.1", 0.5)]
+    )
+    return sqlite_source("releases", connection, {})
+
+
+def test_a_text_that_looks_like_a_number_is_shown_as_it_is() -> None:
+    text = Player(releases()).ask("list all releases")
+    assert "| 1.10 |" in text
+    assert "| 1.1 |" in text
+
+
+def test_a_very_large_number_is_shown() -> None:
+    assert "**20000000000000000000000000**" in Player(releases()).ask("highest size of releases")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal
 from typing import Any, Final
 
 from dataagent_core.config.models.conversation import Conversation
@@ -12,6 +12,9 @@ from dataagent_core.config.models.offline_data.results import Result
 from dataagent_core.config.models.offline_data.schema import Schema
 
 _MOST_ROWS: Final = 20
+_STEP: Final = Decimal("0.0001")
+_LONG: Final = Context(prec=500)
+"""Digits enough for the largest float and the longest decimal."""
 _SIGNS: Final = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤", "eq": "=", "in": "=", "not_in": "≠"}
 _AGGREGATES: Final = {
     "count": ("number of rows of", "行数："),
@@ -55,7 +58,7 @@ def _conditions(plan: Plan) -> Iterator[str]:
         yield f"{plan.date}: {', '.join(period.label for period in plan.periods)}"
     if plan.having:
         operator, number = plan.having
-        yield f"{plan.name} {_SIGNS[operator]} {number:g}"
+        yield f"{plan.name} {_SIGNS[operator]} {cell(number)}"
 
 
 def receipt(conversation: Conversation, plan: Plan, result: Result, schema: Schema) -> str:
@@ -87,21 +90,16 @@ def cell(value: Any) -> str:
         return "–"
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float):
-        return _plain(Decimal(repr(value)))
-    text = str(value)
-    if isinstance(value, str) and "." in text:
-        try:
-            return _plain(Decimal(text))
-        except InvalidOperation:
-            pass
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+    if isinstance(value, float | Decimal):
+        return _plain(Decimal(str(value)))
+    return str(value).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 
 
 def _plain(number: Decimal) -> str:
     if not number.is_finite():
         return str(number)
-    shown = number if abs(number) < Decimal("0.0001") else round(number, 4)
+    is_small = abs(number) < _STEP
+    shown = number if is_small else number.quantize(_STEP, context=_LONG)
     text = f"{shown:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
@@ -151,7 +149,7 @@ def _group(group: Group) -> str:
 
 def _condition(condition: Condition) -> str:
     values = ", ".join(
-        f"“{value}”" if isinstance(value, str) else f"{value:g}" for value in condition.values
+        f"“{value}”" if isinstance(value, str) else cell(value) for value in condition.values
     )
     return f"{condition.ref} {_SIGNS[condition.operator]} {values}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 import orjson
@@ -10,6 +11,7 @@ from langchain_core.messages import ToolMessage
 
 _CUT_FROM: Final = 600
 """Characters from which the tool may give a statement in part only."""
+_NUMBERS: Final = ("decimal", "double", "float", "halffloat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,7 @@ class Result:
 
     artifact_id: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]  # cells are JSON values
+    rows: tuple[tuple[Any, ...], ...]  # cells are JSON values, or decimals
     row_count: int
     is_truncated: bool
     sql_executed: str
@@ -49,10 +51,11 @@ def result_of(message: ToolMessage, sql: str = "") -> Result | Failure:
         data: Any = orjson.loads(text)
         if message.status == "error" or "error" in data:
             return failure_of(text)
+        types = [str(column.get("type")) for column in data["columns"]]
         return Result(
             artifact_id=str(data.get("artifact_id") or ""),
             columns=tuple(str(column["name"]) for column in data["columns"]),
-            rows=tuple(tuple(row) for row in data["rows"]),
+            rows=tuple(tuple(map(_cell, types, row)) for row in data["rows"]),
             row_count=int(data["row_count"]),
             is_truncated=bool(data.get("truncated")),
             sql_executed=str(data.get("sql_executed") or ""),
@@ -60,8 +63,14 @@ def result_of(message: ToolMessage, sql: str = "") -> Result | Failure:
             sql=sql,
             policy=tuple(str(rule) for rule in data.get("policy") or ()),
         )
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, InvalidOperation):
         return failure_of(text)
+
+
+def _cell(arrow_type: str, value: Any) -> Any:  # Any: a JSON value
+    """The value; a decimal, which JSON has as text, is a number again. `1.10` as text stays one."""
+    is_number = arrow_type.startswith(_NUMBERS) and isinstance(value, str)
+    return Decimal(value) if is_number else value
 
 
 def failure_of(text: str) -> Failure:

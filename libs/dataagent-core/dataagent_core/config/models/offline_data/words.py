@@ -19,6 +19,8 @@ _ATOM: Final = re.compile(
 )
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _HAN: Final = re.compile(r"[\u4e00-\u9fff]")
+_MOST_DIGITS: Final = 15
+"""What a float holds exactly. A longer number would be another one in the query."""
 _SIBILANTS: Final = ("s", "x", "z", "ch", "sh")
 
 
@@ -33,8 +35,8 @@ class Atom:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is written in digits."""
-        return self.text[0].isdigit()
+        """Whether it is a number in digits that can be kept to the last one."""
+        return self.text[0].isdecimal() and len(self.key.replace(".", "")) <= _MOST_DIGITS
 
 
 def normal(text: str) -> str:
