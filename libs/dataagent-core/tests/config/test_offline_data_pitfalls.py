@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from .offline_data_player import Player, Source, same_rows
-from .offline_data_sources import shop, sqlite_source
+from .offline_data_sources import company, shop, sqlite_source
 
 
 @pytest.fixture(scope="module")
@@ -113,3 +113,23 @@ def test_a_text_that_looks_like_a_number_is_shown_as_it_is() -> None:
 
 def test_a_very_large_number_is_shown() -> None:
     assert "**20000000000000000000000000**" in Player(releases()).ask("highest size of releases")
+
+
+@pytest.mark.parametrize("question", ["人均消费是多少", "人均销售额", "德国的人均消费"])
+def test_an_average_a_head_is_not_the_average_of_documents(source: Source, question: str) -> None:
+    player = Player(source)
+    assert "单笔的平均" in player.ask(question)
+    assert not player.was_answered
+
+
+@pytest.mark.parametrize(
+    ("question", "sql"),
+    [
+        ("人均工资是多少", "SELECT AVG(salary) FROM employee"),
+        ("各部门的人均工资",
+         "SELECT dept_name, AVG(salary) FROM employee JOIN department USING (dept_id)"
+         " GROUP BY 1 ORDER BY 2 DESC"),
+    ],
+)  # fmt: skip
+def test_an_average_a_head_of_what_each_person_has_is_given(question: str, sql: str) -> None:
+    assert_rows(company(), question, sql)

@@ -92,6 +92,8 @@ class Intent:
     is_distinct: bool = False
     verb: str = ""
     verb_text: str = ""
+    per_person: Noun | None = None
+    """`人均`: the tables of people. An average over the rows of any other is not one a head."""
     contexts: tuple[Noun, ...] = ()
     cleared: tuple[Noun, ...] = ()
     """Nouns of which `all` is asked: a follow-up lifts their filters."""
@@ -134,6 +136,7 @@ def merged(before: Intent, now: Intent) -> Intent:
         is_distinct=now.is_distinct or kept.is_distinct,
         verb=now.verb or kept.verb,
         verb_text=now.verb_text or kept.verb_text,
+        per_person=now.per_person or kept.per_person,
         contexts=(*kept.contexts, *now.contexts),
         cleared=(),
     )

@@ -82,12 +82,9 @@ def _planned(
     hops = tree(scene.paths)
     if subject.aggregate is None:
         check_list(intent, subject.base, hops, schema, joins)
-        if intent.direction and not intent.is_sorted_only and not subject.factors:
-            raise Trouble("by_what", said(intent))
+    _check_person(subject, intent)
+    _check_ranking(subject, intent, groups)
     _check_repeats(subject, schema, is_repeated=repeats(hops))
-    is_ranked = bool(intent.having or intent.limit or intent.direction)
-    if is_ranked and subject.aggregate is not None and not groups:
-        raise Trouble("nothing_to_rank")
     plan = Plan(
         base=subject.base,
         aggregate=subject.aggregate,
@@ -212,6 +209,22 @@ def _own_names(base: str, conditions: list[Condition], schema: Schema) -> int:
     """How many conditions name rows of the base itself: `email of Ada` is of the table with Ada."""
     labels = label_columns(schema.tables[base])
     return sum(each.ref.table == base and each.ref.column in labels for each in conditions)
+
+
+def _check_person(subject: Subject, intent: Intent) -> None:
+    """`人均工资` is the average over employees; `人均消费` is no average over invoices."""
+    person = intent.per_person
+    if person and not any(term.table == subject.base for term in person.tables):
+        raise Trouble("average_of_groups", said(intent))
+
+
+def _check_ranking(subject: Subject, intent: Intent, groups: list[Group]) -> None:
+    """A list is ranked by a column, numbers by the groups that have them."""
+    if subject.aggregate is None:
+        if intent.direction and not intent.is_sorted_only and not subject.factors:
+            raise Trouble("by_what", said(intent))
+    elif (intent.having or intent.limit or intent.direction) and not groups:
+        raise Trouble("nothing_to_rank")
 
 
 def _check_repeats(subject: Subject, schema: Schema, *, is_repeated: bool) -> None:

@@ -51,6 +51,7 @@ def parse(reading: Reading, schema: Schema, lexicon: Lexicon) -> Asked:
         cleared=_cleared(sentence) if is_marked else (),
         verb=verb,
         verb_text=verb_text,
+        per_person=_per_person(sentence, lexicon),
     )
     sentence.use(*sentence.find("verb"))
     conditions = conditions_of(sentence, reading.text)
@@ -131,6 +132,12 @@ def _cleared(sentence: Sentence) -> tuple[Noun, ...]:
     return tuple(found)
 
 
+def _per_person(sentence: Sentence, lexicon: Lexicon) -> Noun | None:
+    """`人均`: an average over people, and so only of what each of them has one of."""
+    said = [item for item in sentence.items if item.value_of("agg") == "avg person"]
+    return people(lexicon, said[0].text) if said else None
+
+
 def _entity(ranking: Ranking, *, is_trader: bool) -> tuple[Dimension, ...]:
     if ranking.entity is None:
         return ()
@@ -200,7 +207,7 @@ def _of_asking(sentence: Sentence, lexicon: Lexicon) -> _Subject | None:
 
 def _aggregate(sentence: Sentence) -> Aggregate | None:
     places = sentence.find("agg")
-    said = {sentence.items[place].value_of("agg") for place in places}
+    said = {sentence.items[place].value_of("agg").partition(" ")[0] for place in places}
     if len(said) > 1 and said != {"sum"}:
         raise Trouble("several", *(sentence.items[place].text for place in places))
     sentence.use(*places)
