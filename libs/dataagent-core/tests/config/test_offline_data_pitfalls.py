@@ -133,3 +133,42 @@ def test_an_average_a_head_is_not_the_average_of_documents(source: Source, quest
 )  # fmt: skip
 def test_an_average_a_head_of_what_each_person_has_is_given(question: str, sql: str) -> None:
     assert_rows(company(), question, sql)
+
+
+# -- those that have none ------------------------------------------------------------------------
+
+INVOICES = (
+    "SELECT c.FirstName, c.LastName, COUNT(i.InvoiceId) AS n FROM Customer c"
+    " LEFT JOIN Invoice i USING (CustomerId) GROUP BY c.CustomerId"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "sql"),
+    [
+        ("which customer has the fewest invoices?", f"{INVOICES} HAVING n = 0 ORDER BY 1, 2"),
+        ("哪位客户的发票最少", f"{INVOICES} HAVING n = 0 ORDER BY 1, 2"),
+        ("bottom 3 customers by number of invoices", f"{INVOICES} ORDER BY 3, 1, 2 LIMIT 3"),
+        ("customers with fewer than 2 invoices", f"{INVOICES} HAVING n < 2 ORDER BY 3 DESC, 1, 2"),
+        ("which playlist has the fewest tracks?",
+         "SELECT Name, COUNT(*) FROM Playlist JOIN PlaylistTrack USING (PlaylistId)"
+         " GROUP BY PlaylistId ORDER BY 2 LIMIT 1"),
+        ("which countries have the fewest customers?",
+         "SELECT Country, COUNT(*) FROM Customer GROUP BY 1 ORDER BY 2, 1 LIMIT 10"),
+    ],
+)  # fmt: skip
+def test_who_has_none_is_among_those_with_the_fewest(
+    source: Source, question: str, sql: str
+) -> None:
+    assert_rows(source, question, sql)
+
+
+@pytest.mark.parametrize(
+    "question", ["which customer had the fewest invoices in 2023?", "2023年发票最少的客户"]
+)
+def test_the_fewest_under_a_condition_on_what_is_counted_are_declined(
+    source: Source, question: str
+) -> None:
+    player = Player(source)
+    player.ask(question)
+    assert not player.was_answered

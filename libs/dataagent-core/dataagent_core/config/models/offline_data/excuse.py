@@ -91,6 +91,11 @@ _REASONS: Final[dict[str, tuple[str, str]]] = {
         "Ask for the lowest sales to rank only what is there.",
         "我无法从低到高排名{first}：从未成交的不在销售记录中。请改问销售额最低的，那样只比较有记录的。",
     ),
+    "least_counted": (
+        "I cannot count {first} from below like this: who has none is not among the rows of "
+        "{rest}. Ask without the other conditions.",
+        "我无法这样从低到高比较{first}：一条都没有的不在{rest}的记录中。请去掉其他条件再问。",
+    ),
     "top_per_group": (
         "A ranking of {first} within each {rest} is out of my reach; I rank the whole.",
         "我不会在每个{rest}内对{first}排名；我只能整体排名。",

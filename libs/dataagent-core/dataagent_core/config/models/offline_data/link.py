@@ -37,6 +37,7 @@ from dataagent_core.config.models.offline_data.subjects import (
 )
 from dataagent_core.config.models.offline_data.terms import Noun, Trouble
 from dataagent_core.config.models.offline_data.trade import check_list, check_side
+from dataagent_core.config.models.offline_data.zeros import with_zeros
 
 _MOST_GROUPS: Final = 3
 
@@ -102,6 +103,7 @@ def _planned(
         having=intent.having,
         is_distinct=subject.aggregate is None and _lists_values(subject, schema, hops),
     )
+    plan = with_zeros(plan, schema) if not intent.is_sorted_only else plan
     return (subject.quality, owned, subject.rank, scene.quality), plan
 
 

@@ -61,6 +61,8 @@ class Plan:
     """The first alone is asked for, with all that share its place."""
     having: tuple[str, float] | None = None
     is_distinct: bool = False
+    has_zeros: bool = False
+    """Groups to which no row belongs are among the counts, as zero."""
 
     @property
     def is_scalar(self) -> bool:

@@ -17,7 +17,7 @@ from dataagent_core.config.models.offline_data.dialects import (
     text_step,
     time_step,
 )
-from dataagent_core.config.models.offline_data.joins import repeats
+from dataagent_core.config.models.offline_data.joins import Hop, repeats
 from dataagent_core.config.models.offline_data.labels import label_columns
 from dataagent_core.config.models.offline_data.plan import Condition, Group, Plan, Ref
 from dataagent_core.config.models.offline_data.schema import Schema
@@ -179,7 +179,7 @@ class Writer:
 
     def _measure(self, plan: Plan) -> str:
         match plan.aggregate:
-            case "count" if repeats(plan.hops):
+            case "count" if repeats(plan.hops) or plan.has_zeros:
                 key = Ref(plan.base, self._schema.tables[plan.base].primary_key[0])
                 return f"COUNT(DISTINCT {self.ref(key)})"
             case "count":
@@ -190,18 +190,24 @@ class Writer:
                 return f"{(plan.aggregate or '').upper()}({self._product(plan)})"
 
     def _from(self, plan: Plan, *more: str) -> list[str]:
-        lines = [f"FROM {self.table(plan.base)}"]
-        for hop in plan.hops:
-            pairs = zip(hop.columns, hop.target_columns, strict=True)
-            on = " AND ".join(
-                f"{self.ref(Ref(hop.source, left))} = {self.ref(Ref(hop.target, right))}"
-                for left, right in pairs
-            )
-            lines.append(f"JOIN {self.table(hop.target)} ON {on}")
+        if plan.has_zeros:  # from the groups on, so that those without a row stay
+            lines = [f"FROM {self.table(plan.hops[-1].target)}"]
+            joined = [(f"LEFT JOIN {self.table(hop.source)}", hop) for hop in reversed(plan.hops)]
+        else:
+            lines = [f"FROM {self.table(plan.base)}"]
+            joined = [(f"JOIN {self.table(hop.target)}", hop) for hop in plan.hops]
+        lines.extend(f"{join} ON {self._on(hop)}" for join, hop in joined)
         where = [*(self._condition(each) for each in plan.conditions), *self._times(plan), *more]
         if where:
             lines.append(f"WHERE {' AND '.join(where)}")
         return lines
+
+    def _on(self, hop: Hop) -> str:
+        pairs = zip(hop.columns, hop.target_columns, strict=True)
+        return " AND ".join(
+            f"{self.ref(Ref(hop.source, left))} = {self.ref(Ref(hop.target, right))}"
+            for left, right in pairs
+        )
 
     def _condition(self, condition: Condition) -> str:
         column = self.ref(condition.ref)
