@@ -172,3 +172,18 @@ def test_the_fewest_under_a_condition_on_what_is_counted_are_declined(
     player = Player(source)
     player.ask(question)
     assert not player.was_answered
+
+
+@pytest.mark.parametrize(
+    ("question", "states"),
+    [
+        ("how many customers are not in MA?", "('MA')"),
+        ("how many customers except MA and BA", "('MA', 'BA')"),
+    ],
+)
+def test_a_row_without_a_value_is_not_of_that_value(
+    source: Source, question: str, states: str
+) -> None:
+    """Most customers have no state, and so are in none of these."""
+    wanted = f"SELECT COUNT(*) - SUM(coalesce(State, '') IN {states}) FROM Customer"
+    assert_rows(source, question, wanted)

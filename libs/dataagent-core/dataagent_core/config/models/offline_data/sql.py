@@ -215,10 +215,11 @@ class Writer:
             number = condition.values[0]
             return f"{column} {_OPERATORS[condition.operator]} {_number(number)}"
         values = [literal(str(value), self._dialect) for value in condition.values]
-        is_not = condition.operator == "not_in"
-        if len(values) == 1:
-            return f"{column} {'<>' if is_not else '='} {values[0]}"
-        return f"{column} {'NOT IN' if is_not else 'IN'} ({', '.join(values)})"
+        is_one = len(values) == 1
+        if condition.operator == "not_in":  # a row without a value is not one of these, either
+            other = f"<> {values[0]}" if is_one else f"NOT IN ({', '.join(values)})"
+            return f"({column} {other} OR {column} IS NULL)"
+        return f"{column} = {values[0]}" if is_one else f"{column} IN ({', '.join(values)})"
 
     def _times(self, plan: Plan) -> list[str]:
         if plan.date is None or not plan.periods:
