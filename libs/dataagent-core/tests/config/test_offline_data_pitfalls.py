@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 import pytest
 
@@ -187,3 +188,52 @@ def test_a_row_without_a_value_is_not_of_that_value(
     """Most customers have no state, and so are in none of these."""
     wanted = f"SELECT COUNT(*) - SUM(coalesce(State, '') IN {states}) FROM Customer"
     assert_rows(source, question, wanted)
+
+
+# -- charts -------------------------------------------------------------------------------------
+
+
+def drawn(player: Player) -> dict[str, Any]:
+    (spec,) = [m.call.args["spec"] for m in player.made if m.call.name == "make_chart"]
+    return spec
+
+
+def told_apart_by(spec: dict[str, Any]) -> list[str]:
+    """The columns that decide where a row is drawn: two rows alike in all are one mark."""
+    encoding: dict[str, Any] = spec["encoding"]
+    is_beside = spec["mark"] == "bar" and "stack" in encoding["y"]
+    keys = ("x", "xOffset") if is_beside else ("x", "color")
+    fields = [str(encoding[key]["field"]) for key in keys if key in encoding]
+    details: list[dict[str, Any]] = [] if is_beside else encoding.get("detail", [])
+    return [*fields, *(str(detail["field"]) for detail in details)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "sales by customer as a chart",
+        "sales by customer as a pie chart",
+        "top 10 customers by number of invoices as a chart",
+        "sales by customer and month as a chart",
+        "average invoice total by country and year as a bar chart",
+        "sales by country, genre and year as a chart",
+        "number of tracks by playlist and genre as a chart",
+    ],
+)
+def test_each_row_of_a_chart_is_a_mark_of_its_own(source: Source, question: str) -> None:
+    player = Player(source)
+    player.ask(question)
+    names = [column["name"] for column in player.query.answer["columns"]]
+    places = [names.index(field) for field in told_apart_by(drawn(player))]
+    marks = {tuple(row[place] for place in places) for row in player.rows}
+    assert len(marks) == len(player.rows)
+
+
+def test_bars_stand_on_each_other_only_where_they_add_up(source: Source) -> None:
+    totals, averages, namesakes = Player(source), Player(source), Player(source)
+    totals.ask("sales by country and genre as a chart")
+    assert "stack" not in drawn(totals)["encoding"]["y"]
+    averages.ask("average track length by genre and media type as a chart")
+    assert drawn(averages)["encoding"]["y"]["stack"] is None
+    namesakes.ask("the 10 most expensive tracks as a chart")
+    assert drawn(namesakes)["encoding"]["y"]["stack"] is None

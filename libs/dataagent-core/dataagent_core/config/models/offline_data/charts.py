@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 import orjson
 
 from dataagent_core.config.models.conversation import Conversation
+from dataagent_core.config.models.offline_data.joins import repeats
 from dataagent_core.config.models.offline_data.plan import Plan
 from dataagent_core.config.models.offline_data.results import Result
 
@@ -18,28 +20,34 @@ def can_be_drawn(plan: Plan, result: Result) -> bool:
 
 
 def spec_of(plan: Plan, result: Result, mark: str) -> dict[str, Any]:
-    """The Vega-Lite specification, without data. Times are a line, all else bars."""
-    measure, first = result.columns[-1], result.columns[0]
+    """The Vega-Lite specification, without data. Times are a line, all else bars.
+
+    A bar stands for one row, except where rows add up: two people of one name are not one bar.
+    """
     is_time = any(group.bucket for group in plan.groups)
+    x, *rest = _axes(plan, result)
     if mark == "auto":
         mark = "line" if is_time and result.row_count > 2 else "bar"
+    if mark == "arc" and not rest:
+        return {"mark": "arc", "encoding": {"theta": _measure(result), "color": _category(x)}}
     if mark == "arc":
-        return {
-            "mark": "arc",
-            "encoding": {
-                "theta": {"field": measure, "type": "quantitative"},
-                "color": {"field": first, "type": "nominal"},
-            },
-        }
-    x, color = _axes(plan, result)
+        mark = "bar"
+    adds_up = _adds_up(plan)
+    if mark == "bar" and len(rest) > 1 and not adds_up:
+        mark = "point"
     encoding: dict[str, Any] = {
-        "x": {"field": x, "type": "ordinal" if is_time else "nominal"},
-        "y": {"field": measure, "type": "quantitative"},
+        "x": {"field": x, "type": "ordinal"} if is_time else _category(x),
+        "y": _measure(result),
     }
     if not is_time:
         encoding["x"]["sort"] = "y" if plan.direction == "asc" else "-y"
-    if color:
-        encoding["color"] = {"field": color, "type": "nominal"}
+    if rest:
+        encoding["color"] = _category(rest[0])
+    if rest[1:]:
+        encoding["detail"] = [_category(name) for name in rest[1:]]
+    if mark == "bar" and not adds_up:
+        encoding["y"]["stack"] = None
+        encoding |= {"xOffset": _category(rest[0])} if rest else {}
     return {"mark": mark, "encoding": encoding}
 
 
@@ -76,15 +84,24 @@ def nothing_to_draw(conversation: Conversation) -> str:
     )
 
 
-def _axes(plan: Plan, result: Result) -> tuple[str, str | None]:
-    """The column along the axis, and the one told apart by colour."""
+def _measure(result: Result) -> dict[str, Any]:
+    return {"field": result.columns[-1], "type": "quantitative"}
+
+
+def _category(name: str) -> dict[str, Any]:
+    return {"field": name, "type": "nominal"}
+
+
+def _adds_up(plan: Plan) -> bool:
+    """Whether bars may stand on each other: totals of several groupings, no row in two of them."""
+    is_total = plan.aggregate in {"sum", "count"} and not repeats(plan.hops)
+    return is_total and len(plan.groups) > 1
+
+
+def _axes(plan: Plan, result: Result) -> list[str]:
+    """The column along the axis, and then those told apart otherwise, the most telling first."""
     shown = list(result.columns[:-1])
-    if len(plan.groups) < 2:
-        return shown[-1], None
-    place = 0
-    for group in plan.groups:
-        if group.bucket:
-            x = shown[place]
-            return x, next((name for name in shown if name != x), None)
-        place += len(group.shown)
-    return shown[0], shown[-1]
+    lasts = [end - 1 for end in accumulate(len(group.shown) for group in plan.groups)]
+    steps = [last for last, group in zip(lasts, plan.groups, strict=True) if group.bucket]
+    order = [*steps[:1], *lasts, len(shown) - 1, *range(len(shown))]
+    return [shown[place] for place in dict.fromkeys(order)]
