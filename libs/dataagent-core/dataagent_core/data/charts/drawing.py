@@ -139,8 +139,7 @@ def _dicts(rows: Rows, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:  # 
 
 def _limit(spec: Spec, total: int, given: int) -> int:
     """How many rows are drawn. An aggregate is drawn over all rows or not at all."""
-    aggregates = any(key in ("aggregate", "joinaggregate", "bin") for key, _ in _pairs(spec))
-    if not aggregates:
+    if not any(_is_aggregate(key, item) for key, item in _pairs(spec)):
         return MAX_DRAWN
     if total > MAX_AGGREGATED or given < total:
         refuse(
@@ -150,6 +149,12 @@ def _limit(spec: Spec, total: int, given: int) -> int:
             reason="too_many_rows",
         )
     return MAX_AGGREGATED
+
+
+def _is_aggregate(key: str, item: object) -> bool:
+    """Whether a setting makes figures of many rows; the mark of quartiles does it by itself."""
+    is_boxes = key in ("mark", "type") and item == "boxplot"
+    return is_boxes or key in ("aggregate", "joinaggregate", "bin")
 
 
 def _pairs(node: object) -> Iterator[tuple[str, Any]]:  # Any: JSON
@@ -220,18 +225,19 @@ def _cell(cell: Any) -> str | float | int | bool | None:  # Any: a cell of any A
 
 
 def _as_dates(values: list[dict[str, Any]], key: str, name: str) -> None:
-    """Turn ISO texts into full timestamps; a column that has none is refused."""
-    texts = [row[key] for row in values if isinstance(row[key], str)]
-    if texts and not any(_ISO.fullmatch(text) for text in texts):
-        refuse(
-            f"Column '{name}' holds text such as '{texts[0][:40]}', which is no ISO date. "
-            "Draw it as nominal, or convert it in the query.",
-            path="$",
-            reason="type_mismatch",
-        )
+    """Turn ISO texts into full timestamps; any other is refused, or its row would be missing."""
     for row in values:
-        if isinstance(row[key], str):
-            row[key] = _timestamp(row[key])
+        text = row[key]
+        if not isinstance(text, str):
+            continue
+        row[key] = _timestamp(text)
+        if row[key] is None and text.strip():
+            refuse(
+                f"Column '{name}' holds text such as '{text[:40]}', which is no ISO date. "
+                "Draw it as nominal, or convert it in the query.",
+                path="$",
+                reason="type_mismatch",
+            )
 
 
 def _timestamp(text: str) -> str | None:
@@ -239,7 +245,11 @@ def _timestamp(text: str) -> str | None:
     if found is None:
         return None
     year, month, day, clock = found.groups()
-    return f"{year}-{int(month or 1):02}-{int(day or 1):02}T{clock or '00:00:00'}"
+    try:
+        start = date(int(year), int(month or 1), int(day or 1))
+    except ValueError:  # a browser would take the 30th of February for a day in March
+        return None
+    return f"{start.isoformat()}T{clock or '00:00:00'}"
 
 
 def _check_categories(

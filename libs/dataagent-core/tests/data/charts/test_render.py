@@ -250,6 +250,14 @@ def test_months_written_as_text_are_dates() -> None:
         for_browser(spec, [{"month": "Jan", "n": 1}, {"month": "Feb", "n": 2}])
 
 
+@pytest.mark.parametrize("text", ["unknown", "2024-02-30", "2024-13", "02/2024"])
+def test_one_text_that_is_no_date_is_refused_rather_than_left_out(text: str) -> None:
+    spec = default_spec(columns(month="string", n="int64"), row_count=3)
+    rows = [{"month": "2024-01", "n": 1}, {"month": text, "n": 2}, {"month": None, "n": 3}]
+    with pytest.raises(BadChart, match=f"'{text}', which is no ISO date"):
+        for_browser(spec, rows)
+
+
 def test_more_rows_than_are_drawn_are_said_on_the_chart() -> None:
     types = {"a": "double", "b": "double"}
     spec = default_spec(columns(**types), row_count=20_000)
@@ -270,6 +278,17 @@ def test_an_aggregate_over_a_part_of_the_rows_is_refused() -> None:
     assert len(for_browser(spec, rows)["data"]["values"]) == 6_000
     with pytest.raises(BadChart) as caught:
         for_browser(spec, rows, total_rows=20_000)
+    assert (caught.value.details or {})["reason"] == "too_many_rows"
+
+
+def test_quartiles_of_a_part_of_the_rows_are_refused() -> None:
+    encoding = {"x": {"field": "k"}, "y": {"field": "n"}}
+    spec = check_spec({"mark": "boxplot", "encoding": encoding}, columns(k="string", n="int64"))
+    rows = [{"k": "a", "n": n} for n in range(6_000)]
+
+    assert len(for_browser(spec, rows)["data"]["values"]) == 6_000
+    with pytest.raises(BadChart) as caught:
+        for_browser(spec, rows, total_rows=60_000)
     assert (caught.value.details or {})["reason"] == "too_many_rows"
 
 
