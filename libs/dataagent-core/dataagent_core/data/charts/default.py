@@ -104,6 +104,12 @@ class _Picked:
         }
         if self._categories and self._distinct(self._categories[0]) <= MAX_SERIES:
             encoding["color"] = {"field": self._categories[0], "type": "nominal"}
+            if len(self._categories) > 1:  # a line each, or one would go through all of them
+                encoding["detail"] = [
+                    {"field": name, "type": "nominal"} for name in self._categories[1:]
+                ]
+        elif self._categories and self._repeats(self._times[0]):
+            _better_as_table(f"Column '{self._categories[0]}' has too many values for lines")
         is_sparse = self._row_count <= 60
         return {
             "mark": {"type": "line", "point": is_sparse, "tooltip": True},
@@ -135,11 +141,17 @@ class _Picked:
             encoding["color"] = {"field": second, "type": "nominal"}
             if self._distinct(second) <= 4 and count <= HORIZONTAL_FROM:
                 encoding[f"{along}Offset"] = {"field": second, "type": "nominal"}
+        elif self._repeats(name):  # the rows would be added up, and an average cannot be
+            _better_as_table(f"Column '{name}' has the same value in several rows")
         spec: Spec = {"mark": {"type": "bar", "tooltip": True}, "encoding": encoding}
         if not is_horizontal:
             category["axis"] = {"labelAngle": 0 if count <= HORIZONTAL_FROM else -40}
             spec["width"] = {"step": 44} if f"{along}Offset" not in encoding else {"step": 22}
         return spec
+
+    def _repeats(self, name: str) -> bool:
+        """Whether several rows share a value; NULL is none of the values that are counted."""
+        return self._row_count > self._distinct(name) + 1
 
     def _distinct(self, name: str) -> int:
         return int(self._figure(name, ("distinct", "distinct_count", "unique"), self._row_count))

@@ -91,3 +91,40 @@ def test_a_default_chart_passes_the_check() -> None:
     spec = default_spec(cols, row_count=5)
 
     assert check_spec(spec, cols) == spec
+
+
+def test_lines_of_too_many_series_are_no_chart() -> None:
+    """Without a colour each, one line would go up and down through all of them."""
+    types = columns(month="string", country="string", n="double")
+    few = {"month": {"distinct": 12}, "country": {"distinct": 3}}
+    many = {"month": {"distinct": 12}, "country": {"distinct": 24}}
+    one_each = {"month": {"distinct": 36}, "country": {"distinct": 36}}
+
+    spec = default_spec(types, row_count=36, statistics=few)
+    assert spec["encoding"]["color"]["field"] == "country"
+    assert "color" not in default_spec(types, row_count=36, statistics=one_each)["encoding"]
+    with pytest.raises(BadChart, match="table"):
+        default_spec(types, row_count=288, statistics=many)
+
+
+def test_a_third_grouping_has_lines_of_its_own() -> None:
+    types = columns(month="string", country="string", genre="string", n="double")
+    few = {"month": {"distinct": 12}, "country": {"distinct": 3}, "genre": {"distinct": 2}}
+
+    encoding = default_spec(types, row_count=72, statistics=few)["encoding"]
+    assert encoding["detail"] == [{"field": "genre", "type": "nominal"}]
+
+
+@pytest.mark.parametrize(
+    ("types", "statistics"),
+    [
+        ({"title": "string", "price": "double"}, {"title": {"distinct": 9}}),
+        ({"country": "string", "genre": "string", "mean": "double"},
+         {"country": {"distinct": 5}, "genre": {"distinct": 25}}),
+    ],
+)  # fmt: skip
+def test_rows_that_would_be_added_up_in_one_bar_are_no_chart(
+    types: dict[str, str], statistics: dict[str, Any]
+) -> None:
+    with pytest.raises(BadChart, match="table"):
+        default_spec(columns(**types), row_count=40, statistics=statistics)
