@@ -94,6 +94,25 @@ def test_a_number_that_cannot_be_kept_exactly_is_not_understood(
     assert not player.was_answered
 
 
+@pytest.mark.parametrize("question", ["top 10% customers by sales", "消费最高的10％的客户"])
+def test_a_share_is_not_taken_for_a_number(source: Source, question: str) -> None:
+    player = Player(source)
+    player.ask(question)
+    assert not player.was_answered
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "how many invoices have a total over -5?",
+        "how many invoices have a total over \N{MINUS SIGN}5?",
+        "金额超过-5的发票有多少张",
+    ],
+)
+def test_a_number_below_zero_keeps_its_sign(source: Source, question: str) -> None:
+    assert_rows(source, question, "SELECT COUNT(*) FROM Invoice WHERE Total > -5")
+
+
 def releases() -> Source:
     """Texts that look like numbers, and numbers longer than most."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)

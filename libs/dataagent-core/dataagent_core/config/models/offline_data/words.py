@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 _ATOM: Final = re.compile(
-    r"(?P<number>\d++(?:,\d{3}(?!\d))*+(?:\.\d++)?+)"
+    r"(?P<number>(?:(?<![A-Za-z\d_.)])-)?\d++(?:,\d{3}(?!\d))*+(?:\.\d++)?+(?:\s?[%‰])?)"
     r"|(?P<han>[\u4e00-\u9fff])"
     r"|(?P<word>[^\W\d_\u4e00-\u9fff]++)(?:['’]s(?![^\W\d_]))?+"
 )
@@ -35,13 +35,14 @@ class Atom:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a number in digits that can be kept to the last one."""
-        return self.text[0].isdecimal() and len(self.key.replace(".", "")) <= _MOST_DIGITS
+        """Whether it is a number in digits that can be kept to the last one; `10%` is none."""
+        digits = self.key.removeprefix("-").replace(".", "")
+        return digits.isdecimal() and len(digits) <= _MOST_DIGITS
 
 
 def normal(text: str) -> str:
-    """The text with full-width letters and digits made plain."""
-    return unicodedata.normalize("NFKC", text)
+    """The text with full-width letters and digits and the minus of typesetters made plain."""
+    return unicodedata.normalize("NFKC", text).replace("\N{MINUS SIGN}", "-")
 
 
 def has_han(text: str) -> bool:
