@@ -209,6 +209,24 @@ def test_a_row_without_a_value_is_not_of_that_value(
     assert_rows(source, question, wanted)
 
 
+def crew() -> Source:
+    """Employees of whom one has no department."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.executescript(
+        "CREATE TABLE department (department_id INTEGER PRIMARY KEY, name TEXT);"
+        "CREATE TABLE employee (employee_id INTEGER PRIMARY KEY, name TEXT,"
+        " department_id INTEGER REFERENCES department (department_id));"
+        "INSERT INTO department VALUES (1, 'Kitchen'), (2, 'Bar');"
+        "INSERT INTO employee VALUES (1, 'Ada', 1), (2, 'Bo', 2), (3, 'Cy', NULL);"
+    )
+    return sqlite_source("crew", connection, {})
+
+
+def test_who_belongs_nowhere_does_not_belong_to_what_is_ruled_out() -> None:
+    assert_rows(crew(), "how many employees are not in Kitchen?", "SELECT 2")
+    assert_rows(crew(), "how many employees are in Kitchen?", "SELECT 1")
+
+
 # -- charts -------------------------------------------------------------------------------------
 
 

@@ -195,7 +195,11 @@ class Writer:
             joined = [(f"LEFT JOIN {self.table(hop.source)}", hop) for hop in reversed(plan.hops)]
         else:
             lines = [f"FROM {self.table(plan.base)}"]
-            joined = [(f"JOIN {self.table(hop.target)}", hop) for hop in plan.hops]
+            loose = _without_which_rows_stay(plan)
+            joined = [
+                (f"{'LEFT JOIN' if hop.target in loose else 'JOIN'} {self.table(hop.target)}", hop)
+                for hop in plan.hops
+            ]
         lines.extend(f"{join} ON {self._on(hop)}" for join, hop in joined)
         where = [*(self._condition(each) for each in plan.conditions), *self._times(plan), *more]
         if where:
@@ -261,6 +265,18 @@ def _must_be_wrapped(plan: Plan, schema: Schema) -> bool:
     if not repeats(plan.hops) or plan.aggregate in {"count_distinct", "min", "max"}:
         return False
     return plan.aggregate != "count" or len(schema.tables[plan.base].primary_key) > 1
+
+
+def _without_which_rows_stay(plan: Plan) -> set[str]:
+    """Tables on the way to a value that is ruled out: a row that leads nowhere has it not."""
+    sources = {hop.target: hop.source for hop in plan.hops}
+    found: set[str] = set()
+    for condition in plan.conditions:
+        table = condition.ref.table
+        while condition.operator == "not_in" and table in sources:
+            found.add(table)
+            table = sources[table]
+    return found
 
 
 def _each_column(groups: Iterable[Group]) -> list[Group]:
