@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -225,6 +226,32 @@ def crew() -> Source:
 def test_who_belongs_nowhere_does_not_belong_to_what_is_ruled_out() -> None:
     assert_rows(crew(), "how many employees are not in Kitchen?", "SELECT 2")
     assert_rows(crew(), "how many employees are in Kitchen?", "SELECT 1")
+
+
+# -- what does not fit ---------------------------------------------------------------------------
+
+
+def wide() -> Source:
+    """More tables than are read at once."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.executescript("".join(f"CREATE TABLE box_{n} (size REAL);" for n in range(80)))
+    source = sqlite_source("wide", connection, {})
+    source.room = 1_000
+    return source
+
+
+def test_tables_that_are_not_listed_are_counted() -> None:
+    text = Player(wide()).ask("which tables are there?")
+    listed = text.count("| box_")
+    assert 0 < listed < 80
+    assert f"The source has {80 - listed} tables more." in text
+
+
+def test_a_list_of_all_tables_counts_none(source: Source) -> None:
+    tight = replace(source, room=4_000)
+    text = Player(tight).ask("有哪些表")
+    assert all(f"| {table['name']} |" in text for table in source.tables)
+    assert "还有" not in text
 
 
 # -- charts -------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ def about(conversation: Conversation, reading: Reading, schema: Schema) -> str |
         return None
     rest = [item for item in reading.items if not item.has(*_ASKING)]
     if not rest:
-        return _told(conversation, schema, _tables(schema))
+        return _told(conversation, schema, _tables(schema) + _more(conversation, schema))
     named = _table(rest[0]) if len(rest) == 1 else None
     if named is None or not any(item.value_of("schema") for item in reading.items):
         return None
@@ -44,6 +44,15 @@ def _tables(schema: Schema) -> str:
         columns = ", ".join(table.columns)
         lines.append(f"| {cell(table.name)} | {cell(table.comment)} | {cell(columns)} |")
     return "\n".join(lines)
+
+
+def _more(conversation: Conversation, schema: Schema) -> str:
+    if not schema.omitted:
+        return ""
+    return conversation.say(
+        f"\n\nThe source has {schema.omitted} tables more. Ask about one by its name.",
+        f"\n\n此数据源还有 {schema.omitted} 张表。请按名称询问。",
+    )
 
 
 def _columns(table: Table) -> str:

@@ -54,7 +54,9 @@ def _completed(schema: Schema, names: Sequence[str]) -> Generator[Call, ToolMess
 @lru_cache(maxsize=16)
 def _joined(schema: Schema, part: Schema) -> Schema:
     """Both as one: the same parts always make the same schema, so that its words are kept."""
-    return replace(schema, tables={**schema.tables, **part.tables})
+    tables = {**schema.tables, **part.tables}
+    omitted = max(0, schema.omitted - (len(tables) - len(schema.tables)))
+    return replace(schema, tables=tables, omitted=omitted)
 
 
 def other_sources(

@@ -176,7 +176,7 @@ def _tables(conversation: Conversation, schema: Schema | None) -> str:
     if schema is None or not schema.tables:
         return ""
     names = list(schema.tables)[:20]
-    more = " …" if len(schema.tables) > len(names) else ""
+    more = " …" if schema.omitted or len(schema.tables) > len(names) else ""
     listed = ", ".join(f"`{name}`" for name in names)
     return conversation.say("Tables", "表") + f": {listed}{more}"
 

@@ -73,6 +73,7 @@ class Schema:
     tables: Mapping[str, Table]
     time_zone: str = ""
     omitted: int = 0
+    """How many tables more the source has."""
 
     def column(self, table: str, column: str) -> Column:
         """The column of that name."""
