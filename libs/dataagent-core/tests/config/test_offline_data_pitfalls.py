@@ -254,6 +254,14 @@ def test_a_list_of_all_tables_counts_none(source: Source) -> None:
     assert "还有" not in text
 
 
+def test_a_tie_at_the_end_of_a_top_list_is_told(source: Source) -> None:
+    tie = "rows that are not shown may share their place"
+    assert tie in Player(source).ask("the 5 most expensive tracks")
+    assert "可能还有并列的行未显示" in Player(source).ask("最便宜的5首歌")
+    assert tie not in Player(source).ask("top 5 countries by sales")
+    assert tie not in Player(source).ask("customers by country")
+
+
 # -- charts -------------------------------------------------------------------------------------
 
 

@@ -121,7 +121,21 @@ def _finding(conversation: Conversation, plan: Plan, result: Result) -> str:
             f"\n\nThe first {shown} of {result.row_count} rows.",
             f"\n\n共 {result.row_count} 行，此处显示前 {shown} 行。",
         )
-    return table
+    return f"{table}\n\n{_tie(conversation)}" if _ends_in_a_tie(plan, result) else table
+
+
+def _ends_in_a_tie(plan: Plan, result: Result) -> bool:
+    """Whether the last rows of a top list are equal: then the next may be, too, and is cut off."""
+    if plan.limit != result.row_count or plan.is_single or len(result.rows) != result.row_count:
+        return False
+    return len(result.rows) > 1 and result.rows[-1][-1] == result.rows[-2][-1]
+
+
+def _tie(conversation: Conversation) -> str:
+    return conversation.say(
+        "The last rows are equal, so rows that are not shown may share their place.",
+        "最后几行数值相同，可能还有并列的行未显示。",
+    )
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
