@@ -114,6 +114,18 @@ def test_a_number_below_zero_keeps_its_sign(source: Source, question: str) -> No
     assert_rows(source, question, "SELECT COUNT(*) FROM Invoice WHERE Total > -5")
 
 
+@pytest.mark.parametrize(
+    ("follow_up", "where"),
+    [("only total over 5", "Total > 5"), ("only total under 15", "Total > 10 AND Total < 15")],
+)
+def test_a_follow_up_moves_the_limit_it_names(source: Source, follow_up: str, where: str) -> None:
+    player = Player(source)
+    player.ask("invoices with total over 10")
+    player.ask(follow_up)
+    sql = f"SELECT InvoiceId FROM Invoice WHERE {where} ORDER BY 1"
+    assert same_rows(player.rows, source.run(sql)[1]), player.sql
+
+
 def releases() -> Source:
     """Texts that look like numbers, and numbers longer than most."""
     connection = sqlite3.connect(":memory:", check_same_thread=False)

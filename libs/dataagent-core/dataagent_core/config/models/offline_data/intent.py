@@ -66,6 +66,12 @@ class NumberFilter:
     operator: str
     number: float
 
+    @property
+    def bounds(self) -> frozenset[tuple[str, str, str]]:
+        """The columns it limits, each with the side: `gt` and `ge` limit from below."""
+        side = self.operator[:1]
+        return frozenset((term.table, term.column, side) for term in self.noun.columns)
+
 
 @dataclass(frozen=True, slots=True)
 class Intent:
@@ -124,7 +130,7 @@ def merged(before: Intent, now: Intent) -> Intent:
         kept,
         dimensions=dimensions,
         values=_values(kept, now),
-        numbers=(*kept.numbers, *now.numbers),
+        numbers=_numbers(kept, now),
         periods=now.periods or kept.periods,
         date=now.date or kept.date,
         direction=now.direction or kept.direction,
@@ -171,6 +177,12 @@ def _with_noun(before: Intent, noun: Noun) -> Intent:
     if before.listed:
         return replace(before, listed=noun, contexts=())
     raise Trouble("unplaced", noun.text)
+
+
+def _numbers(before: Intent, now: Intent) -> tuple[NumberFilter, ...]:
+    """A new limit takes the place of the earlier one on that side: `over 10`, then `over 5`."""
+    lifted = frozenset(bound for number in now.numbers for bound in number.bounds)
+    return (*(each for each in before.numbers if not each.bounds & lifted), *now.numbers)
 
 
 def _values(before: Intent, now: Intent) -> tuple[ValueFilter, ...]:
