@@ -152,7 +152,7 @@ def _type(given: object, kind: Kind, name: str, path: str) -> str:
 
 def _setting(key: str, given: Any, scope: Scope, path: str) -> Any:  # Any: JSON
     if key in _SETTINGS:
-        return None if given is None else plain.options(given, path, allowed=_SETTINGS[key])
+        return None if given is None else _options(key, given, path)
     if key in _CHOICES and given not in _CHOICES[key]:
         known = ", ".join(str(choice) for choice in _CHOICES[key])
         refuse(f"{path} must be one of: {known}.", path=path, reason="not_allowed")
@@ -165,6 +165,13 @@ def _setting(key: str, given: Any, scope: Scope, path: str) -> Any:  # Any: JSON
     if key in _PARTS and isinstance(given, dict):
         return plain.options(cast("Spec", given), path, allowed=_PARTS[key])
     return plain.value(given, path, key=key)
+
+
+def _options(key: str, given: object, path: str) -> Spec:
+    options = plain.options(given, path, allowed=_SETTINGS[key])
+    if key == "scale" and options.get("type") == "utc":  # dates are wall-clock time, without a zone
+        options["type"] = "time"
+    return options
 
 
 def _sort(given: Any, scope: Scope, path: str) -> Any:  # Any: JSON

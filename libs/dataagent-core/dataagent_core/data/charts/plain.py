@@ -69,9 +69,11 @@ def _date(given: Spec, path: str) -> Spec:
             path=f"{path}.{found[0]}",
             reason="expression",
         )
-    if not given or not given.keys() <= _DATE_PARTS:
+    if not given.keys() - {"utc"} or not given.keys() <= _DATE_PARTS:
         refuse(f"{path} must be a plain value, not an object.", path=path, reason="bad_value")
-    return {name: value(part, f"{path}.{name}") for name, part in given.items()}
+    parts = {name: value(part, f"{path}.{name}") for name, part in given.items()}
+    parts.pop("utc", None)  # the dates it is compared with are wall-clock time, without a zone
+    return parts
 
 
 def _short(given: str, path: str, key: str) -> str:

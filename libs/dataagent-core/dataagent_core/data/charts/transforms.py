@@ -146,12 +146,15 @@ def check_bin(given: object, kind: Kind, path: str) -> bool | Spec:
 
 
 def check_time_unit(given: object, kind: Kind, path: str) -> str:
-    """The part of a date that is kept: `yearmonth`, `year`, …"""
+    """The part of a date that is kept: `yearmonth`, `year`, …
+
+    Dates are drawn as wall-clock time; `utc`, which would move them by a zone, is dropped.
+    """
     if not isinstance(given, str) or not _TIME_UNIT.fullmatch(given):
         refuse(f"{path} must be a time unit, such as yearmonth.", path=path, reason="bad_value")
     if kind not in ("temporal", "text"):
         refuse(f"{path}: only dates have time units.", path=path, reason="type_mismatch")
-    return given
+    return given.removeprefix("utc")
 
 
 def predicate(given: object, scope: Scope, path: str, *, depth: int = 0) -> Spec:

@@ -201,6 +201,29 @@ def test_compositions_and_transforms_are_allowed() -> None:
     assert check_spec(facet, COLUMNS)["facet"]["row"]["type"] == "nominal"
 
 
+def test_a_chart_reads_dates_as_the_table_shows_them() -> None:
+    """They go out without a zone; `utc` would move them by the zone of whoever looks."""
+    day = {"year": 2024, "month": 1, "utc": True}
+    spec = {
+        "mark": "line",
+        "transform": [
+            {"filter": {"field": "Day", "gte": day}},
+            {"timeUnit": "utcyear", "field": "Day", "as": "Year"},
+        ],
+        "encoding": {
+            "x": {"field": "Day", "timeUnit": "utcyearmonth", "scale": {"type": "utc"}},
+            "y": {"field": "Revenue", "aggregate": "sum"},
+        },
+    }
+    checked = check_spec(spec, COLUMNS)
+
+    assert checked["encoding"]["x"] == snapshot(
+        {"field": "Day", "timeUnit": "yearmonth", "type": "temporal", "scale": {"type": "time"}}
+    )
+    assert checked["transform"][0]["filter"]["gte"] == {"year": 2024, "month": 1}
+    assert checked["transform"][1]["timeUnit"] == "year"
+
+
 def test_a_field_that_an_aggregate_dropped_is_out_of_reach() -> None:
     transform = [{"aggregate": [{"op": "count", "as": "n"}], "groupby": ["Country"]}]
     spec = {"transform": transform, "mark": "bar", "encoding": {"y": {"field": "Revenue"}}}
