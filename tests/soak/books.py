@@ -118,7 +118,9 @@ class Watch:
     def write(self, path: Path) -> None:
         """Keep all looks, as CSV."""
         lines = [
-            f"{name},{at:.1f},{used:.2f}" for name, looks in self.looks.items() for at, used in looks
+            f"{name},{at:.1f},{used:.2f}"
+            for name, looks in self.looks.items()
+            for at, used in looks
         ]
         path.write_text("\n".join(["process,seconds,mib", *lines, ""]), encoding="utf-8")
 
