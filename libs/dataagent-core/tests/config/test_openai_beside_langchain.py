@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import httpx
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
 from langchain_core.tools import tool
-from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from dataagent_core.config.models.openai_compatible import LeanChatModel
@@ -24,6 +23,9 @@ from tests.standins.openai_server import (
     text,
     tool_calls,
 )
+
+if TYPE_CHECKING:
+    from langchain_openai import ChatOpenAI  # takes long; every worker loads this file
 
 Lean: TypeAlias = Callable[..., AbstractAsyncContextManager[LeanChatModel]]
 KEY = "sk-very-secret-key-123456"
@@ -52,6 +54,8 @@ STREAMS: dict[str, Stream] = {
 
 @pytest.mark.parametrize("name", STREAMS)
 async def test_the_lean_model_says_what_langchain_openai_says(name: str, lean: Lean) -> None:
+    from langchain_openai import ChatOpenAI
+
     async with (
         openai_server(STREAMS[name]) as server,
         lean(server) as ours,
