@@ -222,14 +222,14 @@ def test_messages_come_back_equal_and_containers_are_never_shared() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    serialiser = RememberingSerialiser(kept_bytes=1000)
+    serialiser = RememberingSerialiser(kept_bytes=40_000)
     for number in range(200):
         stored = serialiser.dumps_typed(f"text {number:050}")
         assert serialiser.loads_typed(stored) == f"text {number:050}"
-    assert serialiser._bytes <= 1000
-    assert sum(len(data) for _, data in serialiser._kept) == serialiser._bytes
-    large = serialiser.dumps_typed("x" * 5000)
-    assert serialiser.loads_typed(large) == "x" * 5000
+    assert len(serialiser._kept) == 12  # of three kilobytes and its text each
+    assert sum(len(data) + 3072 for _, data in serialiser._kept) == serialiser._bytes <= 40_000
+    large = serialiser.dumps_typed("x" * 20_000)
+    assert serialiser.loads_typed(large) == "x" * 20_000
     assert large not in serialiser._kept
 
 

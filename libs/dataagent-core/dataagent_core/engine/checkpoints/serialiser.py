@@ -14,8 +14,9 @@ from typing import Any
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage] the value a snapshot is stored as
 
-_KEPT_BYTES = 1024 * 1024
-"""As they are stored; in memory they take about ten times that."""
+_KEPT_BYTES = 4 * 1024 * 1024
+_OBJECT_BYTES = 3 * 1024
+"""What a message takes in memory besides its own text."""
 
 
 class RememberingSerialiser(JsonPlusSerializer):
@@ -47,7 +48,7 @@ class RememberingSerialiser(JsonPlusSerializer):
         return _own(value)
 
     def _keep(self, key: tuple[str, bytes], value: Any) -> None:
-        size = len(key[1])
+        size = _size(key)
         if size > self._kept_bytes // 2:
             return
         with self._lock:
@@ -55,11 +56,16 @@ class RememberingSerialiser(JsonPlusSerializer):
                 self._kept[key] = value
                 self._bytes += size
             while self._bytes > self._kept_bytes:
-                (_, dropped), _ = self._kept.popitem(last=False)
-                self._bytes -= len(dropped)
+                dropped, _ = self._kept.popitem(last=False)
+                self._bytes -= _size(dropped)
 
 
 _ABSENT = object()
+
+
+def _size(key: tuple[str, bytes]) -> int:
+    """About how much memory a value takes that is kept under its bytes."""
+    return len(key[1]) + _OBJECT_BYTES
 
 
 def _own(value: Any) -> Any:
