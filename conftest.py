@@ -34,7 +34,9 @@ _ALSO = {
 }
 _CONNECTING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
 _SERVERS = re.compile(r"postgres|mysql|mariadb|redis|docker")
-_LONG = {"end_to_end", "attacks"}  # folders: the whole product; whatever is done to a sandbox
+# Folders: the whole product; whatever is done to a sandbox; MCP servers; programs as people start
+# them. What stands there starts processes, test after test.
+_LONG = {"end_to_end", "attacks", "sandbox", "mcp", "setup"}
 
 
 class OutsideNetwork(RuntimeError):

@@ -18,6 +18,8 @@ import pytest
 
 from tests.requirements import requirement
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / ".importlinter"
 

@@ -14,6 +14,8 @@ from tests.requirements import requirement
 
 from .pseudo_terminal import PATIENCE_SECONDS, PROGRAM, Terminal
 
+pytestmark = pytest.mark.slow
+
 
 def start(*argv: str) -> subprocess.Popen[str]:
     return subprocess.Popen(

@@ -25,6 +25,8 @@ from dataagent_core.hitl import Decision
 from tests.end_to_end.server import Zygote, free_port
 from tests.requirements import requirement
 
+pytestmark = pytest.mark.slow
+
 PATIENT = Backoff(first_seconds=0.05, most_seconds=0.5, attempts=200)  # a start takes a while
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept\\n"}\n!echo written'
 Chat = Callable[..., AsyncGenerator[Received]]

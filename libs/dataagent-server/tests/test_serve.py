@@ -13,10 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.requirements import requirement
+
+pytestmark = pytest.mark.slow
 
 KEY = "operator-key-9f8e7d"
 WAIT_SECONDS = 60

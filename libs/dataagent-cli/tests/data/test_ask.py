@@ -15,6 +15,8 @@ import pytest
 
 from .shell import dataagent
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "total amount by region"
 HEADER = "region,amount\n"
 

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import pytest
 from pydantic import SecretStr
 
 from dataagent_core.identity.sealing import MASK
 from tests.requirements import requirement
 from tests.standins.mcp_server import digest, http_server, stdio_command
+
+pytestmark = pytest.mark.slow
 
 if TYPE_CHECKING:
     from conftest import LiveServer

@@ -24,6 +24,8 @@ from tests.documents import (
 )
 from tests.requirements import requirement
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from conftest import LiveServer
 

@@ -24,6 +24,8 @@ from dataagent_core.data.guard import render
 from dataagent_core.data.policy import PolicySet, compile_in, policies_from_dict, visible
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 
+pytestmark = pytest.mark.slow
+
 BLOCKS = 5
 SEEDS = 5  # a block
 QUERIES = 40  # a seed; 1,000 together on each engine
