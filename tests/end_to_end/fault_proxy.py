@@ -16,7 +16,7 @@ class FaultProxy:
         self._target_port = target_port
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._writers: set[asyncio.StreamWriter] = set()
+        self.writers: set[asyncio.StreamWriter] = set()
 
     async def mend(self) -> None:
         """Accept connections (again)."""
@@ -27,7 +27,7 @@ class FaultProxy:
         if self._server is not None:
             self._server.close()
             self._server = None
-        for writer in list(self._writers):
+        for writer in list(self.writers):
             writer.transport.abort()
         for task in list(self._tasks):
             task.cancel()
@@ -40,14 +40,14 @@ class FaultProxy:
         writers = {writer}
         tasks: set[asyncio.Task[None]] = {serving}
         self._tasks.add(serving)
-        self._writers.add(writer)
+        self.writers.add(writer)
         try:
             with suppress(OSError, asyncio.CancelledError):  # nobody is there, or it was cut
                 there_reader, there_writer = await asyncio.open_connection(
                     "127.0.0.1", self._target_port
                 )
                 writers.add(there_writer)
-                self._writers.add(there_writer)
+                self.writers.add(there_writer)
                 pumps = {
                     asyncio.create_task(_pump(reader, there_writer)),
                     asyncio.create_task(_pump(there_reader, writer)),
@@ -59,7 +59,7 @@ class FaultProxy:
             for each in writers:
                 each.transport.abort()
             self._tasks -= tasks
-            self._writers -= writers
+            self.writers -= writers
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

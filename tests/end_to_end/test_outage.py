@@ -53,9 +53,11 @@ async def test_a_store_that_is_away_for_three_seconds_costs_no_answer(
         server = await start_server(
             **{setting: through(url, proxy.port), "DATAAGENT_SESSION_STORE": kind}
         )
-        await survive(server, proxy)
-        await server.signal()
-        await proxy.cut()
+        try:
+            await survive(server, proxy)
+        finally:
+            await server.signal()
+            await proxy.cut()
 
 
 async def survive(server: Server, proxy: FaultProxy) -> None:

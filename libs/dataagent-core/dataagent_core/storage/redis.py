@@ -14,10 +14,12 @@ from typing import Any, TypeAlias, cast
 
 import orjson
 from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.connection import AbstractConnection
 from redis.commands.core import AsyncScript
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import OutOfMemoryError, ReadOnlyError
 from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.maint_notifications import MaintNotificationsConfig
 
 from dataagent_core.errors import Misconfigured, StorageUnavailable
 
@@ -80,12 +82,34 @@ def open_redis(url: str, *, prefix: str = "dataagent:", pool_size: int = 50) -> 
         Misconfigured: the URL is none of Redis.
     """
     try:
-        pool = BlockingConnectionPool.from_url(url, max_connections=pool_size, timeout=20)  # pyright: ignore[reportUnknownMemberType] the client leaves its options untyped
+        pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType] the client leaves its options untyped
+            url,
+            max_connections=pool_size,
+            timeout=20,
+            maint_notifications_config=MaintNotificationsConfig(enabled=False),
+        )
     except ValueError as error:
         raise Misconfigured(
             "DATAAGENT_REDIS_URL is not a Redis URL. Use redis://host:6379/0."
         ) from error
+    pool.connection_class = type("Connection", (_Checked, pool.connection_class), {})
     return RedisSpace(Redis.from_pool(pool), prefix=prefix)
+
+
+class _Checked(AbstractConnection):
+    """A connection that tells its pool when it was broken off while nobody used it.
+
+    The pool asks before it hands a connection out, and then connects anew; but the client's own
+    sees no reset, and with notices of maintenance it is not asked at all. After Redis was away
+    every connection would cost a caller an error.
+    """
+
+    async def can_read(self) -> bool:
+        """As the client's; `ConnectionError` for one that was broken off."""
+        broken = None if self._reader is None else self._reader.exception()
+        if broken is not None:
+            raise RedisConnectionError("The connection was broken off.") from broken
+        return await super().can_read()
 
 
 @contextmanager
