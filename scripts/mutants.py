@@ -13,6 +13,7 @@ import argparse
 import ast
 import os
 import random
+import re
 import subprocess
 import sys
 import tarfile
@@ -150,14 +151,17 @@ def _copy(tree: Path) -> None:
 
 
 def _changes(tree: Path, part: Part) -> Iterator[Any]:
-    """All changes Cosmic Ray knows for the part, but for annotations: nothing runs those."""
+    """All changes Cosmic Ray knows for the part, but for what nothing runs.
+
+    These are annotations, and the star between parameters, which it takes for a multiplication.
+    """
     modules = [path for pattern in part.modules for path in sorted(tree.glob(pattern))]
-    annotations = {module: {*_annotated(module)} for module in modules}
+    left_out = {module: {*_annotated(module), *_stars(module)} for module in modules}
     with _WORK.use_db(str(tree / "changes.sqlite"), _WORK.WorkDB.Mode.create) as found:
         _INIT.init(modules, found, {})
         for item in found.work_items:
             (change,) = item.mutations
-            if change.start_pos not in annotations[change.module_path]:
+            if change.start_pos not in left_out[change.module_path]:
                 yield change
 
 
@@ -179,6 +183,12 @@ def _annotated(module: Path) -> Iterator[tuple[int, int]]:
                     first = found.col_offset if row == found.lineno else 0
                     last = found.end_col_offset if row == found.end_lineno else None
                     yield from ((row, at) for at in range(first, last or len(lines[row - 1])))
+
+
+def _stars(module: Path) -> Iterator[tuple[int, int]]:
+    """The stars that say that what follows is given by name."""
+    for row, line in enumerate(module.read_text(encoding="utf-8").splitlines(), 1):
+        yield from ((row, found.start()) for found in re.finditer(r"\*(?=,)", line))
 
 
 def _survivor(tree: Path, part: Part, change: Any) -> str | None:

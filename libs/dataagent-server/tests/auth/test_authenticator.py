@@ -189,6 +189,11 @@ async def test_a_token_works_as_bearer_and_as_cookie(house: House) -> None:
     assert await house.enter(cookie=token) == Principal(user_id, "user", "cookie")
 
 
+async def test_a_login_lasts_a_day(house: House) -> None:
+    claims = jwt.decode(house.tokens.issue(house.user), options={"verify_signature": False})
+    assert claims["exp"] - claims["iat"] == 24 * 3600
+
+
 async def test_a_token_ends_with_its_user_password_or_time(house: House) -> None:
     token = house.tokens.issue(house.user)
     user_id = house.user.user_id
@@ -242,6 +247,7 @@ def forged(house: House) -> dict[str, str]:
         "garbage": "a.b.c",
         "empty": "",
         "long": "a" * 100_000,
+        "long and signed": signed({"more": "x" * 4000}, algorithm="HS256"),
         "non-ascii": "é.é.é",
     }
 
@@ -360,6 +366,12 @@ def test_credentials_are_read_from_headers_and_two_keys_are_none() -> None:
     assert read_credentials(two).api_key == ""
     assert read_credentials(Headers({"Authorization": "Basic abc"})).is_empty
     assert read_credentials(Headers({"Cookie": "dataagent_session" + "=;" * 20_000})).is_empty
+
+
+def test_a_header_of_many_cookies_is_read_up_to_sixteen_kilobytes() -> None:
+    ours = "dataagent_session=c; other="
+    for size, cookie in ((16 * 1024, "c"), (16 * 1024 + 1, None)):
+        assert read_credentials(Headers({"Cookie": ours.ljust(size, "x")})).cookie == cookie
 
 
 @pytest.mark.parametrize(
