@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import importlib
+import subprocess
+import sys
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FunctionType
@@ -17,7 +20,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 
 from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.config.models.thread import Thread
-from dataagent_core.engine import AgentConfig, AgentFactory, tune_loop, tune_process
+from dataagent_core.engine import AgentConfig, AgentFactory, tune_loop, tune_process, tuning
 from dataagent_core.engine.graph import last_node
 from dataagent_core.engine.tuning import (
     quicken_requests,
@@ -28,6 +31,7 @@ from dataagent_core.engine.tuning import (
 )
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import TodoList
+from tests.requirements import requirement
 
 
 def traced_hooks(graph: Any) -> list[str]:
@@ -127,8 +131,6 @@ async def test_tuned_process_prepares_spans_without_a_thread() -> None:
 async def test_tuned_loop_runs_many_blocking_calls_at_once() -> None:
     loop = asyncio.get_running_loop()
     tune_loop(loop)
-    import threading
-
     together = threading.Barrier(40, timeout=5)
     await asyncio.gather(*(asyncio.to_thread(together.wait) for _ in range(40)))
 
@@ -233,3 +235,35 @@ def test_kind_of_saver_is_looked_at_once() -> None:
 
     assert ask(plain)
     assert not hasattr(ask.__wrapped__, "__wrapped__")
+
+
+_FILL_AND_FREE = """
+import psutil
+from dataagent_core.engine.tuning import give_back_memory
+used = psutil.Process().memory_info
+blocks = [bytes(3000) for _ in range(50_000)]
+kept = blocks[::100]  # what is left lies between what is free
+del blocks
+before = used().rss
+give_back_memory()
+print(before - used().rss)
+"""
+
+
+@requirement("G16")
+def test_memory_that_is_free_goes_back_to_the_system() -> None:
+    said = subprocess.run(
+        [sys.executable, "-c", _FILL_AND_FREE], capture_output=True, text=True, check=True
+    )
+    assert int(said.stdout) > 100_000_000
+
+
+async def test_a_tuned_loop_gives_memory_back_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given_back = threading.Semaphore(0)
+    monkeypatch.setattr(tuning, "_TRIM_SECONDS", 0.001)
+    monkeypatch.setattr(tuning, "give_back_memory", given_back.release)
+    tune_loop(asyncio.get_running_loop())
+    for _ in range(3):
+        assert await asyncio.to_thread(given_back.acquire, timeout=5)
