@@ -310,9 +310,10 @@ async def test_times_pages_and_ends_of_time(live: LiveServer) -> None:
         for number in (1, 2):
             body = {"attributes": {"a": number}}
             await http.put("/api/v1/users/someone/attributes", json=body)
-    newest, second, *_ = await found(live)
-    assert newest["position"] == second["position"] + 1
-    assert (await found(live, limit=1, offset=1))[0]["position"] == second["position"]
+    ours = {"action": "set_user_attributes"}  # what runs of other tests did may be written just now
+    newest, second, *_ = await found(live, **ours)
+    assert newest["position"] > second["position"]
+    assert (await found(live, limit=1, offset=1, **ours))[0]["position"] == second["position"]
     assert await found(live, to="2020-01-01") == []
     at = newest["at"]
     assert newest["position"] in [each["position"] for each in await found(live, **{"from": at})]
