@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import json
+import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -38,6 +39,8 @@ from dataagent_core.storage.tables import artifacts
 from dataagent_core.storage.text import is_storable, storable
 from dataagent_core.workspace.quota import QuotaLedger
 from dataagent_core.workspace.workers import to_the_end
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_LIFETIME = timedelta(days=30)
 MAX_TITLE = 200
@@ -281,7 +284,7 @@ class ArtifactStore:
         gone = await self._database.write(lambda c: _delete_rows(c, conditions))
         for artifact in gone:
             await self._ledger.release(artifact.user_id, artifact.byte_size)
-            await asyncio.to_thread(self.path_of(artifact).unlink, missing_ok=True)
+            await asyncio.to_thread(_remove, self.path_of(artifact))
         return len(gone)
 
     async def _delete_abandoned(self) -> None:
@@ -294,7 +297,15 @@ class ArtifactStore:
             known = await self._database.read(lambda c, w=wanted: {*c.execute(w).scalars()})
             for artifact_id, path in by_id.items():
                 if artifact_id not in known:
-                    await asyncio.to_thread(path.unlink, missing_ok=True)
+                    await asyncio.to_thread(_remove, path)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file that is nobody's any more; if the disk refuses, the next sweep tries again."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        logger.exception("the file of an artefact could not be removed")
 
 
 def _delete_rows(

@@ -256,6 +256,19 @@ async def test_a_table_goes_with_all_its_charts_and_a_session_with_all_it_has(
     assert await ledger.usage("u1") == 0
 
 
+async def test_a_file_that_cannot_be_removed_holds_up_no_other(
+    store: ArtifactStore, ledger: SqlQuotaLedger, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Something else stands in a file's place, as the disk refuses it."""
+    stuck, *others = [await table(store, session="s1") for _ in range(3)]
+    store.path_of(stuck).unlink()
+    store.path_of(stuck).mkdir()
+    assert await store.delete_session("s1", owner="u1") == 3
+    assert not any(store.path_of(each).exists() for each in others)
+    assert await ledger.usage("u1") == 0
+    assert [each.levelname for each in caplog.records] == ["ERROR"]
+
+
 async def test_a_file_beyond_the_quota_is_refused_and_leaves_nothing(
     store: ArtifactStore, ledger: SqlQuotaLedger, tmp_path: Path
 ) -> None:
