@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
@@ -51,15 +50,6 @@ class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
         except BaseException:
             self._note(request, "error", started)
             raise
-        self._note(request, call_status(outcome), started)
-        return outcome
-
-    def wrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
-    ) -> ToolOutcome:
-        """Blocking twin of `awrap_tool_call`."""
-        started = time.perf_counter()
-        outcome = handler(request)
         self._note(request, call_status(outcome), started)
         return outcome
 

@@ -10,7 +10,6 @@ reads.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 from deepagents.backends.protocol import BackendProtocol, ReadResult
@@ -41,19 +40,6 @@ class FileOperationMiddleware(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self._backend = backend
 
-    def wrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
-    ) -> ToolOutcome:
-        """Blocking twin of `awrap_tool_call`."""
-        call = request.tool_call
-        if call["name"] not in FILE_TOOLS:
-            return handler(request)
-        before = None if call["name"] == "read_file" else self._read(call)
-        outcome = handler(request)
-        after = self._read(call) if call["name"] == "edit_file" else None
-        _report(request, outcome, before, after)
-        return outcome
-
     async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
         """Run the call and report it if it was a file call."""
         call = request.tool_call
@@ -64,13 +50,6 @@ class FileOperationMiddleware(AgentMiddleware[Any, Any, Any]):
         after = await _aread(self._backend, call) if call["name"] == "edit_file" else None
         _report(request, outcome, before, after)
         return outcome
-
-    def _read(self, call: ToolCall) -> ReadResult | None:
-        try:
-            return self._backend.read(_path(call), 0, MAX_DIFFED_LINES)
-        except Exception:  # the tool itself says what is wrong
-            logger.exception("could not read a file for its diff")
-            return None
 
 
 def preview(backend: BackendProtocol) -> Preview:

@@ -60,15 +60,6 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
             add_cache_control=True,
         )
 
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any]:
-        """Add the memory to the prompt."""
-        responses = self._backend.download_files(self.sources)
-        return handler(self._with_memory(request, responses))
-
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],

@@ -27,7 +27,6 @@ from langchain_core.messages import SystemMessage
 from dataagent_core.identity import RunContext
 from dataagent_core.skills import Folders, Shelf, SkillLibrary
 from dataagent_core.tools.activate_skill import ActivateSkillTool, skill_prompt
-from dataagent_core.workspace.blocking import run_blocking
 
 _KEPT_TEXTS: Final = 256
 
@@ -75,14 +74,6 @@ class SkillsMiddleware(DeepSkills[Any, Any]):
         self._listed: WeakKeyDictionary[Shelf, _Listed] = WeakKeyDictionary()
         self._chosen: OrderedDict[str, str] = OrderedDict()
         self.tools = [ActivateSkillTool(library=library, folders=folders)]
-
-    def wrap_model_call(
-        self,
-        request: ModelRequest[Any],
-        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
-    ) -> ModelResponse[Any]:
-        """Blocking twin of `awrap_model_call`."""
-        return handler(run_blocking(self._with_skills(request)))
 
     async def awrap_model_call(
         self,

@@ -8,7 +8,6 @@ sub-agent has its own. Above: `engine/`. Below: `agents/` says what is bound to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
@@ -52,14 +51,6 @@ class ToolPolicyMiddleware(AgentMiddleware[Any, Any, Any]):
         """Refuse what is not bound."""
         if self._allows(request.tool, request.tool_call["name"]):
             return await handler(request)
-        return self._refused(request)
-
-    def wrap_tool_call(
-        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
-    ) -> ToolOutcome:
-        """Blocking twin of `awrap_tool_call`."""
-        if request.tool_call["name"] in self._allowed:
-            return handler(request)
         return self._refused(request)
 
     def _allows(self, tool: object, name: str) -> bool:

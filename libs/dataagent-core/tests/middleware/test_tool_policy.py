@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from langchain.agents import (
@@ -29,12 +28,14 @@ def remove(path: str) -> str:
     raise AssertionError(path)
 
 
-def _call(name: str) -> Any:
-    return {"name": name, "args": {"path": "/a"}, "id": f"call-{name}"}
+@tool
+def write_todos(path: str) -> str:
+    """Plan."""
+    return f"planned {path}"
 
 
 def _agent(bound: frozenset[str], denied: list[str], tools: list[BaseTool]) -> Any:
-    names = ("look", "remove", "invented")
+    names = [*(each.name for each in tools), "invented"]
     model = ScriptedChatModel([[Call(name, {"path": "/a"}) for name in names], "done"])
     policy = ToolPolicyMiddleware(bound, lambda request: denied.append(request.tool_call["name"]))
     return create_agent(model, tools, middleware=[policy])
@@ -58,13 +59,11 @@ async def test_calls_of_other_tools_are_refused_and_told() -> None:
         )
 
 
-async def test_blocking_callers_are_held_to_the_same() -> None:
+@requirement("B1")
+async def test_an_agent_that_has_no_tool_is_told_to_do_without_and_still_plans() -> None:
     denied: list[str] = []
-    policy = ToolPolicyMiddleware(frozenset(), lambda r: denied.append(r.tool_call["name"]))
-    request: Any = type("Request", (), {"tool_call": _call("remove")})()
-    refused = await asyncio.to_thread(policy.wrap_tool_call, request, lambda _: "ran")  # pyright: ignore[reportArgumentType] never called
-    assert isinstance(refused, ToolMessage)
-    assert "No tool is: answer without one." in str(refused.content)
-    planning: Any = type("Request", (), {"tool_call": _call("write_todos")})()
-    assert policy.wrap_tool_call(planning, lambda _: "ran") == "ran"  # pyright: ignore[reportArgumentType] stands for a result
-    assert denied == ["remove"]
+    agent = _agent(frozenset(), denied, [remove, write_todos])
+    found = _results(await agent.ainvoke({"messages": [HumanMessage("go")]}))
+    assert "No tool is: answer without one." in str(found["remove"].content)
+    assert found["write_todos"].content == "planned /a"
+    assert sorted(denied) == ["invented", "remove"]
