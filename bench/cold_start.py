@@ -18,6 +18,7 @@ from bench.processes import (
     KEY,
     MEASURED,
     clean_environment,
+    finish,
     free_port,
     program,
     spawn,
@@ -72,9 +73,7 @@ def run(report: Report) -> None:
 def _finished(command: list[str]) -> float:
     """Seconds until a program ended well."""
     started = time.perf_counter()
-    process = spawn(command, core=MEASURED, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-    if process.wait() != 0:
-        raise RuntimeError(f"{command[0]} ended with {process.returncode}.")
+    finish(command)
     return time.perf_counter() - started
 
 

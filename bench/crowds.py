@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import uuid
 from collections import deque
 from contextlib import suppress
@@ -12,12 +11,11 @@ from time import monotonic
 
 from aiohttp import ClientSession
 
-from bench.doors import SocketVisitor, TurnFailed, client_options
+from bench.doors import SocketVisitor, TurnFailed, client_options, groups
 from bench.latency import Lateness
-from bench.meter import Meter, percentile, to_json
+from bench.meter import MeterOfBoth, percentile, to_json
 from bench.processes import Json
 
-_AT_ONCE = 50
 _LOOK_SECONDS = 0.1
 
 
@@ -38,21 +36,18 @@ async def crowd(
         guests = _Crowd(http, url, message)
         await guests.enter(users)
         looking = asyncio.create_task(guests.look_at_health())
-        meter, own = Meter(pid), Meter(os.getpid())
+        meter = MeterOfBoth(pid)
         meter.start()
-        own.start()
         late = Lateness(pace, monotonic(), monotonic() + seconds * 2)
-        completed, started = await guests.ask(late, seconds, turns_per_second)
-        sample = meter.stop(started)
-        foreign = max(sample.foreign, own.stop(1).foreign)
+        turns = await guests.ask(late, seconds, turns_per_second)
+        sample = meter.stop(turns)
         looking.cancel()
         with suppress(asyncio.CancelledError):
             await looking
         await guests.leave()
     gc.enable()
-    found = {"started": started, "completed": completed, "p95": percentile(late.values, 0.95)}
     health = percentile(guests.health, 0.95)
-    return {**to_json(sample), **found, "foreign": foreign, "health_p95": health}
+    return {**to_json(sample), "p95": percentile(late.values, 0.95), "health_p95": health}
 
 
 class _Crowd:
@@ -69,12 +64,12 @@ class _Crowd:
     async def enter(self, users: int) -> None:
         """Connect them, a few at a time."""
         self._all = [SocketVisitor(self._http, self._url, str(uuid.uuid4())) for _ in range(users)]
-        for start in range(0, users, _AT_ONCE):
-            await asyncio.gather(*(one.enter() for one in self._all[start : start + _AT_ONCE]))
+        for some in groups(self._all):
+            await asyncio.gather(*(one.enter() for one in some))
         self._idle.extend(self._all)
 
-    async def ask(self, late: Lateness, seconds: float, turns_per_second: float) -> tuple[int, int]:
-        """Ask at the rate; how many turns ended well, and how many there were."""
+    async def ask(self, late: Lateness, seconds: float, turns_per_second: float) -> int:
+        """Ask at the rate; how many turns there were, all of which ended well."""
         begin = monotonic()
         asked: list[asyncio.Task[None]] = []
         for number in range(int(seconds * turns_per_second)):
@@ -83,7 +78,10 @@ class _Crowd:
                 raise TurnFailed("Every user waits for an answer: the server is far behind.")
             asked.append(asyncio.create_task(self._turn(self._idle.popleft(), late)))
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
-        return sum(outcome is None for outcome in outcomes), len(asked)
+        failed = [outcome for outcome in outcomes if outcome is not None]
+        if failed:
+            raise TurnFailed(f"{len(failed)} of {len(asked)} turns failed; one with {failed[0]!r}")
+        return len(asked)
 
     async def _turn(self, visitor: SocketVisitor, late: Lateness) -> None:
         await visitor.turn(self._message, late.hears(monotonic()))
@@ -94,6 +92,7 @@ class _Crowd:
         while True:
             started = monotonic()
             async with self._http.get(f"{self._url}/api/v1/health") as response:
+                response.raise_for_status()
                 await response.read()
             self.health.append(monotonic() - started)
             await asyncio.sleep(_LOOK_SECONDS)

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import orjson
-from aiohttp import ClientResponse, ClientSession, ClientWebSocketResponse, WSMsgType
+from aiohttp import (
+    ClientResponse,
+    ClientSession,
+    ClientTimeout,
+    ClientWebSocketResponse,
+    TCPConnector,
+    WSMsgType,
+)
 
 from bench.processes import KEY
 
@@ -21,6 +28,8 @@ HEADERS = {"X-API-Key": KEY, "Content-Type": "application/json"}
 _DONE = '{"event_type":"done"'
 _TEXT = '{"event_type":"text"'
 _ERROR = '{"event_type":"error"'
+_AT_ONCE = 50
+V = TypeVar("V", bound="Visitor")
 
 
 class TurnFailed(RuntimeError):
@@ -153,6 +162,11 @@ DOORS: dict[str, type[Visitor]] = {
 }
 
 
+def groups(visitors: Sequence[V]) -> Iterator[Sequence[V]]:
+    """The visitors in groups that may enter at once."""
+    return (visitors[at : at + _AT_ONCE] for at in range(0, len(visitors), _AT_ONCE))
+
+
 async def _body(response: ClientResponse) -> bytes:
     body = await response.read()
     if response.status >= 400:
@@ -162,6 +176,4 @@ async def _body(response: ClientResponse) -> bytes:
 
 def client_options() -> dict[str, Any]:
     """How a `ClientSession` has to be for these clients."""
-    from aiohttp import ClientTimeout, TCPConnector
-
     return {"connector": TCPConnector(limit=0), "timeout": ClientTimeout(total=None)}

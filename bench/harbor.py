@@ -79,10 +79,10 @@ def _apart(
     pairs = [(answers[run_id], heard[run_id]) for run_id in heard if run_id in answers]
     if not pairs:
         raise RuntimeError("no answer was seen by both sides")
-    report.keep("n", command, foreign=seen["foreign"], cpu=seen["cpu"], answers=len(answers))
+    report.keep("n", command, cpu=seen["cpu"], beside=seen["beside"], answers=len(answers))
     say(
-        f"  {len(answers)} answers, {len(pairs)} of them watched; Harbor used "
-        f"{seen['cpu']:.0%} of a core, others on it {seen['foreign']:.0%}"
+        f"  {len(answers)} answers, {len(pairs)} of them watched; Harbor used {seen['cpu']:.0%} "
+        f"of a core, the server, the bare client and others on it {seen['beside']:.0%}"
     )
     return {
         "first text": [abs(our[0] - their[0]) for our, their in pairs],

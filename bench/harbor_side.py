@@ -34,10 +34,15 @@ _TEXT, _DONE = '{"event_type":"text"', '{"event_type":"done"'
 
 async def handle(command: Json) -> Json:
     """Carry out a command: `run`, `load` or `watch`."""
-    do = command.pop("do")
-    if do == "watch":
-        return await watch(**command)
-    return await streamed(_run if do == "run" else _load, **command)
+    match command.pop("do"):
+        case "run":
+            return await streamed(_run, **command)
+        case "load":
+            return await streamed(_load, **command)
+        case "watch":
+            return await watch(**command)
+        case unknown:
+            raise ValueError(f"There is no command {unknown!r}.")
 
 
 async def streamed(
@@ -74,8 +79,8 @@ async def streamed(
             lags.append(monotonic() - due)
         sample = own.stop(1)
         await work
-    cpu = sample.cpu / sample.wall
-    return {"answers": answers, "lags": lags, "cpu": cpu, "foreign": sample.foreign}
+    cpu, beside = sample.cpu / sample.wall, sample.foreign
+    return {"answers": answers, "lags": lags, "cpu": cpu, "beside": beside}
 
 
 @asynccontextmanager
@@ -111,11 +116,13 @@ async def _load(url: str, message: str, sessions: list[str]) -> AsyncGenerator[l
 
         return ask
 
-    for user, session_id in zip(users, sessions, strict=True):
-        user.session_id = session_id
-        await user.enter()
-    yield [asks(user) for user in users]
-    await asyncio.gather(*(user.leave() for user in users))
+    try:
+        for user, session_id in zip(users, sessions, strict=True):
+            user.session_id = session_id
+            await user.enter()
+        yield [asks(user) for user in users]
+    finally:
+        await asyncio.gather(*(user.leave() for user in users))
 
 
 async def watch(*, url: str, sessions: list[str], turns: int) -> Json:

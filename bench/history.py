@@ -1,8 +1,8 @@
 """The runs that were kept, and what has become slower since.
 
 A kept run is a line of `history.jsonl`, which git keeps. Only rows with a target count: there it is
-known which side is the better one. Figures are ratios within a run, so runs of different days may
-be compared; a quick run is compared with quick ones only.
+known which side is the better one. Ratios within a run may be compared over days; sizes and times
+only on the machine they were kept on. A quick run is compared with quick ones only.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,8 @@ class Slower:
 
     def __str__(self) -> str:
         now, then = f"{self.row.value:.3g}", f"{self.before:.3g}"
-        return f"{self.row.name}: {now} {self.row.unit}, was {then}; {self.times:.2f} times worse"
+        much = f"{self.times:.2f} times worse" if isfinite(self.times) else "it misses its target"
+        return f"{self.row.name}: {now} {self.row.unit}, was {then}; {much}"
 
 
 def keep(report: Report, file: Path = FILE) -> None:
@@ -86,17 +88,24 @@ def slower(rows: Iterable[Row], before: dict[Key, list[Kept]]) -> list[Slower]:
 
 
 def better(first: Row, second: Row) -> Row:
-    """The better of two measurements of one row."""
+    """The better of two measurements of one row; the later one where nobody knows."""
     if first.target is None:
         return second
-    return first if _worse(second, first.value) > 1 else second
+    best = max if first.target.is_minimum else min
+    return best(first, second, key=lambda row: row.value)
 
 
 def _worse(row: Row, before: float) -> float:
-    """How many times worse a row is than it was; below 1 it is better."""
-    if row.target is None or before <= 0 or row.value <= 0:
+    """How many times worse a row is than it was; below 1 it is better.
+
+    Of nothing there are no multiples: then it is worse without end if it now misses its target.
+    """
+    if row.target is None:
         return 1.0
-    return before / row.value if row.target.is_minimum else row.value / before
+    more, less = (before, row.value) if row.target.is_minimum else (row.value, before)
+    if less > 0:
+        return more / less
+    return inf if more > less and not row.is_met else 1.0
 
 
 def _runs(file: Path) -> Iterator[dict[str, Any]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,20 +18,18 @@ import uvloop
 from aiohttp import ClientSession
 
 from bench.crowds import crowd
-from bench.doors import DOORS, SocketVisitor, TurnFailed, Visitor, client_options
+from bench.doors import DOORS, SocketVisitor, TurnFailed, Visitor, client_options, groups
 from bench.latency import Lateness
-from bench.meter import Meter, memory_of, percentile, to_json
+from bench.meter import Meter, MeterOfBoth, memory_of, percentile, to_json
 from bench.processes import Json, answer_lines
 from bench.stopping import cancels
-
-_AT_ONCE = 50
 
 
 class Load:
     """The clients; some may stay between two commands."""
 
     def __init__(self) -> None:
-        self._held: list[Visitor] = []
+        self._held: list[SocketVisitor] = []
         self._http: ClientSession | None = None
 
     async def handle(self, command: Json) -> Json:
@@ -51,7 +48,8 @@ class Load:
         """Sockets that stay open, each after one turn."""
         self._http = ClientSession(**client_options())
         self._held = [SocketVisitor(self._http, url) for _ in range(sessions)]
-        await _in_groups(self._held, message)
+        for some in groups(self._held):
+            await _one_turn(some, message)
         return {}
 
     async def _release(self) -> Json:
@@ -129,7 +127,7 @@ async def paced(
         begin = monotonic() + settle
         end = begin + seconds
         late = Lateness(pace, begin, end)
-        meter, own = Meter(pid), Meter(os.getpid())
+        meter = MeterOfBoth(pid)
 
         async def session(number: int, visitor: Visitor) -> None:
             await asyncio.sleep(length * number / sessions)
@@ -139,23 +137,19 @@ async def paced(
         work = asyncio.gather(*(session(number, each) for number, each in enumerate(inside)))
         await asyncio.sleep(begin - monotonic())
         meter.start()
-        own.start()
         await asyncio.sleep(max(0.0, end - monotonic()))
         sample = meter.stop(1)
-        foreign = max(sample.foreign, own.stop(1).foreign)  # a clock that waits is late as well
         await work
     gc.enable()
-    found = {"p95": percentile(late.values, 0.95), "chunks": len(late.values)}
-    return {**to_json(sample), **found, "foreign": foreign}
+    return {**to_json(sample), "p95": percentile(late.values, 0.95), "chunks": len(late.values)}
 
 
 async def visits(*, url: str, message: str, sessions: int, door: str = "ws") -> Json:
     """Clients that come, have one turn in a new session, and leave."""
     async with ClientSession(**client_options()) as http:
-        for start in range(0, sessions, _AT_ONCE):
-            group = [DOORS[door](http, url) for _ in range(min(_AT_ONCE, sessions - start))]
-            await _in_groups(group, message)
-            await asyncio.gather(*(visitor.leave() for visitor in group))
+        for some in groups([DOORS[door](http, url) for _ in range(sessions)]):
+            await _one_turn(some, message)
+            await asyncio.gather(*(visitor.leave() for visitor in some))
     return {}
 
 
@@ -173,12 +167,9 @@ async def running(*, url: str, pid: int, message: str, sessions: int, seconds: f
     return {"bytes": (highest - before) / sessions}
 
 
-async def _in_groups(group: Sequence[Visitor], message: str) -> None:
-    """Enter and have one turn, a few at a time."""
-    for start in range(0, len(group), _AT_ONCE):
-        some = group[start : start + _AT_ONCE]
-        await asyncio.gather(*(visitor.enter() for visitor in some))
-        await asyncio.gather(*(visitor.turn(message) for visitor in some))
+async def _one_turn(some: Sequence[Visitor], message: str) -> None:
+    await asyncio.gather(*(visitor.enter() for visitor in some))
+    await asyncio.gather(*(visitor.turn(message) for visitor in some))
 
 
 _MEASURES: dict[str, Callable[..., Awaitable[Json]]] = {

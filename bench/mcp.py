@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from statistics import median
 
-from bench.processes import MEASURED, Worker
+from bench.processes import MEASURED, OTHERS, Worker
 from bench.report import Report, Row, at_least, below, say
 
 _TRANSPORTS = {"stdio": "stdio", "http": "streamable HTTP"}
@@ -21,7 +21,7 @@ _LEAST_RATE = 0.9
 def run(report: Report) -> None:
     """Measure both transports."""
     for transport, name in _TRANSPORTS.items():
-        with Worker("bench.mcp_side", transport, core=MEASURED) as side:
+        with Worker("bench.mcp_side", transport, str(OTHERS), core=MEASURED) as side:
             say(f"(k) {name}")
             side.ask(do="start")
             _compare_latency(report, side, transport)

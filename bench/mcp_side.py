@@ -1,14 +1,13 @@
 """A process that calls one MCP server twice over: with the SDK alone, and through our hub.
 
-`python -m bench.mcp_side stdio|http`. Commands: `start`, `latency` (calls one by one, in turns),
-`crowd` (many at once on one connection, in turns).
+`python -m bench.mcp_side stdio|http CORE`; the server is on that core. Commands: `start`, `latency`
+(calls one by one, in turns), `crowd` (many at once on one connection, in turns).
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
-import socket
 import subprocess
 import sys
 import time
@@ -21,7 +20,15 @@ import uvloop
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from bench.processes import OTHERS, ROOT, Json, answer_lines, clean_environment
+from bench.processes import (
+    ROOT,
+    Json,
+    answer_lines,
+    clean_environment,
+    free_port,
+    stop,
+    wait_until_served,
+)
 from tests.mcp.kit.hub import AGENT, Owner, open_hub, owner_of
 
 _AT_ONCE = 50
@@ -34,8 +41,9 @@ Call = Callable[[], Awaitable[None]]
 class Side:
     """Both ways to call, and what is measured of them."""
 
-    def __init__(self, transport: str, stack: AsyncExitStack) -> None:
+    def __init__(self, transport: str, server_core: str, stack: AsyncExitStack) -> None:
         self._transport = transport
+        self._server = [sys.executable, "-m", "bench.mcp_server", server_core]
         self._stack = stack
         self._ways: dict[str, Call] = {}
 
@@ -46,13 +54,15 @@ class Side:
                 return await self._start()
             case "latency":
                 return await self._latency(command["times"])
-            case _:
+            case "crowd":
                 return await self._crowd(command["times"])
+            case unknown:
+                raise ValueError(f"There is no command {unknown!r}.")
 
     async def _start(self) -> Json:
         hub = await self._stack.enter_async_context(open_hub())
         if self._transport == "stdio":
-            command, *args = [sys.executable, "-m", "bench.mcp_server", str(OTHERS), "stdio"]
+            command, *args = [*self._server, "stdio"]
             given = StdioServerParameters(
                 command=command, args=args, cwd=ROOT, env=clean_environment()
             )
@@ -83,23 +93,24 @@ class Side:
             leaving.set()
             await holding
 
-        self._stack.push_async_callback(let_go)
         waiting = asyncio.create_task(opened.wait())
         await asyncio.wait({holding, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if holding.done():  # it cannot be opened: the task says why
+            waiting.cancel()
+            await holding
+        self._stack.push_async_callback(let_go)
         return client
 
     async def _served(self) -> str:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        command = [sys.executable, "-m", "bench.mcp_server", str(OTHERS), str(port)]
-        process = subprocess.Popen(command, cwd=ROOT, env=clean_environment())
-        self._stack.callback(process.wait)
-        self._stack.callback(process.terminate)
-        async with asyncio.timeout(60):
-            while not _is_open(port):
-                await asyncio.sleep(0.05)
-        return f"http://127.0.0.1:{port}/mcp"
+        port = free_port()
+        command = [*self._server, str(port)]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=clean_environment(), stdout=subprocess.DEVNULL
+        )
+        self._stack.callback(stop, process)
+        url = f"http://127.0.0.1:{port}"
+        await asyncio.to_thread(wait_until_served, process, url)
+        return f"{url}/mcp"
 
     async def _latency(self, times: int) -> Json:
         """The median of calls one by one, each way in turn."""
@@ -180,11 +191,6 @@ async def _at_once(call: Call, times: int) -> None:
     await asyncio.gather(*(caller() for _ in range(_AT_ONCE)))
 
 
-def _is_open(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
 if __name__ == "__main__":
     stack = AsyncExitStack()
-    answer_lines(Side(sys.argv[1], stack).handle, uvloop.new_event_loop, stack)
+    answer_lines(Side(sys.argv[1], sys.argv[2], stack).handle, uvloop.new_event_loop, stack)

@@ -2,14 +2,17 @@
 
 A shared machine disturbs a measurement most through the core itself. The share of the time that the
 core worked for somebody else is `foreign`. It is taken out of the time that counts, and the one who
-asked may measure again (`least_disturbed`): at rest there is nothing to take out.
+asked may measure again (`least_disturbed`): at rest there is nothing to take out. Of a process that
+may use several cores it is their average, and a load generator on one of them is nobody else.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter
 from statistics import median
 from typing import Any, TypeVar
 
@@ -18,7 +21,7 @@ import psutil
 CALM = 0.08
 """Share of a core that others may use before a measurement counts as disturbed."""
 
-S = TypeVar("S", bound="Sample")
+S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,9 @@ class Meter:
         self._process = psutil.Process(pid)
         self._own = psutil.Process()
         self._is_own = pid == self._own.pid
-        self._core = self._process.cpu_affinity()[0]
+        self._cores = self._process.cpu_affinity()
+        self.has_all = len(self._cores) > 1
+        """Whether it may use several cores, the one of who measures among them."""
         self._before = (0.0, 0.0, 0.0, 0.0)
 
     def start(self) -> None:
@@ -64,20 +69,45 @@ class Meter:
     def stop(self, turns: int) -> Sample:
         """What happened since `start`, in which so many turns were done."""
         then, now = self._before, self._read()
-        wall, cpu, core, own = (after - before for before, after in zip(then, now, strict=True))
+        wall, cpu, busy, own = (after - before for before, after in zip(then, now, strict=True))
+        generator = 0.0 if self._is_own else own
+        known = cpu + generator if self.has_all else cpu
         return Sample(
             wall=wall,
             cpu=cpu,
-            foreign=max(0.0, core - cpu) / wall,
+            foreign=max(0.0, busy - known) / wall / len(self._cores),
             turns=turns,
-            generator_cpu=0.0 if self._is_own else own,
+            generator_cpu=generator,
         )
 
     def _read(self) -> tuple[float, float, float, float]:
         process, own = self._process.cpu_times(), self._own.cpu_times()
-        core = psutil.cpu_times(percpu=True)[self._core]
-        busy = core.user + core.nice + core.system + core.steal  # network interrupts are our own
+        cores = psutil.cpu_times(percpu=True)
+        busy = sum(_busy(cores[number]) for number in self._cores)
         return time.perf_counter(), sum(process[:2]), busy, sum(own[:2])
+
+
+def _busy(core: Any) -> float:  # Any: psutil's fields are those of the system
+    return core.user + core.nice + core.system + core.steal  # network interrupts are our own
+
+
+class MeterOfBoth:
+    """Watches a server and its clients, this process: a clock that waits is late as well."""
+
+    def __init__(self, pid: int) -> None:
+        self._server, self._clients = Meter(pid), Meter(os.getpid())
+
+    def start(self) -> None:
+        """Begin."""
+        self._server.start()
+        self._clients.start()
+
+    def stop(self, turns: int) -> Sample:
+        """The server's sample; as disturbed as whichever was more so."""
+        server, clients = self._server.stop(turns), self._clients.stop(1)
+        if self._server.has_all:  # then it may have been the server that the clients waited for
+            return server
+        return replace(server, foreign=max(server.foreign, clients.foreign))
 
 
 def to_json(sample: Sample) -> dict[str, Any]:
@@ -85,20 +115,26 @@ def to_json(sample: Sample) -> dict[str, Any]:
     return asdict(sample)
 
 
-def least_disturbed(measure: Callable[[], S], tries: int) -> S:
+def least_disturbed(
+    measure: Callable[[], S], tries: int, foreign: Callable[[S], float] = attrgetter("foreign")
+) -> S:
     """The first calm measurement, or the calmest of so many."""
     samples: list[S] = []
     while len(samples) < tries:
         samples.append(measure())
-        if samples[-1].foreign < CALM:
+        if foreign(samples[-1]) < CALM:
             return samples[-1]
-    return min(samples, key=lambda sample: sample.foreign)
+    return min(samples, key=foreign)
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which this share of the values lies; 0 if there are none."""
+    """The value below which this share of the values lies.
+
+    Raises:
+        RuntimeError: there are none, so nothing was measured.
+    """
     if not values:
-        return 0.0
+        raise RuntimeError("Nothing came in the time that counts, so nothing was measured.")
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 

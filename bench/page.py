@@ -93,7 +93,7 @@ def _bar(row: Row) -> str:
     """The value against its target, which is the line in the middle."""
     if row.target is None or row.unit == "imported":
         return ""
-    share = min(row.value / row.target.bound, _SCALE) / _SCALE
+    share = min(max(row.value, 0.0) / row.target.bound, _SCALE) / _SCALE
     kind = "bar" if row.is_met else "bad"
     middle = _BAR_WIDTH / _SCALE
     return (

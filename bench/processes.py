@@ -37,6 +37,7 @@ _START_SECONDS = 60.0
 _CORES = sorted(os.sched_getaffinity(0))
 MEASURED = _CORES[0]
 OTHERS = _CORES[-1]
+"""Both as the process sees them that starts the others: each of those has one core and no other."""
 ALL = -1
 """In place of a core: whichever is free."""
 
@@ -50,7 +51,7 @@ def clean_environment(**settings: str) -> dict[str, str]:
 def spawn(
     command: Sequence[str], *, core: int, environment: dict[str, str] | None = None, **streams: int
 ) -> subprocess.Popen[bytes]:
-    """Start a process that stays on one core, threads and all (or on none, see `ALL`)."""
+    """Start a process that stays on one core, threads and all; or on any, see `ALL`."""
     return subprocess.Popen(
         command,
         cwd=ROOT,
@@ -81,11 +82,16 @@ class Worker:
         self._name = " ".join([module, *arguments])
 
     def ask(self, **command: Any) -> Json:
-        """Let it do something and wait for what it says."""
+        """Let it do something and wait for what it says.
+
+        Raises:
+            RuntimeError: it failed, with what it said; or it has ended.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(orjson.dumps(command) + b"\n")
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # it has ended; so has what it says
+            self._process.stdin.write(orjson.dumps(command) + b"\n")
+            self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
             raise RuntimeError(f"{self._name} ended with {self._process.wait()}.")
@@ -94,20 +100,18 @@ class Worker:
             raise RuntimeError(f"{self._name} failed:\n{answer['error']}")
         return answer
 
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
-
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process.stdin is not None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(BrokenPipeError):
             self._process.stdin.close()  # it then cleans up and ends
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(15)
         stop(self._process)
+        self._process.stdout.close()
 
 
 def answer_lines(
@@ -187,11 +191,25 @@ def wait_until_served(process: subprocess.Popen[bytes], url: str) -> None:
             urllib.request.urlopen(url, timeout=5).close()
             return
         except urllib.error.HTTPError as error:
+            error.close()
             if error.code < 500:
                 return
         except OSError:
-            time.sleep(0.01)
+            pass  # nobody listens yet
+        time.sleep(0.01)
     raise RuntimeError(f"{url} did not answer within {_START_SECONDS:.0f} seconds.")
+
+
+def finish(command: Sequence[str], environment: dict[str, str] | None = None) -> None:
+    """Run a program, alone on the measured core, to its end.
+
+    Raises:
+        RuntimeError: it did not end well.
+    """
+    nowhere = subprocess.DEVNULL
+    process = spawn(command, core=MEASURED, environment=environment, stdout=nowhere, stdin=nowhere)
+    if process.wait() != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}.")
 
 
 def program(name: str) -> Path:

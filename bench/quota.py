@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 _PERIOD = 10_000  # microseconds; short, so that a process never stands still for long
@@ -20,18 +20,23 @@ def limited(pid: int, *, share: float) -> Generator[None]:
     old = _GROUPS / "cpu"
     group = (old if old.is_dir() else _GROUPS) / f"dataagent-bench-{pid}"
     quota = int(_PERIOD * share)
-    try:
-        group.mkdir()
-        if old.is_dir():
-            (group / "cpu.cfs_period_us").write_text(str(_PERIOD))
-            (group / "cpu.cfs_quota_us").write_text(str(quota))
-        else:
-            (group / "cpu.max").write_text(f"{quota} {_PERIOD}")
-        (group / "cgroup.procs").write_text(str(pid))
-    except OSError as error:
-        raise RuntimeError(f"A process cannot be held to a share of a core: {error}.") from error
-    try:
+    limits = {"cpu.cfs_period_us": f"{_PERIOD}", "cpu.cfs_quota_us": f"{quota}"}
+    if not old.is_dir():
+        limits = {"cpu.max": f"{quota} {_PERIOD}"}
+    with ExitStack() as stack:
+        try:
+            group.mkdir()
+            stack.callback(_remove, group)
+            for name, value in {**limits, "cgroup.procs": f"{pid}"}.items():
+                (group / name).write_text(value)
+        except OSError as error:
+            raise RuntimeError(f"No process can be held to a share of a core: {error}.") from error
         yield
-    finally:
-        (group.parent / "cgroup.procs").write_text(str(pid))
-        group.rmdir()
+
+
+def _remove(group: Path) -> None:
+    """Take a group away; what still runs in it goes on without a limit."""
+    for pid in (group / "cgroup.procs").read_text().split():
+        with suppress(ProcessLookupError):  # it has ended meanwhile
+            (group.parent / "cgroup.procs").write_text(pid)
+    group.rmdir()

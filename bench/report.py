@@ -101,7 +101,7 @@ class Report:
             print(_line(row))
         if (share := self.disturbance) is not None:
             print(f"\nOthers used {share:.0%} of the measured core on average; calm is {CALM:.0%}.")
-        print("× is a ratio measured in this run; figures of different runs do not compare.")
+        print("× is a ratio of two things measured in this run; the rest is this machine's.")
 
     @property
     def disturbance(self) -> float | None:

@@ -30,7 +30,7 @@ from bench.processes import (
     stop,
     wait_until_served,
 )
-from bench.report import Report, Row, below, say
+from bench.report import Report, Row, Target, below, say
 
 _READY, _USABLE = below(10_000), below(15_000)
 _WAIT_SECONDS = 60.0
@@ -50,7 +50,7 @@ def run(report: Report) -> None:
     _add(report, "killed in mid-answer, its conversation answers again", usable, _USABLE)
 
 
-def _add(report: Report, name: str, seconds: list[float], target: Any) -> None:
+def _add(report: Report, name: str, seconds: list[float], target: Target) -> None:
     note = f"slowest of {len(seconds)}: {max(seconds) * 1000:.0f} ms"
     report.add(Row("e", name, median(seconds) * 1000, unit="ms", target=target, note=note))
 
@@ -74,7 +74,8 @@ def _killed_once() -> tuple[float, float]:
             wait_until_served(first, f"{door.url}/health/ready")
             session_id = door.post("/sessions", {})["session_id"]
             asking = _asked(door, session_id)
-            _until(lambda: door.get(f"/sessions/{session_id}/messages")["total"] > 0)
+            messages = f"/sessions/{session_id}/messages"
+            _until(lambda: door.get(messages)["total"] > 0, "The question was not taken.")
         finally:
             first.kill()
             first.wait()
@@ -85,7 +86,7 @@ def _killed_once() -> tuple[float, float]:
             wait_until_served(second, f"{door.url}/health/ready")
             ready = time.perf_counter() - started
             again = {"message": "!echo again", "session_id": session_id}
-            _until(lambda: door.post("/chat", again)["status"] == "done")
+            _until(lambda: door.post("/chat", again)["status"] == "done", "It did not go on.")
             return ready, time.perf_counter() - started
         finally:
             stop(second)
@@ -125,12 +126,16 @@ def _asked(door: _Door, session_id: str) -> threading.Thread:
     return thread
 
 
-def _until(is_so: Callable[[], bool]) -> None:
-    """Wait until it is so; a refusal is an answer as well."""
+def _until(is_so: Callable[[], bool], problem: str) -> None:
+    """Wait until it is so; a refusal is an answer as well.
+
+    Raises:
+        RuntimeError: it never was; with the problem that this is.
+    """
     deadline = time.monotonic() + _WAIT_SECONDS
     while time.monotonic() < deadline:
         with suppress(urllib.error.HTTPError):
             if is_so():
                 return
         time.sleep(0.01)
-    raise RuntimeError("A killed server's conversation did not go on.")
+    raise RuntimeError(f"A server that is killed in mid-answer: {problem}")

@@ -51,7 +51,7 @@ def _compare(report: Report, side: Worker, engine: str, rows: int) -> None:
         ratios.append(raw["seconds"] / ours["seconds"])
         growth = max(growth, ours["growth_kb"])
         if ours["row_count"] != rows or ours["message_bytes"] >= 4000:
-            raise RuntimeError(f"{engine}: {ours}")
+            raise RuntimeError(f"{engine}: {rows:,} rows became {ours}")
     report.add(Row("g", f"{engine}: query to artefact / plain driver loop", median(ratios)))
     report.add(
         Row("g", f"{engine}: memory while reading", growth, unit="KB", target=below(150 * 1024))

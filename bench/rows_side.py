@@ -1,6 +1,7 @@
 """A process with one data source of so many rows: `python -m bench.rows_side ENGINE ROWS`.
 
-Commands: `raw` (the plain driver's loop), `query` (through the data room), `export`, `guard`.
+Commands: `raw` (the plain driver's loop), `query` (through the data room), `export` (and DuckDB's
+COPY), `cancel` (until the engine is rid of a statement), `guard`.
 """
 
 from __future__ import annotations
@@ -221,8 +222,11 @@ class Side:
                 raise RuntimeError(f"{lines} lines for {artifact.row_count} rows")
             return time.perf_counter() - started
 
-        seconds = [await asyncio.to_thread(ours) for _ in range(3)]
-        copied = [await asyncio.to_thread(self._copied, path) for _ in range(3)]
+        seconds: list[float] = []
+        copied: list[float] = []
+        for _ in range(3):
+            seconds.append(await asyncio.to_thread(ours))
+            copied.append(await asyncio.to_thread(self._copied, path))
         return {
             "seconds": median(seconds),
             "copy_seconds": median(copied),

@@ -65,8 +65,10 @@ class Side:
                 return await self._weigh()
             case "weigh_all":
                 return await self._weigh_all(command["counts"])
-            case _:
+            case "time":
                 return await self._time(command["times"])
+            case unknown:
+                raise ValueError(f"There is no command {unknown!r}.")
 
     async def _start(self) -> Json:
         self._sandboxes = Sandboxes(self._made_wall(), limits=Limits(), settings=_POOL)
@@ -142,13 +144,17 @@ class Side:
         first: list[float] = []
         for _ in range(times):
             began = time.perf_counter()
-            await self._session.run_python("while True: pass", timeout_seconds=_DEADLINE)
+            result = await self._session.run_python("while True: pass", timeout_seconds=_DEADLINE)
             late.append(_milliseconds(began) - _DEADLINE * 1000)
+            if result.status != "timeout":
+                raise RuntimeError(f"it did not run into its deadline: {result}")
         for _ in range(min(times, 5)):
             await self._filled()
             began = time.perf_counter()
-            await (await self._new_session()).run_python("print(1)")
+            result = await (await self._new_session()).run_python("print(1)")
             first.append(_milliseconds(began))
+            if result.status != "ok":
+                raise RuntimeError(f"a new session did not answer: {result}")
         return {"late_ms": max(late), "first_ms": median(first)}
 
 

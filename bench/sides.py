@@ -13,6 +13,8 @@ from bench.meter import Sample, least_disturbed, median_ratio, to_json
 from bench.processes import Service, Worker
 from bench.report import Report, say
 
+DOOR_NAMES = {"ws": "WebSocket", "sse": "SSE", "rest": "REST"}
+"""Our doors, by their names in `doors.py`."""
 _BUSY = 0.8
 
 

@@ -49,9 +49,11 @@ class Stopper:
         started = time.perf_counter()
         stop = _send(socket, "cancel", {}) if door == "ws" else self._post_cancel()
         asking = asyncio.create_task(stop)
-        await _until(socket, "done")
+        ended = await _until(socket, "done")
         took = (time.perf_counter() - started) * 1000
         await asking
+        if not was_cancelled(ended):
+            raise TurnFailed(f"a run ended by itself before it was cancelled: {ended}")
         return took
 
     async def _post_cancel(self) -> None:
@@ -86,12 +88,18 @@ async def _send(socket: ClientWebSocketResponse, kind: str, payload: Json) -> No
     await socket.send_str(orjson.dumps({"type": kind, "payload": payload}).decode())
 
 
-async def _until(socket: ClientWebSocketResponse, event_type: str) -> None:
-    """Read up to a message of a type."""
+async def _until(socket: ClientWebSocketResponse, event_type: str) -> str:
+    """Read up to a message of a type, and return it."""
     start = f'{{"event_type":"{event_type}"'
     while True:
         message = await socket.receive(timeout=30)
         if message.type is not WSMsgType.TEXT:
             raise TurnFailed("the server closed the socket")
-        if message.data.startswith(start):
-            return
+        data: str = message.data
+        if data.startswith(start):
+            return data
+
+
+def was_cancelled(done: str) -> bool:
+    """Whether a run's last message says that it was stopped."""
+    return orjson.loads(done)["data"]["cancelled"]

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from statistics import median
 from typing import Any
 
-from bench.meter import CALM
+from bench.meter import least_disturbed
 from bench.processes import MEASURED, OTHERS, Json, Worker, dataagent_server
 from bench.report import Report, Row, at_least, say
 
@@ -50,6 +51,11 @@ class Search:
             self.high, self.high_p95 = sessions, p95
 
     @property
+    def is_found(self) -> bool:
+        """Whether the answer lies between two numbers that were tried, not at the edge."""
+        return self.low > _FEWEST and self.high < _MOST
+
+    @property
     def answer(self) -> float:
         """Where the line between both ends crosses the limit."""
         share = (_LIMIT - self.low_p95) / max(self.high_p95 - self.low_p95, 1e-9)
@@ -72,6 +78,8 @@ def run(report: Report) -> None:
             say(f"(b) round {number + 1}")
             for name, search in _searched(report, number, probes).items():
                 found[name].append(search.answer)
+                if not search.is_found:
+                    say(f"  warning: {name}: the answer lies outside of {_FEWEST} to {_MOST}")
     ratios = [ours / theirs for ours, theirs in zip(found["ws"], found["bare"], strict=True)]
     report.add(
         Row(
@@ -105,11 +113,6 @@ def _searched(
 
 
 def _probe(report: Report, ask: Callable[..., Json], sessions: int) -> Json:
-    """The calmest of a few tries."""
     seconds = 3.0 if report.options.is_quick else 5.0
-    answers: list[Json] = []
-    while len(answers) < report.options.tries:
-        answers.append(ask(sessions=sessions, seconds=seconds, **_TURN))
-        if answers[-1]["foreign"] < CALM:
-            return answers[-1]
-    return min(answers, key=lambda answer: answer["foreign"])
+    measure = partial(ask, sessions=sessions, seconds=seconds, **_TURN)
+    return least_disturbed(measure, report.options.tries, itemgetter("foreign"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import pty
 import resource
-import subprocess
+import select
 import sys
 import tempfile
 import time
@@ -19,16 +19,17 @@ from dataclasses import dataclass
 from statistics import median
 
 from bench.meter import median_ratio
-from bench.processes import MEASURED, clean_environment, program, spawn
+from bench.processes import MEASURED, clean_environment, finish, program, spawn
 from bench.report import Report, Row, below, say
 
-QUESTION = "!echo hello"
+_QUESTION = "!echo hello"
 _PROMPT = "❯".encode()
 _LEAST = "python -c pass"
 _NAMESPACE, _GRAPH = "import langgraph", "import langgraph.graph"
 _HELP, _FIRST = "dataagent --help", "dataagent, first prompt"
 _BARE, _ONE = "bare agent, one question", "dataagent -p, the same question"
 _QUICK_TRIES, _SLOW_TRIES = 30, 15
+_PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class Taken:
     """What one start took."""
 
     seconds: float
-    processor: float
+    processor: float | None
+    """None where the program does not end by itself."""
 
 
 def run(report: Report) -> None:
@@ -58,18 +60,19 @@ def _measure(report: Report, environment: dict[str, str]) -> None:
         _LEAST: start(python, "-c", "pass"),
         _NAMESPACE: start(python, "-c", _NAMESPACE),
         _HELP: start(dataagent, "--help"),
-        _FIRST: lambda: _prompted(dataagent, environment),
+        _FIRST: lambda: prompted(dataagent, environment),
     }
     slow = {
         _GRAPH: start(python, "-c", _GRAPH),
-        _BARE: start(python, "-m", "bench.bare_question", QUESTION),
-        _ONE: start(dataagent, "-p", QUESTION),
+        _FIRST: quick[_FIRST],
+        _BARE: start(python, "-m", "bench.bare_question", _QUESTION),
+        _ONE: start(dataagent, "-p", _QUESTION),
     }
     scale = 3 if report.options.is_quick else 1
     taken = _in_turns(report, quick, _QUICK_TRIES // scale)
-    taken |= _in_turns(report, slow, _SLOW_TRIES // scale)
     _compare(report, taken, _HELP, _LEAST, 3.0)
     _compare(report, taken, _FIRST, _NAMESPACE, 3.0)
+    taken = _in_turns(report, slow, _SLOW_TRIES // scale)
     _compare(report, taken, _FIRST, _GRAPH, 3.0)
     _compare(report, taken, _ONE, _BARE, 1.15)
 
@@ -94,26 +97,18 @@ def _in_turns(
 def _compare(
     report: Report, taken: dict[str, list[Taken]], name: str, against: str, bar: float
 ) -> None:
-    pairs = list(zip(taken[name], taken[against], strict=False))
-    seconds = median_ratio([a.seconds for a, _ in pairs], [b.seconds for _, b in pairs])
-    processor = None
-    if all(each.processor for pair in pairs for each in pair):
-        processor = median_ratio([a.processor for a, _ in pairs], [b.processor for _, b in pairs])
-    report.add(Row("m", f"{name} / {against}", seconds, cpu=processor, target=below(bar)))
+    ours, theirs = taken[name], taken[against]
+    seconds = median_ratio(*([each.seconds for each in side] for side in (ours, theirs)))
+    used = [[each.processor for each in side if each.processor] for side in (ours, theirs)]
+    is_known = all(len(each) == len(ours) for each in used)
+    cpu = median_ratio(*used) if is_known else None
+    report.add(Row("m", f"{name} / {against}", seconds, cpu=cpu, target=below(bar)))
 
 
 def _finished(command: list[str], environment: dict[str, str]) -> Taken:
     """What it took until a program ended well."""
     before, started = _children(), time.perf_counter()
-    process = spawn(
-        command,
-        core=MEASURED,
-        environment=environment,
-        stdout=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL,
-    )
-    if process.wait() != 0:
-        raise RuntimeError(f"{command[0]} ended with {process.returncode}.")
+    finish(command, environment)
     return Taken(time.perf_counter() - started, _children() - before)
 
 
@@ -122,18 +117,32 @@ def _children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _prompted(command: str, environment: dict[str, str]) -> Taken:
-    """Seconds until a conversation's prompt is on the screen of a terminal."""
+def prompted(command: str, environment: dict[str, str]) -> Taken:
+    """Seconds until a conversation's prompt is on the screen of a terminal.
+
+    Raises:
+        RuntimeError: the program ended without one, or it took too long.
+    """
     ours, theirs = pty.openpty()
     started = time.perf_counter()
     process = spawn([command], core=MEASURED, environment=environment, stdin=theirs, stdout=theirs)
+    os.close(theirs)  # the program's own is the last one: its end is the screen's
     seen = b""
     try:
         while _PROMPT not in seen:
-            seen += os.read(ours, 4096)
-        return Taken(time.perf_counter() - started, 0.0)
+            seen += _shown(ours)
+        return Taken(time.perf_counter() - started, None)
     finally:
         process.kill()
         process.wait()
-        os.close(theirs)
         os.close(ours)
+
+
+def _shown(screen: int) -> bytes:
+    """What a program writes next on its screen."""
+    if not select.select([screen], [], [], _PATIENCE_SECONDS)[0]:
+        raise RuntimeError(f"No prompt within {_PATIENCE_SECONDS:.0f} seconds.")
+    try:
+        return os.read(screen, 4096)
+    except OSError as error:  # how a terminal says that its program is gone
+        raise RuntimeError("The program ended before its prompt.") from error

@@ -10,12 +10,11 @@ from contextlib import ExitStack
 
 from bench.processes import MEASURED, OTHERS, Worker, dataagent_server
 from bench.report import Report, Row, Target, at_least, say
-from bench.sides import Cell, Rounds, Side, bare_side, door_side
+from bench.sides import DOOR_NAMES, Cell, Rounds, Side, bare_side, door_side
 
-TEXT = "!slow 50 0"
-TOOL = '!tool ls {"path": "/files"}\n!slow 50 0'
-DOORS = {"ws": "WebSocket", "sse": "SSE", "rest": "REST"}
-FULL = 100
+_TEXT = "!slow 50 0"
+_TOOL = '!tool ls {"path": "/files"}\n!slow 50 0'
+_FULL = 100
 _EXTRA = {
     "tuned-memory": "bare with InMemorySaver",
     "tuned-plain": "bare without plan, skills, memory",
@@ -23,14 +22,14 @@ _EXTRA = {
     "ours-unmerged": "our own graph, bare, not merged",
 }
 _TARGETS: dict[tuple[str, str, int, str], Target] = {
-    ("text", "ws", FULL, "tuned"): at_least(0.7),
-    ("text", "ws", FULL, "untuned"): at_least(1.5),
+    ("text", "ws", _FULL, "tuned"): at_least(0.7),
+    ("text", "ws", _FULL, "untuned"): at_least(1.5),
 }
 
 
 def run(report: Report) -> None:
     """Measure all cells and report their ratios."""
-    load_sizes = (FULL,) if report.options.is_quick else (1, 20, FULL)
+    load_sizes = (_FULL,) if report.options.is_quick else (1, 20, _FULL)
     with ExitStack() as stack:
         load = stack.enter_context(Worker("bench.load", core=OTHERS))
         server = stack.enter_context(dataagent_server())
@@ -38,12 +37,12 @@ def run(report: Report) -> None:
             name: bare_side(name, stack.enter_context(Worker("bench.bare", name, core=MEASURED)))
             for name in ("untuned", "tuned", *_EXTRA)
         }
-        doors = [door_side(door, door, server, load) for door in DOORS]
-        for kind, message in (("text", TEXT), ("tool", TOOL)):
+        doors = [door_side(door, door, server, load) for door in DOOR_NAMES]
+        for kind, message in (("text", _TEXT), ("tool", _TOOL)):
             for sessions in load_sizes:
                 cell = Cell(f"{kind} × {sessions}", message, sessions, _turns(sessions))
                 sides = [bare["untuned"], bare["tuned"], *doors]
-                if sessions == FULL:
+                if sessions == _FULL:
                     sides += [bare[name] for name in _EXTRA]
                 _compare(report, kind, cell, sides)
 
@@ -56,13 +55,13 @@ def _turns(sessions: int) -> int:
 def _compare(report: Report, kind: str, cell: Cell, sides: list[Side]) -> None:
     say(f"(a) {cell.name}")
     rounds = Rounds(report, "a", cell, sides)
-    for door, name in DOORS.items():
+    for door, name in DOOR_NAMES.items():
         for other in ("tuned", "untuned"):
             target = _TARGETS.get((kind, door, cell.sessions, other))
             report.add(
                 _row(f"{cell.name}: {name} / {other} bare", rounds, door, other, target=target)
             )
-    if cell.sessions == FULL:
+    if cell.sessions == _FULL:
         for name, title in _EXTRA.items():
             report.add(_row(f"{cell.name}: {title} / tuned bare", rounds, name, "tuned"))
         report.add(_row(f"{cell.name}: tuned / untuned bare", rounds, "tuned", "untuned"))

@@ -19,12 +19,11 @@ from typing import Any
 
 import orjson
 
-from bench.processes import MEASURED, OTHERS
+from bench.processes import MEASURED, OTHERS, ROOT
 from bench.report import Report, Row, below, say
 
-_ROOT = Path(__file__).parents[1]
-_WEB = _ROOT / "web"
-_BUILT = _ROOT / "libs/dataagent-server/dataagent_server/web"
+_WEB = ROOT / "web"
+_BUILT = ROOT / "libs/dataagent-server/dataagent_server/web"
 _ENTRY = re.compile(r'<script[^>]*type="module"[^>]*src="/assets/([^"]+\.js)"')
 _IMPORT = re.compile(r"""(?:from|import)\s*["'`]\./([\w.-]+\.js)["'`]""")
 _PACKING_LEVEL = 9
@@ -90,7 +89,8 @@ def _npm(*args: str, **env: str) -> None:
             check=False,
             cwd=_WEB,
             env={**os.environ, **env},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
         )
     finally:

@@ -89,7 +89,8 @@ def run(report: Report) -> None:
             note=note,
         )
     )
-    _on_paper(report, min(costs, key=lambda found: found.total))
+    costs.sort(key=lambda found: found.total)
+    _on_paper(report, costs[len(costs) // 2])
 
 
 def _on_paper(report: Report, costs: Costs) -> None:
@@ -203,7 +204,8 @@ class _Site:
 
 
 def _named(name: str) -> list[int]:
-    return [process.pid for process in psutil.process_iter(["name"]) if process.name() == name]
+    """Ids of all processes of a name on this machine, whoever's they are."""
+    return [each.pid for each in psutil.process_iter(["name"]) if each.info["name"] == name]
 
 
 def _spent(pids: list[int]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from bench import history
@@ -32,6 +33,24 @@ def test_a_row_that_is_15_percent_worse_is_found_on_either_side(tmp_path: Path) 
     assert slower(speed=0.88, time=114) == []
     assert slower(speed=0.86, time=116) == ["speed", "time"]
     assert slower(speed=2.0, time=50, beside=0.1) == []
+
+
+def test_what_was_nothing_is_worse_once_it_misses_its_target() -> None:
+    imported = Row("e", "imported", 1.0, unit="imported", target=below(1))
+    stopped = Row("a", "speed", 0.0, target=at_least(0.7))
+    weight = Row("c", "memory", 2.0, unit="KB", target=below(20))
+
+    def slower(row: Row, before: float) -> list[str]:
+        kept = {(row.part, row.name): [history.Kept("then", before)]}
+        return [str(one) for one in history.slower([row], kept)]
+
+    assert slower(imported, 0.0) == ["imported: 1 imported, was 0; it misses its target"]
+    assert slower(imported, 1.0) == []
+    assert slower(stopped, 1.0) == ["speed: 0 ×, was 1; it misses its target"]
+    assert slower(stopped, 0.0) == []
+    assert slower(weight, 0.0) == []
+    assert history.better(weight, replace(weight, value=0.0)).value == 0.0
+    assert history.better(replace(weight, value=0.0), weight).value == 0.0
 
 
 def test_a_run_is_compared_with_the_last_kept_one_of_its_kind(tmp_path: Path) -> None:

@@ -1,0 +1,110 @@
+"""What the benchmarks are made of: a broken part, a program that ends, is said and not measured."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import bench
+from bench.__main__ import PARTS, measured
+from bench.meter import least_disturbed, percentile
+from bench.processes import OTHERS, Worker, clean_environment, finish
+from bench.report import Options, Report, Row
+from bench.stopping import was_cancelled
+from bench.streams import Search
+from bench.terminal import prompted
+from dataagent_core.events import DoneEvent, event_to_wire
+
+
+def program(folder: Path, text: str) -> str:
+    """A program without arguments."""
+    path = folder / "program"
+    path.write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_every_part_is_listed() -> None:
+    listed = set(re.findall(r"^    (\w+) +([a-z])  ", bench.__doc__ or "", re.MULTILINE))
+    assert listed == {(module, part) for part, modules in PARTS.items() for module in modules}
+    readme = Path(bench.__file__).with_name("README.md").read_text(encoding="utf-8")
+    assert {*re.findall(r"^\| ([a-z]) \|", readme, re.MULTILINE)} == set(PARTS)
+
+
+def test_a_part_that_breaks_stops_no_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The parts are stand-ins: real ones take minutes."""
+
+    def breaks(_: Report) -> None:
+        raise ConnectionRefusedError("nobody is there")
+
+    def finds(report: Report) -> None:
+        report.add(Row("z", "found", 1.0))
+
+    monkeypatch.setitem(sys.modules, "bench.broken", SimpleNamespace(run=breaks))
+    monkeypatch.setitem(sys.modules, "bench.whole", SimpleNamespace(run=finds))
+    report = Report(Options())
+    assert not measured(report, ["broken", "whole"])
+    assert [row.name for row in report.rows] == ["found"]
+    assert "error: broken broke off" in capsys.readouterr().err
+    assert measured(report, ["whole"])
+
+
+def test_a_worker_that_has_ended_says_so() -> None:
+    with (
+        Worker("bench.no_such_module", core=OTHERS) as worker,
+        pytest.raises(RuntimeError, match=r"bench\.no_such_module ended with 1"),
+    ):
+        worker.ask(do="anything")
+
+
+def test_a_program_that_fails_is_not_measured(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="ended with 3"):
+        finish([program(tmp_path, "exit 3")])
+
+
+def test_a_prompt_is_waited_for_and_a_program_that_ends_without_one_is_not(tmp_path: Path) -> None:
+    environment = clean_environment()
+    assert prompted(program(tmp_path, "printf 'hello\\n❯ '; cat"), environment).seconds > 0
+    with pytest.raises(RuntimeError, match="ended before its prompt"):
+        prompted(program(tmp_path, "printf hello"), environment)
+
+
+def test_a_percentile_of_nothing_is_no_good_value() -> None:
+    assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0
+    assert percentile([1.0], 0.95) == 1.0
+    with pytest.raises(RuntimeError, match="nothing was measured"):
+        percentile([], 0.95)
+
+
+def test_the_first_calm_measurement_counts_or_the_calmest() -> None:
+    shares = iter([0.5, 0.3, 0.01, 0.0])
+    assert least_disturbed(lambda: next(shares), 2, float) == 0.3
+    assert least_disturbed(lambda: next(shares), 2, float) == 0.01
+    assert list(shares) == [0.0]
+
+
+def test_a_run_that_ended_by_itself_was_not_cancelled() -> None:
+    ends = [DoneEvent(cancelled=True, reason="user_cancelled"), DoneEvent()]
+    told = [event_to_wire(end, seq=1, run_id="run").decode() for end in ends]
+    assert [was_cancelled(each) for each in told] == [True, False]
+
+
+def carried(most: int) -> Search:
+    """The search for how many streams are carried if these are the most."""
+    search = Search()
+    while (sessions := search.next(tolerance=5)) is not None:
+        search.tell(sessions, 0.05 if sessions <= most else 0.15)
+    return search
+
+
+def test_the_number_of_streams_is_found_and_an_edge_is_not_taken_for_it() -> None:
+    assert abs(carried(200).answer - 200) <= 5
+    assert carried(200).is_found
+    assert not carried(1000).is_found
+    assert not carried(0).is_found
