@@ -23,17 +23,17 @@ _HOSTS = "|".join(  # written in two parts so that this file passes its own chec
         ("deb.debian", "org"),
     ]
 )
+_MACHINE_PATH = "a path of somebody's machine"
 _PROBLEMS = {
     "a package registry's address": re.compile(rf"https?://[^\s/\"']*(?:{_HOSTS})"),
     "an index setting": re.compile(
         r"(?:index-url|find-links|\bregistry|\[\[?tool\.uv\.index)\s*=?\s*[\"']?(?:https?|file)://"
     ),
     "a download address in a lock file": re.compile(r"\"resolved\"\s*:\s*\"https?://"),
-    "a path of somebody's machine": re.compile(
-        r"(?<![\w.~/:$}])/(?:home|Users|root|work|farm|mnt)/[A-Za-z0-9]"
-    ),
+    _MACHINE_PATH: re.compile(r"(?<![\w.~/:$}])/(?:home|Users|root|work|farm|mnt)/[A-Za-z0-9]"),
 }
 _PROSE = {".md"}
+"""Where such a path may be spoken of."""
 _LOCKS_WITH_ADDRESSES = {"uv.lock", "poetry.lock", "yarn.lock", "pnpm-lock.yaml", "Pipfile.lock"}
 
 
@@ -48,7 +48,8 @@ def problems(path: Path) -> Iterator[str]:
         return
     for number, line in enumerate(text.splitlines(), start=1):
         for what, pattern in _PROBLEMS.items():
-            if pattern.search(line) and not (path.suffix in _PROSE and "machine" in what):
+            is_prose = what == _MACHINE_PATH and path.suffix in _PROSE
+            if pattern.search(line) and not is_prose:
                 yield f"{path}:{number}: {what}"
 
 

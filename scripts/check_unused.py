@@ -15,19 +15,9 @@ from scripts.tree import ROOT, python_files
 
 _KINDS = {"function", "class", "import", "unreachable_code"}
 _CALLED_BY_FRAMEWORKS = [
-    "@*.get",
-    "@*.post",
-    "@*.put",
-    "@*.patch",
-    "@*.delete",
-    "@*.websocket",
-    "@*.exception_handler",
-    "@*.middleware",
-    "@*.add",
+    *("@*.get", "@*.post", "@*.put", "@*.patch", "@*.delete"),
     "@*.tool",
     "@pytest.fixture",
-    "@requirement",
-    "@given",
 ]
 _NAMES = ["test_*", "pytest_*", "upgrade", "downgrade", "__getattr__", "ShippedFolders", "tools"]
 """Called by pytest, by Alembic, by hatchling, and by `tools/builtin.py`."""

@@ -152,7 +152,7 @@ def _wait_for_the_last(place: Path, start: int) -> None:
 
 
 def _running_url() -> str | None:
-    """The usual engine, if it answers and runs containers that see this machine's files."""
+    """The usual engine, if it answers; it has to be this machine's, whose folders are bound."""
     url = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
     return url if _answers(url) else None
 

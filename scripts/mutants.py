@@ -14,6 +14,7 @@ import ast
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tarfile
@@ -94,11 +95,11 @@ class Outcome:
     @property
     def killed_percent(self) -> float:
         """How many of them a test noticed."""
-        return 100 * (1 - len(self.survivors) / max(self.tried, 1))
+        return 100 * (1 - len(self.survivors) / self.tried)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Try the parts, two at a time; 1 if too few changes of one were noticed."""
+    """Try the parts, one on each core; 1 if too few changes of one were noticed."""
     parser = argparse.ArgumentParser(prog="python -m scripts.mutants", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all")
     parser.add_argument("--sample", type=int, default=40, help="changes tried in each part")
@@ -130,6 +131,8 @@ def tried(name: str, sample: int, seed: int) -> Outcome:
         drawn = sorted(_changes(tree, part), key=_place)  # Cosmic Ray's order is another each time
         random.Random(seed).shuffle(drawn)  # noqa: S311  a sample, no secret
         drawn = drawn[:sample]
+        if not drawn:
+            sys.exit(f"There is nothing to change in {name}: {', '.join(part.modules)}.")
         survivors = [said for each in drawn if (said := _survivor(tree, part, each))]
     return Outcome(name, len(drawn), tuple(survivors))
 
@@ -220,7 +223,7 @@ def _do_pass(tree: Path, part: Part) -> bool:
         try:
             return running.wait(_SLOWEST_SECONDS) == 0
         except subprocess.TimeoutExpired:  # noticed: it never ends
-            os.killpg(running.pid, 9)
+            os.killpg(running.pid, signal.SIGKILL)
             return False
 
 

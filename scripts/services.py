@@ -112,7 +112,7 @@ def postgres_cluster() -> tuple[str, str]:
             return version, name
     if clusters:
         raise CannotStart("PostgreSQL has clusters, but none on port 5432 (see pg_lsclusters).")
-    version = max(path.name for path in Path("/usr/lib/postgresql").iterdir())
+    version = max((path.name for path in Path("/usr/lib/postgresql").iterdir()), key=float)
     run("pg_createcluster", version, "main", "--port", "5432")
     return version, "main"
 
@@ -121,10 +121,10 @@ def start_postgres() -> None:
     """Start the cluster, or tell a running one to read its rules again."""
     version, name = postgres_cluster()
     status = run("pg_lsclusters", "-h")
-    running = any(
+    is_running = any(
         line.split()[:2] == [version, name] and "online" in line for line in status.splitlines()
     )
-    action = "reload" if running else "start"
+    action = "reload" if is_running else "start"
     run("pg_ctlcluster", "--skip-systemctl-redirect", version, name, action)
 
 
@@ -239,7 +239,7 @@ def main() -> int:
     missing = [service for service in ours if answer(service) is not None]
     if missing and (os.geteuid() != 0 or shutil.which("apt-get") is None):
         names = ", ".join(service.name for service in missing)
-        print(f"Not reachable on 127.0.0.1: {names}. Start them with:\n\n{_COMPOSE}\n")
+        print(f"Not reachable on 127.0.0.1: {names}.\nhint: {_COMPOSE}", file=sys.stderr)
         return 1
     for service in missing:
         try:

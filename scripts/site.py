@@ -1,8 +1,7 @@
 """Builds the documentation site from docs/ into site/: `python -m scripts.site`.
 
-Strict: a link or an anchor that leads nowhere, a page that no menu names, and anything that a
-reader's browser would fetch from elsewhere fail the build. A page that the menu names and that is
-not there is left out of it.
+Strict: a link or an anchor that leads nowhere, a page that no menu names, a menu's entry without a
+page, and anything that a reader's browser would fetch from elsewhere fail the build.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from scripts.tree import ROOT
 
 _CONFIG = ROOT / "zensical.toml"
 _DOCS = ROOT / "docs"
-SITE = ROOT / "site"
+_SITE = ROOT / "site"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _FETCHED = re.compile(
     r"<(?:script|img|iframe|link(?=[^>]*rel=\"?(?:stylesheet|preload|icon)))[^>]*(?:src|href)=\"?(https?:|//)[^>]*"
@@ -47,12 +46,9 @@ def forgotten_pages() -> list[str]:
     return sorted(there - set(named_pages()))
 
 
-def present_config() -> str:
-    """The configuration, without the menu's lines for pages that are not there."""
-    missing = [page for page in named_pages() if not (_DOCS / page).exists()]
-    lines = _CONFIG.read_text(encoding="utf-8").splitlines()
-    kept = [line for line in lines if not any(f'"{page}"' in line for page in missing)]
-    return "\n".join(kept) + "\n"
+def missing_pages(named: Iterable[str]) -> list[str]:
+    """Those of the named pages that are not there."""
+    return [page for page in named if not (_DOCS / page).is_file()]
 
 
 def fetched_from_elsewhere(site: Path) -> Iterator[str]:
@@ -63,20 +59,15 @@ def fetched_from_elsewhere(site: Path) -> Iterator[str]:
 
 
 def build() -> int:
-    """Run the generator on what is there; its exit status, after what it complained about."""
-    config = ROOT / ".zensical.toml"  # it wants its folders below its file
-    config.write_text(present_config(), encoding="utf-8")
+    """Run the generator; its exit status, after what it complained about."""
     program = Path(sys.executable).with_name("zensical")
-    try:
-        built = subprocess.run(
-            [str(program), "build", "--clean", "--strict", "--config-file", config.name],
-            cwd=ROOT,
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-    finally:
-        config.unlink()
+    built = subprocess.run(
+        [str(program), "build", "--clean", "--strict", "--config-file", _CONFIG.name],
+        cwd=ROOT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
     if built.returncode:
         print(_COLOUR.sub("", built.stdout + built.stderr.partition("Traceback")[0]))
     return built.returncode
@@ -85,8 +76,11 @@ def build() -> int:
 def main() -> int:
     """Build the site; 1 if something is wrong with it."""
     complaints = [f"docs/{page}: no menu of zensical.toml names it." for page in forgotten_pages()]
+    missing = missing_pages(named_pages())
+    complaints += [f"docs/{page}: zensical.toml names it, and it is not there." for page in missing]
     is_built = build() == 0
-    complaints += [f"site/{each}: fetched from elsewhere." for each in fetched_from_elsewhere(SITE)]
+    fetched = fetched_from_elsewhere(_SITE)
+    complaints += [f"site/{each}: fetched from elsewhere." for each in fetched]
     print(*complaints, "wrote site/" if is_built else "The site is not built.", sep="\n")
     return 0 if is_built and not complaints else 1
 

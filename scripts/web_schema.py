@@ -10,25 +10,23 @@ import json
 import subprocess
 import sys
 import tempfile
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
 
-from dataagent_server.config import ServerSettings
-from dataagent_server.main import create_app
+from scripts.reference import api
 from scripts.tree import ROOT, WEB_SCHEMA
 
 _WORDS = {"description", "summary", "title", "example", "examples"}
 _GENERATOR = ROOT / "web/node_modules/.bin/openapi-typescript"
 
 
-def document(home: Path) -> str:
-    """The OpenAPI document of a server with no settings, whatever the environment has.
+def document() -> str:
+    """Of the OpenAPI document, only what types are made of.
 
-    Only what types are made of: words and examples are read in `/docs`, and a refusal has the
-    same shape everywhere.
+    Words and examples are read in `/docs`, and a refusal has the same shape everywhere.
     """
-    settings = ServerSettings.model_construct(home=home)
-    whole = create_app(settings).openapi()
+    whole = deepcopy(api.document())
     for operations in whole["paths"].values():
         for operation in operations.values():
             answers = operation["responses"]
@@ -57,7 +55,7 @@ def types() -> str:
     """
     with tempfile.TemporaryDirectory(prefix="dataagent-schema-") as folder:
         described = Path(folder, "openapi.json")
-        described.write_text(document(Path(folder)), encoding="utf-8")
+        described.write_text(document(), encoding="utf-8")
         written = Path(folder, "schema.d.ts")
         command = [str(_GENERATOR), str(described), "--output", str(written)]
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)

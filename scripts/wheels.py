@@ -17,14 +17,15 @@ def main(arguments: list[str]) -> int:
     """Build them; 1 if one cannot be built."""
     folder = Path(arguments[0] if arguments else ROOT / "dist").resolve()
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    for project in sorted(ROOT.glob("libs/*/pyproject.toml")):
+    projects = sorted(ROOT.glob("libs/*/pyproject.toml"))
+    for project in projects:
         built = subprocess.run(
             command, cwd=project.parent, capture_output=True, text=True, check=False
         )
         if built.returncode:
             print(f"{project.parent.name} cannot be built:\n{built.stdout}{built.stderr}")
             return 1
-    print(f"{len(list(folder.glob('*.whl')))} wheels are in {folder}")
+    print(f"{len(projects)} wheels are in {folder}")
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import check_addresses, check_sizes
+from scripts import check_addresses, check_dependencies, check_sizes, mutants
 from scripts.check import CHECKS
 from scripts.tree import ROOT, project_files
 from tests.requirements import requirement
@@ -102,8 +102,30 @@ def test_ordinary_text_is_not_taken_for_one(tmp_path: Path, text: str) -> None:
     assert list(check_addresses.problems(written(tmp_path, "a.py", text))) == []
 
 
+def deptry_said(code: str, module: str, line: int | None) -> dict[str, object]:
+    return {
+        "error": {"code": code, "message": f"{module} it is"},
+        "module": module,
+        "location": {"file": "a.py", "line": line, "column": None},
+    }
+
+
+def test_a_dependency_that_nothing_imports_needs_an_exception_and_an_exception_a_reason() -> None:
+    found = [deptry_said("DEP002", "driver", None), deptry_said("DEP001", "missing", 3)]
+    assert list(check_dependencies.complaints(found, ["driver", "imported"])) == [
+        "a.py:3: missing it is",
+        "'imported' is imported, or not declared: it needs no exception.",
+    ]
+    assert list(check_dependencies.complaints(found[:1], [])) == ["a.py: driver it is"]
+
+
 def test_every_check_is_a_program_that_exists() -> None:
     assert [name for name, command in CHECKS.items() if not Path(command[0]).exists()] == []
+
+
+def test_what_is_changed_to_try_the_tests_is_there_and_so_are_they() -> None:
+    named = [name for part in mutants.PARTS.values() for name in (*part.modules, *part.tests)]
+    assert [name for name in named if not list(ROOT.glob(name))] == []
 
 
 def test_project_files_leave_out_what_was_built(tmp_path: Path) -> None:
@@ -125,7 +147,9 @@ def test_make_without_a_target_lists_the_targets() -> None:
     assert "Nothing to be done" not in result.stdout
 
 
-def test_ci_runs_the_checks_and_the_tests() -> None:
+def test_ci_runs_the_checks_the_tests_and_a_short_soak() -> None:
     script = ROOT / ".ci/run"
     assert os.access(script, os.X_OK)
-    assert "make check test" in script.read_text(encoding="utf-8")
+    lines = script.read_text(encoding="utf-8").splitlines()
+    assert "make check test" in lines
+    assert "make soak ARGS='--minutes 5'" in lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import types
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -12,7 +11,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 from pydantic_settings import BaseSettings
 
+from dataagent_core.config import Settings
 from dataagent_core.config.groups import setting_groups, variables
+from dataagent_server.config import ServerSettings
 from scripts.reference.tables import row
 
 _INTRO = """\
@@ -24,10 +25,10 @@ is written without `DATAAGENT_` and in small letters (`model = "offline"`); the 
 something counts. Nothing has to be set. Lists are written with commas. This page is generated from
 the code: `make docs` writes it.
 """
-_PLACES = [
-    ("Everywhere", "dataagent_core.config", "Settings"),
-    ("The server, in addition", "dataagent_server.config", "ServerSettings"),
-]
+_PLACES: dict[str, type[BaseSettings]] = {
+    "Everywhere": Settings,
+    "The server, in addition": ServerSettings,
+}
 
 
 def kind(annotation: Any) -> str:  # Any: an annotation can be any object
@@ -85,7 +86,4 @@ def section(title: str, settings: type[BaseSettings]) -> str:
 
 def page() -> str:
     """The whole page."""
-    classes = [
-        (title, getattr(importlib.import_module(module), name)) for title, module, name in _PLACES
-    ]
-    return "\n".join([_INTRO, *(section(title, settings) for title, settings in classes)])
+    return "\n".join([_INTRO, *(section(*place) for place in _PLACES.items())])
