@@ -5,7 +5,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
-import { api } from "@/api/client";
+import { loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { currentToasts } from "@/components/ui/toast";
 import { startI18n } from "@/i18n";
@@ -16,6 +16,8 @@ const navigate = vi.hoisted(() => vi.fn());
 // Where the menu leads is the router's; here only whether it leads there.
 vi.mock("@tanstack/react-router", () => ({ useNavigate: () => navigate }));
 
+const server = loopback();
+
 beforeAll(startI18n);
 afterEach(() => {
   cleanup();
@@ -23,7 +25,7 @@ afterEach(() => {
 });
 
 it("tells who could not be signed out that they are still signed in", async () => {
-  vi.spyOn(api, "POST").mockRejectedValue(new TypeError("Failed to fetch"));
+  server.answer = () => "cut";
   queryClient.setQueryData(["me"], { id: "u1", username: "ann", role: "user" });
   render(
     <QueryClientProvider client={queryClient}>

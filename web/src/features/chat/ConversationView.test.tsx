@@ -5,7 +5,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
-import { api } from "@/api/client";
+import { loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { newTurn } from "@/events/history";
 import { startI18n } from "@/i18n";
@@ -29,6 +29,8 @@ vi.mock("@/features/composer/ComposerBar", () => ({
 vi.mock("./Transcript", () => ({ Transcript: () => null })); // it is another test's
 vi.mock("./ConversationHeader", () => ({ ConversationHeader: () => null })); // it needs the router
 
+loopback(); // the limits of messages are not known yet
+
 beforeAll(startI18n);
 afterEach(cleanup);
 
@@ -43,7 +45,6 @@ function grown(count: number): Conversation {
 }
 
 it("the composer is not rendered again with each batch of an answer", async () => {
-  vi.spyOn(api, "GET").mockReturnValue(new Promise(() => undefined)); // its limits are not known yet
   const view = () => (
     <QueryClientProvider client={queryClient}>
       <ConversationView conversationId="c1" />

@@ -1,41 +1,41 @@
-import { afterEach, expect, it, vi } from "vitest";
+// @vitest-environment happy-dom
+/** A conversation's history, as the server keeps it. */
 
-import { api } from "@/api/client";
+import { afterEach, expect, it } from "vitest";
+
+import { loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 
 import { loadHistory } from "./stored";
 
+const server = loopback();
+
 afterEach(() => queryClient.clear());
 
-/** A server that knows these addresses, and which of them were asked for. */
-function server(known: Record<string, object>): string[] {
-  const asked: string[] = [];
-  vi.spyOn(api, "GET").mockImplementation((address: string) => {
-    asked.push(address);
-    const data = known[address];
-    const response = new Response(null, { status: data ? 200 : 404 });
-    return Promise.resolve(data ? { data, response } : { error: {}, response }) as never; // any of its answers
-  });
-  return asked;
+/** The server knows these addresses. */
+function knows(known: Record<string, object>): void {
+  const refusal = { status: 404, body: { error_code: "not_found", message: "No." } };
+  server.answer = ({ path }) => {
+    const body = known[path];
+    return body ? { body } : refusal;
+  };
 }
 
-const ONE = "/api/conversations/{conversation_id}";
-const HISTORY = "/api/threads/{thread_id}/history";
+const ONE = "/api/conversations/c1";
+const HISTORY = "/api/threads/t1/history";
 const EMPTY = { messages: [], total: 0, last_seq: 0 };
 
 it("the thread of a conversation is asked for once", async () => {
-  const asked = server({ [ONE]: { id: "c1", thread_id: "t1" }, [HISTORY]: EMPTY });
-  expect(await loadHistory("c1")).toBe(EMPTY);
-  expect(await loadHistory("c1", 10)).toBe(EMPTY);
-  expect(asked).toEqual([ONE, HISTORY, HISTORY]);
-  expect(vi.mocked(api.GET).mock.lastCall?.[1]).toEqual({
-    params: { path: { thread_id: "t1" }, query: { offset: 0, limit: 10 } },
-  });
+  knows({ [ONE]: { id: "c1", thread_id: "t1" }, [HISTORY]: EMPTY });
+  expect(await loadHistory("c1")).toEqual(EMPTY);
+  expect(await loadHistory("c1", 10)).toEqual(EMPTY);
+  expect(server.asked.map(({ path }) => path)).toEqual([ONE, HISTORY, HISTORY]);
+  expect(server.asked.at(-1)?.query).toEqual({ offset: "0", limit: "10" });
 });
 
 it("a conversation that does not exist has none, nor has one that was deleted since", async () => {
-  server({});
+  knows({});
   expect(await loadHistory("c1")).toBeNull();
-  server({ [ONE]: { id: "c1", thread_id: "t1" } });
+  knows({ [ONE]: { id: "c1", thread_id: "t1" } });
   expect(await loadHistory("c1")).toBeNull();
 });

@@ -5,7 +5,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { act, renderHook } from "@testing-library/react";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
-import { api } from "@/api/client";
+import { loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { currentToasts, dismissToast } from "@/components/ui/toast";
 import { addStanding, standingTools } from "@/features/chat/answer/approval/standing";
@@ -29,6 +29,8 @@ vi.mock("@tanstack/react-router", () => ({
   },
 }));
 
+const server = loopback();
+
 beforeAll(startI18n);
 afterEach(() => {
   localStorage.clear();
@@ -39,9 +41,7 @@ afterEach(() => {
 const CONVERSATION = { id: "c1", title: "Sales" } as ConversationInfo; // all that is looked at
 
 function answered(): void {
-  const response = new Response(null, { status: 200 });
-  vi.spyOn(api, "DELETE").mockResolvedValue({ data: undefined, response });
-  vi.spyOn(api, "POST").mockResolvedValue({ data: CONVERSATION, response });
+  server.answer = ({ method }) => (method === "POST" ? { body: CONVERSATION } : { status: 204 });
 }
 
 function deletion() {

@@ -3,14 +3,16 @@
 
 import { QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
-import { afterEach, beforeAll, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, expect, it } from "vitest";
 
-import { api } from "@/api/client";
+import { loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { TooltipProvider } from "@/components/ui/Tooltip";
 import { setLanguage, startI18n } from "@/i18n";
 
 import { UploadDialog } from "./UploadDialog";
+
+loopback(); // the limits of uploads are not known yet
 
 beforeAll(async () => {
   await startI18n();
@@ -19,7 +21,6 @@ beforeAll(async () => {
 afterEach(cleanup);
 
 it("says how many files are beyond the limit, until the list is changed", () => {
-  vi.spyOn(api, "GET").mockReturnValue(new Promise(() => undefined)); // limits are not known yet
   render(
     <QueryClientProvider client={queryClient}>
       <TooltipProvider>

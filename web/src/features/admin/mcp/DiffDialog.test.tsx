@@ -6,12 +6,15 @@ import { act, cleanup, fireEvent, render, screen } from "@testing-library/react"
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
 import { api } from "@/api/client";
+import { loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { TooltipProvider } from "@/components/ui/Tooltip";
 import { setLanguage, startI18n } from "@/i18n";
 
 import { DiffDialog } from "./DiffDialog";
 import type { McpTool } from "./queries";
+
+const server = loopback();
 
 beforeAll(async () => {
   await startI18n();
@@ -23,15 +26,13 @@ afterEach(() => {
   focusManager.setFocused(undefined);
 });
 
-function defines(hash: string): void {
-  const data = { approved: null, current: {}, changed: [], text: "", definition_hash: hash };
-  const response = new Response(null, { status: 200 });
-  vi.spyOn(api, "GET").mockResolvedValue({ data, response });
-}
+const DIFF = "/api/v1/mcp/tools/7/diff";
 
-function refuses(status: number, message: string): void {
-  const error = { error_code: "error", message };
-  vi.spyOn(api, "POST").mockResolvedValue({ error, response: new Response(null, { status }) });
+/** The server has this definition, and refuses to approve it. */
+function defines(hash: string, status = 500, message = "Not now."): void {
+  const body = { approved: null, current: {}, changed: [], text: "", definition_hash: hash };
+  const refusal = { status, body: { error_code: "error", message } };
+  server.answer = ({ method }) => (method === "GET" ? { body } : refusal);
 }
 
 async function open(): Promise<HTMLElement> {
@@ -54,20 +55,19 @@ it("a definition that changes is not exchanged under the reader's eyes", async (
   await act(async () => {
     focusManager.setFocused(false);
     focusManager.setFocused(true);
-    await Promise.resolve();
+    await api.GET("/api/auth/me"); // what was asked before it has arrived, too
   });
-  expect(api.GET).toHaveBeenCalledTimes(1);
+  expect(server.asked.map(({ path }) => path)).toEqual([DIFF, "/api/auth/me"]);
   expect(screen.getByText("first")).toBeTruthy();
 });
 
 it("one that has changed is shown and said; what goes wrong after it is said, too", async () => {
   const approve = await open();
-  defines("second");
-  refuses(409, "It has changed.");
+  defines("second", 409, "It has changed.");
   fireEvent.click(approve);
   await screen.findByText("second");
   expect(screen.getByRole("status").textContent).toContain("changed once more");
-  refuses(500, "Not now.");
+  defines("second", 500, "Not now.");
   fireEvent.click(approve);
   expect((await screen.findByRole("alert")).textContent).toContain("Not now.");
 });

@@ -5,13 +5,15 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
-import { api } from "@/api/client";
+import { type Asked, loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { TooltipProvider } from "@/components/ui/Tooltip";
 import { setLanguage, startI18n } from "@/i18n";
 
 import type { Tenant } from "./form";
 import { MembersDialog } from "./MembersDialog";
+
+const server = loopback();
 
 beforeAll(async () => {
   await startI18n();
@@ -29,20 +31,15 @@ const MEMBERS = USERS.slice(0, 60).map(({ id }) => ({
   created_at: "2026-01-01T00:00:00Z",
 }));
 
-interface Asked {
-  params: { query: { limit: number; offset?: number } };
-}
-
 /** A server with one user who is no member, and more members than a page has. */
-function answer(address: string, { params: { query } }: Asked) {
-  const { limit, offset = 0 } = query;
-  const all = address === "/api/users" ? USERS : MEMBERS;
-  const data = { items: all.slice(offset, offset + limit), total: all.length };
-  return Promise.resolve({ data, response: new Response(null, { status: 200 }) });
+function answer({ path, query }: Asked) {
+  const [limit, offset] = [Number(query["limit"]), Number(query["offset"] ?? 0)];
+  const all = path === "/api/users" ? USERS : MEMBERS;
+  return { body: { items: all.slice(offset, offset + limit), total: all.length } };
 }
 
 it("a member on another page is not offered: it would cost them their role", async () => {
-  vi.spyOn(api, "GET").mockImplementation(answer as never); // two of its addresses
+  server.answer = answer;
   render(
     <QueryClientProvider client={queryClient}>
       <TooltipProvider>
@@ -51,7 +48,6 @@ it("a member on another page is not offered: it would cost them their role", asy
     </QueryClientProvider>,
   );
   const choice = await screen.findByLabelText("Take in a user");
-  await vi.waitFor(() =>
-    expect([...choice.querySelectorAll("option")].map((each) => each.value)).toEqual(["", "u60"]),
-  );
+  const offered = () => [...choice.querySelectorAll("option")].map((each) => each.value);
+  await vi.waitFor(() => expect(offered()).toEqual(["", "u60"]), { timeout: 5000 });
 });

@@ -5,7 +5,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
-import { api } from "@/api/client";
+import { loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { TooltipProvider } from "@/components/ui/Tooltip";
 import { setLanguage, startI18n } from "@/i18n";
@@ -13,6 +13,8 @@ import { setLanguage, startI18n } from "@/i18n";
 import { everyoneQuery } from "../parts/people";
 import { dayOf } from "./range";
 import { UsageSection } from "./UsageSection";
+
+const server = loopback();
 
 beforeAll(async () => {
   await startI18n();
@@ -39,9 +41,7 @@ const ANN = {
 
 it("the figures of other days are not shown as those that were asked for", async () => {
   queryClient.setQueryData(everyoneQuery.queryKey, { items: [], total: 0 });
-  const response = new Response(null, { status: 200 });
-  const asked = vi.spyOn(api, "GET");
-  asked.mockResolvedValue({ data: { items: [ANN], total: 1 }, response });
+  server.answer = () => ({ body: { items: [ANN], total: 1 } });
   const { container } = render(
     <QueryClientProvider client={queryClient}>
       <TooltipProvider>
@@ -50,7 +50,7 @@ it("the figures of other days are not shown as those that were asked for", async
     </QueryClientProvider>,
   );
   await vi.waitFor(() => expect(container.textContent).toContain("77,777"));
-  asked.mockReturnValue(new Promise(() => undefined)); // on its way
+  server.answer = () => "nothing"; // on its way
   fireEvent.click(screen.getByRole("button", { name: "7 days" }));
   expect(container.textContent).not.toContain("77,777");
 });

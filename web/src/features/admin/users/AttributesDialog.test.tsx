@@ -5,13 +5,15 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, render, screen } from "@testing-library/react";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
-import { api } from "@/api/client";
+import { loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { TooltipProvider } from "@/components/ui/Tooltip";
 import { setLanguage, startI18n } from "@/i18n";
 
 import type { User } from "../parts/people";
 import { AttributesDialog } from "./AttributesDialog";
+
+const server = loopback();
 
 beforeAll(async () => {
   await startI18n();
@@ -22,9 +24,7 @@ afterEach(cleanup);
 const ANN = { id: "u1", username: "ann" } as User; // all that is looked at
 
 function open(region: string): () => void {
-  const response = new Response(null, { status: 200 });
-  const data = { attributes: { region } };
-  vi.spyOn(api, "GET").mockResolvedValue({ data, response });
+  server.answer = () => ({ body: { attributes: { region } } });
   return render(
     <QueryClientProvider client={queryClient}>
       <TooltipProvider>

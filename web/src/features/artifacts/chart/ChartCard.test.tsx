@@ -5,7 +5,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 
-import { api } from "@/api/client";
+import { type Reply, loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { TooltipProvider } from "@/components/ui/Tooltip";
 import { setLanguage, startI18n } from "@/i18n";
@@ -16,6 +16,8 @@ import { ChartCard } from "./ChartCard";
 vi.mock("./draw", () => ({
   drawChart: () => Promise.reject(new Error("Unrecognized signal name")),
 }));
+
+const server = loopback();
 
 beforeAll(async () => {
   await startI18n();
@@ -29,12 +31,8 @@ afterEach(() => {
 const SPEC = { data: { values: [{ c0: 1 }] }, mark: "bar", encoding: {} };
 
 /** What the server says, one answer after the other. */
-function answers(...said: { status: number; body: object }[]): void {
-  const asked = vi.spyOn(api, "GET");
-  for (const { status, body } of said) {
-    const response = new Response(null, { status });
-    asked.mockResolvedValueOnce(response.ok ? { data: body, response } : { error: body, response });
-  }
+function answers(...said: Reply[]): void {
+  server.answer = () => said.shift() ?? "nothing";
 }
 
 function show(): HTMLElement {
@@ -55,7 +53,9 @@ it("can be asked for again when it did not come", async () => {
   expect((await screen.findByRole("alert")).textContent).toContain("Not now.");
   expect(card.textContent).not.toContain("无法绘制此图表"); // nobody has tried to
   fireEvent.click(screen.getByRole("button", { name: "重试" }));
-  expect((await screen.findByRole("status")).textContent).toContain("此结果已不再保留");
+  await vi.waitFor(() =>
+    expect(screen.getByRole("status").textContent).toContain("此结果已不再保留"),
+  );
 });
 
 it("tells in the reader's language that it cannot be drawn, not in the library's", async () => {
