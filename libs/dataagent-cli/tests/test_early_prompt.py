@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_cli.early_prompt import EarlyPrompt
-
 from .pseudo_terminal import Terminal
 
 
@@ -75,7 +73,16 @@ def test_a_start_that_fails_takes_the_early_prompt_away_first(home: Path) -> Non
     terminal.end()
 
 
-def test_no_early_prompt_on_a_dumb_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "dumb")
-    with EarlyPrompt() as early:
-        early.end()  # nothing was begun, so there is nothing to end
+@pytest.mark.parametrize(("term", "prompts"), [("xterm-256color", 1), ("dumb", 0)])
+def test_no_early_prompt_on_a_dumb_terminal(term: str, prompts: int) -> None:
+    program = """
+from dataagent_cli.early_prompt import EarlyPrompt
+with EarlyPrompt() as early:
+    early.end()
+print("here")
+"""
+    terminal = Terminal("-c", program, term=term, program=[sys.executable])
+    assert terminal.leave() == 0
+    assert terminal.screen.count("❯") == prompts
+    assert terminal.screen.endswith("here\r\n")
+    terminal.end()

@@ -7,11 +7,12 @@ import io
 import json
 import os
 import signal
+import sqlite3
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import NoReturn
+from typing import Any
 
 import pytest
 from prompt_toolkit.input import create_pipe_input
@@ -32,7 +33,7 @@ from dataagent_core.errors import SessionBusy, SkillNotFound
 from dataagent_core.events import DoneEvent, DoneReason
 from dataagent_core.runs import Entry
 from dataagent_core.runs.assembly import open_core
-from dataagent_core.runs.types import RunOptions
+from dataagent_core.runs.types import RunOptions, Started
 from tests.requirements import requirement
 
 ASKING = Path(__file__).parents[2] / "dataagent-core/tests/mcp/hub/shop_server.py"
@@ -221,24 +222,30 @@ def test_each_end_has_its_exit_status(reason: DoneReason, code: int) -> None:
     assert TurnEnd(done, is_interrupted=True).exit_code == 130
 
 
-async def test_ctrl_c_stops_a_message_that_nobody_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ctrl_c_stops_a_message_that_nobody_takes(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process holds the database, so that nothing can be kept; `start` is only noted."""
     monkeypatch.setattr(turn_module, "_LAST_MOMENT_SECONDS", 0.01)
     is_sent = asyncio.Event()
-
-    async def never(*_: object, **__: object) -> NoReturn:
-        is_sent.set()
-        await asyncio.Event().wait()
-        raise AssertionError
-
     async with desk() as it:
+        await it.conversation.ask("!echo one")
         it.conversation.to_attach = ["<attached/>"]
-        monkeypatch.setattr(it.conversation.host, "start", never)
-        asking = asyncio.create_task(it.conversation.ask("!echo one"))
-        await is_sent.wait()
-        os.kill(os.getpid(), signal.SIGINT)
-        with pytest.raises(Stopped) as stopped:
-            async with asyncio.timeout(5):
-                await asking
+        start = it.conversation.host.start
+
+        def noted(*given: Any, **more: Any) -> Awaitable[Started]:
+            is_sent.set()
+            return start(*given, **more)
+
+        monkeypatch.setattr(it.conversation.host, "start", noted)
+        with closing(sqlite3.connect(home / "dataagent.db", isolation_level=None)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            asking = asyncio.create_task(it.conversation.ask("!echo two"))
+            await is_sent.wait()
+            os.kill(os.getpid(), signal.SIGINT)
+            with pytest.raises(Stopped) as stopped:
+                async with asyncio.timeout(5):
+                    await asking
         assert it.conversation.to_attach == ["<attached/>"]
     assert explain(stopped.value).exit_code == exits.INTERRUPTED
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from websockets.asyncio.server import ServerConnection, serve
 
 from dataagent_client import Backoff, DataAgentClient
 from dataagent_harbor.arguments import Options, build_parser
@@ -19,6 +16,8 @@ from dataagent_harbor.load.sequence import Sequence
 from dataagent_harbor.load.tally import Stretch, saturation
 from dataagent_harbor.load.trend import trend_of
 from dataagent_harbor.load.user import RestUser, SocketUser, Turn, User
+
+from .doors import open_doors
 
 
 def read(numbers: list[int]) -> Sequence:
@@ -134,46 +133,23 @@ def test_a_load_that_makes_no_sense_is_refused(words: list[str]) -> None:
         build_parser().parse_args(["load", "sample", *words], namespace=Options())
 
 
-class Silent:
-    """A server that takes messages and never answers, over both doors.
-
-    A stand-in: no real server is silent for as long as it is asked to.
-    """
-
-    def __init__(self) -> None:
-        self.is_asked = asyncio.Event()
-        self.is_stopped = asyncio.Event()
-
-    async def chat_sync(self, *_: object, **__: object) -> None:
-        self.is_asked.set()
-        await asyncio.Event().wait()
-
-    async def cancel(self, _: str) -> None:
-        self.is_stopped.set()
-
-    async def talk(self, socket: ServerConnection) -> None:
-        connected = {"session_id": "s", "last_seq": 0, "active_run": None}
-        await socket.send(json.dumps({"event_type": "connected", "data": connected}))
-        async for frame in socket:
-            seen = {"chat": self.is_asked, "cancel": self.is_stopped}
-            seen[json.loads(frame)["type"]].set()
-
-
 @pytest.mark.parametrize("mode", ["ws", "rest"])
 async def test_a_load_that_is_left_stops_its_runs(mode: str) -> None:
-    silent = Silent()
-    async with asyncio.timeout(10), serve(silent.talk, "127.0.0.1", 0) as door:
-        port = next(iter(door.sockets)).getsockname()[1]
+    async def memory() -> None:
+        return None
+
+    async with (
+        asyncio.timeout(10),
+        open_doors() as doors,
+        DataAgentClient(doors.url, "k") as client,
+    ):
 
         def user() -> User:
-            if mode == "ws":
-                return SocketUser(f"http://127.0.0.1:{port}", None, Backoff())
-            return RestUser(cast("DataAgentClient", silent))
-
-        async def memory() -> None:
-            return None
+            return SocketUser(doors.url, None, Backoff()) if mode == "ws" else RestUser(client)
 
         async with Crowd(Load(["hi"], 0.0, 0.0, 60.0), user, memory) as crowd:
             await crowd.grow(1)
-            await silent.is_asked.wait()
-        await silent.is_stopped.wait()
+            await doors.is_asked.wait()
+            [member] = crowd.users
+        await doors.is_stopped.wait()
+    assert doors.stopped == [member.session_id]

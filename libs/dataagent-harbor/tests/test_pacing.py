@@ -52,7 +52,7 @@ def test_questions_that_a_stall_kept_from_being_asked_are_put_in() -> None:
     assert corrected([3.0], 0.0) == [3.0]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.floats(min_value=0.001, max_value=50), min_size=1, max_size=20),
     st.floats(min_value=1, max_value=10),

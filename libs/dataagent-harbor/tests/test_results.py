@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import resource
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from dataagent_client import DataAgentClient
 from dataagent_harbor import Question, cli
-from dataagent_harbor.arguments import Options
-from dataagent_harbor.asking import Asker
-from dataagent_harbor.pacing import Pace
-from dataagent_harbor.results import ResultFile, kept_results
-from dataagent_harbor.runner import Plan, Runner
-from dataagent_harbor.transcripts import Transcript
+from dataagent_harbor.results import kept_results
+
+from .doors import open_doors
 
 QUESTIONS = [Question("one?", "one"), Question("two?", "two"), Question("three?", "three")]
 
@@ -34,50 +30,42 @@ def full_disk(room: int) -> Generator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-class Echo:
-    """Stands for a server that answers at once: how it does is no matter here."""
-
-    async def ask(self, message: str, *_: object, **__: object) -> Transcript:
-        await asyncio.sleep(0)
-        return Transcript(end="answered", answer=message)
+async def harbor(*words: str) -> int:
+    """Run the program, in a thread: it has a loop of its own."""
+    return await asyncio.to_thread(cli.main, words)
 
 
-async def _ask(path: Path) -> None:
-    with ResultFile(path) as file:
-        runner = Runner(cast("DataAgentClient", None), cast("Asker", Echo()), file.add)
-        await runner.run(QUESTIONS, Plan(Pace(concurrency=1)))
-
-
-def test_a_full_disk_is_one_sentence_and_the_results_before_it_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+async def test_a_full_disk_is_one_sentence_and_the_results_before_it_are_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "kept.jsonl"
-    asyncio.run(_ask(path))
-    first = len(path.read_bytes().split(b"\n")[0])
-    path.unlink()
-
-    async def command(_: Options) -> int:
+    asked, path = tmp_path / "set.jsonl", tmp_path / "kept.jsonl"
+    rows = [{"id": each.id, "question": each.question} for each in QUESTIONS]
+    asked.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    async with open_doors(is_silent=False) as doors:
+        words = ("run", str(asked), "--url", doors.url, "--concurrency", "1")
+        words = (*words, "--transcripts", str(path))
+        assert await harbor(*words) == 0
+        first = len(path.read_bytes().split(b"\n")[0])
+        path.unlink()
+        capsys.readouterr()
         with full_disk(first + 20):
-            await _ask(path)
-        return 0
-
-    monkeypatch.setattr(cli, "_command", command)
-    assert cli.main(["run", "sample", "--transcripts", str(path)]) == 2
-    assert capsys.readouterr().err == (
-        f"error: {path}: File too large\nhint: the same command goes on where it stopped.\n"
-    )
-    assert [each.key for each in kept_results(path, QUESTIONS, rounds=1)] == ["one"]
-    asyncio.run(_ask(path))
+            assert await harbor(*words) == 2
+        assert capsys.readouterr().err.endswith(
+            f"error: {path}: File too large\nhint: the same command goes on where it stopped.\n"
+        )
+        assert [each.key for each in kept_results(path, QUESTIONS, rounds=1)] == ["one"]
+        assert await harbor(*words) == 0
     assert {each.key for each in kept_results(path, QUESTIONS, rounds=1)} == {"one", "two", "three"}
 
 
-def test_a_load_that_cannot_write_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "command", [("run",), ("load", "--users", "1", "--duration", "0.1", "--think", "0")], ids=str
+)
+async def test_a_report_that_cannot_be_written_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
-    async def command(_: Options) -> int:
-        (tmp_path / "no" / "such").write_text("")
-        return 0
-
-    monkeypatch.setattr(cli, "_command", command)
-    assert cli.main(["load", "sample"]) == 2
-    assert capsys.readouterr().err == f"error: {tmp_path}/no/such: No such file or directory\n"
+    (asked := tmp_path / "set.jsonl").write_text('{"id": "one", "question": "one?"}\n')
+    async with open_doors(is_silent=False) as doors:
+        words = (*command, str(asked), "--url", doors.url)
+        assert await harbor(*words, "--output", str(tmp_path)) == 2
+    assert capsys.readouterr().err.endswith(f"error: {tmp_path}: Is a directory\n")

@@ -128,7 +128,7 @@ def test_the_plan_stands_once_as_it_is_now() -> None:
     assert part == PlanPart(({"content": "found"},))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.sampled_from(EVENTS), max_size=12), st.data())
 def test_events_that_come_twice_change_nothing(events: list[object], data: st.DataObject) -> None:
     items = [Received(seq, "run", event) for seq, event in enumerate([*events, DONE], 1)]  # pyright: ignore[reportArgumentType] events

@@ -22,7 +22,7 @@ def drawn(rows: list[list[str]], width: int) -> list[str]:
     return [line.rstrip() for line in file.getvalue().split("\n") if line.strip()]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(FIGURES, min_size=1, max_size=30), st.integers(30, 160))
 def test_every_figure_is_whole(figures: list[str], width: int) -> None:
     names = [f"column{at}" for at in range(len(figures))]
@@ -31,7 +31,7 @@ def test_every_figure_is_whole(figures: list[str], width: int) -> None:
     assert max(cell_len(line) for line in lines) <= width
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.integers(1, 6).flatmap(
         lambda count: st.lists(

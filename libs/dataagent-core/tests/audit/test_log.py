@@ -10,10 +10,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import URL, Connection, delete, insert, make_url, select, update
 
 from dataagent_core.audit import AuditFilter, AuditLog
-from dataagent_core.errors import StorageUnavailable
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.people import audit_head, audit_log
 from dataagent_core.telemetry import (
@@ -23,6 +22,7 @@ from dataagent_core.telemetry import (
     bind_user,
     unbind_request_id,
 )
+from tests.end_to_end.fault_proxy import FaultProxy
 
 
 async def filled(log: AuditLog, count: int = 6) -> None:
@@ -284,38 +284,35 @@ async def test_text_wider_than_its_column_is_cut_before_it_is_hashed(log: AuditL
     assert (await log.verify()).is_whole
 
 
-class Away:
-    """A database that does not answer until it does."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.is_away = True
-
-    async def write(self, unit: Any, *, is_durable: bool = True) -> Any:
-        if self.is_away:
-            raise StorageUnavailable("The database does not answer.")
-        return await self._database.write(unit, is_durable=is_durable)
+@pytest.fixture
+def postgres(place_of: Callable[[str], str]) -> URL:
+    return make_url(place_of("postgres"))
 
 
+@pytest.mark.services
 async def test_what_cannot_be_written_waits_and_what_is_lost_is_counted(
-    database: Database, log: AuditLog, caplog: pytest.LogCaptureFixture
+    postgres: URL, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Stands between the log and a real database, which cannot be told to be away for one test."""
-    away: Any = Away(database)
+    proxy = FaultProxy(postgres.port or 0)
+    await proxy.mend()
+    database = open_database(postgres.set(port=proxy.port).render_as_string(hide_password=False))
+    await database.write(emptied)
     lost: list[int] = []
-    shy = AuditLog(away, flush_seconds=0.01, most_waiting=5, on_lost=lost.append)
-    await shy.record("login", "success", target="waits")
+    log = AuditLog(database, flush_seconds=0.01, most_waiting=5, on_lost=lost.append)
+    await proxy.cut()
+    await log.record("login", "success", target="waits")
     for number in range(7):
-        shy.note("tool.call", "success", target=str(number))
+        log.note("tool.call", "success", target=str(number))
     assert sum(lost) == 3
     assert any(each.levelno == logging.ERROR for each in caplog.records)
-    assert not await shy.flush()
-    away.is_away = False
-    assert await shy.flush()
+    assert not await log.flush()
+    await proxy.mend()
+    assert await log.flush()
     rows, total = await log.list()
     assert total == 5
     assert rows[-1].record.target == "waits"
-    away.is_away = True
-    shy.note("tool.call", "success")
-    await shy.aclose()
+    await proxy.cut()
+    log.note("tool.call", "success")
+    await log.aclose()
     assert sum(lost) == 4
+    await database.close()

@@ -93,7 +93,7 @@ def test_joined_chunks_add_up_to_the_same_answer(
 
 
 @given(st.lists(generations(), min_size=1, max_size=12))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_merged_stream_adds_up_to_the_same_answer(chunks: list[ChatGenerationChunk]) -> None:
     expected = total(chunks)
 

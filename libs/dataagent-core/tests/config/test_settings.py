@@ -30,7 +30,7 @@ NAMES = (
 )
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "TAVILY_API_KEY")
 with_fixtures = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 printable = st.text(string.ascii_letters + string.digits + "-_.:/@ ", min_size=1, max_size=40)
 

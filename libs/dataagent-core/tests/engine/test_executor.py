@@ -35,9 +35,7 @@ from tests.requirements import requirement
 
 Ask = Callable[..., Awaitable[list[AnyEvent]]]
 ExecutorOf = Callable[..., AgentExecutor]
-many = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+many = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 done = DoneEvent(token_usage=ANY, timestamp=ANY)
 
 

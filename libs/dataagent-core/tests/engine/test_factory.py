@@ -79,9 +79,7 @@ def test_config_has_the_fields_of_the_specification() -> None:
 
 
 @requirement("R4.2", "P9")
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     memory=st.booleans(),
     skills=st.booleans(),

@@ -63,7 +63,7 @@ def joined(entries: list[Entry]) -> str:
 
 
 @requirement("G4")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     groups=st.lists(st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=6), max_size=6),
     joins_at=st.integers(0, 5),

@@ -48,9 +48,7 @@ TURNS = st.tuples(
     st.sampled_from([None, None, 1, 3]),  # cancelled after so many events
     st.sampled_from(["approve", "approve", "reject", "respond"]),
 )
-EXAMPLES = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+EXAMPLES = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def _decision(kind: Any) -> Decision:

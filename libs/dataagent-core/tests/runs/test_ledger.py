@@ -324,7 +324,12 @@ async def test_event_that_cannot_be_written_down_is_named_and_stops_nobody() -> 
         writer.write(text("B"))
         await flushed(writer)
         first, second = await kept(store, writer)
-        assert isinstance(first, ErrorEvent | ToolCallEvent)
+        assert first == ErrorEvent(
+            error="A tool_call event could not be kept.",
+            error_code="event_not_kept",
+            recoverable=False,
+            timestamp=ANY,
+        )
         assert second == text("B")
 
 

@@ -32,9 +32,7 @@ from dataagent_core.skills import split_command
 from tests.requirements import requirement
 
 ChatIn = Callable[..., Any]  # opens a `Chat` of conftest.py
-many = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+many = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def rows(home: Path, statement: str, *values: Any) -> list[Any]:

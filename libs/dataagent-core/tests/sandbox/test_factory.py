@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
+import sys
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +44,10 @@ class FakeWall:
 
 
 @pytest.fixture
-def without_walls(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_walls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine with neither bubblewrap nor Docker."""
-    monkeypatch.setattr(shutil, "which", _nothing)
-    monkeypatch.setattr(factory, "may_have_docker", _never)
-
-
-def _nothing(_name: str) -> None:
-    return None
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setattr(factory, "may_have_docker", _never)  # its socket has a fixed place
 
 
 def _never(*_urls: str | None) -> bool:
@@ -129,40 +123,39 @@ def test_a_wall_that_does_not_exist_is_refused_by_name(tmp_path: Path, kind: str
         create_sandboxes(settings_with(tmp_path, sandbox=kind))
 
 
+ANOTHER = """
+class Wall:
+    name = "mine"
+
+def made(settings, limits):
+    assert limits.cpus == settings.sandbox_cpus
+    return Wall()
+
+def broken(settings, limits):
+    raise RuntimeError("no key")
+"""
+POINTS = """[dataagent.sandboxes]
+mine = walls_of_mine:made
+broken = walls_of_mine:broken
+"""
+
+
 @requirement("S10.3")
 def test_another_package_may_bring_a_wall(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    points = {"mine": _made, "broken": _broken}
-
-    def entry_points(group: str) -> list[EntryPoint]:
-        assert group == "dataagent.sandboxes"
-        return [_Point(name, group, make) for name, make in points.items()]
-
-    monkeypatch.setattr(factory, "entry_points", entry_points)
+    """Installed as packages are: a module, and beside it what is known of its distribution."""
+    about = tmp_path / "walls_of_mine-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: walls-of-mine\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(POINTS)
+    (tmp_path / "walls_of_mine.py").write_text(ANOTHER)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     made = create_sandboxes(settings_with(tmp_path, sandbox="mine"))
     assert made is not None
     assert made.wall.name == "mine"
     with pytest.raises(Misconfigured, match="'broken' cannot be made: no key"):
         create_sandboxes(settings_with(tmp_path, sandbox="broken"))
-
-
-class _Point(EntryPoint):
-    """An entry point that needs no installed package."""
-
-    def __init__(self, name: str, group: str, make: Callable[..., object]) -> None:
-        super().__init__(name, "tests:wall", group)
-        vars(self)["make"] = make
-
-    def load(self) -> Any:
-        return vars(self)["make"]
-
-
-def _made(_settings: Settings, limits: Limits) -> FakeWall:
-    assert limits == Limits()
-    return FakeWall("mine")
-
-
-def _broken(_settings: Settings, _limits: Limits) -> FakeWall:
-    raise RuntimeError("no key")
+    with pytest.raises(Misconfigured, match="Use one of: auto, bwrap, docker, off, broken, mine"):
+        create_sandboxes(settings_with(tmp_path, sandbox="chroot"))
 
 
 @requirement("S2.4.1a", "S10.3")

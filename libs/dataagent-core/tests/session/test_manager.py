@@ -165,9 +165,7 @@ async def test_idle_session_loses_its_executor_and_keeps_its_history(core: Core)
 
 
 @requirement("R13.4", "P21")
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(idle=st.lists(st.integers(0, 200), max_size=8))
 async def test_exactly_the_sessions_idle_too_long_are_released(
     manager: SessionManager, idle: list[int]

@@ -102,7 +102,7 @@ def outcome(content: bytes) -> str:
         return str(bad)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.one_of(st.binary(max_size=300), st.text(max_size=300).map(with_header)))
 def test_any_bytes_are_a_skill_or_a_reason(content: bytes) -> None:
     assert outcome(content)

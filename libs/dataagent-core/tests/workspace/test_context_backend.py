@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Coroutine
+from typing import Any, TypedDict, TypeVar
 
 import pytest
+from deepagents.backends.protocol import ReadResult
+from langgraph.graph import StateGraph  # pyright: ignore[reportMissingTypeStubs] it has none
 
 from dataagent_core.identity import RunContext
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
@@ -14,13 +18,27 @@ from dataagent_core.workspace import context_backend as module
 from dataagent_core.workspace.backend import SandboxedFilesystemBackend
 from tests.requirements import requirement
 
+T = TypeVar("T")
 LONG_AGO = time.time() - 400 * 86_400
 
 
-@pytest.fixture(autouse=True)
-def _in_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A graph is not needed to say whose run it is."""
-    monkeypatch.setattr(module, "run_context", lambda: RunContext("u1", "s", "r", "agent"))
+class State(TypedDict):
+    """Nothing."""
+
+
+async def in_a_run(work: Coroutine[Any, Any, T]) -> T:
+    """Do it as a graph does that runs for the user u1."""
+    done: list[T] = []
+
+    async def node(_state: State) -> State:
+        done.append(await work)
+        return {}
+
+    graph: Any = StateGraph(State, context_schema=RunContext)  # generic over any state
+    graph.add_node("only", node)
+    graph.set_entry_point("only")
+    await graph.compile().ainvoke({}, context=RunContext("u1", "s", "r", "agent"))
+    return done[0]
 
 
 @requirement("R33.7")
@@ -28,15 +46,15 @@ async def test_a_workspace_that_was_archived_comes_back_for_an_agent_that_had_it
     manager: UserWorkspaceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = WorkspaceBackend(manager)
-    await backend.awrite("/files/a.txt", "kept")
+    await in_a_run(backend.awrite("/files/a.txt", "kept"))
     workspace = manager.get_user_workspace("u1")
     for path in [*workspace.rglob("*"), workspace]:
         os.utime(path, (LONG_AGO, LONG_AGO))
     assert await manager.archive_unused(time.time() - 86_400) == 1
     monkeypatch.setattr(module, "monotonic", lambda: time.monotonic() + 7200)
-    found = await backend.aread("/files/a.txt")
+    found = await in_a_run(backend.aread("/files/a.txt"))
     assert found.error is None
-    assert (await backend.awrite("/files/b.txt", "new")).error is None
+    assert (await in_a_run(backend.awrite("/files/b.txt", "new"))).error is None
     assert await manager.archive_unused(time.time() - 86_400) == 0
 
 
@@ -45,13 +63,13 @@ async def test_reading_a_memory_is_a_use_of_it(
     manager: UserWorkspaceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = MemoriesBackend(manager)
-    await backend.awrite("/AGENTS.md", "tea")
+    await in_a_run(backend.awrite("/AGENTS.md", "tea"))
     folder = manager.memories_dir("u1", "agent")
     os.utime(folder, (LONG_AGO, LONG_AGO))
-    await backend.adownload_files(["/AGENTS.md"])
+    await in_a_run(backend.adownload_files(["/AGENTS.md"]))
     assert folder.stat().st_mtime < time.time() - 86_400  # said not long ago, as far as it knows
     monkeypatch.setattr(module, "monotonic", lambda: time.monotonic() + 7200)
-    await backend.adownload_files(["/AGENTS.md"])
+    await in_a_run(backend.adownload_files(["/AGENTS.md"]))
     assert folder.stat().st_mtime > time.time() - 86_400
 
 
@@ -60,19 +78,21 @@ async def test_calls_that_open_at_the_same_moment_have_one_backend(
 ) -> None:
     opened: list[SandboxedFilesystemBackend] = []
     both, open_workspace = asyncio.Barrier(2), manager.open_workspace
+    read = SandboxedFilesystemBackend.aread
 
     async def opening(user_id: str) -> SandboxedFilesystemBackend:
         await both.wait()
         return await open_workspace(user_id)
 
-    async def read(self: SandboxedFilesystemBackend, path: str, *_window: int) -> None:
+    async def noted(self: SandboxedFilesystemBackend, path: str, *window: int) -> ReadResult:
         opened.append(self)
+        return await read(self, path, *window)
 
     monkeypatch.setattr(manager, "open_workspace", opening)
-    monkeypatch.setattr(SandboxedFilesystemBackend, "aread", read)
+    monkeypatch.setattr(SandboxedFilesystemBackend, "aread", noted)
     backend = WorkspaceBackend(manager)
     async with asyncio.timeout(5):
-        await asyncio.gather(backend.aread("/a"), backend.aread("/b"))
+        await asyncio.gather(*(in_a_run(backend.aread(path)) for path in ("/a", "/b")))
 
     assert len(opened) == 2
     assert opened[0] is opened[1]  # one lock for what both write

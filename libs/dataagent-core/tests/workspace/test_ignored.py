@@ -57,7 +57,7 @@ def as_git_says(root: Path) -> set[str]:
     return {path for path in listed.split("\0") if path}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     files=st.lists(st.lists(NAMES, min_size=1, max_size=4), min_size=1, max_size=12),
     ignores=st.dictionaries(

@@ -110,7 +110,7 @@ async def test_known_attacks_reach_nothing(path: str) -> None:
 
 
 @requirement("R33.3", "R33.4", "P52")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(path=PATHS)
 def test_no_path_escapes_or_raises(path: str) -> None:
     run_blocking(_try_everything(path))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sqlite3
 from collections.abc import AsyncGenerator
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from dataagent_core.audit import AuditRow
-from dataagent_core.errors import StorageUnavailable
 from dataagent_server.api.audit_file import audit_file
 
 if TYPE_CHECKING:
@@ -83,23 +84,21 @@ async def test_what_makes_no_sense_is_refused(live: LiveServer, query: str) -> N
 
 
 async def test_a_copy_that_cannot_be_finished_is_cut_off_visibly(
-    start_server: Callable[..., LiveServer], monkeypatch: pytest.MonkeyPatch
+    start_server: Callable[..., LiveServer],
 ) -> None:
-    """The database is made to fail after a page: no real one does so when it is asked to."""
+    """A row of the second page is damaged in the database's file."""
     server = start_server()
     await acted(server, 1_500)
-    audit = server.container.core.observers.audit
-    whole = audit.pages
-
-    async def failing(*wanted: object) -> AsyncGenerator[list[AuditRow]]:
-        async for page in whole():
-            yield page
-            raise StorageUnavailable("gone")
-
-    monkeypatch.setattr(audit, "pages", failing)
-    async with server.http("root") as http:
+    file = server.container.core.settings.home / "dataagent.db"
+    with closing(sqlite3.connect(file)) as database, database:
+        changed = database.execute("UPDATE audit_log SET at = 'never' WHERE position = 1400")
+        assert changed.rowcount == 1
+    async with server.http("root") as http, http.stream("GET", f"{URL}?format=jsonl") as answer:
+        assert answer.status_code == 200
+        pages = answer.aiter_bytes()
+        assert (await anext(pages)).startswith(b'{"position":1,')
         with pytest.raises(httpx.RemoteProtocolError):
-            await http.get(URL, params={"format": "jsonl"})
+            [page async for page in pages]
 
 
 async def test_an_empty_log_is_a_header_alone() -> None:

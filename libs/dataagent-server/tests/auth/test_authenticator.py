@@ -68,7 +68,7 @@ async def test_deployment_keys_belong_to_their_users(house: House) -> None:
 
 
 @requirement("P30", "P31", "R19.3")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=8), unique=True),
     st.text(),

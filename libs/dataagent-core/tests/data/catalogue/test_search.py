@@ -117,7 +117,7 @@ def test_readers_of_the_same_source_do_not_share_what_they_may_see() -> None:
     assert search(hidden, "TikTok", 1) == []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text(max_size=60), st.integers(0, 12), st.integers(1, 30))
 def test_any_question_gets_a_bounded_answer(query: str, limit: int, max_columns: int) -> None:
     catalogue = company_catalogue()

@@ -278,7 +278,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(JSON)
 def test_anything_is_checked_or_refused_and_what_passes_passes_again(spec: Any) -> None:
     details: dict[str, object] | None = None

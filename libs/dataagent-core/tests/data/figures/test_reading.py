@@ -142,7 +142,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=40).map("".join)))
 def test_any_text_is_read_and_positions_are_right(text: str) -> None:
     figures = find_figures(text)
@@ -155,7 +155,7 @@ def test_any_text_is_read_and_positions_are_right(text: str) -> None:
         assert one.end <= two.start
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=200), st.lists(PIECES, max_size=40).map("".join))
 def test_any_text_can_be_checked_and_each_figure_is_reported_once(question: str, text: str) -> None:
     report = check_figures(text, question, [table("countries"), table("月度"), table("empty")])
@@ -165,7 +165,7 @@ def test_any_text_can_be_checked_and_each_figure_is_reported_once(question: str,
     assert set(starts) <= {figure.start for figure in find_figures(text)}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(min_value=-(10**12), max_value=10**12))
 def test_a_number_with_separators_is_read_back(value: int) -> None:
     (figure,) = find_figures(f"total: {value:,}.")

@@ -130,7 +130,6 @@ def numbers(text: str) -> list[Decimal]:
 
 PROPERTY = settings(
     max_examples=100,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 

@@ -121,7 +121,6 @@ CELLS = st.one_of(
 @pytest.mark.slow
 @settings(
     max_examples=100,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(
@@ -272,7 +271,6 @@ JSON_VALUES = st.one_of(
 @pytest.mark.slow
 @settings(
     max_examples=100,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(

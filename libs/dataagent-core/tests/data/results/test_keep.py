@@ -283,7 +283,7 @@ DECIMALS = st.decimals(
     st.lists(st.lists(st.one_of(st.none(), INTEGERS), max_size=8), max_size=6),
     st.lists(st.one_of(st.none(), DECIMALS), max_size=20),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_statistics_equal_what_python_computes(
     pieces: list[list[int | None]], decimals: list[Decimal | None]
 ) -> None:

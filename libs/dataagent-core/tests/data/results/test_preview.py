@@ -168,7 +168,6 @@ COLUMNS = st.one_of(
 )
 @settings(
     max_examples=100,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 def test_a_preview_stays_within_its_bytes_whatever_the_table(

@@ -175,7 +175,8 @@ def test_whatever_a_process_says_of_its_owner_the_sweep_goes_on(mark: bytes) -> 
         ["sleep", "300"], env={os.fsencode(OWNER_VARIABLE): mark + b".1." + here}
     )
     try:
-        sweep()
+        assert sweep() == 0
+        assert odd.poll() is None
     finally:
         odd.kill()
         odd.wait()

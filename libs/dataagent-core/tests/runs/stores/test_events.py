@@ -22,9 +22,7 @@ async def _all(stores: Stores, session_id: str, *, after: int = 0, limit: int) -
 
 
 @requirement("G4")
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sizes=st.lists(st.integers(1, 5), max_size=8),
     after=st.integers(0, 45),

@@ -14,9 +14,7 @@ from tests.requirements import requirement
 from tests.stores import Stores, batch, ending, new_run
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
-EXAMPLES = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+EXAMPLES = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 async def _contents(stores: Stores, session_id: str, **page: int) -> list[str]:
