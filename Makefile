@@ -55,8 +55,8 @@ soak: $(SETUP) services bubblewrap ## use a site through every door while its pa
 coverage: export PYTHONHASHSEED := 0
 coverage: export DATAAGENT_TEST_DOCKER := 1
 coverage: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run the Python tests and see how many branches they reach, room by room
-	@$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report= $(or $(ARGS),libs)
-	@$(BIN)/python -m scripts.coverage_floors
+	@status=0; $(BIN)/python -m pytest $(PARALLEL) -p tests.traced --cov --cov-report= $(or $(ARGS),libs tests/end_to_end) || status=$$?; \
+	$(BIN)/python -m scripts.coverage_floors || status=$$?; exit $$status
 
 mutants: $(SETUP) services ## change the code a little, many times, and see whether a test notices (ARGS='guard --sample 40')
 	@$(BIN)/python -m scripts.mutants $(ARGS)
@@ -69,10 +69,10 @@ fmt: $(SETUP) $(WEB_PACKAGES) ## format the code and fix what ruff can fix
 	@$(BIN)/ruff check --fix .
 	@cd web && npx --no-install prettier --log-level warn --write .
 
-bench: $(SETUP) bubblewrap $(WEB_PACKAGES) chromium ## measure ratios against the bare agent loop
+bench: $(SETUP) services bubblewrap docker $(WEB_PACKAGES) chromium ## measure ratios against the bare agent loop
 	@$(BIN)/python -m bench $(ARGS)
 
-bench-check: $(SETUP) bubblewrap $(WEB_PACKAGES) chromium ## measure, and fail if a row is 15 % worse than in the last kept run
+bench-check: $(SETUP) services bubblewrap docker $(WEB_PACKAGES) chromium ## measure, and fail if a row is 15 % worse than in the last kept run
 	@$(BIN)/python -m bench --compare $(ARGS)
 
 docs: $(SETUP) ## write the generated reference pages and build the documentation site into site/

@@ -2,8 +2,8 @@
 
 Provider keys and DataAgent's own variables are taken out of the environment, the home directory is
 an empty one, and a connection to anything but this machine raises. `DATAAGENT_TEST_*` is left: it
-says where the test databases are. Also marks tests for `make test-fast` by where they stand, and
-puts long files first.
+says where the test databases are. Properties have as long as they take: a machine may be busy. Also
+marks tests for `make test-fast` by where they stand, and puts long files first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import certifi
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.open_connections import OpenConnections
 from tests.proven import Proven
@@ -53,6 +54,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # No test reaches an address with TLS, and reading every certificate takes 36 ms a client.
     os.environ["SSL_CERT_FILE"] = one_certificate(home.name)
     sys.addaudithook(refuse_other_machines)
+    settings.register_profile(
+        "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    settings.load_profile("patient")
     connections = OpenConnections()
     connections.watch()
     config.pluginmanager.register(connections)
