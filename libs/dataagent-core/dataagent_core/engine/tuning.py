@@ -28,6 +28,7 @@ T = TypeVar("T")
 _DEFAULT_THREADS = 64
 _TRIM_SECONDS = 60.0
 _KEPT_PROMPTS = 512
+_KEPT_DECISIONS = 256
 _PROMPT_MODULES = ("_utils", "filesystem", "memory", "skills", "subagents", "summarization")
 _SWITCH_SECONDS = 0.001
 """How soon a waiting thread gets its turn. A commit gives the interpreter up and takes it back
@@ -47,6 +48,7 @@ def tune_process() -> None:
     remember_signatures()
     quicken_requests()
     remember_prompts()
+    remember_decisions()
     if gc.isenabled():
         gc.collect()
     gc.freeze()
@@ -168,6 +170,31 @@ def _remembered(add: Any, known: OrderedDict[tuple[int, str], tuple[Any, Any]]) 
         return found[1]
 
     return added
+
+
+def remember_decisions() -> None:
+    """Let what a person may decide about a tool be written down once, not at each approval.
+
+    LangChain makes classes of it, each time anew, and most of them are never freed: about 35 KB an
+    approval, for as long as the process lives.
+    """
+    module: Any = importlib.import_module("langchain.agents.middleware.human_in_the_loop")
+    make = module._decision_schema
+    if hasattr(make, "__wrapped__"):
+        return
+    known: OrderedDict[tuple[Any, ...], tuple[Any, Any]] = OrderedDict()
+
+    @functools.wraps(make)
+    def schema(allowed: Any, name: str, tool: Any = None) -> Any:
+        key = (*allowed, name, id(tool))
+        found = known.get(key)
+        if found is None:
+            found = known[key] = (tool, make(allowed, name, tool))  # kept: its id stays its own
+            if len(known) > _KEPT_DECISIONS:
+                known.popitem(last=False)
+        return found[1]
+
+    module._decision_schema = schema
 
 
 def _ask_first(module: Any, name: str) -> None:

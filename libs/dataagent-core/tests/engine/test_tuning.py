@@ -17,20 +17,26 @@ import langsmith
 import pytest
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType] its saver is open
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from pydantic import BaseModel, TypeAdapter
 
 from dataagent_core.config.models.scripted import ScriptedChatModel
+from dataagent_core.config.models.steps import Call
 from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine import AgentConfig, AgentFactory, tune_loop, tune_process, tuning
 from dataagent_core.engine.graph import last_node
 from dataagent_core.engine.tuning import (
     quicken_requests,
+    remember_decisions,
     remember_prompts,
     remember_signatures,
     spare_threads_looks,
     untraced_hooks,
 )
 from dataagent_core.identity import RunContext
-from dataagent_core.middleware import TodoList
+from dataagent_core.middleware import TodoList, approvals_middleware
 from tests.requirements import requirement
 
 
@@ -235,6 +241,51 @@ def test_kind_of_saver_is_looked_at_once() -> None:
 
     assert ask(plain)
     assert not hasattr(ask.__wrapped__, "__wrapped__")
+
+
+@tool
+def send(text: str) -> str:
+    """Send a text."""
+    return text
+
+
+def test_what_may_be_decided_about_a_tool_is_made_once_and_as_the_library_would() -> None:
+    remember_decisions()
+    remember_decisions()  # once more changes nothing
+    module: Any = importlib.import_module("langchain.agents.middleware.human_in_the_loop")
+    schema = module._decision_schema
+    asked = (["approve", "edit"], "send", send)
+    made = schema(*asked)
+    assert schema(*asked) is made
+    plain = schema.__wrapped__(*asked)
+    assert TypeAdapter[Any](made).json_schema() == TypeAdapter[Any](plain).json_schema()
+    assert not hasattr(schema.__wrapped__, "__wrapped__")
+    for other in ((["approve"], "send", send), (["approve", "edit"], "send", None)):
+        assert schema(*other) is not made
+
+
+@requirement("G16")
+async def test_approvals_leave_no_class_behind() -> None:
+    remember_decisions()
+    agent: Any = create_agent(
+        ScriptedChatModel([Call("send", {"text": "a"}), "sent"]),
+        tools=[send],
+        middleware=[approvals_middleware({"send": "Send a text."})],
+        checkpointer=InMemorySaver(),
+    )
+
+    async def approve(number: int) -> int:
+        """Answer one approval; how many classes of data there are then."""
+        config = {"configurable": {"thread_id": str(number)}}
+        await agent.ainvoke({"messages": [HumanMessage("hi")]}, config)
+        [waiting] = (await agent.aget_state(config)).tasks
+        answer = {waiting.interrupts[0].id: {"type": "approve"}}
+        ended = await agent.ainvoke(Command(resume=answer), config)
+        assert ended["messages"][-1].text == "sent"
+        return sum(isinstance(each, type(BaseModel)) for each in gc.get_objects())
+
+    before = [await approve(number) for number in range(3)][-1]
+    assert [await approve(number) for number in range(3, 13)][-1] == before
 
 
 _FILL_AND_FREE = """
