@@ -17,6 +17,7 @@ from tests.soak.books import (
     wrong_with,
     wrong_with_memory,
     wrong_with_the_audit,
+    wrong_with_the_ends,
     wrong_with_the_quota,
 )
 from tests.soak.chaos import Chaos
@@ -95,6 +96,7 @@ async def _books(
         workspaces = many.shared.home / "workspaces"
         wrong += await wrong_with_the_quota(server, person.user_id, workspaces)
     wrong += await wrong_with_the_audit(server, ADMIN_KEY)
+    wrong += wrong_with_the_ends(many)
     wrong += wrong_with_memory(watch, given.minutes)
     print(f"\n{told(people)}; {dict(chaos.done)}")
     heard = (notes.told for person in people for notes in person.all_notes)

@@ -19,12 +19,14 @@ import psutil
 
 from tests.end_to_end.server import Server
 from tests.end_to_end.test_kill import check_session, ended
+from tests.end_to_end.topology import Topology
 from tests.soak.people import Notes, Person
 
 _LOOK_SECONDS = 2.0
 _PATIENCE_SECONDS = 60.0
 _TELLING_MINUTES = 10.0
 _MIB = 1024 * 1024
+_FORCED = ("the end waits for", "Timeout (0:00:")
 
 
 async def wrong_with(person: Person, server: Server) -> list[str]:
@@ -96,6 +98,11 @@ async def wrong_with_the_quota(server: Server, user_id: str, workspaces: Path) -
                     return []
                 await asyncio.sleep(0.5)
     return [f"quota of {user_id}: {booked} bytes are booked, {actual} lie there"]
+
+
+def wrong_with_the_ends(many: Topology) -> list[str]:
+    """Processes that were told to end, and had to be ended (`dataagent_server.ending`)."""
+    return [line for line in many.logs().splitlines() if any(mark in line for mark in _FORCED)]
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """Runs a process: a web server (uvicorn, our transport) or a worker, with an orderly end.
 
 On SIGTERM or Ctrl-C: no new connections, runs end or are parked, event streams end, sockets close
-with 1012, and the process is gone within 30 seconds. Above: `cli.py`, and `supervise.py` for
-several web processes. Below: `main.py`, the core for a worker.
+with 1012, and the process is gone within 30 seconds (`ending.py`). Above: `cli.py`, and
+`supervise.py` for several web processes. Below: `main.py`, the core for a worker.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import signal
 import sys
 from collections.abc import Callable
 from socket import AF_INET, AF_INET6, SO_REUSEADDR, SO_REUSEPORT, SOL_SOCKET, socket
+from types import FrameType
 from typing import TextIO
 
 import uvicorn
@@ -23,6 +24,7 @@ from dataagent_core.runs.assembly import open_core
 from dataagent_core.telemetry import configure_logging
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.container import Container
+from dataagent_server.ending import end_in_time
 from dataagent_server.main import create_app
 from dataagent_server.transport import TransportConfig
 from dataagent_server.ws.manager import ConnectionManager
@@ -71,6 +73,12 @@ class DataAgentServer(uvicorn.Server):
     def _has_more_to_say(self, _record: logging.LogRecord) -> bool:
         """Whether uvicorn's words about the start are all there are."""
         return self._refusal is None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take a signal; from the first one on the time runs."""
+        if not self.should_exit:
+            end_in_time()
+        super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Refuse newcomers, let runs end, then close everything."""
@@ -182,8 +190,14 @@ def work(settings: ServerSettings) -> None:
 
 async def _work(settings: ServerSettings, out: TextIO) -> None:
     stopping = asyncio.Event()
+
+    def stop() -> None:
+        if not stopping.is_set():
+            end_in_time()
+        stopping.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop)
     grace = settings.shutdown_timeout / 3
     async with open_core(settings, role="worker", grace_seconds=grace) as core:
         out.write(f"DataAgent worker {core.worker.name} takes runs\n")

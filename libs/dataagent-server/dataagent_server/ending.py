@@ -1,0 +1,32 @@
+"""A process that was told to end is gone in time, whatever it waits for.
+
+The orderly end is elsewhere (`serve.py`, the core's exit stack) and has its own time-outs. This is
+for what they do not reach: a library's thread that never comes back, a task that takes no
+cancellation. What the process waited for is then in its log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import logging
+import sys
+
+logger = logging.getLogger(__name__)
+GONE_SECONDS = 29.0
+"""How long the end may take: a little less than the 30 seconds after which others use force."""
+_TOLD_BEFORE_SECONDS = 1.0
+
+
+def end_in_time() -> None:
+    """Have the process end by itself, or be ended; for whoever hears the signal, on the loop."""
+    faulthandler.dump_traceback_later(GONE_SECONDS, exit=True, file=sys.stderr)
+    loop = asyncio.get_running_loop()
+    loop.call_later(GONE_SECONDS - _TOLD_BEFORE_SECONDS, _tell_what_is_left, loop)
+
+
+def _tell_what_is_left(loop: asyncio.AbstractEventLoop) -> None:
+    logger.error("the end waits for %d tasks", len(asyncio.all_tasks(loop)))
+    for task in asyncio.all_tasks(loop):
+        where = [f"{frame.f_code.co_qualname}:{frame.f_lineno}" for frame in task.get_stack()]
+        logger.error("the end waits for %s at %s", task.get_name(), " ".join(where))
