@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import faulthandler
+import inspect
 import logging
 import sys
+from collections.abc import Generator
+from typing import Any
 
 logger = logging.getLogger(__name__)
 GONE_SECONDS = 29.0
@@ -26,7 +29,15 @@ def end_in_time() -> None:
 
 
 def _tell_what_is_left(loop: asyncio.AbstractEventLoop) -> None:
-    logger.error("the end waits for %d tasks", len(asyncio.all_tasks(loop)))
-    for task in asyncio.all_tasks(loop):
-        where = [f"{frame.f_code.co_qualname}:{frame.f_lineno}" for frame in task.get_stack()]
-        logger.error("the end waits for %s at %s", task.get_name(), " ".join(where))
+    left = asyncio.all_tasks(loop)
+    logger.error("the end waits for %d tasks", len(left))
+    for task in left:
+        where = " > ".join(_awaiting(task.get_coro()))
+        logger.error("the end waits for %s at %s", task.get_name(), where)
+
+
+def _awaiting(coroutine: Any) -> Generator[str]:  # Any: whatever can be awaited
+    """Where a coroutine stands, from the outside in."""
+    while inspect.iscoroutine(coroutine) and coroutine.cr_frame is not None:
+        yield f"{coroutine.cr_code.co_qualname}:{coroutine.cr_frame.f_lineno}"
+        coroutine = coroutine.cr_await

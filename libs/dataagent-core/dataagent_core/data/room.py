@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,6 +41,7 @@ from dataagent_core.data.watching import QueryWatch
 from dataagent_core.errors import Conflict
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
+from dataagent_core.storage.tasks import end_all
 from dataagent_core.telemetry import Scrubber, known_secrets
 from dataagent_core.workspace.quota import QuotaLedger, SqlQuotaLedger
 
@@ -121,7 +122,7 @@ async def open_data(
     await _register(settings, sources)
     catalogues.start()
     sweeping = asyncio.create_task(keep_swept(artifacts), name="artifacts")
-    stack.push_async_callback(_ended, sweeping)
+    stack.push_async_callback(end_all, [sweeping])
     return Data(service, charts, FigureChecks(artifacts))
 
 
@@ -134,12 +135,6 @@ async def keep_swept(artifacts: ArtifactStore, *, interval_seconds: float = _SWE
         except Exception:
             logger.exception("expired artefacts could not be removed; trying again later")
         await asyncio.sleep(interval_seconds)
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
 
 
 async def _register(settings: Settings, sources: SourceStore) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -22,6 +21,7 @@ from dataagent_core.identity.principal import Principal
 from dataagent_core.storage import Database
 from dataagent_core.storage.people import usage_days
 from dataagent_core.storage.tables import users
+from dataagent_core.storage.tasks import end_all
 
 logger = logging.getLogger(__name__)
 _PAUSE_SECONDS = 1.0
@@ -95,10 +95,7 @@ class UsageBook:
 
     async def aclose(self) -> None:
         """Write what is left and stop."""
-        if self._writer is not None:
-            self._writer.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._writer
+        await end_all([self._writer])
         await self._try_to_flush()
 
     def note(self, user_id: str, day: date, amounts: Amounts) -> None:

@@ -28,6 +28,7 @@ from dataagent_core.mcp.types import CallStatus
 from dataagent_core.storage import Database
 from dataagent_core.storage.mcp import mcp_tool_call_log
 from dataagent_core.storage.prepared import Prepared
+from dataagent_core.storage.tasks import end_all
 from dataagent_core.storage.text import storable
 from dataagent_core.telemetry import Scrubber
 
@@ -153,10 +154,7 @@ class CallLog:
         """Write what waits, to the database or to the file, and stop."""
         self._closing.set()
         self._has_waiting.set()
-        if self._forgetter is not None:
-            self._forgetter.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._forgetter
+        await end_all([self._forgetter])
         if self._flusher is not None:  # not cancelled: what it is writing would be written twice
             await self._flusher
         await self.flush()

@@ -38,6 +38,7 @@ from dataagent_core.mcp.types import (
 from dataagent_core.mcp.validation import Validators
 from dataagent_core.network import OpenHosts
 from dataagent_core.storage.lookout import Lookout
+from dataagent_core.storage.tasks import end_all
 from dataagent_core.telemetry import Traces
 
 logger = logging.getLogger(__name__)
@@ -140,10 +141,7 @@ class McpHub:
     async def aclose(self) -> None:
         """Close all connections and write what waits."""
         await self._lookout.aclose()
-        ending = list(self._tasks)
-        for task in ending:
-            task.cancel()
-        await asyncio.gather(*ending, return_exceptions=True)
+        await end_all(self._tasks)
         await self.pool.aclose()
         await self._statuses.aclose()
         await self.calls.aclose()

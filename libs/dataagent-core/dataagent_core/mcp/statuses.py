@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 
 from dataagent_core.errors import DataAgentError, Unavailable
 from dataagent_core.mcp.servers import ServerStore
 from dataagent_core.mcp.types import ConnectionKey, ConnectionStatus, ServerSpec
+from dataagent_core.storage.tasks import end_all
 
 logger = logging.getLogger(__name__)
 _SHARED = "shared"
@@ -35,10 +35,7 @@ class Statuses:
 
     async def aclose(self) -> None:
         """Stop; what is not written is known again when someone connects."""
-        if self._writer is not None:
-            self._writer.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._writer
+        await end_all([self._writer])
 
     def note(self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus) -> None:
         """A connection is in another state; the first failure in a row is a warning."""

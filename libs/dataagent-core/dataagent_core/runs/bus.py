@@ -8,30 +8,14 @@ readers elsewhere), `control.py` (orders to a run's owner), the server (users th
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
 
-_CANCEL_SECONDS = 0.2
 Handler = Callable[[bytes | None], None]
 """Takes a message; None: some may have been lost."""
 
 USERS = "users"
 """The topic of users that were changed; a message is the user's id."""
-
-
-async def end_all(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancel tasks and wait for their end.
-
-    Again and again: up to Python 3.11 `asyncio.wait_for`, which the Redis client uses, loses a
-    cancellation that comes together with its result.
-    """
-    left = set(tasks)
-    while left:
-        for task in left:
-            task.cancel()
-        _, left = await asyncio.wait(left, timeout=_CANCEL_SECONDS)
 
 
 class Subscription(ABC):

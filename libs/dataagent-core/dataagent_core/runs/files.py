@@ -6,7 +6,7 @@ Starts the sweep that archives unused workspaces and erases unused memories; the
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
 from dataagent_core.config import Settings
@@ -14,6 +14,7 @@ from dataagent_core.data.service import DataService
 from dataagent_core.data.uploaded import UploadedSources
 from dataagent_core.identity import Principal
 from dataagent_core.storage import Database
+from dataagent_core.storage.tasks import end_all
 from dataagent_core.workspace import (
     FileStore,
     Memories,
@@ -86,11 +87,5 @@ def open_files(
         retention_days=settings.memory_retention_days,
     )
     sweeping = asyncio.create_task(sweeper.run(), name="workspaces")
-    stack.push_async_callback(_ended, sweeping)
+    stack.push_async_callback(end_all, [sweeping])
     return Files(store, memories, sources, workspaces)
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task

@@ -22,6 +22,7 @@ from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent, ev
 from dataagent_core.runs.channel import KEPT_SECONDS, Channel
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Batch, Ending, Entry, Run, entries_of
+from dataagent_core.storage.tasks import end_all
 
 if TYPE_CHECKING:
     from dataagent_core.runs.relay import Relay
@@ -67,10 +68,7 @@ class Ledger:
 
     async def aclose(self) -> None:
         """Stop committing. Writers are closed by then."""
-        if self._loop_task is not None:
-            self._loop_task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._loop_task
+        await end_all([self._loop_task])
 
     def writer(self, run: Run, last_seq: int) -> RunWriter:
         """The pen of a run's owner; `last_seq` is the session's highest number so far."""

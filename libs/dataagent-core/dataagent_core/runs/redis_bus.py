@@ -18,7 +18,8 @@ from redis.asyncio import ConnectionPool
 from redis.exceptions import RedisError
 
 from dataagent_core.errors import Misconfigured, StorageUnavailable
-from dataagent_core.runs.bus import Bus, Handler, Subscription, end_all
+from dataagent_core.runs.bus import Bus, Handler, Subscription
+from dataagent_core.storage.tasks import end_all
 
 if TYPE_CHECKING:
     from redis.asyncio.connection import AbstractConnection

@@ -20,6 +20,7 @@ from dataagent_core.runs.bus import Bus, Subscription
 from dataagent_core.runs.channel import Channel
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Batch, Entry, entries_of
+from dataagent_core.storage.tasks import end_all
 
 logger = logging.getLogger(__name__)
 _CONFIRM_SECONDS = 1.0
@@ -56,10 +57,7 @@ class Relay:
 
     async def aclose(self) -> None:
         """Stop looking."""
-        if self._looking is not None:
-            self._looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._looking
+        await end_all([self._looking])
 
     def announce(self, batch: Batch) -> None:
         """Tell readers elsewhere of a committed batch."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from datetime import timedelta
 
 from dataagent_core.session import SessionManager
+from dataagent_core.storage.tasks import end_all
 
 logger = logging.getLogger(__name__)
 _SWEEP_SECONDS = 3600.0
@@ -32,10 +33,4 @@ async def keep_erasing(
 def start_erasing(sessions: SessionManager, stack: AsyncExitStack, *, days: int) -> None:
     """Begin to `keep_erasing` what was put away so many days ago; the stack ends it."""
     erasing = keep_erasing(sessions, longer_than=timedelta(days=days))
-    stack.push_async_callback(_ended, asyncio.create_task(erasing, name="retention"))
-
-
-async def _ended(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    stack.push_async_callback(end_all, [asyncio.create_task(erasing, name="retention")])

@@ -34,7 +34,7 @@ from dataagent_core.identity.budgets import Budgets
 from dataagent_core.runs.answer import Answer, ending_of, failure_of
 from dataagent_core.runs.approvals import StoredApprovals
 from dataagent_core.runs.asked import adopted, carried_out
-from dataagent_core.runs.bus import LocalBus, Subscription, end_all
+from dataagent_core.runs.bus import LocalBus, Subscription
 from dataagent_core.runs.contexts import Contexts, died_asking, noting
 from dataagent_core.runs.control import Control
 from dataagent_core.runs.leases import Leases
@@ -46,6 +46,7 @@ from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.tracing import traced
 from dataagent_core.runs.types import Run
 from dataagent_core.session import SessionManager
+from dataagent_core.storage.tasks import end_all
 from dataagent_core.telemetry import Metrics, Traces, bind_run
 
 logger = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class Worker:
             for owned in list(self._owned.values()):
                 self._interrupt(owned, "shutdown")
             await asyncio.wait(tasks, timeout=grace_seconds)
-        await end_all(task for task in (self._keeper, self._round) if task is not None)
+        await end_all([self._keeper, self._round])
         while self._orders:
             self._orders.pop().end()
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from dataagent_core.errors import Unavailable
+from dataagent_core.storage.tasks import end_all
 
 logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
@@ -37,10 +38,7 @@ class Lookout:
 
     async def aclose(self) -> None:
         """Stop looking."""
-        if self._looking is not None:
-            self._looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._looking
+        await end_all([self._looking])
 
     async def _look(self) -> None:
         while True:

@@ -69,10 +69,26 @@ class PooledDatabase(Database):
         await self._engine.dispose()
 
 
+async def _cancellable(work: Awaitable[T]) -> T:
+    """Wait for work; a cancellation meanwhile is one, whatever the driver made of it.
+
+    SQLAlchemy looks after a connection before it hands it out. If it is cancelled there while the
+    server goes away, it raises what is wrong with the connection instead.
+    """
+    task = asyncio.current_task()
+    asked = 0 if task is None else task.cancelling()
+    try:
+        return await work
+    except Exception as error:
+        if task is not None and task.cancelling() > asked:
+            raise asyncio.CancelledError from error
+        raise
+
+
 async def _with_retries(once: Callable[[], Awaitable[T]]) -> T:
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            return await once()
+            return await _cancellable(once())
         except DBAPIError as error:
             if _is_deadlock(error) and attempt < _ATTEMPTS:
                 await asyncio.sleep(0.01 * attempt)

@@ -19,6 +19,7 @@ from dataagent_core.identity.users import UserStore
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.bus import USERS
 from dataagent_core.storage import Database
+from dataagent_core.storage.tasks import end_all
 from dataagent_server.auth import Authenticator, LoginTokens
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.capacity import Capacity
@@ -146,5 +147,4 @@ async def _watching(visitors: Visitors, interval_seconds: float) -> AsyncGenerat
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.wait({task})
+        await end_all([task])

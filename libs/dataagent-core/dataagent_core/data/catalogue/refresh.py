@@ -16,7 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from dataagent_core.data.catalogue.build import Comments, build
 from dataagent_core.data.catalogue.drift import drift
@@ -26,6 +25,7 @@ from dataagent_core.data.policy import OPEN
 from dataagent_core.data.sources.types import Source, now
 from dataagent_core.data.types import Catalogue
 from dataagent_core.errors import DataAgentError, NotFound, SourceUnavailable
+from dataagent_core.storage.tasks import end_all
 
 logger = logging.getLogger(__name__)
 
@@ -139,15 +139,11 @@ class CatalogueKeeper:
     async def aclose(self) -> None:
         """Stop refreshing; builds under way get a moment to end, then nobody waits for them."""
         self._is_closed = True
-        tasks: list[asyncio.Task[Any]] = [build.task for build in self._builds.values()]
-        if self._loop_task is not None:
-            self._loop_task.cancel()
-            tasks.append(self._loop_task)
-        if tasks:
-            _done, late = await asyncio.wait(tasks, timeout=_GRACE_SECONDS)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        await end_all([self._loop_task])
+        builds = [build.task for build in self._builds.values()]
+        if builds:
+            await asyncio.wait(builds, timeout=_GRACE_SECONDS)
+        await end_all(builds)
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     async def _keep_fresh(self) -> None:
