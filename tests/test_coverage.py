@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -13,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from coverage import CoverageData
 
 from tests.requirements import requirement
 from tests.source import CORE, ROOT
+from tests.traced_wall import note_steps
 
 FLOOR = 80.0
 ROOMS = ("events", "hitl", "engine")
@@ -54,3 +57,40 @@ def _percent(files: dict[str, Any], folder: str) -> float:
     summaries = [each["summary"] for name, each in files.items() if folder in f"/{name}"]
     statements = sum(summary["num_statements"] for summary in summaries)
     return 100 * sum(s["covered_lines"] for s in summaries) / statements if statements else 0.0
+
+
+_MODULE = """
+def picked(numbers):
+    for number in numbers:
+        if number > 2:
+            yield number
+    else:
+        pass
+
+def first(numbers):
+    while True:
+        for number in picked(numbers):
+            return number
+        return None
+
+assert first([1, 2, 3, 4]) == 3
+assert first([1]) is None
+assert list(picked([3, 1, 4])) == [3, 4]
+"""
+
+
+def test_what_is_noted_behind_the_wall_is_what_coverage_would_have_seen(tmp_path: Path) -> None:
+    module, steps, data = (tmp_path / name for name in ("module.py", "steps", "data"))
+    module.write_text(_MODULE, encoding="utf-8")
+    steps.touch()
+    options = ("run", "--branch", f"--data-file={data}", f"--rcfile={os.devnull}")
+    subprocess.run([sys.executable, "-m", "coverage", *options, str(module)], check=True)
+    seen = CoverageData(str(data))
+    seen.read()
+    noting = f"note_steps({str(steps)!r}, {f'{tmp_path}/'!r})"
+    running = f"import runpy; runpy.run_path({str(module)!r})"
+    source = f"from typing import Any\n{inspect.getsource(note_steps)}\n{noting}\n{running}"
+    subprocess.run([sys.executable, "-c", source], check=True)
+    noted = {tuple(map(int, line.split(":")[1:])) for line in steps.read_text().splitlines()}
+    by_yields = {(5, -2), (-2, -2)}  # out of the generator and back: no branch
+    assert noted - by_yields == set(seen.arcs(str(module)) or ())

@@ -1,7 +1,8 @@
 """For `make coverage`: follows our own modules into processes, and keeps a tracer from hanging.
 
 Coverage's own patch does not reach programs that start with an environment of their own, as those
-do that read documents and files. They are told of it, or started through `coverage run`.
+do that read documents and files. They are told of it, or started through `coverage run`. Where
+nothing of coverage can be, behind the sandbox's wall, `traced_wall.py` follows.
 
 With greenlets coverage keeps a stack for each in a `WeakKeyDictionary`. A greenlet of a thread that
 has ended is taken away in a pending call of the main thread, and with it that dictionary's entry,
@@ -20,13 +21,17 @@ import threading
 import weakref
 from typing import Any
 
+import pytest
 from coverage.collector import Collector
 
+from tests import traced_wall
 from tests.source import ROOT
 
 _one_at_a_time = threading.Lock()
 _STARTED_WITH = "COVERAGE_PROCESS_CONFIG"
 """Where it is set, coverage begins with the interpreter."""
+_ABOUT_MEMORY = {"test_an_idle_session_has_little_memory_for_itself"}
+"""What a session behind the wall takes for itself is more when its steps are written down."""
 
 
 class Untraced(weakref.WeakKeyDictionary[Any, Any]):
@@ -40,6 +45,13 @@ class Untraced(weakref.WeakKeyDictionary[Any, Any]):
 def pytest_xdist_setupnodes() -> None:
     """Let coverage begin with pytest in the processes of a run, after what is done here."""
     os.environ.pop(_STARTED_WITH, None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what measures something that a tracer changes."""
+    left_out = [item for item in items if item.name in _ABOUT_MEMORY]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def traced(command: Any, env: Any) -> tuple[Any, Any]:  # Any: whatever Popen takes
@@ -89,3 +101,4 @@ def _follow_children() -> None:
 
 _keep_tracers_quiet()
 _follow_children()
+traced_wall.follow()
