@@ -22,15 +22,12 @@ async def end_all(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
     `asyncio.wait_for`, which the Redis client uses, drops one that comes together with its result,
     and a database driver may answer one with an error about its connection.
     """
-    left = {task for task in tasks if task is not None}
-    for task in left:
-        task.add_done_callback(_tell)
+    ending = {task for task in tasks if task is not None}
+    left = ending
     while left:
         for task in left:
             task.cancel()
         _, left = await asyncio.wait(left, timeout=_CANCEL_SECONDS)
-
-
-def _tell(task: asyncio.Task[Any]) -> None:
-    if not task.cancelled() and (error := task.exception()) is not None:
-        logger.error("%s had failed", task.get_name(), exc_info=error)
+    for task in ending:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("%s had failed", task.get_name(), exc_info=error)
