@@ -70,12 +70,9 @@ def follow() -> None:
         STEPS.write_bytes(b"")
         STEPS.chmod(0o666)
     module: Any = bwrap_command  # its parts are its own
-    source = f"""from __future__ import annotations
-{inspect.getsource(note_steps)}
-note_steps({_INSIDE!r}, '/opt/dataagent/runner/')"""
-    module._ENTRY = f"exec({source!r}); {module._ENTRY}"
+    module._ENTRY = f"{_noting(_INSIDE, '/opt/dataagent/runner/')}; {module._ENTRY}"
     kind: Any = bwrap_command.BwrapCommand
-    build = kind._bwrap
+    build, complete = kind._bwrap, kind.arguments
 
     def with_steps(command: Any, places: dict[str, Path], *more: Any) -> list[str]:
         outside = command._stage / "files" / "steps"
@@ -85,7 +82,20 @@ note_steps({_INSIDE!r}, '/opt/dataagent/runner/')"""
         at = arguments.index("--remount-ro")
         return [*arguments[:at], "--bind", str(places["files"] / "steps"), _INSIDE, *arguments[at:]]
 
-    kind._bwrap = with_steps
+    def from_the_start(command: Any) -> list[str]:
+        arguments = complete(command)
+        if command._is_root:  # then the first program is ours, and still outside
+            at = arguments.index("-c") + 1
+            arguments[at] = f"{_noting(str(STEPS), f'{RUNNER}/')}; {arguments[at]}"
+        return arguments
+
+    kind._bwrap, kind.arguments = with_steps, from_the_start
+
+
+def _noting(steps: str, folder: str) -> str:
+    """A statement that has a program note its steps."""
+    future, call = "from __future__ import annotations", f"note_steps({steps!r}, {folder!r})"
+    return f"exec({chr(10).join([future, inspect.getsource(note_steps), call])!r})"
 
 
 def noted() -> dict[str, list[tuple[int, int]]]:
