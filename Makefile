@@ -45,9 +45,11 @@ test-web: $(SETUP) bubblewrap $(WEB_APP) chromium ## run the web app's tests: it
 	@npm --prefix web test
 	@npm --prefix web run e2e
 
+# These wait for nothing, and each worker loads everything once.
+test-fast: WORKERS := $(shell nproc)
 test-fast: export PYTHONHASHSEED := 0
-test-fast: $(SETUP) bubblewrap converters shells ## run the tests that need no server process (ARGS= goes to pytest)
-	@$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not services" $(ARGS)
+test-fast: $(SETUP) bubblewrap converters shells ## run the quick tests, by examples alone (ARGS= goes to pytest)
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not services and not hypothesis" $(ARGS)
 
 soak: $(SETUP) services bubblewrap ## use a site through every door while its parts are killed (ARGS='--minutes 10'; an hour otherwise)
 	@$(BIN)/python -m tests.soak $(ARGS)

@@ -12,6 +12,8 @@ from scripts.reference.__main__ import main as write_reference
 from scripts.tree import ROOT
 from tests.docs.pages import pages
 
+pytestmark = pytest.mark.slow
+
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
 
 

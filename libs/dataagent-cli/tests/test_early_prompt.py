@@ -10,6 +10,8 @@ import pytest
 
 from .pseudo_terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def terminal(home: Path) -> Iterator[Terminal]:

@@ -11,6 +11,8 @@ import pytest
 
 from .pseudo_terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 CTRL_C, CTRL_U, CTRL_Z, ESC, SHIFT_TAB = "\x03", "\x15", "\x1a", "\x1b", "\x1b[Z"
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 FOR_DATA = "sqlglot duckdb pyarrow dataagent_core.data.guard dataagent_core.data.figures"
 FOR_A_PERSON = "prompt_toolkit wcwidth dataagent_cli.input.keyboard dataagent_cli.commands"
 FOR_OTHERS = "alembic httpx langgraph_sdk._async langsmith.types.run mcp redis websockets"

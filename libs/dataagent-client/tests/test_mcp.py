@@ -23,6 +23,8 @@ from tests.end_to_end.server import KEY, USER, Server, Zygote
 from tests.requirements import requirement
 from tests.standins.mcp_server import HttpServer, http_server, stdio_command
 
+pytestmark = pytest.mark.slow
+
 ROOT_KEY = "root-key-of-mcp"
 BOSS, PASSWORD = "boss", "a-long-word-7"
 SECRET = "canary-8d1f"

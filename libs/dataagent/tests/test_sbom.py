@@ -16,6 +16,8 @@ from packaging.utils import canonicalize_name
 from scripts import sbom
 from scripts.tree import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:

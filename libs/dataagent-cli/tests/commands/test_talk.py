@@ -12,6 +12,8 @@ import pytest
 
 from ..sitting import CTRL_D, DOWN, sit
 
+pytestmark = pytest.mark.slow
+
 CTRL_U = "\x15"
 
 

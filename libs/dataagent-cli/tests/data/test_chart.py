@@ -10,6 +10,8 @@ from dataagent_cli.data.explain import figure_lines
 
 from .shell import dataagent
 
+pytestmark = pytest.mark.slow
+
 STATEMENT = (
     "SELECT BillingCountry AS country, count(*) AS n FROM Invoice "
     "WHERE BillingCountry IN ('Canada', 'France') GROUP BY 1 ORDER BY 1"

@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 AGENTS_ONLY = "langchain langchain_core langgraph deepagents"
 COMMANDS = (
     ["sources"],

@@ -23,6 +23,8 @@ from tests.requirements import requirement
 
 from .shell import SLOW
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = [sys.executable, "-m", "dataagent_cli"]
 PATIENCE_SECONDS = 60  # for a start of the whole program on a busy machine
 

@@ -6,8 +6,11 @@ import subprocess
 import sys
 
 import langgraph_sdk.client
+import pytest
 
 from dataagent_core.config.unused import leave_unused
+
+pytestmark = pytest.mark.slow
 
 START = """
 import sys

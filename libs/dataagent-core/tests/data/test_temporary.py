@@ -15,6 +15,8 @@ from dataagent_core.data.service import Asked
 from dataagent_core.data.sources import NewSource
 from dataagent_core.errors import BadInput, QueryRefused, SourceUnavailable
 
+pytestmark = pytest.mark.slow
+
 FOLDER = "sources"
 
 

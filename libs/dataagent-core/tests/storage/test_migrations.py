@@ -22,6 +22,8 @@ from dataagent_core.storage.migrate import migrate, pending
 from tests.requirements import requirement
 from tests.services import SQL_KINDS, fresh_database
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 MIGRATE = """
 import asyncio, sys

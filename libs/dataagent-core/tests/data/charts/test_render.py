@@ -24,6 +24,8 @@ from dataagent_core.data.types import ResultColumn
 from dataagent_core.errors import BadChart
 from tests.requirements import requirement
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def renderer() -> AsyncIterator[Renderer]:
