@@ -11,7 +11,6 @@ import asyncio
 import faulthandler
 import inspect
 import logging
-import sys
 from collections.abc import Generator
 from typing import Any
 
@@ -19,11 +18,12 @@ logger = logging.getLogger(__name__)
 GONE_SECONDS = 29.0
 """How long the end may take: a little less than the 30 seconds after which others use force."""
 _TOLD_BEFORE_SECONDS = 1.0
+_STDERR = 2  # the descriptor: it is there whatever became of the object
 
 
 def end_in_time() -> None:
     """Have the process end by itself, or be ended; for whoever hears the signal, on the loop."""
-    faulthandler.dump_traceback_later(GONE_SECONDS, exit=True, file=sys.stderr)
+    faulthandler.dump_traceback_later(GONE_SECONDS, exit=True, file=_STDERR)
     loop = asyncio.get_running_loop()
     loop.call_later(GONE_SECONDS - _TOLD_BEFORE_SECONDS, _tell_what_is_left, loop)
 
