@@ -90,19 +90,20 @@ async def _books(
 ) -> list[str]:
     await many.is_ready()
     server = many.web[1]
-    wrong: list[str] = []
-    for person in people:
-        wrong += await wrong_with(person, server)
-        workspaces = many.shared.home / "workspaces"
-        wrong += await wrong_with_the_quota(server, person.user_id, workspaces)
+    if given.folder is not None:
+        watch.write(given.folder / "memory.csv")
+    workspaces = many.shared.home / "workspaces"
+    found = await asyncio.gather(
+        *(wrong_with(person, server) for person in people),
+        *(wrong_with_the_quota(server, person.user_id, workspaces) for person in people),
+    )
+    wrong = [one for each in found for one in each]
     wrong += await wrong_with_the_audit(server, ADMIN_KEY)
     wrong += wrong_with_the_ends(many)
     wrong += wrong_with_memory(watch, given.minutes)
     print(f"\n{told(people)}; {dict(chaos.done)}")
     heard = (notes.told for person in people for notes in person.all_notes)
     print(f"heard: {dict(sum(heard, Counter[str]()))}")
-    if given.folder is not None:
-        watch.write(given.folder / "memory.csv")
     for name in watch.pids:
         slope, noise, last = watch.growth(name)
         print(f"memory of {name}: {last:.0f} MiB, {slope:+.2f} MiB a minute, noise {noise:.1f}")
