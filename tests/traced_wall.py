@@ -29,8 +29,7 @@ def note_steps(steps: str, folder: str) -> None:
 
     # The last of all: no new one comes to stand there once a kernel has closed this one.
     number = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 1
-    opened = os.open(steps, os.O_WRONLY | os.O_APPEND)
-    os.dup2(opened, number, inheritable=False)
+    os.dup2(opened := os.open(steps, os.O_WRONLY | os.O_APPEND), number, inheritable=False)
     os.close(opened)
     known: set[tuple[str, int, int]] = set()
 
@@ -52,11 +51,10 @@ def note_steps(steps: str, folder: str) -> None:
 
         def go(frame: Any, event: str, argument: Any) -> Any:
             nonlocal last
-            if event == "line":
-                note(name, last, frame.f_lineno)
-                last = frame.f_lineno
-            elif event == "return":
-                note(name, last, outside)
+            if event in ("line", "return"):
+                here = frame.f_lineno if event == "line" else outside
+                note(name, last, here)
+                last = here
             return go
 
         return go
