@@ -22,7 +22,6 @@ from dataagent_core.sandbox.docker_client import DockerClient
 from dataagent_core.sandbox.docker_container import container_of
 from dataagent_core.sandbox.frames import BadFrame, Frame, FrameBuffer, encode
 from dataagent_core.sandbox.types import Limits, SandboxHome
-from dataagent_core.storage.tasks import end_all
 
 logger = logging.getLogger(__name__)
 _STDOUT, _STDERR = 1, 2
@@ -181,7 +180,10 @@ class DockerProcess:
             logger.warning("a container could not be removed: %s", error.message)
         finally:
             self._alive.discard(self)
-            await end_all([self._reading])
+            if self._reading is not None:
+                self._reading.cancel()
+                with suppress(asyncio.CancelledError):
+                    await self._reading
             if self._writer is not None:
                 self._writer.close()
                 with suppress(OSError):

@@ -12,6 +12,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -21,7 +22,6 @@ from weakref import WeakValueDictionary
 from dataagent_core.errors import DataAgentError, NotFound, SandboxUnavailable, TooManySandboxes
 from dataagent_core.sandbox.session import SandboxSession
 from dataagent_core.sandbox.types import Limits, Wall
-from dataagent_core.storage.tasks import end_all
 from dataagent_core.telemetry import Metrics
 
 logger = logging.getLogger(__name__)
@@ -149,7 +149,11 @@ class Sandboxes:
     async def aclose(self) -> None:
         """End all sandboxes and the wall."""
         self._is_closed = True
-        await end_all([*self._tasks, self._refilling])
+        for task in [*self._tasks, self._refilling]:
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
         for owner in list(self._bound):
             await self._drop(owner, "closing")
         while self._ready:
