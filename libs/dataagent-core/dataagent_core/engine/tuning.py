@@ -20,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from time import perf_counter
 from typing import Any, TypeVar
 
 from dataagent_core.config.models.thread import Thread
@@ -27,6 +28,8 @@ from dataagent_core.config.models.thread import Thread
 T = TypeVar("T")
 _DEFAULT_THREADS = 64
 _TRIM_SECONDS = 60.0
+_COLLECTING_SHARE = 0.001
+"""Of the time, that looking for garbage everywhere may take: the loop stands still meanwhile."""
 _KEPT_PROMPTS = 512
 _KEPT_DECISIONS = 256
 _PROMPT_MODULES = ("_utils", "filesystem", "memory", "skills", "subagents", "summarization")
@@ -61,7 +64,7 @@ def tune_process() -> None:
 def tune_loop(loop: asyncio.AbstractEventLoop) -> None:
     """Give the loop a wide default executor: libraries share it, and six threads starve.
 
-    Every minute from then on the process gives back the memory that it has no use for.
+    About every minute from then on the process gives back the memory that it has no use for.
     """
     loop.set_default_executor(ThreadPoolExecutor(_DEFAULT_THREADS, thread_name_prefix="default"))
     loop.call_later(_TRIM_SECONDS, _keep_giving_back, loop)
@@ -69,8 +72,26 @@ def tune_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 def _keep_giving_back(loop: asyncio.AbstractEventLoop) -> None:
     with suppress(RuntimeError):  # the loop is being closed
+        took_seconds = collect_garbage()
         loop.run_in_executor(None, give_back_memory)
-        loop.call_later(_TRIM_SECONDS, _keep_giving_back, loop)
+        loop.call_later(pause_after(took_seconds), _keep_giving_back, loop)
+
+
+def collect_garbage() -> float:
+    """Look for garbage everywhere; how long that took.
+
+    The collector, as seldom as it comes by (`tune_process`), looks at what was in use at its last
+    visit only after hours: what a run leaves behind in circles would stay until then. Call it in
+    the loop's own thread: what is thrown away may belong to the loop.
+    """
+    started = perf_counter()
+    gc.collect()
+    return perf_counter() - started
+
+
+def pause_after(took_seconds: float) -> float:
+    """How long to leave the garbage alone after a look that took so long."""
+    return max(_TRIM_SECONDS, took_seconds / _COLLECTING_SHARE)
 
 
 def give_back_memory() -> None:

@@ -8,6 +8,7 @@ import importlib
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Generator
 from contextlib import contextmanager
 from types import FunctionType
@@ -28,6 +29,7 @@ from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine import AgentConfig, AgentFactory, tune_loop, tune_process, tuning
 from dataagent_core.engine.graph import last_node
 from dataagent_core.engine.tuning import (
+    pause_after,
     quicken_requests,
     remember_decisions,
     remember_prompts,
@@ -322,3 +324,28 @@ async def test_a_tuned_loop_gives_memory_back_again_and_again(
     tune_loop(asyncio.get_running_loop())
     for _ in range(3):
         assert await asyncio.to_thread(given_back.acquire, timeout=5)
+
+
+class Ring:
+    """Refers to itself: only the garbage collector finds out that nobody uses it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@requirement("G16")
+async def test_a_tuned_loop_finds_garbage_however_long_it_was_in_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tuning, "_TRIM_SECONDS", 0.001)
+    ring, gone = Ring(), asyncio.Event()
+    weakref.finalize(ring, gone.set)
+    gc.collect()  # it was in use when the collector came by: now it is old
+    del ring
+    tune_loop(asyncio.get_running_loop())
+    async with asyncio.timeout(5):
+        await gone.wait()
+
+
+def test_looking_for_garbage_takes_a_thousandth_of_the_time_at_most() -> None:
+    assert (pause_after(0.01), pause_after(0.06), pause_after(0.3)) == (60.0, 60.0, 300.0)
