@@ -20,7 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from time import perf_counter
+from time import thread_time
 from typing import Any, TypeVar
 
 from dataagent_core.config.models.thread import Thread
@@ -78,15 +78,15 @@ def _keep_giving_back(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def collect_garbage() -> float:
-    """Look for garbage everywhere; how long that took.
+    """Look for garbage everywhere; how much processor time that took, in seconds.
 
     The collector, as seldom as it comes by (`tune_process`), looks at what was in use at its last
     visit only after hours: what a run leaves behind in circles would stay until then. Call it in
     the loop's own thread: what is thrown away may belong to the loop.
     """
-    started = perf_counter()
+    started = thread_time()
     gc.collect()
-    return perf_counter() - started
+    return thread_time() - started
 
 
 def pause_after(took_seconds: float) -> float:
