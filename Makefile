@@ -41,9 +41,11 @@ test: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_AP
 	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 	@$(if $(ARGS),,$(MAKE) test-web)
 
-test-web: $(SETUP) bubblewrap $(WEB_APP) chromium ## run the web app's tests: its modules, then the whole in Chromium
-	@npm --prefix web test
-	@npm --prefix web run e2e
+# A browser waits more than it works: the modules are tested meanwhile, and shown afterwards.
+test-web: $(SETUP) bubblewrap $(WEB_APP) chromium ## run the web app's tests: its modules, and the whole in Chromium
+	@said=$$(mktemp); status=0; npm --prefix web test >"$$said" 2>&1 & \
+	npm --prefix web run e2e || status=$$?; \
+	wait $$! || status=$$?; cat "$$said"; rm -f "$$said"; exit $$status
 
 # These wait for nothing, and each worker loads everything once.
 test-fast: WORKERS := $(shell nproc)
