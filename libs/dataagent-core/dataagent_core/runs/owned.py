@@ -1,6 +1,6 @@
 """A run while this process has it: its writer, its answer so far, its two tasks.
 
-Plain state; what happens to it is decided in `worker.py`.
+State, and how it is stopped; what happens to it is decided in `worker.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from dataagent_core.runs.ledger import RunWriter
 from dataagent_core.runs.types import Run
 
 logger = logging.getLogger(__name__)
+_AGAIN_SECONDS = 3.0
+"""Time to clear away in: a cancellation that comes on top of another cuts that off."""
 
 
 @dataclass(slots=True)
@@ -29,6 +31,7 @@ class Owned:
     shown: set[str] = field(default_factory=set[str])  # requests an earlier attempt has written
     pump: asyncio.Task[DoneEvent | None] | None = None
     owner: asyncio.Task[None] | None = None
+    stopping: asyncio.Task[None] | None = None
     stop_reason: DoneReason = "user_cancelled"
     has_begun: bool = False
     is_lost: bool = False  # another process has taken it over
@@ -42,6 +45,25 @@ class Owned:
         else:
             self.answer.add(event)
             self.writer.write(event)
+
+    def stop(self, reason: DoneReason) -> None:
+        """Cancel the task that pulls, and see to it that it ends. Once is enough."""
+        self.stop_reason = reason
+        if self.pump is not None and self.stopping is None:
+            self.pump.cancel()
+            name = f"stop-{self.run.run_id}"
+            self.stopping = asyncio.create_task(self._insist(self.pump), name=name)
+
+    async def _insist(self, pump: asyncio.Task[DoneEvent | None]) -> None:
+        """Cancel it again now and then: a tool or a library may have lost a cancellation."""
+        while True:
+            _, going_on = await asyncio.wait({pump}, timeout=_AGAIN_SECONDS)
+            if not going_on:
+                return
+            logger.warning(
+                "run %s goes on though it was stopped; it is told again", self.run.run_id
+            )
+            pump.cancel()
 
     def outcome(self, pump: asyncio.Task[DoneEvent | None]) -> DoneEvent | None:
         """How the run ended, by the task that pulled it; None if it is left waiting."""

@@ -120,7 +120,7 @@ class Worker:
         if tasks:
             await asyncio.wait(tasks, timeout=grace_seconds)
             for owned in list(self._owned.values()):
-                self._interrupt(owned, "shutdown")
+                owned.stop("shutdown")
             await asyncio.wait(tasks, timeout=grace_seconds)
         await end_all([self._keeper, self._round])
         while self._orders:
@@ -166,7 +166,7 @@ class Worker:
         owned = self._owned.get(run_id)
         if owned is not None and owned.pump is not None and not owned.pump.done():
             owned.is_lost = True
-            self._interrupt(owned, "shutdown")
+            owned.stop("shutdown")
 
     async def recover(self, *, not_worker: str | None = None) -> int:
         """Take the runs whose process died: end them visibly, or go on waiting; how many."""
@@ -246,13 +246,8 @@ class Worker:
         owned = self._owned.get(run_id)
         if owned is None:
             return None
-        self._interrupt(owned, reason)
+        owned.stop(reason)
         return owned.owner
-
-    def _interrupt(self, owned: Owned, reason: DoneReason) -> None:
-        owned.stop_reason = reason
-        if owned.pump is not None:
-            owned.pump.cancel()
 
     def _launch(self, owned: Owned, events: AsyncGenerator[AnyEvent]) -> None:
         run_id = owned.run.run_id

@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import ANY
 
 import psutil
+import pytest
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 
@@ -18,6 +19,7 @@ from dataagent_core.config import Settings
 from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.config.models.steps import Call, Say, Turn
 from dataagent_core.events import DoneEvent, TextEvent
+from dataagent_core.runs import owned
 from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 
@@ -125,6 +127,67 @@ async def test_cancel_reaches_a_tool_inside_a_sub_agent(chat: Any, with_agent: W
     assert ended.is_set()
     assert (await chat.events(run))[-1] == CANCELLED
     assert [kind for kind, _ in await chat.thread()] == ["human", "ai", "tool"]
+
+
+@requirement("G6")
+async def test_cancel_that_a_tool_does_not_hear_is_sent_again(
+    chat: Any, with_agent: WithAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owned, "_AGAIN_SECONDS", 0.1)
+    begun, heard, released = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def deaf() -> str:
+        """Go on when told to stop."""
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            heard.set()
+        await released.wait()
+        return ""
+
+    with_agent(chat.core, extra_tools=[deaf])
+    run = await chat.start("!tool deaf {}\n!echo not reached")
+    async with asyncio.timeout(5):
+        await begun.wait()
+        ended = await chat.core.runs.cancel(run.run_id, owner="anna")
+    assert (ended.status, heard.is_set()) == ("cancelled", True)
+    assert (await chat.events(run))[-1] == CANCELLED
+    assert (await chat.ask("!echo next"))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
+    released.set()
+
+
+@requirement("G6")
+async def test_what_a_tool_clears_away_is_not_cut_off_by_another_cancel(
+    chat: Any, with_agent: WithAgent
+) -> None:
+    begun, clearing, may_end, cleared = (asyncio.Event() for _ in range(4))
+
+    @tool
+    async def tidy() -> str:
+        """Clear away when told to stop, which takes a while."""
+        begun.set()
+        try:
+            return str(await asyncio.Event().wait())
+        finally:
+            clearing.set()
+            await may_end.wait()
+            cleared.set()
+
+    with_agent(chat.core, extra_tools=[tidy])
+    run = await chat.start("!tool tidy {}")
+    async with asyncio.timeout(5):
+        await begun.wait()
+        stopped = asyncio.create_task(chat.core.runs.cancel(run.run_id, owner="anna"))
+        await clearing.wait()
+        chat.core.worker.cancel(run.run_id)  # as an impatient person does, or another process
+        ended, _ = await asyncio.wait({stopped}, timeout=0.5)
+        assert not ended, "the run has ended, and its tool is still at it"
+        may_end.set()
+        await stopped
+    assert cleared.is_set()
+    assert (await chat.events(run))[-1] == CANCELLED
 
 
 @requirement("G6", "R24.3")
