@@ -35,7 +35,7 @@ _ALSO = {
     "JWT_SECRET_KEY",
     "JWT_EXPIRATION",
 }
-_CONNECTING = {"socket.connect", "socket.sendto", "socket.sendmsg"}
+_CONNECTING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
 _SERVERS = re.compile(r"postgres|mysql|mariadb|redis|docker")
 # Folders: the whole product; whatever is done to a sandbox; MCP servers; programs as people start
 # them. What stands there starts processes, test after test.
@@ -81,9 +81,14 @@ def one_certificate(folder: str) -> str:
     return str(path)
 
 
-def refuse_other_machines(event: str, arguments: tuple[object, ...]) -> None:
-    """Raise when a socket is about to reach an address that is not loopback."""
-    if event not in _CONNECTING or len(arguments) < 2:
+def refuse_other_machines(
+    event: str, arguments: tuple[object, ...], connecting: frozenset[str] = _CONNECTING
+) -> None:
+    """Raise when a socket is about to reach an address that is not loopback.
+
+    It is called to the very end of the process, when the names of this module are gone.
+    """
+    if event not in connecting or len(arguments) < 2:
         return
     address = arguments[1]
     if isinstance(address, tuple) and address and not is_loopback(str(address[0])):  # pyright: ignore[reportUnknownArgumentType] an address is (host, port, …)
