@@ -321,6 +321,7 @@ async def test_a_tuned_loop_gives_memory_back_again_and_again(
     given_back = threading.Semaphore(0)
     monkeypatch.setattr(tuning, "_TRIM_SECONDS", 0.001)
     monkeypatch.setattr(tuning, "give_back_memory", given_back.release)
+    monkeypatch.setattr(tuning, "collect_garbage", lambda: 0.0)  # of all tests before this one
     tune_loop(asyncio.get_running_loop())
     for _ in range(3):
         assert await asyncio.to_thread(given_back.acquire, timeout=5)
