@@ -151,7 +151,7 @@ def wrong_with_memory(watch: Watch, minutes: float) -> list[str]:
     for name in watch.pids:
         slope, noise, last = watch.growth(name)
         grown = slope * minutes / 2
-        if grown > max(3 * noise, 0.05 * last):
+        if grown > max(3 * noise, 0.01 * last):
             found.append(f"memory of {name}: {slope:+.2f} MiB a minute (noise {noise:.1f} MiB)")
     return found
 
