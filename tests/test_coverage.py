@@ -94,3 +94,41 @@ def test_what_is_noted_behind_the_wall_is_what_coverage_would_have_seen(tmp_path
     noted = {tuple(map(int, line.split(":")[1:])) for line in steps.read_text().splitlines()}
     by_yields = {(5, -2), (-2, -2)}  # out of the generator and back: no branch
     assert noted - by_yields == set(seen.arcs(str(module)) or ())
+
+
+_THREADS = """
+import gc, threading, weakref
+from coverage import Coverage
+from greenlet import getcurrent
+from tests.traced import Untraced
+
+def work():
+    getcurrent()
+    here.wait()
+    over.wait()
+
+def kept(kind):
+    return sum(type(each) is kind and Greenlet in map(type, each) for each in gc.get_objects())
+
+Greenlet = type(getcurrent())
+here, over = threading.Barrier(4), threading.Event()
+measured = Coverage(data_file=None, concurrency=["thread", "greenlet"], config_file=False)
+measured.start()
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+here.wait()
+print(kept(Untraced), kept(weakref.WeakKeyDictionary))
+over.set()
+for thread in threads:
+    thread.join()
+measured.stop()
+"""
+
+
+def test_no_thread_is_followed_with_a_dictionary_that_forgets_in_python() -> None:
+    """Such a one lets a process hang: see `tests/traced.py`."""
+    said = subprocess.run(
+        [sys.executable, "-c", _THREADS], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == ["4", "0"]

@@ -27,7 +27,7 @@ from coverage.collector import Collector
 from tests import traced_wall
 from tests.source import ROOT
 
-_one_at_a_time = threading.Lock()
+_one_at_a_time = threading.RLock()
 _STARTED_WITH = "COVERAGE_PROCESS_CONFIG"
 """Where it is set, coverage begins with the interpreter."""
 _ABOUT_MEMORY = {"test_an_idle_session_has_little_memory_for_itself"}
@@ -71,21 +71,28 @@ def traced(command: Any, env: Any) -> tuple[Any, Any]:  # Any: whatever Popen ta
 
 
 def _keep_tracers_quiet() -> None:
-    """Give coverage's tracers such a dictionary, which they make by this name."""
+    """Give coverage's tracers such a dictionary, which they make by this name.
+
+    A tracer makes it at its first call: for the main thread while it is started, for any other
+    right after, in the call in which that thread gets its tracer.
+    """
     kind: Any = Collector  # nothing public is as early
     module: Any = weakref
-    start = kind._start_tracer
 
-    def start_untraced(collector: Collector) -> Any:
-        with _one_at_a_time:
-            ordinary = module.WeakKeyDictionary
-            module.WeakKeyDictionary = Untraced
-            try:
-                return start(collector)
-            finally:
-                module.WeakKeyDictionary = ordinary
+    def with_untraced(made: Any) -> Any:
+        def make(collector: Collector, *given: Any) -> Any:
+            with _one_at_a_time:
+                ordinary = module.WeakKeyDictionary
+                module.WeakKeyDictionary = Untraced
+                try:
+                    return made(collector, *given)
+                finally:
+                    module.WeakKeyDictionary = ordinary
 
-    kind._start_tracer = start_untraced
+        return make
+
+    for name in ("_start_tracer", "_installation_trace"):
+        setattr(kind, name, with_untraced(getattr(kind, name)))
 
 
 def _follow_children() -> None:
