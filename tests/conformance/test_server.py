@@ -9,7 +9,6 @@ fixtures, is run against each scenario that needs none.
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 import yaml
 
 from tests.conformance.suite import HERE, REVISIONS, run_requirements, run_scenario
+from tests.programs import quick
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 WITHOUT_FIXTURES = {
@@ -42,7 +42,7 @@ WITHOUT_FIXTURES = {
 def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server."""
     home = tmp_path_factory.mktemp("door")
-    command = [sys.executable, "-m", "tests.conformance.door", request.param, str(home)]
+    command = [quick("python"), "-m", "tests.conformance.door", request.param, str(home)]
     log = home / "stderr"
     with log.open("w") as errors:
         process = subprocess.Popen(

@@ -1,9 +1,8 @@
-"""Fixtures: the programs, and one server for all pages."""
+"""Fixtures: one server for all pages, and a reader's folder."""
 
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
 import time
 import urllib.request
@@ -14,10 +13,10 @@ from urllib.error import URLError
 
 import pytest
 
-from tests.docs.programs import Programs
 from tests.documents import sheet
 from tests.end_to_end.server import free_port
 from tests.homes import lived_in
+from tests.programs import programs
 
 _SALES = "region,amount,shop_id\nNorth,1200.50,1\nSouth,980,2\nNorth,1340.25,1\n"
 _READY_SECONDS = 60
@@ -25,16 +24,15 @@ _READY_SECONDS = 60
 
 @dataclass(frozen=True)
 class Desk:
-    """Where the pages are tried: the programs, and a server with the keys that pages show."""
+    """Where the pages are tried: a server with the keys that pages show."""
 
-    programs: Programs
     port: int
     folder: Path
 
     def environment(self, home: Path) -> dict[str, str]:
         """What a reader who follows a page would have set."""
         return {
-            "PATH": f"{self.programs.folder}:{os.environ['PATH']}",
+            "PATH": f"{programs().folder}:{os.environ['PATH']}",
             "HOME": str(home),
             "LANG": "C.UTF-8",
             "USER": "ana",
@@ -55,16 +53,9 @@ class Desk:
 
 
 @pytest.fixture(scope="session")
-def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Programs]:
-    made = Programs(tmp_path_factory.mktemp("programs"))
-    yield made
-    made.close()
-
-
-@pytest.fixture(scope="session")
-def desk(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     folder = tmp_path_factory.mktemp("desk")
-    made = Desk(programs, free_port(), folder)
+    made = Desk(free_port(), folder)
     environment = made.environment(folder) | {
         "DATAAGENT_HOME": str(lived_in(folder / "data")),
         "DATAAGENT_HOST": "127.0.0.1",
@@ -76,10 +67,10 @@ def desk(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         "DATAAGENT_LOG_LEVEL": "WARNING",
     }
     log = folder / "server.log"
-    pid = programs.start(["dataagent-server", "serve"], environment, log)
+    server = programs().start(["dataagent-server", "serve"], env=environment, cwd=folder, log=log)
     _wait_until_ready(made.port, log)
     yield made
-    os.kill(pid, signal.SIGTERM)
+    server.kill()
 
 
 def _wait_until_ready(port: int, log: Path) -> None:

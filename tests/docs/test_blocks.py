@@ -22,6 +22,7 @@ import yaml
 from tests.docs.conftest import Desk
 from tests.docs.pages import Block, blocks, blocks_of
 from tests.docs.transcripts import Step, missing_line, steps_of
+from tests.programs import programs
 
 _RUN = ("console", "bash", "python")
 _SHOWN = {"text", "ini", "nginx", "markdown", "sql"}
@@ -80,7 +81,7 @@ def _follow(steps: list[Step], desk: Desk, place: Path) -> list[tuple[int, str]]
     if (program := place / _PROGRAM).exists():
         program.write_text(desk.here(program.read_text(encoding="utf-8")), encoding="utf-8")
     (place / ".venv").mkdir()
-    (place / ".venv/bin").symlink_to(desk.programs.folder)
+    (place / ".venv/bin").symlink_to(programs().folder)
     parts = [
         f"{{\n{desk.here(step.command)}\n}} 2>&1\nprintf '%s %s\\n' {shlex.quote(_END)} $?"
         for step in steps

@@ -1,14 +1,14 @@
-"""Fixtures: a zygote for all files, servers on directories of their own."""
+"""Fixtures: servers on directories of their own."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
-from tests.end_to_end.server import Server, Zygote
+from tests.end_to_end.server import Server
 
 
 class StartServer(Protocol):
@@ -17,22 +17,14 @@ class StartServer(Protocol):
     async def __call__(self, **settings: str) -> Server: ...
 
 
-@pytest.fixture(scope="package")
-def zygote() -> Iterator[Zygote]:
-    """Gone when others are tested: some look at all the processes there are."""
-    parent = Zygote()
-    yield parent
-    parent.close()
-
-
 @pytest.fixture
-async def start_server(zygote: Zygote, tmp_path: Path) -> AsyncIterator[StartServer]:
+async def start_server(tmp_path: Path) -> AsyncIterator[StartServer]:
     servers: list[Server] = []
 
     async def start(**settings: str) -> Server:
         home = tmp_path / f"server{len(servers)}"
         home.mkdir()
-        server = Server(zygote, home, **settings)
+        server = Server(home, **settings)
         servers.append(server)
         await server.start()
         return server

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from tests.end_to_end.server import KEY, Server
+from tests.programs import quick
 
 
 async def harbor(server: Server, *words: str, **environment: str) -> int:
     """Run a command of it to its end; its exit status."""
     program = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-m", "dataagent_harbor", *words, "--url", server.url),
+        quick("dataagent-harbor"),
+        *(*words, "--url", server.url),
         env={"DATAAGENT_API_KEY": KEY, "PATH": "", **environment},
         stderr=asyncio.subprocess.DEVNULL,
     )

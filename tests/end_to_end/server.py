@@ -8,8 +8,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,51 +17,21 @@ import aiohttp
 import psutil
 from websockets.asyncio.client import ClientConnection, connect
 
-ROOT = Path(__file__).parents[2]
+from tests.programs import Program, programs
+
 KEY = "end-to-end-key"
 USER = "alice"
 READY_SECONDS = 30.0
 
 
-class Zygote:
-    """The parent of all servers of a test session."""
-
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.end_to_end.zygote"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-        )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._input = self._process.stdin
-        self._output = self._process.stdout
-
-    def fork(self, env: dict[str, str], log: Path, command: str = "serve") -> int:
-        """Start a server, or another command of it; its pid."""
-        order = {"env": env, "log": str(log), "command": command}
-        self._input.write(json.dumps(order) + "\n")
-        self._input.flush()
-        return int(self._output.readline())
-
-    def close(self) -> None:
-        """End the parent."""
-        self._input.close()
-        self._process.wait(30)
-        self._output.close()
-
-
 class Server:
     """One data directory and the server that runs on it, through all its deaths."""
 
-    def __init__(self, zygote: Zygote, home: Path, **settings: str) -> None:
+    def __init__(self, home: Path, **settings: str) -> None:
         self.home = home
         self.log = home / "server.log"
         self.port = free_port()
-        self.pid = 0
-        self._zygote = zygote
+        self._program: Program | None = None
         self._on_behalf: dict[str, str] = {}
         self._env = {
             "DATAAGENT_HOME": str(home / "data"),
@@ -89,7 +57,7 @@ class Server:
 
     async def start(self) -> None:
         """Start it and wait until it is ready."""
-        self.pid = self._zygote.fork(self._env, self.log)
+        self._program = run_server("serve", self._env, self.log)
         await self.wait_ready()
 
     async def wait_ready(self) -> None:
@@ -112,7 +80,13 @@ class Server:
     @property
     def is_alive(self) -> bool:
         """Whether the process runs."""
-        return self.pid > 0 and psutil.pid_exists(self.pid)
+        return self._program is not None and self._program.is_alive
+
+    @property
+    def pid(self) -> int:
+        """Of the process that was started last."""
+        assert self._program is not None
+        return self._program.pid
 
     @property
     def process(self) -> psutil.Process:
@@ -121,11 +95,8 @@ class Server:
 
     async def signal(self, number: int = signal.SIGKILL) -> None:
         """Send a signal and wait for the end."""
-        if self.is_alive:
-            os.kill(self.pid, number)
-        async with asyncio.timeout(40):
-            while self.is_alive:
-                await asyncio.sleep(0.01)
+        if self._program is not None:
+            await end(self._program, number)
 
     def on_behalf_of(self, user_id: str) -> Server:
         """The same server, asked for a user by a key that has none."""
@@ -160,6 +131,19 @@ class Server:
             max_size=None,
             compression=None,
         )
+
+
+def run_server(command: str, settings: dict[str, str], log: Path) -> Program:
+    """Start a server, or another command of it, with settings beside the environment's."""
+    return programs().start(["dataagent-server", command], env={**os.environ, **settings}, log=log)
+
+
+async def end(program: Program, number: int = signal.SIGKILL) -> None:
+    """Send a signal and wait for the end."""
+    program.send_signal(number)
+    async with asyncio.timeout(40):
+        while program.is_alive:
+            await asyncio.sleep(0.01)
 
 
 async def send(socket: ClientConnection, kind: str, **payload: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import ClientConnection
 
-from tests.end_to_end.server import Server, Zygote, receive_until, send
+from tests.end_to_end.server import Server, receive_until, send
 from tests.end_to_end.test_outage import survive
 from tests.end_to_end.topology import Topology, topology
 from tests.requirements import requirement
@@ -54,9 +54,9 @@ async def decide(server: Server, request: dict[str, Any], answer: str) -> tuple[
 @pytest.mark.parametrize("kind", KINDS)
 @requirement("G6", "G10", "G11", "G14")
 async def test_a_run_is_watched_cancelled_and_decided_through_another_process(
-    kind: str, zygote: Zygote, tmp_path: Path
+    kind: str, tmp_path: Path
 ) -> None:
-    async with topology(kind, zygote, tmp_path) as many:
+    async with topology(kind, tmp_path) as many:
         await watched_elsewhere(many)
         await cancelled_elsewhere(many)
         await decided_elsewhere(many)
@@ -154,9 +154,9 @@ async def not_ready_without_workers(many: Topology) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @requirement("G17")
 async def test_redis_or_the_database_away_for_three_seconds_costs_no_answer(
-    kind: str, zygote: Zygote, tmp_path: Path
+    kind: str, tmp_path: Path
 ) -> None:
-    async with topology(kind, zygote, tmp_path) as many:
+    async with topology(kind, tmp_path) as many:
         await survive(many.web[0], many.redis)
         await many.is_ready()
         await survive(many.web[1], many.database)

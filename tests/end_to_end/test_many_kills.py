@@ -15,7 +15,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import WebSocketException
 
-from tests.end_to_end.server import Server, Zygote, send
+from tests.end_to_end.server import Server, send
 from tests.end_to_end.test_kill import check_session, ended
 from tests.end_to_end.topology import Topology, WorkerProcess, topology
 from tests.requirements import requirement
@@ -101,10 +101,10 @@ async def kill_and_start(process: Server | WorkerProcess, chance: random.Random)
 @pytest.mark.parametrize("kind", KINDS)
 @requirement("G1", "G2", "G3", "G8", "G10")
 async def test_kills_of_workers_and_web_processes_lose_nothing_and_answer_nothing_twice(
-    kind: str, zygote: Zygote, tmp_path: Path
+    kind: str, tmp_path: Path
 ) -> None:
     chance = random.Random(7)
-    async with topology(kind, zygote, tmp_path, lease_seconds=LEASE_SECONDS) as many:
+    async with topology(kind, tmp_path, lease_seconds=LEASE_SECONDS) as many:
         talkers = [Talker(many, seed) for seed in range(TALKERS)]
         for number in range(KILLS):
             await asyncio.sleep(chance.uniform(0.05, 0.8))
@@ -118,10 +118,8 @@ async def test_kills_of_workers_and_web_processes_lose_nothing_and_answer_nothin
 
 @pytest.mark.parametrize("kind", KINDS)
 @requirement("G2", "G9", "G10")
-async def test_a_rolling_restart_under_load_loses_no_run(
-    kind: str, zygote: Zygote, tmp_path: Path
-) -> None:
-    async with topology(kind, zygote, tmp_path) as many:
+async def test_a_rolling_restart_under_load_loses_no_run(kind: str, tmp_path: Path) -> None:
+    async with topology(kind, tmp_path) as many:
         talkers = [Talker(many, seed) for seed in range(TALKERS)]
         for process in (*many.workers, *many.web):
             await asyncio.sleep(0.5)

@@ -17,7 +17,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from websockets.asyncio.client import ClientConnection
 
-from tests.end_to_end.server import KEY, USER, Server, Zygote, receive_until, send
+from tests.end_to_end.server import KEY, USER, Server, receive_until, send
 from tests.end_to_end.topology import Topology, topology
 from tests.requirements import requirement
 from tests.standins.mcp_server import HttpServer, http_server
@@ -28,10 +28,8 @@ WAIT_SECONDS = 20.0
 
 
 @requirement("R30.4", "R30.7", "R31.1")
-async def test_a_server_added_through_one_process_is_everywhere(
-    zygote: Zygote, tmp_path: Path
-) -> None:
-    async with topology("postgres", zygote, tmp_path) as many:
+async def test_a_server_added_through_one_process_is_everywhere(tmp_path: Path) -> None:
+    async with topology("postgres", tmp_path) as many:
         here, there = many.web
         with http_server() as site:
             async with there.socket(str(uuid.uuid4())) as listening:
@@ -49,11 +47,9 @@ async def test_a_server_added_through_one_process_is_everywhere(
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-async def test_our_own_door_answers_whichever_process_is_asked(
-    era: Any, zygote: Zygote, tmp_path: Path
-) -> None:
+async def test_our_own_door_answers_whichever_process_is_asked(era: Any, tmp_path: Path) -> None:
     """A client's requests go to both processes in turn, as a load balancer sends them."""
-    async with topology("postgres", zygote, tmp_path) as many, in_turn(many, era) as client:
+    async with topology("postgres", tmp_path) as many, in_turn(many, era) as client:
         for _ in range(3):
             tools = [tool.name for tool in (await client.list_tools()).tools]
             assert tools == ["ask", "list_sources", "describe_table", "run_sql"]

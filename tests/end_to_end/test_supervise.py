@@ -15,7 +15,7 @@ import aiohttp
 import psutil
 import pytest
 
-from tests.end_to_end.server import Server, Zygote, receive_until, send
+from tests.end_to_end.server import Server, receive_until, send
 from tests.requirements import requirement
 from tests.services import fresh_database, fresh_redis_prefix, redis_url
 
@@ -67,10 +67,9 @@ def is_there(process: psutil.Process) -> bool:
 
 
 @asynccontextmanager
-async def supervised(zygote: Zygote, folder: Path) -> AsyncGenerator[Server]:
+async def supervised(folder: Path) -> AsyncGenerator[Server]:
     with fresh_database("postgres", folder) as url, fresh_redis_prefix() as prefix:
         server = Server(
-            zygote,
             folder,
             DATAAGENT_WORKERS=str(PROCESSES),
             DATAAGENT_DATABASE_URL=url,
@@ -100,10 +99,8 @@ async def has_both(server: Server) -> bool:
 
 
 @requirement("G9", "G10", "R23.3")
-async def test_several_processes_share_a_port_and_one_that_dies_is_replaced(
-    zygote: Zygote, tmp_path: Path
-) -> None:
-    async with supervised(zygote, tmp_path) as server:
+async def test_several_processes_share_a_port_and_one_that_dies_is_replaced(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as server:
         first = await until_listening(server, PROCESSES)
         assert await has_both(server)
         session_id = str(uuid.uuid4())
@@ -132,10 +129,8 @@ async def test_several_processes_share_a_port_and_one_that_dies_is_replaced(
 
 
 @requirement("G9")
-async def test_processes_end_when_their_supervisor_is_killed(
-    zygote: Zygote, tmp_path: Path
-) -> None:
-    async with supervised(zygote, tmp_path) as server:
+async def test_processes_end_when_their_supervisor_is_killed(tmp_path: Path) -> None:
+    async with supervised(tmp_path) as server:
         processes = await until_listening(server, PROCESSES)
         await server.signal()
         await until_gone(processes)

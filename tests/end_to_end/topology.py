@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import psutil
 from redis.asyncio import Redis
 from sqlalchemy import make_url
 
 from scripts.topology import Shared, web_settings, worker_settings
 from tests.end_to_end.fault_proxy import FaultProxy
-from tests.end_to_end.server import Server, Zygote
+from tests.end_to_end.server import Server, end, run_server
+from tests.programs import Program
 from tests.services import fresh_database, fresh_redis_prefix, redis_url
 
 WEB = 2
@@ -34,28 +33,30 @@ _COMMON = {
 class WorkerProcess:
     """A worker that can be killed and started again."""
 
-    def __init__(self, zygote: Zygote, log: Path, settings: dict[str, str]) -> None:
+    def __init__(self, log: Path, settings: dict[str, str]) -> None:
         self.log = log
-        self.pid = 0
-        self._zygote = zygote
+        self._program: Program | None = None
         self._settings = {**_COMMON, **settings}
 
     def start(self) -> None:
         """Start it. Whether it works is seen in a web process's readiness."""
-        self.pid = self._zygote.fork(self._settings, self.log, "worker")
+        self._program = run_server("worker", self._settings, self.log)
 
     @property
     def is_alive(self) -> bool:
         """Whether the process runs."""
-        return self.pid > 0 and psutil.pid_exists(self.pid)
+        return self._program is not None and self._program.is_alive
+
+    @property
+    def pid(self) -> int:
+        """Of the process that was started last."""
+        assert self._program is not None
+        return self._program.pid
 
     async def signal(self, number: int = signal.SIGKILL) -> None:
         """Send a signal and wait for the end."""
-        if self.is_alive:
-            os.kill(self.pid, number)
-        async with asyncio.timeout(40):
-            while self.is_alive:
-                await asyncio.sleep(0.01)
+        if self._program is not None:
+            await end(self._program, number)
 
 
 class Topology:
@@ -63,7 +64,6 @@ class Topology:
 
     def __init__(
         self,
-        zygote: Zygote,
         folder: Path,
         shared: Shared,
         *,
@@ -76,14 +76,14 @@ class Topology:
         self.database = database
         self.redis = redis
         self.workers = [
-            WorkerProcess(zygote, folder / f"worker{i}.log", worker_settings(shared) | settings)
+            WorkerProcess(folder / f"worker{i}.log", worker_settings(shared) | settings)
             for i in range(WORKERS)
         ]
-        self.web = [self._web(zygote, folder / f"web{i}") for i in range(WEB)]
+        self.web = [self._web(folder / f"web{i}") for i in range(WEB)]
 
-    def _web(self, zygote: Zygote, folder: Path) -> Server:
+    def _web(self, folder: Path) -> Server:
         folder.mkdir()
-        server = Server(zygote, folder)
+        server = Server(folder)
         server.set(**_COMMON, **web_settings(self.shared, port=server.port), **self._settings)
         return server
 
@@ -134,7 +134,7 @@ class Topology:
 
 @asynccontextmanager
 async def topology(
-    kind: str, zygote: Zygote, folder: Path, *, lease_seconds: float = 10.0, **settings: str
+    kind: str, folder: Path, *, lease_seconds: float = 10.0, **settings: str
 ) -> AsyncGenerator[Topology]:
     """A running topology on a fresh database of a kind and a fresh prefix in Redis."""
     with fresh_database(kind, folder) as url, fresh_redis_prefix() as prefix:
@@ -147,7 +147,7 @@ async def topology(
             redis_prefix=prefix,
             lease_seconds=lease_seconds,
         )
-        made = Topology(zygote, folder, shared, database=database, redis=redis, settings=settings)
+        made = Topology(folder, shared, database=database, redis=redis, settings=settings)
         try:
             await made.start()
             yield made

@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from tests.end_to_end.server import KEY, Server, Zygote
+from tests.end_to_end.server import KEY, Server
 from tests.end_to_end.topology import Topology, topology
 from tests.soak.books import (
     Watch,
@@ -37,15 +37,9 @@ _SETTINGS = {
 
 async def soak(given: argparse.Namespace, folder: Path) -> list[str]:
     """One day; what was wrong with it."""
-    zygote = Zygote()
-    try:
-        with http_server() as site:
-            async with topology(
-                given.database, zygote, folder, lease_seconds=2.0, **_SETTINGS
-            ) as many:
-                return await _day(given, many, site)
-    finally:
-        zygote.close()
+    with http_server() as site:
+        async with topology(given.database, folder, lease_seconds=2.0, **_SETTINGS) as many:
+            return await _day(given, many, site)
 
 
 async def _day(given: argparse.Namespace, many: Topology, site: HttpServer) -> list[str]:

@@ -30,7 +30,9 @@ PROGRAM = str(Path(__file__).resolve())
 
 def stdio_command(*args: str) -> dict[str, Any]:
     """The `command` and `args` that start it over stdio."""
-    return {"command": sys.executable, "args": [PROGRAM, "stdio", *args]}
+    from tests.programs import quick
+
+    return {"command": quick("python"), "args": [PROGRAM, "stdio", *args]}
 
 
 def digest(secret: str) -> str:
@@ -51,7 +53,9 @@ class HttpServer:
         return f"http://127.0.0.1:{self.port}/mcp"
 
     def start(self) -> None:
-        words = [sys.executable, PROGRAM, "http", "--port", str(self.port), *self.args]
+        from tests.programs import quick
+
+        words = [quick("python"), PROGRAM, "http", "--port", str(self.port), *self.args]
         self._process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         assert self._process.stdout.readline() == "ready\n"
@@ -60,9 +64,7 @@ class HttpServer:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.wait()
-            assert process.stdout is not None
-            process.stdout.close()
+            process.communicate()  # until its output is closed: then its port is free
 
 
 @contextmanager

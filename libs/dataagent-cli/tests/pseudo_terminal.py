@@ -11,7 +11,10 @@ import sys
 import time
 from collections.abc import Sequence
 
-PROGRAM = [sys.executable, "-m", "dataagent_cli"]
+from tests.programs import quick
+
+FROM_NOTHING = (sys.executable, "-m", "dataagent_cli")
+"""The program with nothing loaded yet, for tests of how it starts."""
 PATIENCE_SECONDS = 60  # for a start of the whole program on a busy machine
 ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>()][0-9A-Z]?)")
 
@@ -20,8 +23,9 @@ class Terminal:
     """A program on a pseudo-terminal: type, and wait for what should appear."""
 
     def __init__(
-        self, *argv: str, term: str = "xterm-256color", program: Sequence[str] = PROGRAM
+        self, *argv: str, term: str = "xterm-256color", program: Sequence[str] = ()
     ) -> None:
+        program = program or [quick("dataagent")]
         self._raw = ""
         self._read_up_to = 0
         pid, self._fd = pty.fork()

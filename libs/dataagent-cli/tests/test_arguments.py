@@ -9,6 +9,7 @@ import pytest
 
 from dataagent_cli.arguments import parse
 from dataagent_cli.main import main
+from tests.programs import quick
 from tests.requirements import requirement
 
 HEAVY = "langchain langchain_core langgraph pydantic pydantic_settings rich prompt_toolkit orjson"
@@ -96,7 +97,7 @@ def test_the_data_directory_may_be_named_before_or_after_a_command() -> None:
 
 def test_a_conversation_without_a_terminal_is_wrong_usage() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "dataagent_cli"],
+        [quick("dataagent")],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

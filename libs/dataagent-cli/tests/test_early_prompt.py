@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .pseudo_terminal import Terminal
+from .pseudo_terminal import FROM_NOTHING, Terminal
 
 pytestmark = pytest.mark.slow
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def terminal(home: Path) -> Iterator[Terminal]:
     del home
-    made = Terminal()
+    made = Terminal(program=FROM_NOTHING)
     yield made
     made.end()
 
@@ -66,7 +66,7 @@ main()
 def test_a_start_that_fails_takes_the_early_prompt_away_first(home: Path) -> None:
     home.mkdir()
     (home / "config.toml").write_text("model = \n")
-    terminal = Terminal()
+    terminal = Terminal(program=FROM_NOTHING)
     terminal.wait_for("❯ ")
     terminal.wait_for("error: The configuration file ")
     terminal.wait_for("hint: ")

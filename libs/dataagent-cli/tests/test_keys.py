@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .pseudo_terminal import Terminal
+from .pseudo_terminal import FROM_NOTHING, Terminal
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ CTRL_C, CTRL_U, CTRL_Z, ESC, SHIFT_TAB = "\x03", "\x15", "\x1a", "\x1b", "\x1b[Z
 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
-    made = Terminal()
+    made = Terminal(program=FROM_NOTHING)  # it is put to sleep
     yield made
     made.end()
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.programs import quick
 from tests.requirements import requirement
 
-from .pseudo_terminal import PATIENCE_SECONDS, PROGRAM, Terminal
+from .pseudo_terminal import PATIENCE_SECONDS, Terminal
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 def killed(home: Path) -> Path:
     """A data directory whose program was killed while it answered."""
     with subprocess.Popen(
-        [*PROGRAM, "-p", "!slow 5000 20", "--json"],
+        [quick("dataagent"), "-p", "!slow 5000 20", "--json"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -38,7 +39,7 @@ def killed(home: Path) -> Path:
 
 def ask(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*PROGRAM, *words],
+        [quick("dataagent"), *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

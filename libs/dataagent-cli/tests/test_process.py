@@ -10,16 +10,17 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.programs import quick
 from tests.requirements import requirement
 
-from .pseudo_terminal import PATIENCE_SECONDS, PROGRAM, Terminal
+from .pseudo_terminal import PATIENCE_SECONDS, Terminal
 
 pytestmark = pytest.mark.slow
 
 
 def start(*argv: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*PROGRAM, *argv],
+        [quick("dataagent"), *argv],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -15,7 +15,7 @@ from dataagent_cli.project import in_project
 from dataagent_cli.streams import Streams
 from dataagent_core.config import Settings
 
-from .pseudo_terminal import Terminal
+from .pseudo_terminal import FROM_NOTHING, Terminal
 
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept"}\n!echo written'
 
@@ -73,7 +73,7 @@ def test_a_conversation_is_held_in_a_folder_that_is_gone(
     named = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(named))  # an empty one would be this folder
     here.rmdir()
-    terminal = Terminal()
+    terminal = Terminal(program=FROM_NOTHING)
     try:
         terminal.wait_for("this folder is gone")
         terminal.wait_for("❯")

@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sqlite3
-import sys
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -34,6 +33,7 @@ from dataagent_core.events import DoneEvent, DoneReason
 from dataagent_core.runs import Entry
 from dataagent_core.runs.assembly import open_core
 from dataagent_core.runs.types import RunOptions, Started
+from tests.programs import quick
 from tests.requirements import requirement
 
 ASKING = Path(__file__).parents[2] / "dataagent-core/tests/mcp/hub/shop_server.py"
@@ -172,7 +172,7 @@ async def test_a_rejection_with_a_reason_lets_the_agent_go_on(home: Path) -> Non
 async def test_a_servers_question_is_answered_in_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    server = {"command": sys.executable, "args": [str(ASKING), "stdio"]}
+    server = {"command": quick("python"), "args": [str(ASKING), "stdio"]}
     config = tmp_path / "servers.json"
     config.write_text(json.dumps({"mcpServers": {"mall": server}}))
     monkeypatch.setenv("DATAAGENT_MCP_CONFIG", str(config))

@@ -8,7 +8,7 @@ from collections.abc import Generator
 import pytest
 
 from dataagent_client import SyncDataAgentClient as Client
-from tests.end_to_end.server import KEY, Server, Zygote
+from tests.end_to_end.server import KEY, Server
 from tests.homes import lived_in
 
 ROOT_KEY = "root-key-of-groups"
@@ -17,11 +17,9 @@ BOSS, PASSWORD = "boss", "a-long-word-7"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    zygote = Zygote()
     home = tmp_path_factory.mktemp("server")
     lived_in(home / "data")
     made = Server(
-        zygote,
         home,
         DATAAGENT_SAMPLE_DATA="true",
         DATAAGENT_MULTI_TENANT="true",
@@ -33,7 +31,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     asyncio.run(made.start())
     yield made
     asyncio.run(made.signal())
-    zygote.close()
 
 
 @pytest.fixture

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import uuid
 from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from dataagent_client import (
@@ -22,7 +20,8 @@ from dataagent_client import (
 )
 from dataagent_core.events import DoneEvent, FileOperationEvent, HITLRequestEvent, TextEvent
 from dataagent_core.hitl import Decision
-from tests.end_to_end.server import Zygote, free_port
+from tests.end_to_end.server import free_port, run_server
+from tests.programs import Program
 from tests.requirements import requirement
 
 pytestmark = pytest.mark.slow
@@ -35,10 +34,9 @@ Chat = Callable[..., AsyncGenerator[Received]]
 class Server:
     """`dataagent-server` on a port of its own; can be killed and started again."""
 
-    def __init__(self, zygote: Zygote, home: Path) -> None:
-        self._zygote = zygote
+    def __init__(self, home: Path) -> None:
         self._home = home
-        self._process: psutil.Process | None = None
+        self._process: Program | None = None
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
 
@@ -51,25 +49,18 @@ class Server:
             "DATAAGENT_API_KEYS": "alice:k1,bob:k2",
             "DATAAGENT_PORT": str(self.port),
         }
-        self._process = psutil.Process(self._zygote.fork(settings, self._home / "server.log"))
+        self._process = run_server("serve", settings, self._home / "server.log")
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         if self._process is not None:
-            os.kill(self._process.pid, how)
-            self._process.wait(timeout=40)
+            self._process.send_signal(how)
+            self._process.wait(40)
             self._process = None
 
 
 @pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
-    parent = Zygote()
-    yield parent
-    parent.close()
-
-
-@pytest.fixture(scope="module")
-def server(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    made = Server(zygote, tmp_path_factory.mktemp("server"))
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    made = Server(tmp_path_factory.mktemp("server"))
     made.start()
     yield made
     made.stop()
@@ -316,9 +307,9 @@ async def test_a_busy_session_refuses_a_second_message(client: DataAgentClient) 
 @requirement("G2", "G4")
 @pytest.mark.parametrize("door", ["chat", "chat_sse"])
 async def test_a_server_killed_in_mid_answer_loses_no_event_and_no_end(
-    zygote: Zygote, tmp_path: Path, door: str
+    tmp_path: Path, door: str
 ) -> None:
-    server = Server(zygote, tmp_path / "server")
+    server = Server(tmp_path / "server")
     server.start()
     items: list[Received] = []
     try:

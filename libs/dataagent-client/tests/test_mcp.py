@@ -19,7 +19,7 @@ from dataagent_client import (
     SharedMcpServer,
     ToolResultEvent,
 )
-from tests.end_to_end.server import KEY, USER, Server, Zygote
+from tests.end_to_end.server import KEY, USER, Server
 from tests.requirements import requirement
 from tests.standins.mcp_server import HttpServer, http_server, stdio_command
 
@@ -32,17 +32,9 @@ DOTS = "••••"
 WAIT_SECONDS = 30.0
 
 
-@pytest.fixture(scope="module")
-def zygote() -> Generator[Zygote]:
-    parent = Zygote()
-    yield parent
-    parent.close()
-
-
 @pytest.fixture
-async def server(zygote: Zygote, tmp_path: Path) -> AsyncGenerator[Server]:
+async def server(tmp_path: Path) -> AsyncGenerator[Server]:
     made = Server(
-        zygote,
         tmp_path,
         DATAAGENT_ADMIN_API_KEYS=f"root:{ROOT_KEY}",
         DATAAGENT_ALLOW_PRIVATE_HOSTS="127.0.0.1",

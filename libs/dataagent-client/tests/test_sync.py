@@ -26,7 +26,7 @@ from dataagent_client import (
     TextEvent,
 )
 from scripts import sync_client
-from tests.end_to_end.server import KEY, USER, Server, Zygote
+from tests.end_to_end.server import KEY, USER, Server
 from tests.requirements import requirement
 
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept\\n"}\n!echo written'
@@ -36,15 +36,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def zygote() -> Generator[Zygote]:
-    parent = Zygote()
-    yield parent
-    parent.close()
-
-
-@pytest.fixture(scope="module")
-def server(zygote: Zygote, tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
-    made = Server(zygote, Path(tmp_path_factory.mktemp("server")))
+def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
+    made = Server(Path(tmp_path_factory.mktemp("server")))
     asyncio.run(made.start())
     yield made
     asyncio.run(made.signal())

@@ -13,7 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import dataagent_server_demo
-from tests.end_to_end.server import KEY, Server, Zygote
+from tests.end_to_end.server import KEY, Server
 from tests.homes import lived_in
 
 APP = Path(dataagent_server_demo.__file__).with_name("app.py")
@@ -81,23 +81,14 @@ class Visit(Protocol):
 
 
 @pytest.fixture(scope="module")
-def zygote() -> Generator[Zygote]:
-    parent = Zygote()
-    yield parent
-    parent.close()
-
-
-@pytest.fixture(scope="module")
-def prepare(
-    zygote: Zygote, tmp_path_factory: pytest.TempPathFactory
-) -> Generator[Callable[..., Server]]:
+def prepare(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[..., Server]]:
     """Makes servers that are not started yet; they end with the module's tests."""
     made: list[Server] = []
 
     def make(**settings: str) -> Server:
         home = tmp_path_factory.mktemp("server")
         lived_in(home / "data")
-        made.append(Server(zygote, home, **settings))
+        made.append(Server(home, **settings))
         return made[-1]
 
     yield make

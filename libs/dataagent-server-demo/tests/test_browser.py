@@ -19,8 +19,9 @@ import httpx
 import pytest
 
 import dataagent_server_demo
-from tests.end_to_end.server import KEY, ROOT, Server, free_port
+from tests.end_to_end.server import KEY, Server, free_port
 from tests.requirements import requirement
+from tests.source import ROOT
 from tests.standins.mcp_server import http_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

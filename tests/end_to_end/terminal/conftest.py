@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Protocol
 import pytest
 
 from tests.end_to_end.terminal.screen import Screen
+from tests.programs import quick
 
 PROMPT = "❯"
 READY = "manual: asks first"  # of the line at the bottom, which the early prompt has not
@@ -56,7 +56,7 @@ def start_terminal(place: Path, project: Path) -> Iterator[StartTerminal]:
                 "DATAAGENT_MODEL": "scripted",
                 **settings,
             }
-            argv = [sys.executable, "-m", "dataagent_cli", *words]
+            argv = [quick("dataagent"), *words]
             screen = Screen(argv, cwd=project, env=env, columns=columns, rows=rows)
             return stack.enter_context(screen)
 

@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
+
+from tests.programs import quick
 
 from .shell import dataagent
 
@@ -101,7 +102,7 @@ def test_chinese_headings_are_understood() -> None:
 
 
 def test_a_real_process_reads_a_pipe_and_writes_one() -> None:
-    command = [sys.executable, "-m", "dataagent_cli", "ask", QUESTION, "--output-format", "csv"]
+    command = [quick("dataagent"), "ask", QUESTION, "--output-format", "csv"]
     done = subprocess.run(command, input=QUOTED.encode(), capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, totals(QUOTED)), done.stderr.decode()
 

@@ -9,7 +9,6 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import time
 from collections.abc import Generator
@@ -19,13 +18,13 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from tests.programs import quick
 from tests.requirements import requirement
 
 from .shell import SLOW
 
 pytestmark = pytest.mark.slow
 
-PROGRAM = [sys.executable, "-m", "dataagent_cli"]
 PATIENCE_SECONDS = 60  # for a start of the whole program on a busy machine
 
 
@@ -37,7 +36,7 @@ class Screen:
         fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
         self.text = ""
         self.program = subprocess.Popen(
-            [*PROGRAM, *argv],
+            [quick("dataagent"), *argv],
             stdin=inside if is_input else subprocess.DEVNULL,
             stdout=inside,
             stderr=inside,
@@ -90,7 +89,7 @@ def on_screen(*argv: str, is_input: bool = False) -> Generator[Screen]:
 @requirement("G6")
 def test_ctrl_c_stops_the_statement_and_keeps_nothing(fresh_home: Path) -> None:
     program = subprocess.Popen(
-        [*PROGRAM, "sql", SLOW],
+        [quick("dataagent"), "sql", SLOW],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
+import signal
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
-import psutil
 import pytest
 
 from dataagent_cli import exits
@@ -32,7 +32,7 @@ from dataagent_core.errors import (
 )
 from dataagent_core.runs.assembly import open_core
 from dataagent_core.runs.types import RunOptions
-from tests.end_to_end.server import Zygote, free_port
+from tests.end_to_end.server import free_port, run_server
 
 pytestmark = pytest.mark.slow
 PATIENT = Backoff(first_seconds=0.05, most_seconds=0.5, attempts=200)  # a start takes a while
@@ -42,7 +42,7 @@ WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept\\n"}\n!ech
 @pytest.fixture(scope="module")
 def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server with the scripted model, which knows one key."""
-    zygote, home, port = Zygote(), tmp_path_factory.mktemp("server"), free_port()
+    home, port = tmp_path_factory.mktemp("server"), free_port()
     settings = {
         "DATAAGENT_HOME": str(home),
         "DATAAGENT_AGENTS_HOME": str(home / "agents"),
@@ -50,11 +50,10 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "DATAAGENT_API_KEYS": "ann:k1",
         "DATAAGENT_PORT": str(port),
     }
-    process = psutil.Process(zygote.fork(settings, home / "server.log"))
+    server = run_server("serve", settings, home / "server.log")
     yield f"http://127.0.0.1:{port}"
-    process.terminate()
-    process.wait(timeout=40)
-    zygote.close()
+    server.send_signal(signal.SIGTERM)
+    server.wait(40)
 
 
 @pytest.fixture(params=["here", "server"])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 
-PROGRAM = [sys.executable, "-m", "dataagent_cli"]
+from tests.programs import quick
+
 PATIENCE_SECONDS = 90  # for a start of the whole program on a busy machine
 
 
@@ -30,7 +30,7 @@ def environment(**settings: str | None) -> dict[str, str]:
 async def dataagent(*argv: str, piped: bytes = b"", **settings: str | None) -> Ended:
     """Run it to its end, while this process goes on being a server for it."""
     process = await asyncio.create_subprocess_exec(
-        *PROGRAM,
+        quick("dataagent"),
         *argv,
         env=environment(**settings),
         stdin=subprocess.PIPE,

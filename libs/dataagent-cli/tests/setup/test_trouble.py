@@ -14,8 +14,8 @@ import pytest
 
 from tests.standins.mcp_server import stdio_command
 
-from ..pseudo_terminal import Terminal
-from .program import PROGRAM, Ended, dataagent
+from ..pseudo_terminal import FROM_NOTHING, Terminal
+from .program import Ended, dataagent
 
 ASK = ("-p", "!echo hi")
 
@@ -118,7 +118,7 @@ async def test_a_broken_mcp_server_is_a_warning_and_the_others_work(tmp_path: Pa
 
 
 def closed(redirection: str) -> Ended:
-    command = " ".join([*PROGRAM, "-p", "'!echo hi'", redirection])
+    command = " ".join([*FROM_NOTHING, "-p", "'!echo hi'", redirection])
     done = subprocess.run(
         ["sh", "-c", command],
         stdin=subprocess.DEVNULL,

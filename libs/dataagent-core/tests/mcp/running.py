@@ -7,7 +7,6 @@ import contextlib
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,6 +28,7 @@ from dataagent_core.mcp.types import (
     ServerSpec,
 )
 from dataagent_core.network import OpenHosts
+from tests.programs import Program, programs, quick
 
 from .raw import RawServer
 
@@ -99,17 +99,17 @@ class OwnServer:
         self.era = era
         self.port = free_port()
         self.environment = dict(environment)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Program | None = None
 
     async def start(self) -> None:
-        command = [sys.executable, str(PROGRAM), self.kind, self.era, str(self.port)]
-        self._process = subprocess.Popen(command, env={**os.environ, **self.environment})
+        words = ["python", str(PROGRAM), self.kind, self.era, str(self.port)]
+        env = {**os.environ, **self.environment}
+        self._process = programs().start(words, env=env, log=Path(os.devnull))
         await until(lambda: is_open(self.port), 20)
 
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
             self._process = None
 
     @property
@@ -138,7 +138,7 @@ def raw_spec(server: RawServer, **changes: Any) -> ServerSpec:
 def stdio_spec(era: str = "modern", **changes: Any) -> ServerSpec:
     given: dict[str, Any] = {
         "transport": "stdio",
-        "command": sys.executable,
+        "command": quick("python"),
         "args": (str(PROGRAM), "stdio", era),
         **changes,
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from dataagent_core.config import Settings
 from dataagent_core.events import DoneEvent, ErrorEvent
 from dataagent_core.runs.assembly import open_core
+from tests.programs import quick
 from tests.requirements import requirement
 
 from .hub.shop import Shop, Talk, told
@@ -23,12 +23,12 @@ DYING = Path(__file__).parents[1] / "runs" / "dying_core.py"
 async def died(home: Path, message: str, *more: str) -> tuple[str, str]:
     """Run a core to its death after a question; the session's and the run's id."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-W", "ignore", str(DYING), str(home), message, "hitl_request", *more),
+        *(quick("python"), str(DYING), str(home), message, "hitl_request", *more),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(90):  # it imports the whole product first
+        async with asyncio.timeout(90):
             out, err = await process.communicate()
     finally:
         if process.returncode is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from dataagent_core.mcp.changes import McpChange
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.runs.assembly import open_core
 from dataagent_core.runs.bus import LocalBus
+from tests.programs import quick
 from tests.requirements import requirement
 
 from .hub.shop import PROGRAM, Program, Shop, failure_of, told, until
@@ -252,7 +252,7 @@ def file_spec(name: str, **fields: object) -> ServerSpec:
         "name": name,
         "alias": name,
         "transport": "stdio",
-        "command": sys.executable,
+        "command": quick("python"),
         "args": (str(PROGRAM), "stdio"),
         **fields,
     }

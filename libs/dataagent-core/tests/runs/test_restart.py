@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from dataagent_core.events import (
 )
 from dataagent_core.hitl import Decision
 from dataagent_core.runs.assembly import open_core
+from tests.programs import quick
 from tests.requirements import requirement
 
 ChatIn = Callable[..., Any]
@@ -44,9 +44,7 @@ def write(name: str) -> str:
 async def died(home: Path, *arguments: str) -> tuple[str, str]:
     """Run `dying_core.py` to its death; the ids it printed."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-W",
-        "ignore",
+        quick("python"),
         str(Path(__file__).with_name("dying_core.py")),
         str(home),
         *arguments,
@@ -55,7 +53,7 @@ async def died(home: Path, *arguments: str) -> tuple[str, str]:
         env={**os.environ},
     )
     try:
-        async with asyncio.timeout(60):  # it imports the whole product first
+        async with asyncio.timeout(60):
             out, err = await process.communicate()
     finally:
         if process.returncode is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.programs import quick
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +22,7 @@ ASKING = "!tool mall__colour {}"
 @pytest.fixture
 async def server(live: LiveServer) -> AsyncGenerator[LiveServer]:
     """A server whose agent may use the tool that asks."""
-    body = {"name": "mall", "command": sys.executable, "args": [str(PROGRAM), "stdio"]}
+    body = {"name": "mall", "command": quick("python"), "args": [str(PROGRAM), "stdio"]}
     async with live.http("root") as root:
         made = (await root.post("/api/v1/mcp/servers", json=body)).json()
         url = f"/api/v1/mcp/servers/{made['server_id']}"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +20,8 @@ from dataagent_core.mcp.servers import NewServer
 from dataagent_core.mcp.types import CatalogueTool, ServerSpec
 from dataagent_core.runs import Run, RunOptions
 from dataagent_core.runs.assembly import Core
+from tests.programs import Program as Running
+from tests.programs import programs, quick
 
 from ..running import free_port, is_open
 
@@ -47,15 +47,16 @@ class Program:
     def __init__(self, mark: str) -> None:
         self.mark = mark
         self.port = free_port()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Running | None = None
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/mcp"
 
     def start(self) -> None:
-        command = [sys.executable, str(PROGRAM), "http", str(self.port)]
-        self._process = subprocess.Popen(command, env={**os.environ, "MARK": self.mark})
+        words = ["python", str(PROGRAM), "http", str(self.port)]
+        env = {**os.environ, "MARK": self.mark}
+        self._process = programs().start(words, env=env, log=Path(os.devnull))
         end = time.monotonic() + WAIT_SECONDS
         while not is_open(self.port):
             assert time.monotonic() < end, "it did not start in time"
@@ -64,7 +65,6 @@ class Program:
     def kill(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
             self._process = None
 
 
@@ -89,7 +89,7 @@ class Shop:
         if program is not None:
             given |= {"url": program.url, "transport": "streamable_http"}
         elif "url" not in fields:
-            given |= {"command": sys.executable, "args": (str(PROGRAM), "stdio")}
+            given |= {"command": quick("python"), "args": (str(PROGRAM), "stdio")}
         for secret in {"env", "headers"} & fields.keys():
             given[secret] = {key: SecretStr(value) for key, value in fields[secret].items()}
         spec = await self.core.mcp.servers.create(NewServer(name=name, **given), by="root")

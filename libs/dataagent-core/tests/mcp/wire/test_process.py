@@ -10,14 +10,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dataagent_core.mcp.types import CallFailed
+from dataagent_core.mcp.types import CallFailed, ServerSpec
 from dataagent_core.mcp.wire.process import OWNER_VARIABLE, owner_mark, sweep
 
 from ..conftest import Keep
 from ..running import PROGRAM, STUBBORN, alive, call, end, stdio_spec, stubborn, until
+
+
+def process_spec(**changes: Any) -> ServerSpec:
+    """The own server as a child of ours, whose children are its own."""
+    return stdio_spec(**{"command": sys.executable, **changes})
 
 
 async def test_a_process_sees_its_own_variables_and_none_of_ours(
@@ -25,7 +31,7 @@ async def test_a_process_sees_its_own_variables_and_none_of_ours(
 ) -> None:
     monkeypatch.setenv("DATAAGENT_SECRET_KEY", "canary")
     monkeypatch.setenv("OTHER", "canary")
-    connection = await keep(stdio_spec(env={"MINE": "yes"})).ready()
+    connection = await keep(process_spec(env={"MINE": "yes"})).ready()
     seen = json.loads(await call(connection, "environment"))
     assert "canary" not in seen.values()
     allowed = {"PATH", "HOME", "LANG", "MINE", "LC_CTYPE", OWNER_VARIABLE}  # Python adds LC_CTYPE
@@ -37,7 +43,7 @@ async def test_what_a_process_writes_to_stderr_is_kept_and_not_logged(
     keep: Keep, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """F14: the newest of it, bounded."""
-    connection = await keep(stdio_spec()).ready()
+    connection = await keep(process_spec()).ready()
     await call(connection, "mutter", text="first words")
     await call(connection, "mutter", text="x" * 40_000)
     await call(connection, "mutter", text="last words")
@@ -50,12 +56,12 @@ async def test_what_a_process_writes_to_stderr_is_kept_and_not_logged(
 async def test_a_process_that_cannot_live_says_why(keep: Keep) -> None:
     secret = "s3cr3t-value"
     code = "import os, sys; sys.exit('no database at ' + os.environ['DSN'])"
-    kept = keep(stdio_spec(args=("-c", code), env={"DSN": secret}))
+    kept = keep(process_spec(args=("-c", code), env={"DSN": secret}))
     kept.connection.start()
     await until(lambda: kept.connection.status.state == "backoff")
     assert "no database at" in kept.connection.status.reason
     assert secret not in kept.connection.status.reason
-    missing = keep(stdio_spec(command="no-such-program-anywhere"))
+    missing = keep(process_spec(command="no-such-program-anywhere"))
     missing.connection.start()
     await until(lambda: missing.connection.status.state == "backoff")
     assert "cannot start" in missing.connection.status.reason
@@ -63,7 +69,7 @@ async def test_a_process_that_cannot_live_says_why(keep: Keep) -> None:
 
 async def test_a_polite_server_goes_and_takes_its_children_along(keep: Keep) -> None:
     """F11: also those that left for a session of their own."""
-    connection = await keep(stdio_spec()).ready()
+    connection = await keep(process_spec()).ready()
     server = int(await call(connection, "pid"))
     child = int(await call(connection, "spawn", mark="left behind"))
     assert alive(server)
@@ -75,7 +81,7 @@ async def test_a_polite_server_goes_and_takes_its_children_along(keep: Keep) -> 
 
 async def test_a_stubborn_server_is_killed_with_its_children(keep: Keep) -> None:
     """F11: one that ignores the end of its input and every request to go."""
-    connection = await keep(stdio_spec(**stubborn())).ready()
+    connection = await keep(process_spec(**stubborn())).ready()
     server, child = (int(part) for part in connection.tools[0].name.split("-"))
     began = time.monotonic()
     await connection.aclose()
@@ -85,7 +91,7 @@ async def test_a_stubborn_server_is_killed_with_its_children(keep: Keep) -> None
 
 
 async def test_children_of_a_server_that_crashed_are_taken_away(keep: Keep) -> None:
-    connection = await keep(stdio_spec()).ready()
+    connection = await keep(process_spec()).ready()
     server = int(await call(connection, "pid"))
     child = int(await call(connection, "spawn", mark="orphan"))
     end(server)
@@ -187,12 +193,12 @@ async def test_a_process_that_talks_nonsense_harms_nobody(keep: Keep) -> None:
     code = "import runpy, sys; print('starting up...'); print('{\"a\": 1}', flush=True)\n"
     code += "sys.argv = ['x', 'stdio', 'modern']\n"
     code += f"runpy.run_path({str(PROGRAM)!r}, run_name='__main__')"
-    connection = await keep(stdio_spec(args=("-c", code))).ready()
+    connection = await keep(process_spec(args=("-c", code))).ready()
     assert await call(connection, "echo", text="fine") == "fine"
 
 
 async def test_a_process_that_does_not_read_holds_up_no_caller(keep: Keep) -> None:
-    connection = await keep(stdio_spec(max_concurrency=200)).ready()
+    connection = await keep(process_spec(max_concurrency=200)).ready()
     server = int(await call(connection, "pid"))
     os.kill(server, signal.SIGSTOP)
     try:
