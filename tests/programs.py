@@ -204,7 +204,10 @@ def _mains() -> dict[str, Callable[[], Any]]:
 def _run_python() -> None:
     """Run what the arguments name as Python does."""
     if sys.argv[1] == "-c":
-        os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+        code = sys.argv[2]
+        sys.argv[:3] = ["-c"]
+        exec(code, {"__name__": "__main__"})
+        return
     if sys.argv[1] == "-m":
         del sys.argv[:2]
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.programs import quick
 from tests.requirements import requirement
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ serve.serve(load_settings())
 async def _ended(program: str, **settings: str) -> tuple[int, str]:
     """Start a program, tell it to end once it says that it is there; its code and its log."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
+        quick("python"),
         "-c",
         program,
         stdout=asyncio.subprocess.PIPE,

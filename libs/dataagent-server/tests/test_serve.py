@@ -17,6 +17,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from tests.programs import quick
 from tests.requirements import requirement
 
 pytestmark = pytest.mark.slow
@@ -104,9 +105,7 @@ async def test_sigterm_tells_clients_ends_runs_and_logs_are_json_without_secrets
 
 async def test_a_setting_that_cannot_work_ends_the_program_with_a_sentence(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "dataagent_server",
+        quick("dataagent-server"),
         "serve",
         "--workers",
         "4",
@@ -122,9 +121,7 @@ async def test_a_setting_that_cannot_work_ends_the_program_with_a_sentence(tmp_p
 
 async def test_a_server_that_cannot_open_says_why_and_what_to_do(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "dataagent_server",
+        quick("dataagent-server"),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=environment(tmp_path, DATAAGENT_PORT="0", DATAAGENT_SANDBOX="moat"),
@@ -143,9 +140,7 @@ async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     async with taken:
         port = str(taken.sockets[0].getsockname()[1])
         process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "dataagent_server",
+            quick("dataagent-server"),
             stderr=asyncio.subprocess.PIPE,
             env=environment(tmp_path, DATAAGENT_PORT=port),
         )

@@ -19,6 +19,7 @@ from dataagent_core.storage import Database, open_database
 from dataagent_core.storage import migrate as migrate_module
 from dataagent_core.storage.mcp import metadata
 from dataagent_core.storage.migrate import migrate, pending
+from tests.programs import quick
 from tests.requirements import requirement
 from tests.services import SQL_KINDS, fresh_database
 
@@ -123,7 +124,7 @@ async def test_alembic_command_finds_the_tables_in_step_with_the_code(
     await migrate(database)
 
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "alembic", "-c", "infra/alembic.ini", "check"),
+        *(quick("python"), "-m", "alembic", "-c", "infra/alembic.ini", "check"),
         cwd=ROOT,
         env={**os.environ, "DATAAGENT_DATABASE_URL": url},
         stdout=asyncio.subprocess.PIPE,
