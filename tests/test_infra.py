@@ -82,6 +82,7 @@ def test_the_chart_is_a_good_one() -> None:
         [SECRET, "settings.DATAAGENT_RUNS_IN=web", "imagePullSecrets[0].name=pull"],
     ],
 )
+@pytest.mark.slow
 def test_kubernetes_understands_all_of_it(settings: list[str], version: str) -> None:
     kubernetes: Any = import_module("kubernetes_validate")  # untyped, and takes long to load
     asked = kubernetes.latest_version() if version == "newest" else version

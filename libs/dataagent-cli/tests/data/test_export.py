@@ -42,6 +42,7 @@ def test_the_newest_result_is_called_last(fmt: str, start: bytes) -> None:
     assert dataagent("export", "last", "--format", fmt).data.startswith(start)
 
 
+@pytest.mark.slow
 def test_a_chart_is_a_picture_or_its_specification(tmp_path: Path) -> None:
     artifact_id = dataagent("sql", TOTALS).artifact_id
 

@@ -81,6 +81,7 @@ def test_langchains_own_client_stays_selectable(monkeypatch: pytest.MonkeyPatch)
     assert model.max_retries == 4
 
 
+@pytest.mark.slow
 def test_anthropic_gets_the_key_of_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     from langchain_anthropic import ChatAnthropic
 
@@ -150,6 +151,7 @@ def test_importing_the_configuration_does_not_import_langchain() -> None:
     ("name", "unwanted"),
     [("offline", "aiohttp"), ("openai:x", "openai"), ("scripted", "langchain_openai")],
 )
+@pytest.mark.slow
 def test_a_model_imports_only_what_it_needs(name: str, unwanted: str) -> None:
     code = (
         "import sys; from dataagent_core.config import Settings;"

@@ -178,6 +178,7 @@ async def test_a_merged_model_is_still_of_its_class() -> None:
     assert repr(wrapped) == repr(model)
 
 
+@pytest.mark.slow
 async def test_provider_classes_can_be_merged() -> None:
     from langchain_anthropic import ChatAnthropic
     from langchain_openai import ChatOpenAI

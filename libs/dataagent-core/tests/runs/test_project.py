@@ -308,6 +308,7 @@ async def test_a_project_that_is_no_folder_is_refused(
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+@pytest.mark.slow
 async def test_code_in_the_sandbox_works_in_place_asks_and_is_taken_back(
     make_settings: Callable[..., Settings], chat_in: Callable[..., Any], project: Path
 ) -> None:

@@ -321,6 +321,7 @@ async def test_what_was_ended_from_outside_is_counted_by_cause(talk: Talk) -> No
 
 
 @requirement("S2.4.1e")
+@pytest.mark.slow
 async def test_the_offline_model_runs_a_python_block_it_is_sent(tmp_path: Path) -> None:
     given: dict[str, Any] = {"home": tmp_path, "model": "offline", "sample_data": False}
     async with open_core(Settings(**given, sandbox="auto", sandbox_pool_size=0)) as core:

@@ -8,6 +8,8 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.requirements import requirement
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ async def tools_of(client: httpx.AsyncClient, agent: str) -> set[str]:
 
 
 @requirement("S2.2.3a", "S2.4.1e", "S2.4.1f", "S3.6b", "S5.3")
+@pytest.mark.slow
 async def test_general_runs_code_reads_files_and_activates_skills(
     start_server: Callable[..., LiveServer],
 ) -> None:

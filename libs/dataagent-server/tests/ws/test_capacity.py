@@ -64,6 +64,7 @@ async def test_many_sockets_that_come_and_go_at_once_leave_nothing_behind(
 
 
 @requirement("R23.1", "R23.2", "R23.4")
+@pytest.mark.slow
 async def test_a_hundred_users_are_answered_at_once(
     start_server: Callable[..., LiveServer],
 ) -> None:

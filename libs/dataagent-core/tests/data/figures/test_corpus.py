@@ -197,6 +197,7 @@ def test_every_changed_digit_is_caught(answer: Answer, digits: Tally) -> None:
     assert own.true_by_chance <= max(1, own.planted / 5)
 
 
+@pytest.mark.slow
 def test_wrong_scale_rounding_and_transposed_digits_are_caught() -> None:
     for name, errors in (
         ("scale", with_wrong_scale),

@@ -344,6 +344,7 @@ def test_a_result_without_rows_is_exported_with_its_columns(
             assert book.get_sheet_by_index(0).to_python() == [["a", "b"]]
 
 
+@pytest.mark.slow
 def test_a_million_rows_are_exported_whole_in_bounded_memory(tmp_path: Path) -> None:
     def million() -> Any:
         for start in range(0, 1_000_000, 20_000):

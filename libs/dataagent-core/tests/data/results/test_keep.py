@@ -48,6 +48,7 @@ def million(taken: list[int]) -> Iterator[pa.RecordBatch]:
         taken.append(process.memory_info().rss)
 
 
+@pytest.mark.slow
 def test_a_million_rows_are_kept_exactly_in_bounded_memory(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     labels = ["id", "name", "city", "amount", "score", "at"]
