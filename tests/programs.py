@@ -54,18 +54,22 @@ _PR_SET_PDEATHSIG = 1
 _MOST = 1 << 18
 _CALL = """\
 #!{python} -IS
-import json, os, signal, socket, sys
+import json, os, select, signal, socket, sys
 line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 line.connect({address!r})
 order = {{"argv": [{name!r}, *sys.argv[1:]], "cwd": os.getcwd(), "env": dict(os.environ)}}
 passed_on = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH]
-signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)
+woken, waking = os.pipe()
+os.set_blocking(waking, False)
+signal.set_wakeup_fd(waking)
+for number in passed_on:
+    signal.signal(number, lambda number, frame: None)
 socket.send_fds(line, [json.dumps(order).encode()], [0, 1, 2])
 pid = int(line.recv(64))
-for number in passed_on:
-    signal.signal(number, lambda number, frame: os.kill(pid, number))
-signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
 os.closerange(0, 3)
+while line not in select.select([line, woken], [], [])[0]:
+    for number in os.read(woken, 64):
+        os.kill(pid, number)
 status = int(line.recv(64) or b"1")
 if status < 0:
     if -status in passed_on:
@@ -347,6 +351,8 @@ def _finish() -> None:
 def _serve(address: str, owner: int) -> None:
     """Load everything, and go on as a process that is nobody's child."""
     loaded = _Loaded(address, owner)
+    # In the background of a shell SIGINT is ignored; the programs are none of its jobs.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.collect()
     gc.freeze()  # else each fork looks at all of it, and so copies it
     atexit.register(gc.unfreeze)  # else native libraries report what is frozen as leaked
