@@ -49,7 +49,7 @@ SETTINGS: dict[str, Any] = {
     "seed": 4,
     "continue-on-failure": True,
     "max-stream-events": 3,
-    "request-timeout": 10,
+    "request-timeout": 60,  # a machine may stand still for a while
     "generation": {"deterministic": True, "max-examples": 2, "no-shrink": True},
     "checks": {"enabled": True},
     "operations": [
