@@ -119,12 +119,12 @@ class Program:
 
 
 class Programs:
-    """The loading process, and a folder of programs that call it; `owner` ends with it."""
+    """The loading process, and a folder of programs that call it. It ends when `owner` ends."""
 
     def __init__(self, folder: Path, owner: int) -> None:
         self.folder = folder / "bin"
         self._address = str(folder / "programs")
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         with (folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not self._answers():
