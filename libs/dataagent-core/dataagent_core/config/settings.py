@@ -95,7 +95,7 @@ class Settings(TraceSettings, BaseSettings):
     mysql_database: str = "dataagent"
     mysql_pool_size: int = Field(default=10, ge=1)
     mysql_max_overflow: int = Field(default=20, ge=0)
-    db_pool_size: int = Field(default=10, ge=1)
+    db_pool_size: int = Field(default=10, ge=1)  # PostgreSQL's; MySQL has its own above
     db_max_overflow: int = Field(default=20, ge=0)
 
     # runs
@@ -384,6 +384,12 @@ class Settings(TraceSettings, BaseSettings):
                 "postgresql://user:password@host:5432/dataagent."
             )
         return f"sqlite:///{self.home_dir / 'dataagent.db'}"
+
+    def pool_sizes(self) -> tuple[int, int]:
+        """How many connections the SQL database's pool holds, and how many more it may open."""
+        if self.sql_url().startswith(("mysql", "mariadb")):
+            return self.mysql_pool_size, self.mysql_max_overflow
+        return self.db_pool_size, self.db_max_overflow
 
 
 def split_commas(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Leaves a thread usable after its turn was cut off (STACK §2.4).
+"""Leaves a thread usable after its turn was cut off.
 
 A cancelled or failed turn loses its partial text, forgets tools that had finished, and leaves
 calls without results, which most providers refuse to continue from. `repair` puts all three right,

@@ -32,7 +32,9 @@ class SandboxedWorkspace(WorkspaceBackend, SandboxBackendProtocol):
     async def aexecute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
         """As `SandboxBackendProtocol.aexecute`, in the sandbox of the run's conversation."""
         context = run_context()
-        session = await self._sandboxes.session(context.user_id, context.session_id)
+        session = await self._sandboxes.session(
+            context.user_id, context.session_id, sandbox_id=context.sandbox_id
+        )
         response = await session.aexecute(command, timeout=timeout)
         unkept = unkept_note(session.unkept)
         return replace(response, output=f"{response.output}\n{unkept}") if unkept else response

@@ -2,7 +2,7 @@
 
 `Translator` keeps what a turn's parts have in common: which text is still unfinished (for the
 repair after a cancel), which interrupts were seen (sub-agents report theirs twice), and the tokens
-used. Above: `executor.py`. The parts' shapes are in STACK §2.2.
+used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What halves the cost of a turn, applied once when a process starts (STACK §3.3).
+"""What halves the cost of a turn, applied once when a process starts.
 
 LangSmith's `traceable` hops to a thread twice around every middleware hook even when tracing is
 off; those hops also wait behind slow synchronous tools. The garbage collector walks all of

@@ -30,6 +30,7 @@ class RunContext:
     assistant_id: str
     tenant_id: str | None = None
     auto_approve: bool = False
+    sandbox_id: str | None = None  # a living sandbox of the user's, instead of the conversation's
     rules: RunRules = field(default_factory=RunRules)  # what the caller says about tools
     skill: str | None = None  # the user chose it for this run
     budget: RunBudget | None = field(default=None, compare=False, repr=False)

@@ -61,6 +61,7 @@ class ShellTool(BaseTool):
                 command,
                 directory=directory,
                 timeout_seconds=min(timeout_seconds, _MAX_SECONDS),
+                sandbox_id=context.sandbox_id,
             )
         except asyncio.CancelledError:  # who stops a command does not wait for the books
             self.manager.reconcile_soon(user_id)

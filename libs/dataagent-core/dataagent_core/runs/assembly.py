@@ -277,11 +277,8 @@ def worker_name() -> str:
 
 
 async def _database(settings: Settings, stack: AsyncExitStack) -> Database:
-    database = open_database(
-        settings.sql_url(),
-        pool_size=settings.db_pool_size,
-        max_overflow=settings.db_max_overflow,
-    )
+    pool_size, max_overflow = settings.pool_sizes()
+    database = open_database(settings.sql_url(), pool_size=pool_size, max_overflow=max_overflow)
     stack.push_async_callback(database.close)
     await migrate(database)
     return database
@@ -347,7 +344,7 @@ async def _checkpoints(
     checkpoints: Checkpoints = (
         MemoryCheckpoints()
         if settings.store_kind == "memory"
-        else open_checkpoints(database, pool_size=settings.db_pool_size)
+        else open_checkpoints(database, pool_size=settings.pool_sizes()[0])
     )
     stack.push_async_callback(checkpoints.close)
     await checkpoints.setup()

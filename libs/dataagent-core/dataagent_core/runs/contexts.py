@@ -60,6 +60,7 @@ class Contexts:
             assistant_id=config.assistant_id,
             tenant_id=config.tenant_id,
             auto_approve=bool(run.input.get("auto_approve", config.auto_approve)),
+            sandbox_id=config.sandbox_id,
             rules=RunRules.of(run.input),
             skill=run.input.get("skill"),
             budget=self._budget(run),

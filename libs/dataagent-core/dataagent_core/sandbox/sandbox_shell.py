@@ -42,6 +42,7 @@ class SandboxShells:
         *,
         directory: Path,
         timeout_seconds: float,
+        sandbox_id: str | None = None,
     ) -> CommandResult:
         """As `Shells.run`, one after another; the directory is the sandbox's own workspace.
 
@@ -49,12 +50,17 @@ class SandboxShells:
             SandboxUnavailable: there is no wall; the command has not run.
         """
         async with self._turns.setdefault((user_id, session_id), asyncio.Lock()):
-            return await self._run(user_id, session_id, command, timeout_seconds)
+            return await self._run(user_id, session_id, command, timeout_seconds, sandbox_id)
 
     async def _run(
-        self, user_id: str, session_id: str, command: str, timeout_seconds: float
+        self,
+        user_id: str,
+        session_id: str,
+        command: str,
+        timeout_seconds: float,
+        sandbox_id: str | None,
     ) -> CommandResult:
-        session = await self._sandboxes.session(user_id, session_id)
+        session = await self._sandboxes.session(user_id, session_id, sandbox_id=sandbox_id)
         scripts = {_COMMAND: persistent(command, _STATE), f"{_COMMAND}.sh": command}
         await session.aupload_files(
             [(path, text.encode(errors="replace")) for path, text in scripts.items()]

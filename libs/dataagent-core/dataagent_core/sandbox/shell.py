@@ -66,6 +66,7 @@ class Shells(Protocol):
         *,
         directory: Path,
         timeout_seconds: float,
+        sandbox_id: str | None = None,
     ) -> CommandResult:
         """Run a command where the last one of this conversation left off, the first in `directory`.
 
@@ -95,6 +96,7 @@ class LocalShells:
         *,
         directory: Path,
         timeout_seconds: float,
+        sandbox_id: str | None = None,
     ) -> CommandResult:
         """As `Shells.run`; commands of one conversation run one after another."""
         key = hashlib.sha256(f"{user_id}\0{session_id}".encode()).hexdigest()

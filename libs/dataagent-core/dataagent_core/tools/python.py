@@ -135,7 +135,9 @@ class ExecutePython(BaseTool):
     ) -> tuple[CodeResult, list[FileChange]]:
         """How it ended, and what differs from the user's files since."""
         asked = time.perf_counter()
-        session = await self.sandboxes.session(context.user_id, context.session_id)
+        session = await self.sandboxes.session(
+            context.user_id, context.session_id, sandbox_id=context.sandbox_id
+        )
         self.watch.waited(time.perf_counter() - asked)
         code_runs = session.run_python(code, timeout_seconds=seconds, reset=reset)
         result = await self.watch.running(self.sandboxes.wall.name, code_runs)

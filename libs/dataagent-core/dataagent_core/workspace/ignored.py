@@ -40,7 +40,9 @@ _ALWAYS: Final = frozenset(
 _MAX_BYTES: Final = 64 * 1024
 _MAX_STARS: Final = 4
 _STARS: Final = re.compile(r"\*+")
-_NAMED_GROUP: Final = "(?P<ps_d>"
+_FOLDER_END: Final = "ps_d"
+"""pathspec's name for the slash after a folder that a pattern names."""
+_NAMED_GROUP: Final = f"(?P<{_FOLDER_END}>"
 _NEVER: Final = re.compile(r"(?!)")
 
 
@@ -106,25 +108,37 @@ class _Patterns:
     """The patterns of one file."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._all = GitIgnoreSpec.from_lines(lines)
-        by_name: list[str] = []
-        by_path: list[str] = []
-        for pattern in self._all.patterns:
-            regex = getattr(pattern, "regex", None)
-            if regex is not None:
+        self._last_first: list[tuple[re.Pattern[str], bool, bool]] = []
+        """Each pattern's expression, whether it is matched with the whole path, and its verdict."""
+        for pattern in reversed(list(GitIgnoreSpec.from_lines(lines).patterns)):
+            regex, verdict = getattr(pattern, "regex", None), pattern.include
+            if regex is not None and verdict is not None:
                 text = str(getattr(pattern, "pattern", "")).strip().rstrip("/")
-                (by_path if "/" in text else by_name).append(regex.pattern)
-        self._by_name, self._by_path = _any(by_name), _any(by_path)
+                self._last_first.append((regex, "/" in text, verdict))
+        self._by_name = _any([one.pattern for one, is_path, _ in self._last_first if not is_path])
+        self._by_path = _any([one.pattern for one, is_path, _ in self._last_first if is_path])
 
     def judge(self, name: str, prefix: str) -> bool | None:
         """Whether the name in the folder is left out; None where no pattern speaks of it.
 
-        Most names match nothing: that is found out at once, before Git's order is gone through.
+        Most names match nothing: that is found out at once, before Git's order is gone through. The
+        folders above were judged before, so a pattern counts only if it matches the name itself.
         """
         path = f"{prefix}{name}"
         if self._by_name.match(name) is None and self._by_path.match(path) is None:
             return None
-        return self._all.check_file(path).include
+        for regex, is_path, verdict in self._last_first:
+            found = regex.match(path if is_path else name)
+            if found is not None and not _is_of_a_folder_above(found):
+                return verdict
+        return None
+
+
+def _is_of_a_folder_above(found: re.Match[str]) -> bool:
+    """Whether a pattern matched because it names a folder in which the path is."""
+    if _FOLDER_END not in found.re.groupindex or found.end(_FOLDER_END) < 0:
+        return False
+    return found.end(_FOLDER_END) < len(found.string)
 
 
 def _any(patterns: list[str]) -> re.Pattern[str]:

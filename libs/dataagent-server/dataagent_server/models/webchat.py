@@ -1,4 +1,4 @@
-"""A message on `/api/chat`, as seed 003 writes it."""
+"""A message on `/api/chat`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Sessions and messages in SQLite, PostgreSQL or MySQL/MariaDB.
 
-`SqlSessionStore` is what seed 001 calls `MySQLSessionStore`; one class serves all three databases.
+`SqlSessionStore` serves all three databases.
 It holds no connection of its own: `storage.Database` runs each unit of work. Tables are made by
 `storage/migrate.py`; deleting a session takes its messages, runs, events and approvals with it
 through the tables' foreign keys.

@@ -1,7 +1,7 @@
-"""A ledger entry → an event of `/api/chat`, by seed 003's names. Pure.
+"""A ledger entry → an event of `/api/chat`, by the names the web chat uses. Pure.
 
 `text` is `text_delta`, `tool_call` is `tool_call_start`, `tool_result` is `tool_call_result`; the
-others keep their names. Data has seed 003's fields, `seq` and `run_id`, and what the event says
+others keep their names. Data has the web chat's fields, `seq` and `run_id`, and what the event says
 besides. Above: `chat_stream.py`, which sends it.
 """
 
