@@ -6,7 +6,6 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
-ARGS ?=
 
 # A file's tests stay together. Tests wait a lot, so there are more workers than cores.
 WORKERS ?= $(shell echo $$(($$(nproc) * 3 / 2)))
@@ -24,7 +23,7 @@ WEB_SOURCES = $(shell find web/src web/public web/index.html web/vite.config.ts 
 export PYTHONDONTWRITEBYTECODE :=
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help run test test-fast test-web soak coverage mutants check fmt bench bench-check docs web web-packages web-schema screenshots pins services bubblewrap converters shells docker mcp-servers chromium wheels sbom setup clean sync-client pictures
+.PHONY: help run test test-all test-times soak coverage mutants check fmt bench bench-check docs web web-packages web-schema screenshots pins services bubblewrap converters shells docker mcp-servers chromium wheels sbom setup clean sync-client pictures
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -35,23 +34,30 @@ run: $(SETUP) bubblewrap $(WEB_APP) ## start DataAgent on 127.0.0.1:8000 (DATAAG
 	@exec $(BIN)/dataagent-server serve $(ARGS)
 
 # A fixed hash seed: all workers must find the same tests in the same order.
-test: export PYTHONHASHSEED := 0
-test: export DATAAGENT_TEST_DOCKER := 1
-test: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run every test, against real databases and a real browser, on all cores
-	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
-	@$(if $(ARGS),,$(MAKE) test-web)
+test test-all: export PYTHONHASHSEED := 0
+test: TIER :=
+test: WEB_TESTS := test e2e:first
+test-all: TIER := --all
+test-all: WEB_TESTS := test e2e screenshots
+test-all: export DATAAGENT_TEST_DOCKER := 1
+test: $(SETUP) services bubblewrap converters $(WEB_APP) chromium ## run the first tier of the tests: what a change needs before it is committed
+test-all: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run every test and a short soak: what a release needs
 
-# A browser waits more than it works: the modules are tested meanwhile, and shown afterwards.
-test-web: $(SETUP) bubblewrap $(WEB_APP) chromium ## run the web app's tests: its modules, and the whole in Chromium
-	@said=$$(mktemp); status=0; npm --prefix web test >"$$said" 2>&1 & \
-	npm --prefix web run e2e || status=$$?; \
-	wait $$! || status=$$?; cat "$$said"; rm -f "$$said"; exit $$status
+# The browser waits more than it works, so the web app's tests run beside Python's and are shown
+# after them. With ARGS only pytest runs.
+test test-all:
+ifdef ARGS
+	@$(BIN)/python -m pytest $(PARALLEL) $(TIER) $(ARGS)
+else
+	@rm -rf build/times; output=$$(mktemp); status=0; \
+	(for each in $(WEB_TESTS); do npm --prefix web run $$each; done) >"$$output" 2>&1 & web=$$!; \
+	$(BIN)/python -m pytest $(PARALLEL) $(TIER) --times=build/times || status=$$?; \
+	wait $$web || status=$$?; cat "$$output"; rm -f "$$output"; exit $$status
+	@$(if $(TIER),$(MAKE) soak ARGS='--minutes 5')
+endif
 
-# These wait for nothing, and each worker loads everything once.
-test-fast: WORKERS := $(shell nproc)
-test-fast: export PYTHONHASHSEED := 0
-test-fast: $(SETUP) bubblewrap converters shells ## run the quick tests, by examples alone (ARGS= goes to pytest)
-	@$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not services and not hypothesis" $(ARGS)
+test-times: $(SETUP) ## write into CONTRIBUTING.md where the time of the last `make test` went
+	@$(BIN)/python -m tests.times build/times CONTRIBUTING.md
 
 soak: $(SETUP) services bubblewrap ## use a site through every door while its parts are killed (ARGS='--minutes 10'; an hour otherwise)
 	@$(BIN)/python -m tests.soak $(ARGS)
@@ -59,7 +65,7 @@ soak: $(SETUP) services bubblewrap ## use a site through every door while its pa
 coverage: export PYTHONHASHSEED := 0
 coverage: export DATAAGENT_TEST_DOCKER := 1
 coverage: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run the Python tests and see how many branches they reach, room by room
-	@status=0; $(BIN)/python -m pytest $(PARALLEL) -p tests.traced --cov --cov-report= $(or $(ARGS),libs tests/end_to_end) || status=$$?; \
+	@status=0; $(BIN)/python -m pytest $(PARALLEL) --all -p tests.traced --cov --cov-report= $(or $(ARGS),libs tests/end_to_end) || status=$$?; \
 	$(BIN)/python -m scripts.coverage_floors || status=$$?; exit $$status
 
 mutants: $(SETUP) services ## change the code a little, many times, and see whether a test notices (ARGS='guard --sample 40')

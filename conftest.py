@@ -2,9 +2,9 @@
 
 Provider keys and DataAgent's own variables are taken out of the environment, the home directory is
 an empty one, and a connection to anything but this machine raises. `DATAAGENT_TEST_*` is left: it
-says where the test databases are. Properties have as long as they take: a machine may be busy. Also
-marks tests for `make test-fast` by where they stand, and puts long files first. While tests are
-being collected nothing can be garbage, and looking for it would take a quarter of that time.
+says where the test databases are. `tests/tiers.py` chooses which tests run, `tests/times.py`
+measures them. While tests are being collected nothing can be garbage, and looking for it would take
+a quarter of that time.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from pathlib import Path
 
 import certifi
 import pytest
-from hypothesis import HealthCheck, settings
 
 from tests.open_connections import OpenConnections
 from tests.proven import Proven
+
+pytest_plugins = ["tests.tiers", "tests.times"]
 
 _SETTINGS = re.compile(
     r"(DATAAGENT_(?!TEST_)|OTEL_|LANGSMITH_|LANGCHAIN_|LANGFUSE_|OPENAI_|ANTHROPIC_|TAVILY_)"
@@ -36,10 +37,6 @@ _ALSO = {
     "JWT_EXPIRATION",
 }
 _CONNECTING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
-_SERVERS = re.compile(r"postgres|mysql|mariadb|redis|docker")
-# Folders: the whole product; whatever is done to a sandbox; MCP servers; programs as people start
-# them. What stands there starts processes, test after test.
-_LONG = {"end_to_end", "attacks", "sandbox", "mcp", "setup"}
 
 
 class OutsideNetwork(RuntimeError):
@@ -57,10 +54,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # No test reaches an address with TLS, and reading every certificate takes 36 ms a client.
     os.environ["SSL_CERT_FILE"] = one_certificate(home.name)
     sys.addaudithook(refuse_other_machines)
-    settings.register_profile(
-        "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
-    settings.load_profile("patient")
     connections = OpenConnections()
     connections.watch()
     config.pluginmanager.register(connections)
@@ -101,15 +94,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
         return host in {"localhost", ""}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what stands in a long folder as slow, and what has a server as needing services."""
-    for item in items:
-        if not _LONG.isdisjoint(item.path.parts):
-            item.add_marker(pytest.mark.slow)
-        parameters = item.name.partition("[")[2]
-        if _SERVERS.search(parameters):
-            item.add_marker(pytest.mark.services)
-    long = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in long)  # else one worker ends long after the others

@@ -1,6 +1,6 @@
-"""Every static check, one after another; all of them run even if one fails.
+"""Every static check, as many at once as there are processors; all run even if one fails.
 
-`make check` runs all; `python -m scripts.check types sizes` runs the named ones.
+`make check` runs all; `python -m scripts.check types files` runs the named ones.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scripts.tree import ROOT
@@ -18,21 +19,21 @@ _PYTHON = sys.executable
 _BIN = Path(_PYTHON).parent
 _NPM = [shutil.which("npm") or "npm", "--prefix", "web", "run", "--silent"]
 
+# The longest first.
 CHECKS: dict[str, list[str]] = {
-    "format": [f"{_BIN}/ruff", "format", "--check", "--quiet", "."],
-    "lint": [f"{_BIN}/ruff", "check", "--quiet", "--no-cache", "."],
     "types": [f"{_BIN}/pyright"],
-    "imports": [f"{_BIN}/lint-imports", "--no-logo"],
-    "dependencies": [_PYTHON, "-m", "scripts.check_dependencies"],
-    "unused": [_PYTHON, "-m", "scripts.check_unused"],
-    "sizes": [_PYTHON, "-m", "scripts.check_sizes"],
-    "addresses": [_PYTHON, "-m", "scripts.check_addresses"],
-    "docs": [_PYTHON, "-m", "scripts.reference", "--check"],
-    "sync-client": [_PYTHON, "-m", "scripts.sync_client", "--check"],
-    "web-schema": [_PYTHON, "-m", "scripts.web_schema", "--check"],
-    "web-types": [*_NPM, "types"],
     "web-lint": [*_NPM, "lint"],
     "web-format": [*_NPM, "format"],
+    "unused": [_PYTHON, "-m", "scripts.check_unused"],
+    "web-schema": [_PYTHON, "-m", "scripts.web_schema", "--check"],
+    "web-types": [*_NPM, "types"],
+    "docs": [_PYTHON, "-m", "scripts.reference", "--check"],
+    "dependencies": [_PYTHON, "-m", "scripts.check_dependencies"],
+    "format": [f"{_BIN}/ruff", "format", "--check", "--quiet", "."],
+    "lint": [f"{_BIN}/ruff", "check", "--quiet", "--no-cache", "."],
+    "imports": [f"{_BIN}/lint-imports", "--no-logo"],
+    "files": [_PYTHON, "-m", "scripts.check_files"],
+    "sync-client": [_PYTHON, "-m", "scripts.sync_client", "--check"],
 }
 
 
@@ -44,9 +45,10 @@ def run(name: str) -> bool:
         CHECKS[name], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     outcome = "ok" if result.returncode == 0 else "FAILED"
-    print(f"{name:<13} {outcome:<7} {time.monotonic() - started:5.1f} s", flush=True)
+    lines = [f"{name:<13} {outcome:<7} {time.monotonic() - started:5.1f} s"]
     if result.returncode != 0:
-        print(result.stdout + result.stderr, flush=True)
+        lines.append(result.stdout + result.stderr)
+    print("\n".join(lines), flush=True)
     return result.returncode == 0
 
 
@@ -56,7 +58,10 @@ def main(names: list[str]) -> int:
     if unknown:
         print(f"No check named {unknown[0]!r}. There are: {' '.join(CHECKS)}", file=sys.stderr)
         return 2
-    failed = [name for name in names or CHECKS if not run(name)]
+    chosen = [name for name in CHECKS if name in names or not names]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(run, chosen))
+    failed = [name for name, passed in zip(chosen, results, strict=True) if not passed]
     if failed:
         print(f"make check: {', '.join(failed)} failed")
     return 1 if failed else 0

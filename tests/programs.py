@@ -5,7 +5,8 @@ Tests start programs hundreds of times, and loading takes longer than what most 
 program that a test then signals and waits for. `quick` is a small program for whoever wants a path:
 a `PATH`, a shell, a pseudo-terminal, a server's settings. It hands its arguments, environment,
 folder and three streams over, passes on the signals it gets, ends as the program ends, and takes it
-along if it is killed.
+along if it is killed. `KILL` sent to it kills the program alone: if the small program were killed
+first, a terminal would hang up, and the program could end by itself before it is killed.
 
 What runs in the fork is the program's own `main`, with everything imported before: whoever looks at
 how a program starts (what it imports, closed streams, other encodings, more streams) starts it with
@@ -41,9 +42,11 @@ from types import FrameType
 from typing import Any
 
 from tests.source import ROOT
+from tests.times import count_start
+from tests.waiting import WAIT_SECONDS
 
+KILL = signal.SIGUSR1
 NAMES = ("dataagent", "dataagent-server", "dataagent-harbor", "python")
-PATIENCE_SECONDS = 120.0
 _LEFT_OUT = re.compile(r"runner|migrations|__main__|redis|postgres|mysql|taskiq|otel")
 """What runs elsewhere, or needs what may not be installed."""
 _ALSO_LOADED = (
@@ -58,7 +61,7 @@ import json, os, select, signal, socket, sys
 line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 line.connect({address!r})
 order = {{"argv": [{name!r}, *sys.argv[1:]], "cwd": os.getcwd(), "env": dict(os.environ)}}
-passed_on = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH]
+passed_on = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH, signal.SIGUSR1]
 woken, waking = os.pipe()
 os.set_blocking(waking, False)
 signal.set_wakeup_fd(waking)
@@ -69,7 +72,7 @@ pid = int(line.recv(64))
 os.closerange(0, 3)
 while line not in select.select([line, woken], [], [])[0]:
     for number in os.read(woken, 64):
-        os.kill(pid, number)
+        os.kill(pid, signal.SIGKILL if number == signal.SIGUSR1 else number)
 status = int(line.recv(64) or b"1")
 if status < 0:
     if -status in passed_on:
@@ -92,7 +95,7 @@ class Program:
         """Whether it has not ended."""
         return self._ended(0.0) is None
 
-    def wait(self, seconds: float = PATIENCE_SECONDS) -> int:
+    def wait(self, seconds: float = WAIT_SECONDS) -> int:
         """Its exit status, once it has ended; minus the signal that ended it."""
         status = self._ended(seconds)
         assert status is not None, f"Process {self.pid} has not ended in {seconds} s."
@@ -157,6 +160,7 @@ class Programs:
         cwd: Path = ROOT,
     ) -> Program:
         """Start a program that reads nothing and writes to the end of a log."""
+        count_start("program")
         order = {"argv": list(argv), "cwd": str(cwd), "env": dict(env)}
         line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         line.connect(self._address)

@@ -59,4 +59,9 @@ def is_whole(config: pytest.Config) -> bool:
     is_worker = hasattr(config, "workerinput")
     is_selected = any(config.getoption(name, None) for name in _SELECTIONS)
     every = config.args_source is pytest.Config.ArgsSource.TESTPATHS
-    return every and not is_worker and not is_selected
+    return (
+        every
+        and bool(config.getoption("--all", default=True))
+        and not is_worker
+        and not is_selected
+    )

@@ -16,7 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 Test = ast.FunctionDef | ast.AsyncFunctionDef
 _SWITCHED_OFF = {"skip", "skipif", "xfail", "importorskip"}
-_BROWSER_TEST = re.compile(r'\btest\(\s*"((?:[^"\\]|\\.)*)",\s*(requirement\([^)]*\)|[A-Z_]+),')
+_BROWSER_TEST = re.compile(
+    r'\btest\(\s*"((?:[^"\\]|\\.)*)",\s*(?:\{ \.\.\.)?(requirement\([^)]*\)|[A-Z_]+),'
+)
 _BROWSER_CONSTANT = re.compile(r"\bconst ([A-Z_]+) = requirement\(([^)]*)\)")
 _SELECTED = re.compile(r"\b(?:test|describe)(?:\.describe)?\.(?:skip|fixme|fail|only)\(")
 

@@ -21,9 +21,7 @@ from sqlalchemy import make_url
 
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate
-
-SQL_KINDS = ("sqlite", "postgres", "mysql")
-KINDS = ("memory", *SQL_KINDS, "redis")
+from tests.times import count_start
 
 
 def postgres_url() -> str:
@@ -45,7 +43,8 @@ def redis_url() -> str:
 
 @contextmanager
 def fresh_database(kind: str, folder: Path) -> Generator[str]:
-    """The URL of an empty database of a kind in `SQL_KINDS`; `folder` is for SQLite's file."""
+    """The URL of an empty database: sqlite (a file in `folder`), postgres or mysql."""
+    count_start(f"{kind} database")
     match kind:
         case "sqlite":
             yield f"sqlite:///{folder / f'{_fresh_name()}.db'}"

@@ -193,14 +193,12 @@ def lost_at(text: str, calls: Sequence[str]) -> set[str] | None:
     return None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("title", ["Walk one", "Walk two"])
 def test_a_turn_takes_the_walk_as_it_is_written(turn: Sequence[str], title: str) -> None:
     assert len(list(walked(walk(title)))) >= 5
     assert lost_at(walk(title), turn) is None
 
 
-@pytest.mark.slow
 def test_a_walk_in_another_order_would_be_noticed(turn: Sequence[str]) -> None:
     # Only what a turn itself calls: the socket's reader asks for the session whenever it likes.
     assert lost_at("`RunStore.open` then `RunService.start`", turn) is not None

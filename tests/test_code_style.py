@@ -15,6 +15,7 @@ import pytest
 
 from tests.requirements import requirement
 from tests.source import LIBS, PACKAGES, ROOT, modules, nodes, project, tree
+from tests.waiting import WAIT_SECONDS
 
 SOURCES = [path for package in PACKAGES for path in modules(package)]
 TYPING_ALIASES = {"List", "Dict", "Set", "FrozenSet", "Tuple", "Type", "Optional"}
@@ -30,12 +31,13 @@ def ruff(*arguments: str, paths: list[Path]) -> str:
         capture_output=True,
         text=True,
         cwd=ROOT,
-        timeout=60,
+        timeout=WAIT_SECONDS,
         check=False,
     )
     return "" if result.returncode == 0 else result.stdout + result.stderr
 
 
+@pytest.mark.slow
 @requirement("R10.1")
 def test_every_file_is_python_3_11_and_uses_its_syntax() -> None:
     assert [
@@ -75,6 +77,7 @@ def test_a_public_function_without_docstring_would_be_found(tmp_path: Path) -> N
     assert "D103" in ruff("--select=D103", paths=[tmp_path])
 
 
+@pytest.mark.slow
 @requirement("R10.4")
 def test_annotations_use_built_in_generics() -> None:
     found = [
@@ -94,6 +97,7 @@ def test_annotations_use_built_in_generics() -> None:
     assert found == []
 
 
+@pytest.mark.slow
 @requirement("R10.5")
 def test_data_is_kept_in_dataclasses_or_models() -> None:
     by_hand = [where for where, node in nodes(SOURCES) if is_data_class_by_hand(node)]

@@ -25,7 +25,6 @@ ROOMS = ("events", "hitl", "engine")
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
 @requirement("R12.5")
 def test_the_rooms_own_tests_cover_80_percent_of_each(tmp_path: Path) -> None:
     """By short examples alone: what only a random input or a long test reaches does not count."""
@@ -34,7 +33,7 @@ def test_the_rooms_own_tests_cover_80_percent_of_each(tmp_path: Path) -> None:
     run = subprocess.run(
         [
             *command,
-            *("-m", "not services and not hypothesis and not slow"),
+            *("-m", "not hypothesis and not slow"),
             *(f"--cov=dataagent_core.{room}" for room in ROOMS),
             f"--cov-report=json:{report}",
             *(str(CORE.parent / "tests" / room) for room in ROOMS),
@@ -43,7 +42,7 @@ def test_the_rooms_own_tests_cover_80_percent_of_each(tmp_path: Path) -> None:
         env={**os.environ, "COVERAGE_FILE": str(tmp_path / ".coverage")},
         capture_output=True,
         text=True,
-        timeout=380,
+        timeout=600,
         check=False,
     )
     assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-1000:]

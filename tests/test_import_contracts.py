@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +59,7 @@ def lint(where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "PYTHONPATH": str(where)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=WAIT_SECONDS,
         check=False,
     )
 

@@ -72,6 +72,7 @@ def test_the_chart_is_a_good_one() -> None:
     assert said.returncode == 0, said.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", CLUSTERS)
 @pytest.mark.parametrize(
     "settings",
@@ -82,7 +83,6 @@ def test_the_chart_is_a_good_one() -> None:
         [SECRET, "settings.DATAAGENT_RUNS_IN=web", "imagePullSecrets[0].name=pull"],
     ],
 )
-@pytest.mark.slow
 def test_kubernetes_understands_all_of_it(settings: list[str], version: str) -> None:
     kubernetes: Any = import_module("kubernetes_validate")  # untyped, and takes long to load
     asked = kubernetes.latest_version() if version == "newest" else version
@@ -140,6 +140,7 @@ def test_a_chart_without_a_secret_or_with_an_unknown_value_says_so() -> None:
     assert "replica is not allowed" in wrong.stderr
 
 
+@pytest.mark.slow
 def test_other_settings_are_other_processes() -> None:
     before, after = rendered(SECRET), rendered(SECRET, "settings.DATAAGENT_LOG_LEVEL=DEBUG")
     name = ("Deployment", "here-worker")

@@ -11,8 +11,7 @@ import psutil
 import pytest
 
 from tests.programs import programs, quick
-
-pytestmark = pytest.mark.slow
+from tests.waiting import WAIT_SECONDS
 
 LAST_WORDS = """
 import atexit, sys, threading, time
@@ -22,9 +21,9 @@ sys.exit(int(sys.argv[1]))
 """
 ASLEEP = """
 import os, sys, time
-print(os.getpid(), flush=True)
 try:
-    time.sleep(60)
+    print(os.getpid(), flush=True)
+    time.sleep(3600)
 except KeyboardInterrupt:
     sys.exit("woken")
 """
@@ -39,7 +38,7 @@ def start(code: str, *words: str) -> subprocess.Popen[str]:
 
 def ended(code: str, *words: str) -> tuple[int, str, str]:
     with start(code, *words) as program:
-        out, err = program.communicate(timeout=60)
+        out, err = program.communicate(timeout=WAIT_SECONDS)
     return program.returncode, out, err
 
 
@@ -65,7 +64,7 @@ def test_a_signal_to_its_caller_is_one_to_it() -> None:
         assert program.stdout is not None
         assert int(program.stdout.readline()) != program.pid
         program.send_signal(signal.SIGINT)
-        assert program.communicate(timeout=60) == ("", "woken\n")
+        assert program.communicate(timeout=WAIT_SECONDS) == ("", "woken\n")
     assert program.returncode == 1
 
 
@@ -75,7 +74,7 @@ def test_it_is_killed_with_its_caller() -> None:
         process = psutil.Process(int(program.stdout.readline()))
         program.kill()
         assert program.stdout.read() == ""  # until nobody is left to write
-    process.wait(60)
+    process.wait(WAIT_SECONDS)
 
 
 def test_one_that_is_started_is_waited_for_and_killed(tmp_path: Path) -> None:

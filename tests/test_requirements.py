@@ -106,12 +106,15 @@ test(
   requirement("R36.3"),
   async ({ page }) => {},
 );
+test("is first", { ...BOTH, tag: "@first" }, async ({ page }) => {});
 test.skip("is not run", requirement("R36.4"), async ({ page }) => {});
 """
     assert list(named_in_browser_tests(source)) == [
         ("R36.1", "is added"),
         ("R36.2", "is added"),
         ("R36.3", "is shown"),
+        ("R36.1", "is first"),
+        ("R36.2", "is first"),
     ]
 
 

@@ -133,6 +133,7 @@ def test_no_folder_is_a_drawer() -> None:
     assert named == []
 
 
+@pytest.mark.slow
 @requirement("R12.1")
 def test_tests_are_pytest_tests() -> None:
     imports = [

@@ -22,14 +22,8 @@ export default defineConfig(
         { checksVoidReturn: { attributes: false } },
       ],
       "@typescript-eslint/only-throw-error": "off",
-      "max-lines": ["error", { max: 250 }],
       eqeqeq: "error",
       "no-console": "error",
     },
   },
-  {
-    files: ["**/*.test.ts", "**/*.test.tsx", "e2e/**"],
-    rules: { "max-lines": ["error", { max: 400 }] },
-  },
-  { files: ["src/i18n/**"], rules: { "max-lines": "off" } }, // texts, not code
 );

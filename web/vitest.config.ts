@@ -11,5 +11,6 @@ export default defineConfig({
     environment: "node", // what needs a document says so in its first line
     include: ["src/**/*.test.{ts,tsx}"],
     restoreMocks: true,
+    testTimeout: 120_000, // ends a test that hangs
   },
 });

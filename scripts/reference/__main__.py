@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from scripts.reference import api, commands, events, requirements, settings
+from scripts.reference import api, commands, events, settings
 from scripts.tree import ROOT
 
 FOLDER = ROOT / "docs/reference"
@@ -16,7 +16,6 @@ PAGES = {
     "api.md": api.page,
     "commands.md": commands.page,
     "events.md": events.page,
-    "requirements.md": requirements.page,
     "settings.md": settings.page,
 }
 

@@ -18,10 +18,10 @@ from typing import Any
 from dataagent_core.mcp.hub import McpHub
 from dataagent_core.mcp.types import Elicitation, ElicitationAnswer, JsonObject
 from tests.mcp.kit.hub import Owner, open_hub, owner_of
+from tests.waiting import WAIT_SECONDS
 
 Context = dict[str, Any]
 Scenario = Callable[[Owner, Context], Awaitable[None]]
-_CONNECT_SECONDS = 40.0
 _BY_TYPE: dict[str, Any] = {
     "string": "x",
     "integer": 0,
@@ -56,7 +56,7 @@ async def only_list(owner: Owner, _: Context) -> None:
 
 async def add_numbers(owner: Owner, _: Context) -> None:
     """Call the one tool there is, if it is there: with `auth/` scenarios after a login."""
-    tools = await owner.visible(_CONNECT_SECONDS)
+    tools = await owner.visible(WAIT_SECONDS)
     if "add_numbers" in tools:
         await called(owner, "add_numbers", {"a": 5, "b": 3})
     elif "test-tool" in tools:

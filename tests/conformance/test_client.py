@@ -17,7 +17,8 @@ import yaml
 from tests.conformance.client import playing
 from tests.conformance.suite import HERE, REVISIONS, run_requirements
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
+
 KNOCK = [sys.executable, "-I", "-S", str(HERE / "knock.py")]
 
 

@@ -17,8 +17,10 @@ import yaml
 
 from tests.conformance.suite import HERE, REVISIONS, run_requirements, run_scenario
 from tests.programs import quick
+from tests.waiting import WAIT_SECONDS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
+
 WITHOUT_FIXTURES = {
     "2025-11-25": [
         "server-initialize",
@@ -55,7 +57,7 @@ def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         yield url
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(WAIT_SECONDS)
         process.stdout.close()
 
 

@@ -17,9 +17,9 @@ from tests.documents import sheet
 from tests.end_to_end.server import free_port
 from tests.homes import lived_in
 from tests.programs import programs
+from tests.waiting import WAIT_SECONDS
 
 _SALES = "region,amount,shop_id\nNorth,1200.50,1\nSouth,980,2\nNorth,1340.25,1\n"
-_READY_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 def _wait_until_ready(port: int, log: Path) -> None:
-    until = time.monotonic() + _READY_SECONDS
+    until = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < until:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/health/ready"):

@@ -42,7 +42,7 @@ def pages() -> dict[str, str]:
     found: dict[str, str] = {}
     for path in project_files():
         name = path.relative_to(ROOT).as_posix()
-        is_page = path.suffix == ".md" and not name.startswith(("changes/", *_READ_BY_MODELS))
+        is_page = path.suffix == ".md" and not name.startswith(_READ_BY_MODELS)
         if is_page and name not in _NOT_GUIDES:
             found[name] = path.read_text(encoding="utf-8")
     return found

@@ -31,6 +31,8 @@ _CHECKED = {"json", "yaml", "toml"}
 _END = "-- end of step --"
 _PROGRAM = "program_of_the_page.py"
 _SECONDS = 300
+_FIRST = {"README.md", "docs/tutorials/integrator.md"}
+"""Pages that are followed in the first tier, too."""
 PAGES = sorted({block.page for block in blocks() if block.language in _RUN and not block.not_run})
 
 
@@ -40,9 +42,10 @@ def test_every_block_says_its_language() -> None:
     assert strange == []
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(_SECONDS + 30, func_only=True)  # a busy machine takes long to load everything
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page",
+    [page if page in _FIRST else pytest.param(page, marks=pytest.mark.slow) for page in PAGES],
+)
 def test_a_page_can_be_followed(page: str, desk: Desk, place: Path) -> None:
     steps = _steps_of_page(page, place)
     outputs = _follow(steps, desk, place)

@@ -157,6 +157,7 @@ def test_no_page_names_an_option_that_does_not_exist() -> None:
     assert wrong_on_pages(wrong) == {}
 
 
+@pytest.mark.slow
 def test_no_page_names_a_slash_command_that_does_not_exist() -> None:
     ends = {path.split("/")[-1] for path in names.paths()}
     known = names.slash_commands() | names.skills() | ends | _FOLDERS | {"skill-name"}

@@ -12,8 +12,6 @@ from scripts.reference.__main__ import main as write_reference
 from scripts.tree import ROOT
 from tests.docs.pages import pages
 
-pytestmark = pytest.mark.slow
-
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
 
 
@@ -31,6 +29,7 @@ def test_every_page_that_the_menu_names_is_there() -> None:
     assert site.missing_pages(["index.md", "guides/none.md"]) == ["guides/none.md"]
 
 
+@pytest.mark.slow
 def test_the_site_builds_strictly_and_fetches_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert site.main() == 0, capsys.readouterr().out
 

@@ -18,10 +18,10 @@ import psutil
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.programs import Program, programs
+from tests.waiting import WAIT_SECONDS
 
 KEY = "end-to-end-key"
 USER = "alice"
-READY_SECONDS = 30.0
 
 
 class Server:
@@ -62,7 +62,7 @@ class Server:
 
     async def wait_ready(self) -> None:
         """Wait until it can take work."""
-        async with asyncio.timeout(READY_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not await self._is_ready():
                 assert self.is_alive, self.log.read_text()
                 await asyncio.sleep(0.02)
@@ -141,7 +141,7 @@ def run_server(command: str, settings: dict[str, str], log: Path) -> Program:
 async def end(program: Program, number: int = signal.SIGKILL) -> None:
     """Send a signal and wait for the end."""
     program.send_signal(number)
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(WAIT_SECONDS):
         while program.is_alive:
             await asyncio.sleep(0.01)
 
@@ -153,7 +153,7 @@ async def send(socket: ClientConnection, kind: str, **payload: Any) -> None:
 
 async def receive(socket: ClientConnection) -> dict[str, Any]:
     """The next message, within five seconds."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         return json.loads(await socket.recv())
 
 

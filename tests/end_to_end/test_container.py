@@ -15,11 +15,11 @@ import pytest
 from scripts.tree import ROOT
 from tests.docker import docker_engine
 from tests.end_to_end.server import free_port
+from tests.waiting import WAIT_SECONDS
 
-pytestmark = [pytest.mark.services, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 USER = 10001
-START_SECONDS = 60.0
 KEY = "a-key-for-this-test-only-0123456789"
 PROGRAM = "from dataagent_server.cli import main; main(['serve'])"
 
@@ -63,7 +63,7 @@ def address(data: Path) -> Generator[str]:
 
 
 def wait_until_ready(container: Any, address: str) -> None:
-    deadline = time.monotonic() + START_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         try:
             if httpx.get(f"{address}/api/v1/health/ready").is_success:
@@ -82,7 +82,7 @@ def customers(data: Path) -> int:
 
 
 def test_it_answers_with_nothing_to_write_to_but_its_data(address: str, data: Path) -> None:
-    with httpx.Client(base_url=address, headers={"X-API-Key": KEY}, timeout=60) as client:
+    with httpx.Client(base_url=address, headers={"X-API-Key": KEY}, timeout=WAIT_SECONDS) as client:
         said = client.post("/api/v1/chat", json={"message": "How many customers are there?"})
         answer = said.raise_for_status().json()
         assert answer["status"] == "done", answer

@@ -13,13 +13,15 @@ import pytest
 from tests.end_to_end.conftest import StartServer
 from tests.end_to_end.harbor import harbor, read
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 OFFLINE = {"DATAAGENT_MODEL": "offline", "DATAAGENT_SAMPLE_DATA": "true"}
 PRICES = {"DATAAGENT_PRICE_INPUT": "2", "DATAAGENT_PRICE_OUTPUT": "8"}
 
 
+@pytest.mark.slow
 @requirement("R27.3", "R27.4", "R27.5", "R27.6")
-@pytest.mark.parametrize("mode", ["ws", "rest"])
+@pytest.mark.parametrize("mode", ["ws", pytest.param("rest", marks=pytest.mark.slow)])
 async def test_the_offline_model_is_graded_on_the_shipped_set(
     start_server: StartServer, tmp_path: Path, mode: str
 ) -> None:
@@ -49,8 +51,9 @@ def assert_cost(summary: dict[str, Any]) -> None:
     assert summary["cost"]["total"] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow
 @requirement("R27.4", "G2")
-@pytest.mark.parametrize("mode", ["ws", "rest"])
+@pytest.mark.parametrize("mode", ["ws", pytest.param("rest", marks=pytest.mark.slow)])
 async def test_a_server_killed_in_between_is_named_and_the_rest_is_asked_afterwards(
     start_server: StartServer, tmp_path: Path, mode: str
 ) -> None:
@@ -63,7 +66,7 @@ async def test_a_server_killed_in_between_is_named_and_the_rest_is_asked_afterwa
     files = ("--transcripts", str(kept), "--output", str(out))
     words = ("run", str(asked), *files, "--timeout", "60", "--concurrency", "4", "--mode", mode)
     running = asyncio.create_task(harbor(server, *words))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not kept.exists() or kept.read_text().count("\n") < 8:
             await asyncio.sleep(0.05)
     await server.signal()

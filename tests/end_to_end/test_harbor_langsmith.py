@@ -30,6 +30,7 @@ def settings(smith: LangSmith, **more: str) -> dict[str, str]:
     return {"LANGSMITH_API_KEY": SECRET, "LANGSMITH_ENDPOINT": smith.url, **more}
 
 
+@pytest.mark.slow
 @requirement("R28.1", "R28.2", "R28.4", "R28.5")
 async def test_each_question_is_a_trace_with_its_result_as_feedback(
     start_server: StartServer, tmp_path: Path
@@ -75,6 +76,7 @@ def grades(smith: LangSmith) -> dict[str, float]:
     return found
 
 
+@pytest.mark.slow
 @requirement("R28.3")
 async def test_a_question_set_becomes_a_data_set_and_each_run_its_experiment(
     start_server: StartServer, tmp_path: Path
@@ -102,6 +104,7 @@ async def test_a_question_set_becomes_a_data_set_and_each_run_its_experiment(
     assert {run["reference_example_id"] for run in smith.runs.values()} == set(smith.examples)
 
 
+@pytest.mark.slow
 @requirement("R28.1")
 async def test_nothing_is_sent_without_being_asked_for(
     start_server: StartServer, tmp_path: Path
@@ -116,6 +119,7 @@ async def test_nothing_is_sent_without_being_asked_for(
         assert smith.raw == b""
 
 
+@pytest.mark.slow
 async def test_a_langsmith_that_refuses_takes_nothing_from_the_report(
     start_server: StartServer, tmp_path: Path
 ) -> None:

@@ -10,6 +10,9 @@ import pytest
 from tests.end_to_end.conftest import StartServer
 from tests.end_to_end.harbor import harbor, read
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -55,7 +58,7 @@ async def test_a_crowd_survives_a_server_that_is_killed_and_started_again(
             *("--think", "0.2", "--ramp", "0.1", "--soak", "15s"),
         )
     )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_SECONDS):
         while len((await server.get("/sessions?limit=100"))["items"]) < 20:
             await asyncio.sleep(0.05)
     await server.signal()

@@ -13,6 +13,7 @@ from io import BytesIO
 from time import perf_counter
 
 import aiohttp
+import pytest
 
 from tests.documents import (
     OLE,
@@ -30,6 +31,8 @@ from tests.documents import (
 from tests.end_to_end.conftest import StartServer
 from tests.end_to_end.server import Server
 from tests.requirements import requirement
+
+pytestmark = pytest.mark.slow
 
 MIB = 1024 * 1024
 ALLOWED_SECONDS = 0.25

@@ -22,6 +22,9 @@ from websockets.exceptions import InvalidStatus
 from tests.end_to_end.conftest import StartServer
 from tests.end_to_end.server import KEY, Server, receive_until, send
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
+
+pytestmark = pytest.mark.slow
 
 SLOTS = 50
 AT_ONCE = 20
@@ -41,7 +44,7 @@ async def turns(server: Server, count: int) -> None:
 
 async def until_there_is_room(attempt: Callable[[], Awaitable[None]]) -> None:
     """Try until a slot is free: the server may still be freeing one."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             try:
                 return await attempt()
@@ -97,7 +100,7 @@ async def leave_in_a_turn(server: Server) -> None:
 async def leave_a_stream(server: Server) -> None:
     """A stream of events, dropped after its first."""
     _, run = await server.post("/chat?wait=false", {"message": "!slow 20 5"})
-    async with asyncio.timeout(60), server.http() as http:
+    async with asyncio.timeout(WAIT_SECONDS), server.http() as http:
         while True:
             async with http.get(f"/api/v1/sessions/{run['session_id']}/events") as answer:
                 if answer.status == 200:
@@ -127,7 +130,7 @@ def footprint(server: Server) -> tuple[int, int, int]:
 async def settled(server: Server) -> tuple[int, int, int]:
     """The footprint once the number of descriptors has stood still for a second."""
     last, still = -1, 0
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_SECONDS):
         while still < QUIET_LOOKS:
             descriptors = server.process.num_fds()
             still = still + 1 if descriptors == last else 0
@@ -143,7 +146,7 @@ async def all_slots_at_once(server: Server) -> None:
     async def one() -> None:
         async with server.socket(str(uuid.uuid4())) as chat:
             await receive_until(chat, "connected")
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(WAIT_SECONDS):
                 await everyone.wait()
             await send(chat, "ping")
             await receive_until(chat, "pong")
@@ -151,7 +154,6 @@ async def all_slots_at_once(server: Server) -> None:
     await asyncio.gather(*(one() for _ in range(SLOTS)))
 
 
-@pytest.mark.timeout(300)
 @requirement("G16", "R24.6", "P44")
 async def test_a_thousand_turns_and_three_hundred_abrupt_ends_leave_nothing_behind(
     start_server: StartServer,

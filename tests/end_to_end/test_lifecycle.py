@@ -14,6 +14,7 @@ from websockets.exceptions import ConnectionClosed
 from tests.end_to_end.conftest import StartServer
 from tests.end_to_end.server import receive_until, send
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 
 @requirement("G8", "G11")
@@ -42,6 +43,7 @@ async def test_a_pending_approval_survives_a_kill_and_is_decided_after_it(
     assert (server.home / "data/workspaces/alice/files/a.txt").read_text() == "kept"
 
 
+@pytest.mark.slow
 @requirement("G9")
 async def test_sigterm_gives_every_client_an_end_and_keeps_what_was_said(
     start_server: StartServer,
@@ -64,6 +66,7 @@ async def test_sigterm_gives_every_client_an_end_and_keeps_what_was_said(
     assert messages[1]["content"].startswith("chunk0 chunk1")
 
 
+@pytest.mark.slow
 @requirement("G8")
 async def test_keys_and_cookies_outlive_a_kill(start_server: StartServer) -> None:
     server = await start_server()
@@ -76,6 +79,6 @@ async def test_keys_and_cookies_outlive_a_kill(start_server: StartServer) -> Non
 
 async def read_for_ever(socket: ClientConnection) -> None:
     """Read until the server closes; it has 35 seconds."""
-    async with asyncio.timeout(35):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             await socket.recv()

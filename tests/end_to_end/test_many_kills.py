@@ -19,8 +19,10 @@ from tests.end_to_end.server import Server, send
 from tests.end_to_end.test_kill import check_session, ended
 from tests.end_to_end.topology import Topology, WorkerProcess, topology
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
-pytestmark = [pytest.mark.services, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
+
 KINDS = ["postgres", "mysql"]
 KILLS = 25  # on each kind of database
 TALKERS = 5
@@ -47,7 +49,7 @@ class Talker:
     async def finish(self) -> None:
         """Send no more, and wait for the last answer."""
         self._is_over = True
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WAIT_SECONDS):
             await self._task
 
     async def _talk(self) -> None:
@@ -63,7 +65,7 @@ class Talker:
         """One message, until its end or a refusal (busy: an earlier run has not ended)."""
         await send(socket, "chat", message=self._chance.choice(MESSAGES))
         mine = ""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             async for raw in socket:
                 message: dict[str, Any] = json.loads(raw)
                 kind, run_id = message["event_type"], message.get("run_id")

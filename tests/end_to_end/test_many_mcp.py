@@ -21,10 +21,11 @@ from tests.end_to_end.server import KEY, USER, Server, receive_until, send
 from tests.end_to_end.topology import Topology, topology
 from tests.requirements import requirement
 from tests.standins.mcp_server import HttpServer, http_server
+from tests.waiting import WAIT_SECONDS
 
-pytestmark = [pytest.mark.services, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
+
 SERVERS = f"/users/{USER}/mcp-servers"
-WAIT_SECONDS = 20.0
 
 
 @requirement("R30.4", "R30.7", "R31.1")
@@ -84,7 +85,9 @@ async def in_turn(many: Topology, era: Any) -> AsyncGenerator[Client]:
     """A client of the SDK whose requests go to all web processes."""
     balancer = Balancer(many.web)
     headers = {"X-API-Key": KEY}
-    async with httpx2.AsyncClient(transport=balancer, headers=headers, timeout=30) as http:
+    async with httpx2.AsyncClient(
+        transport=balancer, headers=headers, timeout=WAIT_SECONDS
+    ) as http:
         transport = streamable_http_client(f"{many.web[0].url}/mcp", http_client=http)
         async with Client(transport, mode=era) as client:
             yield client

@@ -17,6 +17,9 @@ from tests.end_to_end.fault_proxy import FaultProxy
 from tests.end_to_end.server import Server, receive, receive_until, send
 from tests.requirements import requirement
 from tests.services import fresh_database, redis_url
+from tests.waiting import WAIT_SECONDS
+
+pytestmark = pytest.mark.slow
 
 AWAY_SECONDS = 3.0
 REDIS_DATABASE = 9
@@ -41,7 +44,6 @@ def through(url: str, port: int) -> str:
     return make_url(url).set(port=port, host="127.0.0.1").render_as_string(hide_password=False)
 
 
-@pytest.mark.timeout(180)
 @pytest.mark.parametrize("kind", ["postgres", "mysql", "redis"])
 @requirement("G17", "R25.3")
 async def test_a_store_that_is_away_for_three_seconds_costs_no_answer(
@@ -70,7 +72,7 @@ async def survive(server: Server, proxy: FaultProxy) -> None:
         await proxy.cut()
         await asyncio.sleep(AWAY_SECONDS)
         await proxy.mend()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WAIT_SECONDS):
             while (await socket_event(socket)) != "done":
                 pass
     messages = await server.get(f"/sessions/{session_id}/messages")

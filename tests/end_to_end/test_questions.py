@@ -111,6 +111,7 @@ async def test_questions_without_a_key_get_the_true_numbers(
         await check(server, await ask(server, then, answer["session_id"]), then_sql)
 
 
+@pytest.mark.slow
 async def test_charts_are_made_and_drawn_without_a_key(
     start_server: StartServer, asked_of: dict[str, str]
 ) -> None:

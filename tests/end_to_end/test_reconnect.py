@@ -74,7 +74,7 @@ async def undisturbed(server: Server, session_id: str) -> list[dict[str, Any]]:
     return events
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [by_socket, by_sse])
 @requirement("G4", "G5", "R17.5", "P36")
 async def test_a_hundred_readers_that_drop_and_return_join_to_the_whole_stream(

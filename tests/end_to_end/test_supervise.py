@@ -18,8 +18,10 @@ import pytest
 from tests.end_to_end.server import Server, receive_until, send
 from tests.requirements import requirement
 from tests.services import fresh_database, fresh_redis_prefix, redis_url
+from tests.waiting import WAIT_SECONDS
 
-pytestmark = [pytest.mark.services, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
+
 PROCESSES = 2
 
 
@@ -36,7 +38,7 @@ def web_processes(server: Server) -> list[psutil.Process]:
 
 async def until_listening(server: Server, count: int) -> list[psutil.Process]:
     """The web processes, once there are so many and each listens on the port."""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             found = [p for p in web_processes(server) if listens(p, server.port)]
             if len(found) == count:
@@ -55,7 +57,7 @@ def listens(process: psutil.Process, port: int) -> bool:
 
 async def until_gone(processes: list[psutil.Process]) -> None:
     """Wait until none of the processes runs."""
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(WAIT_SECONDS):
         while any(is_there(process) for process in processes):
             await asyncio.sleep(0.05)
 
@@ -86,7 +88,7 @@ async def supervised(folder: Path) -> AsyncGenerator[Server]:
             for process in left:
                 with suppress(psutil.NoSuchProcess):
                     process.kill()
-                    process.wait(30)
+                    process.wait(WAIT_SECONDS)
 
 
 async def has_both(server: Server) -> bool:

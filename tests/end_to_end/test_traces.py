@@ -21,7 +21,6 @@ from tests.standins.langsmith_runs import runs_of, tree
 from tests.standins.langsmith_server import LangSmith, langsmith
 from tests.standins.mcp_server import http_server
 
-pytestmark = pytest.mark.timeout(300)
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 CALLER = {
     "traceparent": f"00-{TRACE_ID}-{SPAN_ID}-01",
@@ -320,6 +319,7 @@ def check_langfuse(tracers: Tracers) -> None:
     assert tracers.langfuse.headers[0]["authorization"] == f"Basic {key}"
 
 
+@pytest.mark.slow
 async def test_what_was_said_is_traced_on_demand_and_without_secrets(
     tracers: Tracers, start_server: StartServer
 ) -> None:

@@ -24,7 +24,8 @@ from dataagent_core.storage.migrate import migrate, migrate_to, pending, revisio
 from tests.end_to_end.conftest import StartServer
 from tests.end_to_end.server import Server
 from tests.requirements import requirement
-from tests.services import SQL_KINDS, fresh_database
+from tests.services import fresh_database
+from tests.tiers import SQL_STORES
 
 SESSION = "0b0e8d1c-0000-4000-8000-000000000001"
 OTHER_SESSION = "0b0e8d1c-0000-4000-8000-000000000002"
@@ -37,7 +38,7 @@ LATER = "2099-01-02 03:04:05.678"
 SAID = "Umsätze 🙂 'quoted' \\ back"
 
 
-@pytest.fixture(params=SQL_KINDS)
+@pytest.fixture(params=SQL_STORES)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
     with fresh_database(request.param, tmp_path) as fresh:
         yield fresh
@@ -234,7 +235,6 @@ async def check_all_is_there(server: Server) -> None:
 
 
 @requirement("R25.7", "G8")
-@pytest.mark.timeout(300)
 async def test_a_database_of_the_first_version_serves_on_after_the_upgrade(
     url: str, start_server: StartServer
 ) -> None:

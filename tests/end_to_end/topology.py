@@ -16,6 +16,7 @@ from tests.end_to_end.fault_proxy import FaultProxy
 from tests.end_to_end.server import Server, end, run_server
 from tests.programs import Program
 from tests.services import fresh_database, fresh_redis_prefix, redis_url
+from tests.waiting import WAIT_SECONDS
 
 WEB = 2
 WORKERS = 2
@@ -103,7 +104,7 @@ class Topology:
     async def has_both_workers(self) -> None:
         """Wait until as many workers as there should be have said so in Redis."""
         key = f"{self.shared.redis_prefix}workers"
-        async with Redis.from_url(self.shared.redis_url) as client, asyncio.timeout(60):  # pyright: ignore[reportUnknownMemberType] untyped
+        async with Redis.from_url(self.shared.redis_url) as client, asyncio.timeout(WAIT_SECONDS):  # pyright: ignore[reportUnknownMemberType] untyped
             while await client.zcard(key) < WORKERS:  # pyright: ignore[reportGeneralTypeIssues] untyped
                 await asyncio.sleep(0.05)
 
@@ -111,7 +112,7 @@ class Topology:
         """What the first web process finds as long as it is not ready."""
         async with (
             self.web[0].http() as http,
-            asyncio.timeout(30),
+            asyncio.timeout(WAIT_SECONDS),
         ):
             while True:
                 async with http.get("/api/v1/health/ready") as answer:

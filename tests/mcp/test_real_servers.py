@@ -14,9 +14,9 @@ from scripts.mcp_servers import install
 from tests.mcp.kit.hub import Owner, open_hub, owner_of
 from tests.mcp.kit.real import SERVERS, Listening, RealServer, filled, kill_children, prepare
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-WAIT_SECONDS = 60.0
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -24,6 +24,8 @@ from typing import Any, TypeAlias
 import orjson
 from aiohttp import web
 
+from tests.waiting import WAIT_SECONDS
+
 Json: TypeAlias = dict[str, Any]
 USAGE: Json = {
     "prompt_tokens": 11,
@@ -152,7 +154,7 @@ class StandIn:
 
     async def until_idle(self) -> None:
         """Wait until no request is being answered; five seconds at most."""
-        async with asyncio.timeout(5), self._changed:
+        async with asyncio.timeout(WAIT_SECONDS), self._changed:
             await self._changed.wait_for(lambda: self.open_requests == 0)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:

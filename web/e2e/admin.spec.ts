@@ -22,34 +22,38 @@ async function act(page: Page, name: string, action: string): Promise<void> {
 test.describe("as an administrator", () => {
   test.use({ as: "admin" });
 
-  test("a user is added, gets in, is disabled, and is deleted", USERS, async ({ page, site }) => {
-    const name = unique("dora");
-    await page.goto("/admin/users");
-    await page.getByRole("button", { name: "Add user" }).click();
-    const dialog = page.getByRole("dialog", { name: "Add user" });
-    await dialog.getByLabel("User name").fill(name);
-    await dialog.getByRole("button", { name: "Add user" }).click();
-    const added = page.getByRole("dialog", { name: `${name} is added` });
-    const password = await added.locator("code").textContent();
-    await added.getByRole("button", { name: "Close" }).last().click();
-    const login = { username: name, password: password ?? "" };
-    expect((await Client.login(site, login)).cookie).not.toBe("");
+  test(
+    "a user is added, gets in, is disabled, and is deleted",
+    { ...USERS, tag: "@first" },
+    async ({ page, site }) => {
+      const name = unique("dora");
+      await page.goto("/admin/users");
+      await page.getByRole("button", { name: "Add user" }).click();
+      const dialog = page.getByRole("dialog", { name: "Add user" });
+      await dialog.getByLabel("User name").fill(name);
+      await dialog.getByRole("button", { name: "Add user" }).click();
+      const added = page.getByRole("dialog", { name: `${name} is added` });
+      const password = await added.locator("code").textContent();
+      await added.getByRole("button", { name: "Close" }).last().click();
+      const login = { username: name, password: password ?? "" };
+      expect((await Client.login(site, login)).cookie).not.toBe("");
 
-    await page.getByRole("searchbox", { name: "Search by name" }).fill(name);
-    const row = page.getByRole("row").filter({ hasText: name });
-    await expect(row).toContainText("Active");
-    await act(page, name, "Disable");
-    await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
-    await expect(row).toContainText("Disabled");
-    await expect(Client.login(site, login)).rejects.toThrow();
+      await page.getByRole("searchbox", { name: "Search by name" }).fill(name);
+      const row = page.getByRole("row").filter({ hasText: name });
+      await expect(row).toContainText("Active");
+      await act(page, name, "Disable");
+      await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
+      await expect(row).toContainText("Disabled");
+      await expect(Client.login(site, login)).rejects.toThrow();
 
-    await act(page, name, "Delete user");
-    const sure = page.getByRole("dialog", { name: `Delete ${name}?` });
-    await expect(sure.getByRole("button", { name: "Delete user" })).toBeDisabled();
-    await sure.getByRole("textbox").fill(name);
-    await sure.getByRole("button", { name: "Delete user" }).click();
-    await expect(row).toBeHidden();
-  });
+      await act(page, name, "Delete user");
+      const sure = page.getByRole("dialog", { name: `Delete ${name}?` });
+      await expect(sure.getByRole("button", { name: "Delete user" })).toBeDisabled();
+      await sure.getByRole("textbox").fill(name);
+      await sure.getByRole("button", { name: "Delete user" }).click();
+      await expect(row).toBeHidden();
+    },
+  );
 
   test("an API key is shown once and works until it is revoked", async ({ page, site }) => {
     const { username: name } = await addUser(site, unique("kim"));
@@ -67,52 +71,63 @@ test.describe("as an administrator", () => {
     await expect.poll(async () => (await ask()).status).toBe(401);
   });
 
-  test("an agent is made with tools, chosen in the chat, and deleted", AGENTS, async ({ page }) => {
-    const name = unique("helper").replaceAll("_", "-");
-    await page.goto("/admin/agents");
-    await page.getByRole("button", { name: "New agent" }).click();
-    const dialog = page.getByRole("dialog", { name: "New agent" });
-    await dialog.getByLabel("Name", { exact: true }).fill(name);
-    await dialog.getByLabel("Description").fill("Helps with everything");
-    await dialog.getByRole("button", { name: /^(Save|Add)$/ }).click();
-    await expect(page.getByRole("row").filter({ hasText: name })).toBeVisible();
-    await page.goto("/");
-    await expect(
-      page.getByRole("group", { name: "Who answers" }).getByRole("button", { name }),
-    ).toBeVisible();
-    await page.goto("/admin/agents");
-    await page.getByRole("button", { name: `More for ${name}` }).click();
-    await page.getByRole("menuitem", { name: "Delete" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await expect(page.getByRole("row").filter({ hasText: name })).toBeHidden();
-  });
+  test(
+    "an agent is made with tools, chosen in the chat, and deleted",
+    { ...AGENTS, tag: "@first" },
+    async ({ page }) => {
+      const name = unique("helper").replaceAll("_", "-");
+      await page.goto("/admin/agents");
+      await page.getByRole("button", { name: "New agent" }).click();
+      const dialog = page.getByRole("dialog", { name: "New agent" });
+      await dialog.getByLabel("Name", { exact: true }).fill(name);
+      await dialog.getByLabel("Description").fill("Helps with everything");
+      await dialog.getByRole("button", { name: /^(Save|Add)$/ }).click();
+      await expect(page.getByRole("row").filter({ hasText: name })).toBeVisible();
+      await page.goto("/");
+      await expect(
+        page.getByRole("group", { name: "Who answers" }).getByRole("button", { name }),
+      ).toBeVisible();
+      await page.goto("/admin/agents");
+      await page.getByRole("button", { name: `More for ${name}` }).click();
+      await page.getByRole("menuitem", { name: "Delete" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+      await expect(page.getByRole("row").filter({ hasText: name })).toBeHidden();
+    },
+  );
 
-  test("a rule hides a table, and viewing as the user shows it", async ({ page, site, client }) => {
-    const { username: name } = await addUser(site, unique("vera"));
-    const { items } = await client.get<{ items: { source_id: string; name: string }[] }>(
-      "/api/v1/data-sources",
-    );
-    const id = items.find((source) => source.name === "chinook")?.source_id ?? "";
-    const policy = await client.post<{ policy_id: string }>(`/api/v1/data-sources/${id}/policies`, {
-      name: unique("no employees"),
-      rules: {
-        subjects: { users: [(await whoIs(client, name)).id] },
-        tables: { Employee: { grant: false } },
-      },
-    });
-    try {
-      await page.goto("/admin/sources");
-      await page.getByRole("button", { name: "Open chinook" }).click();
-      await page.getByRole("tab", { name: "View as a user" }).click();
-      await page.getByLabel("As which user").selectOption({ label: name });
-      await expect(page.getByText(`${name} sees 10 tables`)).toBeVisible();
-      await page.getByRole("textbox", { name: "SQL" }).fill("SELECT * FROM Employee");
-      await page.getByRole("button", { name: "Check", exact: true }).click();
-      await expect(page.getByText("May not run")).toBeVisible();
-    } finally {
-      await client.send("DELETE", `/api/v1/data-sources/${id}/policies/${policy.policy_id}`);
-    }
-  });
+  test(
+    "a rule hides a table, and viewing as the user shows it",
+    { tag: "@first" },
+    async ({ page, site, client }) => {
+      const { username: name } = await addUser(site, unique("vera"));
+      const { items } = await client.get<{ items: { source_id: string; name: string }[] }>(
+        "/api/v1/data-sources",
+      );
+      const id = items.find((source) => source.name === "chinook")?.source_id ?? "";
+      const policy = await client.post<{ policy_id: string }>(
+        `/api/v1/data-sources/${id}/policies`,
+        {
+          name: unique("no employees"),
+          rules: {
+            subjects: { users: [(await whoIs(client, name)).id] },
+            tables: { Employee: { grant: false } },
+          },
+        },
+      );
+      try {
+        await page.goto("/admin/sources");
+        await page.getByRole("button", { name: "Open chinook" }).click();
+        await page.getByRole("tab", { name: "View as a user" }).click();
+        await page.getByLabel("As which user").selectOption({ label: name });
+        await expect(page.getByText(`${name} sees 10 tables`)).toBeVisible();
+        await page.getByRole("textbox", { name: "SQL" }).fill("SELECT * FROM Employee");
+        await page.getByRole("button", { name: "Check", exact: true }).click();
+        await expect(page.getByText("May not run")).toBeVisible();
+      } finally {
+        await client.send("DELETE", `/api/v1/data-sources/${id}/policies/${policy.policy_id}`);
+      }
+    },
+  );
 
   test("a tenant is made with limits and a member, and deleted", async ({ page, site }) => {
     const { username: member } = await addUser(site, unique("tina"));

@@ -18,7 +18,7 @@ function request(chat: Chat): Locator {
 
 test(
   "approved, the file is written and its change shown",
-  requirement("R18.2"),
+  { ...requirement("R18.2"), tag: "@first" },
   async ({ page }) => {
     const chat = new Chat(page);
     await chat.begin(`${write("/approved.md", "one\ntwo\n")}\n!echo Written.`);

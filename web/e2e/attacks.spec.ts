@@ -57,7 +57,7 @@ async function expectInert(page: Page): Promise<void> {
   expect(active).toEqual([]);
 }
 
-test("in answers, streamed, thought and stored", async ({ page }) => {
+test("in answers, streamed, thought and stored", { tag: "@first" }, async ({ page }) => {
   const chat = new Chat(page);
   const lines = CORPUS.flatMap((each) => each.split("\n")).map(
     (line) => `!echo ${line}\n!think ${line}`,

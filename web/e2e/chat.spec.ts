@@ -8,16 +8,20 @@ const ASKED = requirement("S7.2");
 const SHOWN = requirement("S7.1b");
 const STOPPED = requirement("S7.3g");
 
-test("a question is answered, gets an address and a title", ASKED, async ({ page }) => {
-  const chat = new Chat(page);
-  await chat.begin("!echo Hello **there**");
-  await chat.answered();
-  await expect(chat.last.locator("strong")).toHaveText("there");
-  await expect(page).toHaveTitle(/!echo Hello there/);
-  await expect(page.getByRole("navigation", { name: "Conversations" })).toContainText(
-    "!echo Hello there",
-  );
-});
+test(
+  "a question is answered, gets an address and a title",
+  { ...ASKED, tag: "@first" },
+  async ({ page }) => {
+    const chat = new Chat(page);
+    await chat.begin("!echo Hello **there**");
+    await chat.answered();
+    await expect(chat.last.locator("strong")).toHaveText("there");
+    await expect(page).toHaveTitle(/!echo Hello there/);
+    await expect(page.getByRole("navigation", { name: "Conversations" })).toContainText(
+      "!echo Hello there",
+    );
+  },
+);
 
 test("a new chat asks for nothing that is not there", async ({ page }) => {
   const refused: string[] = [];
@@ -77,16 +81,20 @@ test("thinking, plan, tools and sub-agents are shown as such", SHOWN, async ({ p
   await expect(answer.getByRole("figure", { name: "SQL" })).toContainText("FROM nowhere");
 });
 
-test("a running answer can be stopped, and what was written stays", STOPPED, async ({ page }) => {
-  const chat = new Chat(page);
-  await chat.begin("!slow 600 50");
-  await expect(chat.last).toContainText("chunk3");
-  await chat.stop.click();
-  await chat.stands("The answer was stopped.");
-  await expect(chat.last).toContainText("chunk3");
-  await expect(chat.last).not.toContainText("chunk599");
-  await expect(chat.stop).toBeHidden();
-});
+test(
+  "a running answer can be stopped, and what was written stays",
+  { ...STOPPED, tag: "@first" },
+  async ({ page }) => {
+    const chat = new Chat(page);
+    await chat.begin("!slow 600 50");
+    await expect(chat.last).toContainText("chunk3");
+    await chat.stop.click();
+    await chat.stands("The answer was stopped.");
+    await expect(chat.last).toContainText("chunk3");
+    await expect(chat.last).not.toContainText("chunk599");
+    await expect(chat.stop).toBeHidden();
+  },
+);
 
 test("Escape stops, too", async ({ page }) => {
   const chat = new Chat(page);

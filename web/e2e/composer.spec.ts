@@ -116,31 +116,35 @@ test("Enter that chooses among characters does not send", async ({ page }) => {
   await expect(chat.last.getByText("你好", { exact: true })).toBeVisible();
 });
 
-test("files are attached by choosing, dropping and pasting", FILES, async ({ page }) => {
-  const chat = new Chat(page);
-  await chat.open();
-  const csv = { mimeType: "text/csv", buffer: Buffer.from("a,b\n1,2\n") };
-  await page.locator("main input[type=file]").setInputFiles([{ name: "chosen.csv", ...csv }]);
-  await expect(page.getByRole("button", { name: "Remove chosen.csv" })).toBeVisible();
-  const handle = await page.evaluateHandle(() => {
-    const data = new DataTransfer();
-    data.items.add(new File(["a,b\n1,2\n"], "dropped.csv", { type: "text/csv" }));
-    return data;
-  });
-  await chat.input.dispatchEvent("drop", { dataTransfer: handle });
-  await expect(page.getByRole("button", { name: "Remove dropped.csv" })).toBeVisible();
-  await page.getByRole("button", { name: "Remove dropped.csv" }).click();
-  await expect(page.getByRole("button", { name: "Remove dropped.csv" })).toBeHidden();
-  await chat.input.evaluate((area) => {
-    const clipboardData = new DataTransfer();
-    clipboardData.items.add(new File(["a,b\n1,2\n"], "pasted.csv", { type: "text/csv" }));
-    area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
-  });
-  await expect(page.getByRole("button", { name: "Remove pasted.csv" })).toBeVisible();
-  await expect(page.getByRole("progressbar")).toHaveCount(0); // they are there
-  await chat.ask("!echo with a file");
-  await chat.answered();
-  await expect(chat.last.getByRole("list", { name: "Sent with the question" })).toContainText(
-    "chosen.csv",
-  );
-});
+test(
+  "files are attached by choosing, dropping and pasting",
+  { ...FILES, tag: "@first" },
+  async ({ page }) => {
+    const chat = new Chat(page);
+    await chat.open();
+    const csv = { mimeType: "text/csv", buffer: Buffer.from("a,b\n1,2\n") };
+    await page.locator("main input[type=file]").setInputFiles([{ name: "chosen.csv", ...csv }]);
+    await expect(page.getByRole("button", { name: "Remove chosen.csv" })).toBeVisible();
+    const handle = await page.evaluateHandle(() => {
+      const data = new DataTransfer();
+      data.items.add(new File(["a,b\n1,2\n"], "dropped.csv", { type: "text/csv" }));
+      return data;
+    });
+    await chat.input.dispatchEvent("drop", { dataTransfer: handle });
+    await expect(page.getByRole("button", { name: "Remove dropped.csv" })).toBeVisible();
+    await page.getByRole("button", { name: "Remove dropped.csv" }).click();
+    await expect(page.getByRole("button", { name: "Remove dropped.csv" })).toBeHidden();
+    await chat.input.evaluate((area) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File(["a,b\n1,2\n"], "pasted.csv", { type: "text/csv" }));
+      area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+    });
+    await expect(page.getByRole("button", { name: "Remove pasted.csv" })).toBeVisible();
+    await expect(page.getByRole("progressbar")).toHaveCount(0); // they are there
+    await chat.ask("!echo with a file");
+    await chat.answered();
+    await expect(chat.last.getByRole("list", { name: "Sent with the question" })).toContainText(
+      "chosen.csv",
+    );
+  },
+);

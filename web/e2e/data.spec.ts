@@ -25,7 +25,7 @@ test("sources, tables, columns, rows and a search over them", async ({ page }) =
   await expect(page.getByText("Invoice").first()).toBeVisible();
 });
 
-test("a spreadsheet is uploaded, asked about, and deleted", async ({ page }) => {
+test("a spreadsheet is uploaded, asked about, and deleted", { tag: "@first" }, async ({ page }) => {
   await page.goto("/data");
   await page.getByRole("button", { name: "Upload files" }).click();
   const dialog = page.getByRole("dialog", { name: "Upload files" });

@@ -12,49 +12,53 @@ test.beforeAll(async () => {
 test.afterAll(async () => standin.stop());
 test.use({ as: "new" });
 
-test("a server is added, tested, used, switched off and deleted", async ({ page }) => {
-  await page.goto("/mcp-servers");
-  await expect(page.getByText("You have no MCP servers yet")).toBeVisible();
-  await page.getByRole("button", { name: "Add server" }).first().click();
-  const dialog = page.getByRole("dialog", { name: "Add an MCP server" });
-  await dialog.getByRole("button", { name: "Add and test" }).click();
-  await expect(dialog).toContainText("Fill this in.");
-  await dialog.getByLabel("Name", { exact: true }).fill("sums");
-  await dialog.getByRole("textbox", { name: "Address" }).fill(standin.url);
-  await dialog.getByRole("button", { name: "Add header" }).click();
-  await dialog.getByLabel("Header", { exact: true }).fill("Authorization");
-  await dialog.getByLabel(/^Value/).fill("Bearer top-secret-word");
-  await dialog.getByRole("button", { name: "Add and test" }).click();
+test(
+  "a server is added, tested, used, switched off and deleted",
+  { tag: "@first" },
+  async ({ page }) => {
+    await page.goto("/mcp-servers");
+    await expect(page.getByText("You have no MCP servers yet")).toBeVisible();
+    await page.getByRole("button", { name: "Add server" }).first().click();
+    const dialog = page.getByRole("dialog", { name: "Add an MCP server" });
+    await dialog.getByRole("button", { name: "Add and test" }).click();
+    await expect(dialog).toContainText("Fill this in.");
+    await dialog.getByLabel("Name", { exact: true }).fill("sums");
+    await dialog.getByRole("textbox", { name: "Address" }).fill(standin.url);
+    await dialog.getByRole("button", { name: "Add header" }).click();
+    await dialog.getByLabel("Header", { exact: true }).fill("Authorization");
+    await dialog.getByLabel(/^Value/).fill("Bearer top-secret-word");
+    await dialog.getByRole("button", { name: "Add and test" }).click();
 
-  const own = page.getByRole("list", { name: "Your servers" });
-  const card = own.getByRole("listitem").filter({ hasText: "sums" });
-  await expect(card).toContainText("It works");
-  await expect(card).toContainText("Connected");
-  await card.getByRole("button", { name: /tools: sums/ }).click();
-  await expect(page.getByRole("list", { name: "Tools of sums" })).toContainText("add");
+    const own = page.getByRole("list", { name: "Your servers" });
+    const card = own.getByRole("listitem").filter({ hasText: "sums" });
+    await expect(card).toContainText("It works");
+    await expect(card).toContainText("Connected");
+    await card.getByRole("button", { name: /tools: sums/ }).click();
+    await expect(page.getByRole("list", { name: "Tools of sums" })).toContainText("add");
 
-  await card.getByRole("button", { name: "Edit sums" }).click();
-  const editing = page.getByRole("dialog", { name: "Edit “sums”" });
-  await expect(editing).toContainText("Authorization");
-  expect(await page.content()).not.toContain("top-secret-word");
-  await editing.getByRole("button", { name: "Cancel" }).click();
+    await card.getByRole("button", { name: "Edit sums" }).click();
+    const editing = page.getByRole("dialog", { name: "Edit “sums”" });
+    await expect(editing).toContainText("Authorization");
+    expect(await page.content()).not.toContain("top-secret-word");
+    await editing.getByRole("button", { name: "Cancel" }).click();
 
-  const chat = new Chat(page);
-  await chat.begin('!tool sums__add {"a": 20, "b": 22}');
-  await expect(chat.last).toContainText(/sums/);
-  await chat.answered();
-  await chat.last.getByRole("button", { name: /^Done .*add/i }).click();
-  await expect(chat.last).toContainText("42");
+    const chat = new Chat(page);
+    await chat.begin('!tool sums__add {"a": 20, "b": 22}');
+    await expect(chat.last).toContainText(/sums/);
+    await chat.answered();
+    await chat.last.getByRole("button", { name: /^Done .*add/i }).click();
+    await expect(chat.last).toContainText("42");
 
-  await page.goto("/mcp-servers");
-  await page.getByRole("button", { name: "More for sums" }).click();
-  await page.getByRole("menuitem", { name: "Switch off" }).click();
-  await expect(card).toContainText("Off");
-  await page.getByRole("button", { name: "More for sums" }).click();
-  await page.getByRole("menuitem", { name: "Delete" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await expect(page.getByText("You have no MCP servers yet")).toBeVisible();
-});
+    await page.goto("/mcp-servers");
+    await page.getByRole("button", { name: "More for sums" }).click();
+    await page.getByRole("menuitem", { name: "Switch off" }).click();
+    await expect(card).toContainText("Off");
+    await page.getByRole("button", { name: "More for sums" }).click();
+    await page.getByRole("menuitem", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await expect(page.getByText("You have no MCP servers yet")).toBeVisible();
+  },
+);
 
 test("a server that does not answer says why; a program is refused kindly", async ({ page }) => {
   await page.goto("/mcp-servers");
@@ -64,7 +68,7 @@ test("a server that does not answer says why; a program is refused kindly", asyn
   await dialog.getByRole("textbox", { name: "Address" }).fill("http://127.0.0.1:9/mcp");
   await dialog.getByRole("button", { name: "Add and test" }).click();
   const card = page.getByRole("listitem").filter({ hasText: "dead" });
-  await expect(card.getByRole("alert")).toContainText("It did not work", { timeout: 40_000 });
+  await expect(card.getByRole("alert")).toContainText("It did not work");
 
   await page.getByRole("button", { name: "Add server" }).first().click();
   await dialog.getByLabel("Name", { exact: true }).fill("program");

@@ -15,40 +15,44 @@ async function saved(page: Page, format: string): Promise<Download> {
   return download;
 }
 
-test("a question gives a table with its SQL, which can be sorted and saved", async ({ page }) => {
-  const chat = new Chat(page);
-  await chat.begin("Total sales by country");
-  await chat.answered();
-  const card = chat.last
-    .getByRole("region")
-    .filter({ has: page.getByRole("button", { name: "Download" }) })
-    .first();
-  await expect(card.getByRole("table")).toContainText("USA");
+test(
+  "a question gives a table with its SQL, which can be sorted and saved",
+  { tag: "@first" },
+  async ({ page }) => {
+    const chat = new Chat(page);
+    await chat.begin("Total sales by country");
+    await chat.answered();
+    const card = chat.last
+      .getByRole("region")
+      .filter({ has: page.getByRole("button", { name: "Download" }) })
+      .first();
+    await expect(card.getByRole("table")).toContainText("USA");
 
-  await card.getByRole("button", { name: "SQL and source" }).click();
-  await expect(card).toContainText("chinook");
-  await expect(card).toContainText("GROUP BY");
+    await card.getByRole("button", { name: "SQL and source" }).click();
+    await expect(card).toContainText("chinook");
+    await expect(card).toContainText("GROUP BY");
 
-  await card.getByRole("button", { name: "Open", exact: true }).click();
-  const grid = page.getByRole("dialog").getByRole("grid");
-  await expect(grid).toHaveAttribute("aria-rowcount", "25");
-  const first = grid.getByRole("gridcell").first();
-  await grid.getByRole("columnheader").first().click();
-  await expect(first).toHaveText("Argentina");
-  await grid.getByRole("columnheader").first().click();
-  await expect(first).toHaveText("United Kingdom");
-  await page.keyboard.press("Escape");
+    await card.getByRole("button", { name: "Open", exact: true }).click();
+    const grid = page.getByRole("dialog").getByRole("grid");
+    await expect(grid).toHaveAttribute("aria-rowcount", "25");
+    const first = grid.getByRole("gridcell").first();
+    await grid.getByRole("columnheader").first().click();
+    await expect(first).toHaveText("Argentina");
+    await grid.getByRole("columnheader").first().click();
+    await expect(first).toHaveText("United Kingdom");
+    await page.keyboard.press("Escape");
 
-  await card.getByRole("button", { name: "Download" }).click();
-  const csv = await readFile(await (await saved(page, "CSV")).path(), "utf8");
-  expect(csv.trim().split("\n")).toHaveLength(25);
-  await card.getByRole("button", { name: "Download" }).click();
-  const xlsx = await readFile(await (await saved(page, "Excel (XLSX)")).path());
-  expect(xlsx.subarray(0, 2).toString()).toBe("PK");
-  await card.getByRole("button", { name: "Download" }).click();
-  const parquet = await readFile(await (await saved(page, "Parquet")).path());
-  expect(parquet.subarray(0, 4).toString()).toBe("PAR1");
-});
+    await card.getByRole("button", { name: "Download" }).click();
+    const csv = await readFile(await (await saved(page, "CSV")).path(), "utf8");
+    expect(csv.trim().split("\n")).toHaveLength(25);
+    await card.getByRole("button", { name: "Download" }).click();
+    const xlsx = await readFile(await (await saved(page, "Excel (XLSX)")).path());
+    expect(xlsx.subarray(0, 2).toString()).toBe("PK");
+    await card.getByRole("button", { name: "Download" }).click();
+    const parquet = await readFile(await (await saved(page, "Parquet")).path());
+    expect(parquet.subarray(0, 4).toString()).toBe("PAR1");
+  },
+);
 
 test.describe("a table of thousands of rows", () => {
   test.use({ model: "scripted" });
@@ -71,25 +75,29 @@ test.describe("a table of thousands of rows", () => {
   });
 });
 
-test("a chart is drawn, can be a table, and be saved as a picture", async ({ page }) => {
-  const chat = new Chat(page);
-  await chat.begin("Show total sales by year as a bar chart");
-  await chat.answered();
-  const drawing = chat.last.locator("[role=img] svg, [role=img] canvas, svg[role=img]");
-  await expect(drawing.first()).toBeVisible();
-  const card = chat.last
-    .getByRole("region")
-    .filter({ has: page.getByRole("button", { name: "Table", exact: true }) })
-    .first();
-  await card.getByRole("button", { name: "Download" }).click();
-  const picture = await saved(page, "PNG");
-  expect(picture.suggestedFilename()).toMatch(/\.png$/);
-  const png = await readFile(await picture.path());
-  expect(png.subarray(1, 4).toString()).toBe("PNG");
-  await card.getByRole("button", { name: "Table", exact: true }).click();
-  await expect(chat.last.getByRole("button", { name: "Chart", exact: true })).toBeVisible();
-  await expect(chat.last.getByRole("table").first()).toBeVisible();
-});
+test(
+  "a chart is drawn, can be a table, and be saved as a picture",
+  { tag: "@first" },
+  async ({ page }) => {
+    const chat = new Chat(page);
+    await chat.begin("Show total sales by year as a bar chart");
+    await chat.answered();
+    const drawing = chat.last.locator("[role=img] svg, [role=img] canvas, svg[role=img]");
+    await expect(drawing.first()).toBeVisible();
+    const card = chat.last
+      .getByRole("region")
+      .filter({ has: page.getByRole("button", { name: "Table", exact: true }) })
+      .first();
+    await card.getByRole("button", { name: "Download" }).click();
+    const picture = await saved(page, "PNG");
+    expect(picture.suggestedFilename()).toMatch(/\.png$/);
+    const png = await readFile(await picture.path());
+    expect(png.subarray(1, 4).toString()).toBe("PNG");
+    await card.getByRole("button", { name: "Table", exact: true }).click();
+    await expect(chat.last.getByRole("button", { name: "Chart", exact: true })).toBeVisible();
+    await expect(chat.last.getByRole("table").first()).toBeVisible();
+  },
+);
 
 test("a figure leads to its cell and its SQL", async ({ page }) => {
   const chat = new Chat(page);

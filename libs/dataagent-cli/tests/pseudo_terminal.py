@@ -11,11 +11,11 @@ import sys
 import time
 from collections.abc import Sequence
 
-from tests.programs import quick
+from tests.programs import KILL, quick
+from tests.waiting import WAIT_SECONDS
 
 FROM_NOTHING = (sys.executable, "-m", "dataagent_cli")
 """The program with nothing loaded yet, for tests of how it starts."""
-PATIENCE_SECONDS = 60  # for a start of the whole program on a busy machine
 ANSI = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>()][0-9A-Z]?)")
 
 
@@ -25,6 +25,7 @@ class Terminal:
     def __init__(
         self, *argv: str, term: str = "xterm-256color", program: Sequence[str] = ()
     ) -> None:
+        self._kill = signal.SIGKILL if program else KILL
         program = program or [quick("dataagent")]
         self._raw = ""
         self._read_up_to = 0
@@ -48,7 +49,7 @@ class Terminal:
 
     def wait_for(self, text: str) -> None:
         """Read until the text has appeared, after what was waited for before."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + WAIT_SECONDS
         while (found := self.screen.find(text, self._read_up_to)) < 0:
             ready, _, _ = select.select([self._fd], [], [], max(deadline - time.monotonic(), 0))
             chunk = self._read() if ready else b""
@@ -75,6 +76,6 @@ class Terminal:
     def end(self) -> None:
         """Leave nothing running."""
         if self._pid:
-            os.kill(self._pid, signal.SIGKILL)
+            os.kill(self._pid, self._kill)
             os.waitpid(self._pid, 0)
         os.close(self._fd)

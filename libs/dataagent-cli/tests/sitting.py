@@ -33,6 +33,7 @@ from dataagent_cli.ui import PlainRenderer
 from dataagent_core.config import SessionState, Settings
 from dataagent_core.identity import Principal
 from dataagent_core.runs.assembly import open_core
+from tests.waiting import WAIT_SECONDS
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 DOWN = "\x1b[B"
@@ -69,7 +70,7 @@ async def sit(
     with create_pipe_input() as keys:
         keys.send_text("".join(f"{line}\r" for line in lines) + end)
         handler = TerminalHITLHandler(made.state, is_interactive=False)
-        async with asyncio.timeout(60), open_core(Settings()) as core:
+        async with asyncio.timeout(WAIT_SECONDS), open_core(Settings()) as core:
             streams = Streams(made.out, made.err, None)
             desk = Desk(core.data, "ann", streams)
             memory = memory_command(core.files.memories, Principal("ann", "user", "terminal"))

@@ -10,8 +10,6 @@ import pytest
 
 from .pseudo_terminal import FROM_NOTHING, Terminal
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def terminal(home: Path) -> Iterator[Terminal]:

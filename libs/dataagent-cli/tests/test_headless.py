@@ -188,6 +188,7 @@ def test_an_unexpected_failure_is_in_the_log_and_only_its_name_on_the_screen(
     assert "Traceback" in (home / "dataagent.log").read_text()
 
 
+@pytest.mark.slow
 def test_rules_of_the_command_line_hold_for_the_question(home: Path) -> None:
     denied = dataagent("-p", WRITE, "--auto-approve", "--deny", "write_*")
     assert "denied" in denied.err

@@ -11,8 +11,6 @@ import pytest
 
 from .pseudo_terminal import FROM_NOTHING, Terminal
 
-pytestmark = pytest.mark.slow
-
 CTRL_C, CTRL_U, CTRL_Z, ESC, SHIFT_TAB = "\x03", "\x15", "\x1a", "\x1b", "\x1b[Z"
 
 
@@ -28,6 +26,7 @@ def is_echoing(terminal: Terminal) -> bool:
     return bool(termios.tcgetattr(terminal._fd)[3] & termios.ECHO)
 
 
+@pytest.mark.slow
 def test_an_answer_is_put_to_sleep_stopped_and_taken_back(terminal: Terminal) -> None:
     terminal.wait_for("/help shows")
     terminal.type("!slow 3000 20\r")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +9,11 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.programs import quick
+from tests.programs import KILL, quick
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
-from .pseudo_terminal import PATIENCE_SECONDS, Terminal
-
-pytestmark = pytest.mark.slow
+from .pseudo_terminal import Terminal
 
 
 @pytest.fixture
@@ -32,8 +30,8 @@ def killed(home: Path) -> Path:
         assert program.stdout is not None
         first = orjson.loads(program.stdout.readline())
         assert first["event_type"] == "text"
-        program.send_signal(signal.SIGKILL)
-        program.wait(timeout=PATIENCE_SECONDS)
+        program.send_signal(KILL)
+        program.wait(timeout=WAIT_SECONDS)
     return home
 
 
@@ -44,7 +42,7 @@ def ask(*words: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE_SECONDS,
+        timeout=WAIT_SECONDS,
     )
 
 

@@ -7,8 +7,6 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.slow
-
 FOR_DATA = "sqlglot duckdb pyarrow dataagent_core.data.guard dataagent_core.data.figures"
 FOR_A_PERSON = "prompt_toolkit wcwidth dataagent_cli.input.keyboard dataagent_cli.commands"
 FOR_OTHERS = "alembic httpx langgraph_sdk._async langsmith.types.run mcp redis websockets"
@@ -31,6 +29,7 @@ def ask() -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_one_question_loads_nothing_that_it_does_not_use() -> None:
     ask()  # the first one makes the tables
     done = ask()

@@ -12,10 +12,9 @@ import pytest
 
 from tests.programs import quick
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
-from .pseudo_terminal import PATIENCE_SECONDS, Terminal
-
-pytestmark = pytest.mark.slow
+from .pseudo_terminal import Terminal
 
 
 def start(*argv: str) -> subprocess.Popen[str]:
@@ -35,7 +34,7 @@ def test_ctrl_c_cancels_the_run_and_prints_what_came() -> None:
         assert program.stdout is not None
         first = orjson.loads(program.stdout.readline())
         program.send_signal(signal.SIGINT)
-        rest, complaints = program.communicate(timeout=PATIENCE_SECONDS)
+        rest, complaints = program.communicate(timeout=WAIT_SECONDS)
     events = [first, *(orjson.loads(line) for line in rest.splitlines())]
     assert program.returncode == 130
     assert events[0]["event_type"] == "text"
@@ -50,7 +49,7 @@ def test_a_reader_that_leaves_ends_the_program_quietly() -> None:
         assert program.stderr is not None
         program.stdout.readline()
         program.stdout.close()
-        program.wait(timeout=PATIENCE_SECONDS)
+        program.wait(timeout=WAIT_SECONDS)
         complaints = program.stderr.read()
     assert program.returncode == 3
     assert "Traceback" not in complaints

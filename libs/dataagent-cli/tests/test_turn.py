@@ -35,6 +35,7 @@ from dataagent_core.runs.assembly import open_core
 from dataagent_core.runs.types import RunOptions, Started
 from tests.programs import quick
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 ASKING = Path(__file__).parents[2] / "dataagent-core/tests/mcp/hub/shop_server.py"
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept\\n"}\n!echo written'
@@ -74,7 +75,7 @@ async def desk(
                 shown.desk = made
             made.turns = Turns(host, view=shown, handler=handler, state=made.state, is_sitting=True)
             made.conversation = Conversation(host, made.turns, agent=None, state=made.state)
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(WAIT_SECONDS):
                 yield made
 
 
@@ -244,7 +245,7 @@ async def test_ctrl_c_stops_a_message_that_nobody_takes(
             await is_sent.wait()
             os.kill(os.getpid(), signal.SIGINT)
             with pytest.raises(Stopped) as stopped:
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(WAIT_SECONDS):
                     await asking
         assert it.conversation.to_attach == ["<attached/>"]
     assert explain(stopped.value).exit_code == exits.INTERRUPTED
@@ -274,7 +275,7 @@ async def test_a_message_that_found_no_session_can_be_sent_again() -> None:
 async def test_ctrl_c_is_for_the_innermost_block_and_for_the_one_around_it_afterwards() -> None:
     with create_pipe_input() as keyboard:
         dialogs = Dialogs(terminal_input=keyboard, terminal_output=DummyOutput())
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             with Interrupts() as outer:
                 with Interrupts() as inner:
                     os.kill(os.getpid(), signal.SIGINT)
@@ -300,5 +301,5 @@ async def test_the_second_ctrl_c_leaves() -> None:
     task = asyncio.create_task(wait_for_ever())
     await entered.wait()
     with pytest.raises(asyncio.CancelledError):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await task

@@ -23,8 +23,7 @@ from dataagent_core.hitl import Decision
 from tests.end_to_end.server import free_port, run_server
 from tests.programs import Program
 from tests.requirements import requirement
-
-pytestmark = pytest.mark.slow
+from tests.waiting import WAIT_SECONDS
 
 PATIENT = Backoff(first_seconds=0.05, most_seconds=0.5, attempts=200)  # a start takes a while
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept\\n"}\n!echo written'
@@ -54,7 +53,7 @@ class Server:
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         if self._process is not None:
             self._process.send_signal(how)
-            self._process.wait(40)
+            self._process.wait(WAIT_SECONDS)
             self._process = None
 
 
@@ -72,7 +71,7 @@ def connect(server: Server, api_key: str | None = "k1") -> DataAgentClient:
 
 @pytest.fixture
 async def client(server: Server) -> AsyncGenerator[DataAgentClient]:
-    async with asyncio.timeout(90), connect(server) as made:
+    async with asyncio.timeout(WAIT_SECONDS), connect(server) as made:
         await made.health()
         yield made
 
@@ -90,6 +89,7 @@ async def collect(events: AsyncGenerator[Received]) -> list[Received]:
     return [item async for item in events]
 
 
+@pytest.mark.slow
 @requirement("R22.3", "R22.4")
 async def test_health_says_which_version_runs(client: DataAgentClient) -> None:
     health = await client.health()
@@ -135,7 +135,7 @@ async def test_a_question_can_be_answered_in_one_go(client: DataAgentClient) -> 
 async def test_a_run_has_nothing_after_its_end(client: DataAgentClient) -> None:
     first = await client.chat_sync("!echo one")
     later = await client.chat_sync("!echo two", first.session_id)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         assert await collect(client.run_events(first.run_id, after=first.events[-1].seq)) == []
         assert await collect(client.run_events(first.run_id, after=later.events[-1].seq)) == []
 
@@ -156,7 +156,7 @@ async def test_a_message_sent_again_later_brings_its_whole_run(
     session_id, message_id = str(uuid.uuid4()), str(uuid.uuid4())
     first = await collect(chat("!echo once", session_id, client_message_id=message_id))
     await client.chat_sync("!echo meanwhile", session_id)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         again = await collect(chat("!echo once", session_id, client_message_id=message_id))
     assert again == first
     assert (await client.messages(session_id)).total == 4
@@ -170,7 +170,7 @@ async def test_a_message_sent_again_meanwhile_brings_its_whole_run(
     first = chat("!slow 400 20", session_id, client_message_id=message_id)
     seen = [await anext(first) for _ in range(2)]
     second = chat("!slow 400 20", session_id, client_message_id=message_id)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         assert [await anext(second) for _ in range(2)] == seen
     await client.cancel_run(seen[0].run_id)
     assert [item async for item in first] == [item async for item in second]
@@ -313,7 +313,7 @@ async def test_a_server_killed_in_mid_answer_loses_no_event_and_no_end(
     server.start()
     items: list[Received] = []
     try:
-        async with asyncio.timeout(100), connect(server) as client:
+        async with asyncio.timeout(WAIT_SECONDS), connect(server) as client:
             await client.health()
             chat: Chat = getattr(client, door)
             async for item in chat("!slow 100 20"):

@@ -25,7 +25,6 @@ from tests.end_to_end.server import USER, Server
 from tests.requirements import requirement
 
 Client = SyncDataAgentClient
-pytestmark = pytest.mark.slow
 
 
 def sample(client: Client) -> str:

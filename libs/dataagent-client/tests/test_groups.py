@@ -32,9 +32,9 @@ from tests.requirements import requirement
 BOSS, PASSWORD = "boss", "a-long-word-7"
 SKILL = "---\nname: my-way\ndescription: How I like it\n---\nBe short.\n"
 Client = SyncDataAgentClient
-pytestmark = pytest.mark.slow
 
 
+@pytest.mark.slow
 @requirement("R19.1")
 def test_a_login_counts_for_requests_and_for_sockets(server: Server) -> None:
     with Client(server.url) as client:
@@ -52,6 +52,7 @@ def test_a_login_counts_for_requests_and_for_sockets(server: Server) -> None:
             client.auth.me()
 
 
+@pytest.mark.slow
 def test_a_changed_password_keeps_this_login_and_ends_keys(server: Server, root: Client) -> None:
     user = root.admin.users.create("carol", "first-word-9")
     with Client(server.url) as carol:

@@ -22,6 +22,7 @@ from dataagent_client import (
     UnavailableError,
 )
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 QUICK = Backoff(first_seconds=0.001, most_seconds=0.002, attempts=4)
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -152,7 +153,7 @@ async def test_downloads_to_one_place_do_not_meet(tmp_path: Path) -> None:
 
     beside = tmp_path / "file.bin.partial"
     beside.write_text("mine")
-    async with asyncio.timeout(5), serving(halves) as client:
+    async with asyncio.timeout(WAIT_SECONDS), serving(halves) as client:
         slow = asyncio.create_task(client.files.download("slow", tmp_path / "file.bin"))
         await is_half.wait()
         await client.files.download("quick", tmp_path / "file.bin")

@@ -22,14 +22,12 @@ from dataagent_client import (
 from tests.end_to_end.server import KEY, USER, Server
 from tests.requirements import requirement
 from tests.standins.mcp_server import HttpServer, http_server, stdio_command
-
-pytestmark = pytest.mark.slow
+from tests.waiting import WAIT_SECONDS
 
 ROOT_KEY = "root-key-of-mcp"
 BOSS, PASSWORD = "boss", "a-long-word-7"
 SECRET = "canary-8d1f"
 DOTS = "••••"
-WAIT_SECONDS = 30.0
 
 
 @pytest.fixture
@@ -48,13 +46,13 @@ async def server(tmp_path: Path) -> AsyncGenerator[Server]:
 
 @pytest.fixture
 async def alice(server: Server) -> AsyncGenerator[DataAgentClient]:
-    async with asyncio.timeout(120), DataAgentClient(server.url, KEY) as client:
+    async with asyncio.timeout(WAIT_SECONDS), DataAgentClient(server.url, KEY) as client:
         yield client
 
 
 @pytest.fixture
 async def root(server: Server) -> AsyncGenerator[DataAgentClient]:
-    async with asyncio.timeout(120), DataAgentClient(server.url, ROOT_KEY) as client:
+    async with asyncio.timeout(WAIT_SECONDS), DataAgentClient(server.url, ROOT_KEY) as client:
         yield client
 
 
@@ -71,6 +69,7 @@ async def said(client: DataAgentClient, message: str) -> str:
     return str(result.result)
 
 
+@pytest.mark.slow
 @requirement("R30.1", "R30.2", "R30.3")
 async def test_a_user_keeps_servers_of_their_own(alice: DataAgentClient, site: HttpServer) -> None:
     mcp = alice.mcp
@@ -93,6 +92,7 @@ async def test_a_user_keeps_servers_of_their_own(alice: DataAgentClient, site: H
         await mcp.server(USER, "my-site")
 
 
+@pytest.mark.slow
 @requirement("R30.4")
 async def test_others_are_not_found_and_the_registry_is_for_administrators(
     alice: DataAgentClient,
@@ -121,6 +121,7 @@ async def logged(root: DataAgentClient, server_id: str) -> McpCall:
     return found.items[0]
 
 
+@pytest.mark.slow
 async def test_an_administrator_registers_allows_and_reads_what_was_called(
     root: DataAgentClient, alice: DataAgentClient
 ) -> None:
@@ -154,6 +155,7 @@ async def test_an_administrator_registers_allows_and_reads_what_was_called(
     assert (await admin.servers()).total == 0
 
 
+@pytest.mark.slow
 async def test_a_keys_limit_is_set_and_lifted(root: DataAgentClient, server: Server) -> None:
     key_id = await key_of_an_account(server)
     limited = await root.mcp.admin.replace_allowlist([], api_key_id=key_id)

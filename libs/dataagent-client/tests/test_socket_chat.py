@@ -34,6 +34,7 @@ from dataagent_client import (
 )
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, event_to_wire
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 QUICK = Backoff(first_seconds=0.001, most_seconds=0.002, attempts=5)
 
@@ -118,7 +119,7 @@ async def open_door(door: FakeDoor) -> AsyncGenerator[FakeDoor]:
 
 async def ask(door: FakeDoor, **options: Any) -> list[Received]:
     async with (
-        asyncio.timeout(5),
+        asyncio.timeout(WAIT_SECONDS),
         DataAgentClient(door.url, "key", backoff=QUICK) as client,
     ):
         return [item async for item in client.chat("hi", "s", **options)]

@@ -28,11 +28,10 @@ from dataagent_client import (
 from scripts import sync_client
 from tests.end_to_end.server import KEY, USER, Server
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept\\n"}\n!echo written'
-WAIT_SECONDS = 30.0
 Chat = Callable[..., Generator[Received]]
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +197,7 @@ def test_groups_are_there_too(client: SyncDataAgentClient) -> None:
     assert client.data.sources() == []
 
 
+@pytest.mark.slow
 def test_a_method_the_twin_lacks_fails_the_check_until_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_client import ApiError, Backoff, ClientError, DataAgentClient, ProtocolError
@@ -42,7 +42,6 @@ MESSAGES = [
 ]
 
 
-@settings(max_examples=200)
 @given(st.lists(st.integers(0, len(STREAM)), max_size=8))
 def test_server_sent_events_are_read_however_they_are_cut(cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(STREAM)]
@@ -54,7 +53,6 @@ def test_server_sent_events_are_read_however_they_are_cut(cuts: list[int]) -> No
     assert parser.retry_seconds == 1.5
 
 
-@settings(max_examples=200)
 @given(st.binary(max_size=200))
 def test_no_bytes_break_the_sse_parser(data: bytes) -> None:
     SseParser().feed(data)
@@ -171,7 +169,6 @@ def test_the_codes_of_messages_have_the_status_of_answers(code: str, status: int
     assert client_errors.error_from_frame(code, "m").status == status
 
 
-@settings(max_examples=100)
 @given(st.integers(1, 7), st.none() | st.floats(0, 60))
 def test_pauses_grow_up_to_a_limit_and_honour_the_server(
     failures: int, retry_after: float | None

@@ -9,8 +9,9 @@ import pytest
 from sqlalchemy import Connection, delete
 
 from dataagent_core.storage.tables import sessions
-from tests.services import KINDS, SQL_KINDS, clear_redis, fresh_redis_prefix, migrated_database
+from tests.services import clear_redis, fresh_redis_prefix, migrated_database
 from tests.stores import Stores, opened_stores
+from tests.tiers import SQL_STORES, STORES
 
 
 @pytest.fixture(scope="session")
@@ -33,12 +34,12 @@ def _made(kind: str, folders: pytest.TempPathFactory) -> AbstractContextManager[
     return migrated_database(kind, folders.mktemp("stores"))
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=STORES)
 def store_kind(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(params=SQL_KINDS)
+@pytest.fixture(params=SQL_STORES)
 def sql_kind(request: pytest.FixtureRequest) -> str:
     return request.param
 

@@ -8,6 +8,7 @@ import pytest
 
 from dataagent_client import DataAgentClient
 from dataagent_harbor.asking import Asker, Mode
+from tests.waiting import WAIT_SECONDS
 
 from .doors import open_doors
 
@@ -23,7 +24,7 @@ async def test_a_question_that_takes_too_long_is_stopped_though_it_said_nothing(
 @pytest.mark.parametrize("mode", ["ws", "rest"])
 async def test_a_question_that_is_left_is_stopped(mode: Mode) -> None:
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(WAIT_SECONDS),
         open_doors() as doors,
         DataAgentClient(doors.url, "k") as client,
     ):

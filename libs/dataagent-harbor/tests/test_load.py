@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_client import Backoff, DataAgentClient
@@ -16,6 +16,7 @@ from dataagent_harbor.load.sequence import Sequence
 from dataagent_harbor.load.tally import Stretch, saturation
 from dataagent_harbor.load.trend import trend_of
 from dataagent_harbor.load.user import RestUser, SocketUser, Turn, User
+from tests.waiting import WAIT_SECONDS
 
 from .doors import open_doors
 
@@ -33,7 +34,6 @@ def test_missing_and_doubled_numbers_are_counted() -> None:
     assert read([1, 2, 2, 1, 3]) == Sequence(last=3, doubles=2)
 
 
-@settings(max_examples=100)
 @given(st.sets(st.integers(min_value=1, max_value=60), min_size=1))
 def test_what_is_left_out_is_missing_and_nothing_else(numbers: set[int]) -> None:
     found = read(sorted(numbers))
@@ -139,7 +139,7 @@ async def test_a_load_that_is_left_stops_its_runs(mode: str) -> None:
         return None
 
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(WAIT_SECONDS),
         open_doors() as doors,
         DataAgentClient(doors.url, "k") as client,
     ):

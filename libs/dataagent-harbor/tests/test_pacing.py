@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_harbor.pacing import Pace
@@ -32,7 +32,6 @@ def test_without_a_rate_a_ramp_adds_one_asker_after_another() -> None:
 
 
 @requirement("R27.5")
-@settings(max_examples=100)
 @given(st.lists(st.floats(min_value=0, max_value=1e6), min_size=1))
 def test_percentiles_are_values_that_so_many_do_not_exceed(values: list[float]) -> None:
     ordered = sorted(values)
@@ -52,7 +51,6 @@ def test_questions_that_a_stall_kept_from_being_asked_are_put_in() -> None:
     assert corrected([3.0], 0.0) == [3.0]
 
 
-@settings(max_examples=100)
 @given(
     st.lists(st.floats(min_value=0.001, max_value=50), min_size=1, max_size=20),
     st.floats(min_value=1, max_value=10),

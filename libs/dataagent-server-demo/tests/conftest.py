@@ -15,9 +15,9 @@ from streamlit.testing.v1 import AppTest
 import dataagent_server_demo
 from tests.end_to_end.server import KEY, Server
 from tests.homes import lived_in
+from tests.waiting import WAIT_SECONDS
 
 APP = Path(dataagent_server_demo.__file__).with_name("app.py")
-WAIT_SECONDS = 30.0
 
 
 class Page:

@@ -23,10 +23,11 @@ from tests.end_to_end.server import KEY, Server, free_port
 from tests.requirements import requirement
 from tests.source import ROOT
 from tests.standins.mcp_server import http_server
+from tests.waiting import WAIT_SECONDS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
+
 APP = Path(dataagent_server_demo.__file__).with_name("app.py")
-READY_SECONDS = 90.0
 
 
 @contextmanager
@@ -45,11 +46,11 @@ def streamlit_run(server_url: str, log: Path) -> Generator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(WAIT_SECONDS)
 
 
 def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + READY_SECONDS
+    end = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             if httpx.get(url).status_code == 200:

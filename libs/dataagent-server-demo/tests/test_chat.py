@@ -13,7 +13,6 @@ from tests.end_to_end.server import Server
 if TYPE_CHECKING:
     from conftest import Page, Visit
 
-pytestmark = pytest.mark.slow
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "first\\n"}\n!echo written'
 
 

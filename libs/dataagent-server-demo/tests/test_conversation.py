@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_client import (
@@ -128,7 +128,6 @@ def test_the_plan_stands_once_as_it_is_now() -> None:
     assert part == PlanPart(({"content": "found"},))
 
 
-@settings(max_examples=200)
 @given(st.lists(st.sampled_from(EVENTS), max_size=12), st.data())
 def test_events_that_come_twice_change_nothing(events: list[object], data: st.DataObject) -> None:
     items = [Received(seq, "run", event) for seq, event in enumerate([*events, DONE], 1)]  # pyright: ignore[reportArgumentType] events

@@ -16,7 +16,6 @@ from tests.end_to_end.server import KEY, Server
 if TYPE_CHECKING:
     from conftest import Page, Visit
 
-pytestmark = pytest.mark.slow
 QUESTION = "按月统计2023年的销售额，画成图"
 
 
@@ -42,6 +41,7 @@ def test_a_data_question_shows_its_table_its_sql_and_its_figures(
     assert any("sql\\_db\\_query · success" in each.label for each in page.app.expander)
 
 
+@pytest.mark.slow
 def test_a_chart_is_drawn_with_the_values_of_its_table(server: Server, visit: Visit) -> None:
     page = visit(server.url).ask(QUESTION).until(is_ready)
     [chart] = page.app.get("vega_lite_chart")

@@ -19,7 +19,6 @@ from tests.requirements import requirement
 if TYPE_CHECKING:
     from conftest import Page, Visit
 
-pytestmark = pytest.mark.slow
 TABS = [":material/chat: Chat", ":material/power: MCP servers"]
 NO_MCP = "This server does not offer MCP configuration."
 
@@ -174,6 +173,7 @@ def test_the_chat_works_where_mcp_does_not(proxy: Proxy, visit: Visit) -> None:
     assert page.said == ["!echo still here", "still here"]
 
 
+@pytest.mark.slow
 @requirement("P56")
 def test_a_server_that_is_not_there_is_told_and_found_once_it_is(
     visit: Visit, prepare: Callable[..., Server]
@@ -190,6 +190,7 @@ def test_a_server_that_is_not_there_is_told_and_found_once_it_is(
     assert not page.app.warning
 
 
+@pytest.mark.slow
 @requirement("P56")
 def test_an_answer_that_was_cut_off_is_read_on(
     visit: Visit, prepare: Callable[..., Server]

@@ -16,7 +16,6 @@ from tests.standins.mcp_server import HttpServer, http_server, stdio_command
 if TYPE_CHECKING:
     from conftest import Page, Visit
 
-pytestmark = pytest.mark.slow
 SECRET = "canary-41c7"
 
 

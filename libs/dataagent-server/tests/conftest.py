@@ -29,10 +29,10 @@ from dataagent_server.deps.container import Container
 from dataagent_server.serve import make_server
 from dataagent_server.ws.manager import ConnectionManager
 from tests.homes import lived_in
+from tests.times import count_start
+from tests.waiting import WAIT_SECONDS
 
 T = TypeVar("T")
-WAIT_SECONDS = 20.0
-ANSWER_SECONDS = 60.0  # a whole turn may be behind an answer, on a busy machine
 KEYS = {
     "alice": "alice-key-4f9a0c",
     "bob": "bob-key-77d1e2",
@@ -58,6 +58,7 @@ class LiveServer:
     """A running server."""
 
     def __init__(self, settings: ServerSettings) -> None:
+        count_start("server")
         self.greeting = _Greeting()
         self._server = make_server(settings, out=self.greeting)
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -125,7 +126,7 @@ class LiveServer:
         self, user: str | None = "alice", headers: dict[str, str] | None = None
     ) -> AsyncGenerator[httpx.AsyncClient]:
         async with httpx.AsyncClient(
-            base_url=self.url, headers={**_key(user), **(headers or {})}, timeout=ANSWER_SECONDS
+            base_url=self.url, headers={**_key(user), **(headers or {})}, timeout=WAIT_SECONDS
         ) as client:
             yield client
 

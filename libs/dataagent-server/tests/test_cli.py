@@ -25,7 +25,9 @@ from dataagent_core.storage.migrate import revision_of
 from dataagent_core.storage.people import audit_log
 from dataagent_server import cli
 from tests.requirements import requirement
-from tests.services import SQL_KINDS, fresh_database
+from tests.services import fresh_database
+from tests.tiers import SQL_STORES
+from tests.waiting import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[3]
 
@@ -63,6 +65,7 @@ def audit_of(shell: Shell) -> list[dict[str, Any]]:
 # -- users and keys -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_users_and_keys_are_managed_from_the_command_line(shell: Shell) -> None:
     assert shell("migrate") == (0, "tables brought up to date\n")
     assert shell("migrate") == (0, "tables are up to date\n")
@@ -204,7 +207,7 @@ def test_audit_list_shows_the_newest_first_and_takes_conditions(shell: Shell) ->
 # -- tables ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=SQL_KINDS)
+@pytest.fixture(params=SQL_STORES)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     with fresh_database(request.param, tmp_path) as url:
         yield url
@@ -225,7 +228,6 @@ def test_migrate_goes_up_down_and_up_again(
 
 
 @requirement("S6.3")
-@pytest.mark.slow
 def test_alembic_upgrades_from_the_infra_folder(tmp_path: Path) -> None:
     place = f"sqlite:///{tmp_path / 'made.db'}"
     done = subprocess.run(
@@ -234,7 +236,7 @@ def test_alembic_upgrades_from_the_infra_folder(tmp_path: Path) -> None:
         env={**os.environ, "DATAAGENT_DATABASE_URL": place},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=WAIT_SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -381,7 +383,6 @@ def test_the_doctor_names_a_setting_that_does_not_fit(shell: Shell) -> None:
     assert "DATAAGENT_PORT" in report
 
 
-@pytest.mark.services
 def test_the_doctor_asks_redis(
     shell: Shell, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

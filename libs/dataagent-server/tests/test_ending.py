@@ -11,8 +11,7 @@ import pytest
 
 from tests.programs import quick
 from tests.requirements import requirement
-
-pytestmark = pytest.mark.slow
+from tests.waiting import WAIT_SECONDS
 
 WORKER = """
 import asyncio
@@ -68,7 +67,7 @@ async def _ended(program: str, **settings: str) -> tuple[int, str]:
     assert process.stdout is not None
     assert process.stderr is not None
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert await process.stdout.readline(), await process.stderr.read()
             process.send_signal(signal.SIGTERM)
             log = await process.stderr.read()
@@ -79,6 +78,7 @@ async def _ended(program: str, **settings: str) -> tuple[int, str]:
             await process.communicate()
 
 
+@pytest.mark.slow
 @requirement("G9")
 async def test_worker_that_cannot_let_go_is_gone_and_says_what_it_waited_for(
     tmp_path: Path,
@@ -94,6 +94,7 @@ async def test_worker_that_cannot_let_go_is_gone_and_says_what_it_waited_for(
     assert "Timeout (" in log  # then where each thread stands
 
 
+@pytest.mark.slow
 @requirement("G9")
 async def test_web_process_whose_loop_stands_still_is_gone_and_says_where(tmp_path: Path) -> None:
     code, log = await _ended(WEB, DATAAGENT_HOME=str(tmp_path), DATAAGENT_PORT="0")

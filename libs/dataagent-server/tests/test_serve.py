@@ -13,17 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.programs import quick
 from tests.requirements import requirement
-
-pytestmark = pytest.mark.slow
+from tests.waiting import WAIT_SECONDS
 
 KEY = "operator-key-9f8e7d"
-WAIT_SECONDS = 60
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
@@ -74,7 +71,7 @@ async def test_sigterm_tells_clients_ends_runs_and_logs_are_json_without_secrets
     options = ("serve", "--port", "0", "--log-level", "info")
     async with program(tmp_path, *options, DATAAGENT_SHUTDOWN_TIMEOUT="3") as (process, url):
         headers = {"X-API-Key": KEY, "X-Request-Id": "find-me-1"}
-        async with httpx.AsyncClient(base_url=url, headers=headers) as client:
+        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=WAIT_SECONDS) as client:
             assert (await client.get(f"/api/v1/sessions?api_key={KEY}")).status_code == 200
         session = "11111111-2222-3333-4444-555555555555"
         async with connect(
@@ -93,8 +90,8 @@ async def test_sigterm_tells_clients_ends_runs_and_logs_are_json_without_secrets
         assert [event["event_type"] for event in said][-2:] == ["error", "done"]
         assert said[-1]["data"]["reason"] == "shutdown"
         assert process.stderr is not None
-        log = (await asyncio.wait_for(process.stderr.read(), 30)).decode()
-        await asyncio.wait_for(process.wait(), 30)
+        log = (await asyncio.wait_for(process.stderr.read(), WAIT_SECONDS)).decode()
+        await asyncio.wait_for(process.wait(), WAIT_SECONDS)
     lines = [json.loads(line) for line in log.splitlines()]
     assert all(line.keys() >= {"timestamp", "level", "message", "request_id"} for line in lines)
     assert any(line["request_id"] == "find-me-1" for line in lines)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dataagent_server import transport
+from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
     from conftest import LiveServer
-
-WAIT_SECONDS = 20
 
 
 async def answer_to(live: LiveServer, *pieces: bytes) -> bytes:

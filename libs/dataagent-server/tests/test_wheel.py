@@ -57,14 +57,12 @@ def app_in(wheel: Path) -> set[str]:
         return {name for name in archive.namelist() if name.startswith("dataagent_server/web/")}
 
 
-@pytest.mark.slow
 def test_a_wheel_brings_the_app_once_it_is_built(library: Path, tmp_path: Path) -> None:
     assert app_in(built("wheel", library, tmp_path / "before")) == set()
     build_app(library)
     assert app_in(built("wheel", library, tmp_path / "after")) == APP
 
 
-@pytest.mark.slow
 def test_a_wheel_of_a_source_distribution_brings_it_too(library: Path, tmp_path: Path) -> None:
     build_app(library)
     with tarfile.open(built("sdist", library, tmp_path / "sdist")) as archive:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 UV = str(Path(sys.executable).with_name("uv"))
 LIBRARIES = sorted(path.parent for path in ROOT.glob("libs/*/pyproject.toml"))
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def run(*command: str, **more: str) -> str:

@@ -25,8 +25,10 @@ from typing import Self
 
 import pyte
 
+from tests.programs import KILL
+from tests.waiting import WAIT_SECONDS
+
 CAPTURES = Path(__file__).parent / "captures"
-_PATIENCE_SECONDS = 60  # for a start of the whole program on a busy machine
 _IS_WRITING = os.environ.get("CAPTURES") == "write"
 _CURSOR_ASKED = b"\x1b[6n"
 _UNSTEADY = (  # what is made equal, in this order
@@ -107,7 +109,7 @@ class Screen:
 
     def kill(self) -> None:
         """End the program as `kill -9` does."""
-        os.killpg(self._program.pid, signal.SIGKILL)
+        os.killpg(self._program.pid, KILL)
         self._program.wait()
 
     # -- seeing ---------------------------------------------------------------------------------
@@ -146,7 +148,7 @@ class Screen:
 
     def leave(self) -> int:
         """Wait for the program's end; its exit status."""
-        return self._program.wait(_PATIENCE_SECONDS)
+        return self._program.wait(WAIT_SECONDS)
 
     # -- parts ----------------------------------------------------------------------------------
 
@@ -173,7 +175,7 @@ class Screen:
 
     def _until(self, missing: Callable[[], str | None]) -> str | None:
         """Look again at each change until nothing is missing; what is, at the end."""
-        deadline = time.monotonic() + _PATIENCE_SECONDS
+        deadline = time.monotonic() + WAIT_SECONDS
         with self._changed:
             while (what := missing()) is not None:
                 left = deadline - time.monotonic()

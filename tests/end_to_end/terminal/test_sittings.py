@@ -17,7 +17,6 @@ from tests.end_to_end.terminal.screen import Screen
 from tests.requirements import requirement
 from tests.standins.mcp_server import PROGRAM
 
-pytestmark = pytest.mark.slow
 CTRL_C, CTRL_D, CTRL_G, CTRL_R, ESC = "\x03", "\x04", "\x07", "\x12", "\x1b"
 UP, DOWN, ALT_ENTER, SHIFT_TAB, TAB = "\x1b[A", "\x1b[B", "\x1b\r", "\x1b[Z", "\t"
 WRITE = '!tool write_file {"file_path": "/%s", "content": "one\\ntwo\\n"}'
@@ -83,6 +82,7 @@ def test_talking(start_terminal: StartTerminal) -> None:
     it.screen.wait_for(f"{PROMPT} /rename")
 
 
+@pytest.mark.slow
 def test_stopping_and_conversations(start_terminal: StartTerminal) -> None:
     it = Sitting(start_terminal(), "stop")
     it.screen.clear(PROMPT)
@@ -165,6 +165,7 @@ def test_data_like_a_repository(start_terminal: StartTerminal, project: Path) ->
     it.step("/sql DELETE FROM sales", "refused")
 
 
+@pytest.mark.slow
 @requirement("R29.1", "R29.3", "R29.5", "R29.7")
 def test_mcp_servers_at_the_terminal(start_terminal: StartTerminal, place: Path) -> None:
     it = Sitting(start_terminal(columns=100), "mcp")

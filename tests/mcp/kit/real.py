@@ -16,8 +16,7 @@ import psutil
 
 from dataagent_core.mcp.types import JsonObject, Transport
 from scripts.mcp_servers import npm_program, python_program
-
-_START_SECONDS = 60.0
+from tests.waiting import WAIT_SECONDS
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ class Listening:
                 stderr=output,
                 start_new_session=True,
             )
-        async with asyncio.timeout(_START_SECONDS):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not self._is_open():
                 assert self._process.poll() is None, log.read_text()
                 await asyncio.sleep(0.05)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_cli.commands.data import words_of
@@ -32,7 +32,6 @@ def test_options_come_first_and_the_statement_stays_as_typed(
     assert words_of(name, rest) == words
 
 
-@settings(max_examples=100)
 @given(st.text(min_size=1).map(str.strip).filter(lambda text: text and not text.startswith("--")))
 def test_any_statement_stays_as_typed(statement: str) -> None:
     assert words_of("sql", f"--limit 3 {statement}") == ["sql", "--limit", "3", statement]

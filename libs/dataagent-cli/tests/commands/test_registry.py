@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_cli.commands import builtin_commands, elsewhere_commands
@@ -61,7 +61,6 @@ def test_every_command_is_in_the_guide() -> None:
         assert f"`/{command.name}" in guide, command.name
 
 
-@settings(max_examples=100)
 @given(st.text())
 def test_any_line_can_be_looked_up(line: str) -> None:
     is_command(line)

@@ -12,8 +12,6 @@ import pytest
 
 from ..sitting import CTRL_D, DOWN, sit
 
-pytestmark = pytest.mark.slow
-
 CTRL_U = "\x15"
 
 
@@ -48,6 +46,7 @@ async def test_resume_takes_the_start_of_an_id() -> None:
     assert "error: There is no session 'nothing-like-this'." in sitting.said
 
 
+@pytest.mark.slow
 async def test_what_was_said_is_summarised_and_the_context_shrinks() -> None:
     long = "word " * 400
     lines = ["/compact", f"!echo {long}", f"!echo {long}", "!echo end", "/context"]
@@ -96,6 +95,7 @@ async def test_another_model_and_another_agent_answer() -> None:
     assert sitting.said.strip().splitlines()[-3].startswith("offline answers")
 
 
+@pytest.mark.slow
 async def test_tools_say_which_ask_first() -> None:
     sitting = await sit(["/tools", "/agents sql", "/tools"])
     lines = [line.split() for line in sitting.answers.splitlines()]

@@ -16,8 +16,6 @@ from tests.programs import quick
 
 from .shell import dataagent
 
-pytestmark = pytest.mark.slow
-
 QUESTION = "total amount by region"
 HEADER = "region,amount\n"
 
@@ -57,6 +55,7 @@ NEGATIVE = HEADER + "North,-5.00\nNorth,10.10\nSouth,-0.01\nSouth,2.00\n"
 MANY = HEADER + "".join(f"R{n % 97:02},{n}.{n % 100:02}\n" for n in range(20_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [TENTHS, HUGE, BIG_INTEGERS, EMPTY_FIELDS, QUOTED, NEGATIVE, MANY],
@@ -101,6 +100,7 @@ def test_chinese_headings_are_understood() -> None:
     assert rows[1:] == [["上海", "2.00"], ["北京", "0.30"]]
 
 
+@pytest.mark.slow
 def test_a_real_process_reads_a_pipe_and_writes_one() -> None:
     command = [quick("dataagent"), "ask", QUESTION, "--output-format", "csv"]
     done = subprocess.run(command, input=QUOTED.encode(), capture_output=True, check=False)

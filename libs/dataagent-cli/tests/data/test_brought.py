@@ -11,8 +11,6 @@ from dataagent_cli.arguments import parse
 
 from .shell import dataagent
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def sales(tmp_path: Path) -> Path:

@@ -10,8 +10,6 @@ from dataagent_cli.data.explain import figure_lines
 
 from .shell import dataagent
 
-pytestmark = pytest.mark.slow
-
 STATEMENT = (
     "SELECT BillingCountry AS country, count(*) AS n FROM Invoice "
     "WHERE BillingCountry IN ('Canada', 'France') GROUP BY 1 ORDER BY 1"
@@ -24,6 +22,7 @@ def result() -> str:
     return dataagent("sql", STATEMENT).artifact_id
 
 
+@pytest.mark.slow
 def test_a_chart_is_drawn_in_characters_and_kept_as_a_picture(home: Path) -> None:
     done = dataagent("chart", "bar", "country", "N")
     assert [line.split()[0] for line in done.lines[1:]] == ["Canada", "France"]
@@ -33,6 +32,7 @@ def test_a_chart_is_drawn_in_characters_and_kept_as_a_picture(home: Path) -> Non
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_columns_are_guessed(tmp_path: Path) -> None:
     assert "(" in dataagent("chart", "pie").lines[1], "a share of the whole"
     assert dataagent("chart", "--output", "c.svg").code == 0
@@ -60,6 +60,7 @@ def test_the_newest_result_is_exported_to_a_file_named_behind_it(tmp_path: Path)
     assert (tmp_path / "out.csv").read_text().startswith("country,n\n")
 
 
+@pytest.mark.slow
 def test_a_chart_that_a_run_makes_is_shown_beside_the_answer(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_chart_that_a_run_makes_is_shown_beside_the_answer(
     assert "█" not in done.out, "the answer is as it was said"
 
 
+@pytest.mark.slow
 def test_the_last_table_is_exported_though_a_chart_is_newer(tmp_path: Path) -> None:
     assert dataagent("chart").code == 0
     assert dataagent("export", "last", "t.xlsx").code == 0

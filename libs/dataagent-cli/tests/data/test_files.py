@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dataagent_cli.data.files import CannotWrite, save
+from tests.waiting import WAIT_SECONDS
 
 
 async def test_a_write_that_is_cancelled_leaves_the_old_file_and_nothing_else(
@@ -22,7 +23,7 @@ async def test_a_write_that_is_cancelled_leaves_the_old_file_and_nothing_else(
     def pieces() -> Iterator[bytes]:
         yield b"new"
         is_under_way.set()
-        may_go_on.wait(5)
+        may_go_on.wait(WAIT_SECONDS)
         yield b"never"
         yield b"wanted"
 

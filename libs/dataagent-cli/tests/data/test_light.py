@@ -7,8 +7,6 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.slow
-
 AGENTS_ONLY = "langchain langchain_core langgraph deepagents"
 COMMANDS = (
     ["sources"],
@@ -18,6 +16,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.slow
 def test_commands_over_data_do_not_load_langchain() -> None:
     code = (
         "import sys\n"

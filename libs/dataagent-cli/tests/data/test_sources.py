@@ -131,7 +131,6 @@ def test_a_password_is_never_shown(place: str, home: Path, monkeypatch: pytest.M
     assert "s3cr3t" not in (home / "dataagent.log").read_text()
 
 
-@pytest.mark.services
 def test_a_password_of_the_environment_opens_a_server(
     fresh_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,7 +145,6 @@ def test_a_password_of_the_environment_opens_a_server(
         assert rows.out == "one\r\n1\r\n"
 
 
-@pytest.mark.services
 def test_a_password_in_clear_is_taken_with_a_hint(fresh_home: Path, tmp_path: Path) -> None:
     with fresh_database("postgres", tmp_path) as url:
         added = dataagent("sources", "add", "shop", url.replace("@", ":visible@", 1))

@@ -20,12 +20,9 @@ from rich.cells import cell_len
 
 from tests.programs import quick
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 from .shell import SLOW
-
-pytestmark = pytest.mark.slow
-
-PATIENCE_SECONDS = 60  # for a start of the whole program on a busy machine
 
 
 class Screen:
@@ -49,7 +46,7 @@ class Screen:
         os.write(self._fd, keys.encode())
 
     def wait_for(self, text: str) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + WAIT_SECONDS
         while text not in self.text:
             ready, _, _ = select.select([self._fd], [], [], max(deadline - time.monotonic(), 0))
             assert ready, f"{text!r} did not appear in: {self.text!r}"
@@ -58,7 +55,7 @@ class Screen:
     def end(self) -> int:
         while self._read():
             pass
-        return self.program.wait(PATIENCE_SECONDS)
+        return self.program.wait(WAIT_SECONDS)
 
     def _read(self) -> bool:
         try:
@@ -86,6 +83,7 @@ def on_screen(*argv: str, is_input: bool = False) -> Generator[Screen]:
         screen.close()
 
 
+@pytest.mark.slow
 @requirement("G6")
 def test_ctrl_c_stops_the_statement_and_keeps_nothing(fresh_home: Path) -> None:
     program = subprocess.Popen(
@@ -99,7 +97,7 @@ def test_ctrl_c_stops_the_statement_and_keeps_nothing(fresh_home: Path) -> None:
         assert program.stderr is not None
         assert program.stderr.readline() == "still running on chinook; Ctrl-C stops it\n"
         program.send_signal(signal.SIGINT)
-        out, err = program.communicate(timeout=PATIENCE_SECONDS)
+        out, err = program.communicate(timeout=WAIT_SECONDS)
     assert (program.returncode, out, err) == (130, "", "cancelled\n")
     assert not [path for path in (fresh_home / "artifacts").rglob("*") if path.is_file()]
 

@@ -17,6 +17,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from dataagent_cli.hitl import TerminalHITLHandler
 from dataagent_core.config import SessionState
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, DecisionType
+from tests.waiting import WAIT_SECONDS
 
 
 class Drawn(io.StringIO):
@@ -46,7 +47,7 @@ class Drawn(io.StringIO):
 
     async def until(self, wanted: str) -> str:
         """The screen, once it shows a text."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             while wanted not in self.text:
                 self._changed.clear()
                 await self._changed.wait()
@@ -77,7 +78,7 @@ class Desk:
     async def answer(self, keys: str, action: ActionRequest, **more: Any) -> Decision:
         """The decision that keys typed beforehand lead to."""
         self.keys.send_text(keys)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             return await self.ask(action, **more)
 
 

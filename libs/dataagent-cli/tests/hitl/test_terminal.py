@@ -14,6 +14,7 @@ from dataagent_core.config import SessionState
 from dataagent_core.config.state import Mode
 from dataagent_core.hitl import ActionRequest, Decision, EditedAction
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 UP, DOWN, ENTER, ESC, CTRL_C, TAB = "\x1b[A", "\x1b[B", "\r", "\x1b", "\x03", "\t"
 SHIFT_TAB, PAGE_DOWN, ALT_ENTER = "\x1b[Z", "\x1b[6~", "\x1b\r"
@@ -176,7 +177,7 @@ async def test_a_long_call_is_turned_over_by_pages_in_a_window_of_any_size(desk:
 
 async def test_many_questions_at_once_are_asked_one_after_the_other(desk: Any) -> None:
     desk.keys.send_text("y")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         first, second = desk.ask(ACTION), desk.ask(ACTION)
         assert (await first).type == "approve"
         assert not second.done()

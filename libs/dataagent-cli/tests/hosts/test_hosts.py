@@ -33,8 +33,8 @@ from dataagent_core.errors import (
 from dataagent_core.runs.assembly import open_core
 from dataagent_core.runs.types import RunOptions
 from tests.end_to_end.server import free_port, run_server
+from tests.waiting import WAIT_SECONDS
 
-pytestmark = pytest.mark.slow
 PATIENT = Backoff(first_seconds=0.05, most_seconds=0.5, attempts=200)  # a start takes a while
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept\\n"}\n!echo written'
 
@@ -53,7 +53,7 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server = run_server("serve", settings, home / "server.log")
     yield f"http://127.0.0.1:{port}"
     server.send_signal(signal.SIGTERM)
-    server.wait(40)
+    server.wait(WAIT_SECONDS)
 
 
 @pytest.fixture(params=["here", "server"])

@@ -13,6 +13,7 @@ import pytest
 from dataagent_cli.input.editor import edited
 from dataagent_cli.interrupts import Interrupts
 from dataagent_core.errors import BadInput
+from tests.waiting import WAIT_SECONDS
 
 
 class Editor:
@@ -57,7 +58,7 @@ async def test_ctrl_c_in_the_editor_stops_no_run(editor: Editor) -> None:
         assert await edited("before") == "typed"
         assert not interrupts.is_interrupted
         os.kill(os.getpid(), signal.SIGINT)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await interrupts.wait()
 
 
@@ -66,7 +67,7 @@ async def test_an_editor_ends_with_whoever_waits_for_it(editor: Editor, tmp_path
     os.mkfifo(begun)
     editor.does(f"echo $$ > {begun}; exec sleep 600")
     editing = asyncio.create_task(edited("before"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         process = int(await asyncio.to_thread(begun.read_text))
         editing.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -18,6 +18,7 @@ from dataagent_cli.input.completion import LineCompleter
 from dataagent_cli.input.history import open_history
 from dataagent_cli.input.keyboard import Keyboard
 from dataagent_core.config import SessionState
+from tests.waiting import WAIT_SECONDS
 
 PASTE_START, PASTE_END = "\x1b[200~", "\x1b[201~"
 
@@ -32,7 +33,7 @@ async def typed(keys: str, history_path: Path | None = None) -> str:
             terminal_input=keyboard,
             terminal_output=DummyOutput(),
         )
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             return await reader.read()
 
 
@@ -83,7 +84,7 @@ async def test_ctrl_g_opens_the_line_in_the_editor(
         )
         reading = asyncio.create_task(reader.read("half a line"))
         keys.send_text("\x07")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             while "whole" not in reader._session.default_buffer.text:
                 await asyncio.sleep(0)
             keys.send_text("\r")
@@ -102,7 +103,7 @@ async def test_shift_tab_switches_the_mode_and_the_toolbar_says_so() -> None:
             terminal_output=DummyOutput(),
         )
         keys.send_text("\x1b[Z\x1b[Zhi\r")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert await reader.read() == "hi"
     assert state.mode == "plan"
     assert reader._bar() == [("", "plan 80")]

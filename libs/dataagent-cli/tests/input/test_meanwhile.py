@@ -19,6 +19,7 @@ from dataagent_cli.input.keyboard import Keyboard
 from dataagent_cli.interrupts import Interrupts
 from dataagent_core.config import SessionState
 from dataagent_core.hitl import ActionRequest
+from tests.waiting import WAIT_SECONDS
 
 CTRL_C, CTRL_L, ESC, SHIFT_TAB, UP = "\x03", "\x0c", "\x1b", "\x1b[Z", "\x1b[A"
 
@@ -48,7 +49,7 @@ class Desk:
 
     async def answer(self, keys: str, is_over: Callable[[Interrupts], bool]) -> str:
         """Type while an answer is under way, until it is over; what is in the line then."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             with self.keyboard.meanwhile(self.notes.append) as meanwhile, Interrupts() as signals:
                 assert meanwhile is not None
                 self.keys.send_text(keys)
@@ -66,7 +67,7 @@ async def desk(monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Desk]:
 
 @asynccontextmanager
 async def bounded() -> AsyncGenerator[None]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         yield
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dataagent_cli.mcp.editing import edit, names_in, with_server, without_server
 from dataagent_core.errors import BadInput
 from tests.requirements import requirement
+from tests.tiers import examples
 
 ENTRY = {"command": "run"}
 
@@ -67,7 +68,7 @@ def test_what_does_not_fit_changes_nothing(tmp_path: Path) -> None:
 
 
 @requirement("P47")
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.lists(st.text(min_size=1, max_size=8), unique=True, max_size=5), st.booleans())
 def test_what_was_added_is_there_until_it_is_removed(names: list[str], is_by_name: bool) -> None:
     file: dict[str, Any] = {"mcpServers": {}} if is_by_name else {}

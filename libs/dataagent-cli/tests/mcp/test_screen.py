@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.requirements import requirement
 from tests.standins.mcp_server import stdio_command
 
 from ..pseudo_terminal import Terminal
 
 
+@pytest.mark.slow
 @requirement("R29.3", "R29.5", "P48")
 def test_a_project_is_trusted_its_servers_are_listed_and_a_dead_one_is_told(
     tmp_path: Path,

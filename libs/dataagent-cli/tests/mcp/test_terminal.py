@@ -30,6 +30,7 @@ from dataagent_core.config import SessionState, Settings
 from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 from tests.standins.mcp_server import http_server, stdio_command
+from tests.waiting import WAIT_SECONDS
 
 ADD = '!tool calc__add {"a": 19, "b": 23}'
 CALC: dict[str, Any] = {"name": "calc", **stdio_command(), "env": {}, "disabled": False}
@@ -61,7 +62,7 @@ class Sitting:
 
     async def until(self, pattern: str) -> str:
         """What `/mcp list` shows, once it matches."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not re.search(pattern, shown := await self.mcp("list")):
                 await asyncio.sleep(0.02)
         return shown

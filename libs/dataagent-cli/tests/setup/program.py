@@ -8,8 +8,7 @@ import subprocess
 from dataclasses import dataclass
 
 from tests.programs import quick
-
-PATIENCE_SECONDS = 90  # for a start of the whole program on a busy machine
+from tests.waiting import WAIT_SECONDS
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,6 @@ async def dataagent(*argv: str, piped: bytes = b"", **settings: str | None) -> E
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(WAIT_SECONDS):
         out, err = await process.communicate(piped)
     return Ended(process.returncode or 0, out.decode(), err.decode())

@@ -32,6 +32,7 @@ def config(home: Path) -> dict[str, object]:
     return tomllib.loads((home / "config.toml").read_text())
 
 
+@pytest.mark.slow
 async def test_a_model_that_answers_is_stored_with_its_key_and_used(home: Path) -> None:
     async with openai_server(text("Hello from there.")) as server:
         told = await dataagent(

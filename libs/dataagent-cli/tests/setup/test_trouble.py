@@ -93,6 +93,7 @@ async def test_a_read_only_home_and_a_full_disk(tmp_path: Path) -> None:
         complained(told, of="full")
 
 
+@pytest.mark.slow
 async def test_a_damaged_database_and_one_that_is_held(home: Path) -> None:
     home.mkdir()
     database = home / "dataagent.db"
@@ -129,6 +130,7 @@ def closed(redirection: str) -> Ended:
     return Ended(done.returncode, done.stdout, done.stderr)
 
 
+@pytest.mark.slow
 def test_streams_that_are_closed_or_full() -> None:
     complained(closed(">&-"), of="Standard output is closed")
     complained(closed(">/dev/full"), of="Cannot write: No space left on device.")

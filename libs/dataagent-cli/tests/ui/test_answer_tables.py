@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import StringIO
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -22,7 +22,6 @@ def drawn(rows: list[list[str]], width: int) -> list[str]:
     return [line.rstrip() for line in file.getvalue().split("\n") if line.strip()]
 
 
-@settings(max_examples=100)
 @given(st.lists(FIGURES, min_size=1, max_size=30), st.integers(30, 160))
 def test_every_figure_is_whole(figures: list[str], width: int) -> None:
     names = [f"column{at}" for at in range(len(figures))]
@@ -31,7 +30,6 @@ def test_every_figure_is_whole(figures: list[str], width: int) -> None:
     assert max(cell_len(line) for line in lines) <= width
 
 
-@settings(max_examples=100)
 @given(
     st.integers(1, 6).flatmap(
         lambda count: st.lists(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_cli.ui.blocks import BlockSplitter
@@ -14,7 +14,6 @@ markdown = st.lists(st.sampled_from(PIECES + MORE), max_size=30)
 
 
 @requirement("R9.3")
-@settings(max_examples=300)
 @given(markdown)
 def test_the_blocks_joined_are_the_text(pieces: list[str]) -> None:
     splitter = BlockSplitter()
@@ -23,7 +22,6 @@ def test_the_blocks_joined_are_the_text(pieces: list[str]) -> None:
 
 
 @requirement("R9.3")
-@settings(max_examples=200)
 @given(markdown, st.integers(1, 9))
 def test_the_cut_does_not_depend_on_how_the_text_arrives(pieces: list[str], size: int) -> None:
     text = "".join(pieces)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_cli.ui.clean import Cleaner, printable
@@ -14,7 +14,6 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=500)
 @given(st.lists(_PIECES, max_size=30).map("".join), st.lists(st.integers(0, 60), max_size=6))
 def test_text_in_pieces_is_cleaned_as_the_whole(text: str, cuts: list[int]) -> None:
     edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]

@@ -7,7 +7,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
@@ -364,7 +364,6 @@ any_event = st.one_of(
 
 
 @requirement("R9.2")
-@settings(max_examples=200)
 @given(st.lists(any_event, max_size=6), st.booleans(), st.sampled_from([20, 80]))
 def test_no_event_can_break_the_renderer(
     events: list[AnyEvent], is_terminal: bool, width: int

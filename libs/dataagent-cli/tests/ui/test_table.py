@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -17,7 +17,6 @@ ROWS = st.integers(1, 5).flatmap(
 )
 
 
-@settings(max_examples=200)
 @given(ROWS, st.integers(40, 200))
 def test_no_line_is_wider_than_the_screen_and_no_cell_breaks_out(
     shaped: tuple[int, list[list[str | None]]], width: int

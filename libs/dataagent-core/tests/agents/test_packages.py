@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.agents.builtin import WORKSPACE_TOOLS
@@ -135,7 +135,6 @@ def test_a_package_of_a_later_folder_takes_the_place_of_ours(
     ]
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(content=st.one_of(st.binary(max_size=300), st.text(max_size=300).map(lambda t: f"---\n{t}")))
 def test_no_content_of_a_file_is_a_crash(tmp_path: Path, content: bytes | str) -> None:
     folder = tmp_path / "any"

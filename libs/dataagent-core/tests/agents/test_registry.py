@@ -18,7 +18,9 @@ from dataagent_core.identity import Principal
 from dataagent_core.identity.tenancy import Tenancy
 from dataagent_core.storage import open_database
 from tests.requirements import requirement
-from tests.services import SQL_KINDS, migrated_database
+from tests.services import migrated_database
+from tests.tiers import SQL_STORES
+from tests.waiting import WAIT_SECONDS
 
 ROOT = Principal("root", "admin", "api_key")
 TOOLS = ("ls", "read_file", "sql_db_query", "think_tool")
@@ -38,7 +40,7 @@ class Process:
         return self.registry.now.tool_ids[name]
 
 
-@pytest.fixture(scope="module", params=SQL_KINDS)
+@pytest.fixture(scope="module", params=SQL_STORES)
 def place(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Generator[str]:
@@ -130,7 +132,7 @@ async def test_a_change_in_one_process_holds_in_the_other(place: str) -> None:
         assert (await other.service.get_for("sql", ROOT)).tool_ids == tuple(wanted)
         assert other.registry.version() > before
         await one.service.update("sql", {"tool_ids": None, "system_prompt": None})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             while other.registry.version() != one.registry.version():  # without asking for it
                 await asyncio.sleep(0.01)
         found = other.registry.find("sql")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.audit.chain import START, ChainWalk, chained, moment
@@ -56,7 +56,6 @@ def test_an_empty_log_is_whole() -> None:
     assert verdict([], START).is_whole
 
 
-@settings(max_examples=120)
 @given(st.integers(1, 12), st.data())
 def test_whatever_is_done_to_a_log_is_found_where_it_was_done(
     count: int, data: st.DataObject
@@ -96,7 +95,6 @@ def test_a_log_cut_at_its_end_or_written_on_by_others_is_found() -> None:
     assert verdict(good, Head(5, "f" * 64)).first_bad == 5
 
 
-@settings(max_examples=100)
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_times_are_kept_in_whole_milliseconds(at: datetime) -> None:
     assert moment(at).microsecond % 1000 == 0

@@ -23,6 +23,7 @@ from dataagent_core.telemetry import (
     unbind_request_id,
 )
 from tests.end_to_end.fault_proxy import FaultProxy
+from tests.waiting import WAIT_SECONDS
 
 
 async def filled(log: AuditLog, count: int = 6) -> None:
@@ -87,7 +88,7 @@ async def test_all_rows_that_fit_are_read_in_order_up_to_those_there_at_the_star
 
 async def test_a_note_shows_up_by_itself(log: AuditLog) -> None:
     log.note("sql.query", "success")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         while (await log.list())[1] == 0:
             await asyncio.sleep(0.01)
 
@@ -289,7 +290,6 @@ def postgres(place_of: Callable[[str], str]) -> URL:
     return make_url(place_of("postgres"))
 
 
-@pytest.mark.services
 async def test_what_cannot_be_written_waits_and_what_is_lost_is_counted(
     postgres: URL, caplog: pytest.LogCaptureFixture
 ) -> None:

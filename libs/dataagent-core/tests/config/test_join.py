@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessageChunk
 from langchain_core.messages.ai import UsageMetadata
@@ -76,7 +76,6 @@ def total(chunks: Sequence[ChatGenerationChunk]) -> dict[str, Any]:
 
 
 @given(st.lists(generations(), min_size=1, max_size=20), st.data())
-@settings(max_examples=400)
 def test_joined_chunks_add_up_to_the_same_answer(
     chunks: list[ChatGenerationChunk], data: st.DataObject
 ) -> None:
@@ -93,7 +92,6 @@ def test_joined_chunks_add_up_to_the_same_answer(
 
 
 @given(st.lists(generations(), min_size=1, max_size=12))
-@settings(max_examples=100)
 def test_a_merged_stream_adds_up_to_the_same_answer(chunks: list[ChatGenerationChunk]) -> None:
     expected = total(chunks)
 

@@ -147,11 +147,11 @@ def test_importing_the_configuration_does_not_import_langchain() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "unwanted"),
     [("offline", "aiohttp"), ("openai:x", "openai"), ("scripted", "langchain_openai")],
 )
-@pytest.mark.slow
 def test_a_model_imports_only_what_it_needs(name: str, unwanted: str) -> None:
     code = (
         "import sys; from dataagent_core.config import Settings;"

@@ -21,6 +21,7 @@ from dataagent_core.config.models.merge import TextWindow, audible, merge_stream
 from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.config.models.steps import Call, Fail, Say, Think
 from dataagent_core.errors import ModelRefused, ModelUnavailable
+from tests.waiting import WAIT_SECONDS
 
 LONG = 3600.0
 
@@ -77,14 +78,14 @@ async def test_text_waits_for_a_window_and_no_longer_though_the_model_pauses() -
         source.gate.set()
         await asyncio.sleep(0)
         source.gate.clear()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert (await anext(stream)).text == "second"
 
 
 async def test_the_end_flushes_what_is_left() -> None:
     source = GatedSource(["first", None, "rest"])
     async with (
-        asyncio.timeout(5),
+        asyncio.timeout(WAIT_SECONDS),
         aclosing(merge_stream(source.chunks(), TextWindow(LONG))) as stream,
     ):
         await anext(stream)

@@ -175,7 +175,6 @@ def test_the_answer_of_a_file_tool_is_reported() -> None:
     assert "离线模型" in said(turn)
 
 
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     "question",
     [

@@ -145,7 +145,6 @@ ENGINES = {
 }
 
 
-@pytest.mark.services
 @pytest.mark.parametrize("engine", ENGINES)
 def test_steps_of_time_ranks_and_filters_are_right_on_each_engine(
     engine: str, tmp_path: Path

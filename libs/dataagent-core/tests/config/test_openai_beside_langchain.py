@@ -23,6 +23,7 @@ from tests.standins.openai_server import (
     text,
     tool_calls,
 )
+from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI  # takes long; every worker loads this file
@@ -59,7 +60,7 @@ async def test_the_lean_model_says_what_langchain_openai_says(name: str, lean: L
     async with (
         openai_server(STREAMS[name]) as server,
         lean(server) as ours,
-        httpx.AsyncClient() as client,
+        httpx.AsyncClient(timeout=WAIT_SECONDS) as client,
     ):
         theirs = ChatOpenAI(
             model="any",

@@ -24,6 +24,7 @@ from tests.standins.openai_server import (
     text,
     tool_calls,
 )
+from tests.waiting import WAIT_SECONDS
 
 Lean: TypeAlias = Callable[..., AbstractAsyncContextManager[LeanChatModel]]
 KEY = "sk-very-secret-key-123456"
@@ -74,11 +75,12 @@ async def test_connections_are_kept_for_the_next_call(lean: Lean) -> None:
         assert server.connections == 1
 
 
+@pytest.mark.slow
 async def test_many_calls_run_at_once(lean: Lean) -> None:
     reply = text("a", holds_after=1)
     async with openai_server(reply) as server, lean(server) as model:
         calls = [asyncio.create_task(model.ainvoke("hi")) for _ in range(150)]
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             while server.open_requests < 150:
                 await asyncio.sleep(0.001)
         server.release.set()
@@ -110,7 +112,7 @@ async def test_a_cancelled_call_leaves_no_request_open(
     reply = text("a", "b", "c", holds_after=sent)
     async with openai_server(reply) as server, lean(server) as model:
         task = asyncio.create_task(call(model))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await server.held.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

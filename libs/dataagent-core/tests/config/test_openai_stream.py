@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessageChunk
 
@@ -62,7 +62,6 @@ sizes_of_pieces = st.lists(st.integers(1, 60), min_size=1, max_size=8)
     st.sampled_from([b"\n", b"\r\n"]),
     sizes_of_pieces,
 )
-@settings(max_examples=200)
 def test_payloads_do_not_depend_on_how_the_bytes_are_cut(
     payloads: list[bytes], newline: bytes, sizes: list[int]
 ) -> None:
@@ -78,7 +77,6 @@ def test_payloads_do_not_depend_on_how_the_bytes_are_cut(
 
 
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=6), sizes_of_pieces)
-@settings(max_examples=150)
 def test_text_does_not_depend_on_how_the_bytes_are_cut(texts: list[str], sizes: list[int]) -> None:
     answer = whole(*cut(b"".join(text(*texts).pieces), sizes))
     assert answer.content == "".join(texts)

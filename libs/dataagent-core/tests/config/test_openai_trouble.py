@@ -25,6 +25,7 @@ from tests.standins.openai_server import (
     openai_server,
     text,
 )
+from tests.waiting import WAIT_SECONDS
 
 Lean: TypeAlias = Callable[..., AbstractAsyncContextManager[LeanChatModel]]
 KEY = "sk-very-secret-key-123456"
@@ -189,7 +190,7 @@ async def test_a_server_that_never_closes_after_done_does_not_hold_the_answer(le
     async with (
         openai_server(Stream(pieces, holds_after=len(pieces))) as server,
         lean(server) as model,
-        asyncio.timeout(5),
+        asyncio.timeout(WAIT_SECONDS),
     ):
         assert (await model.ainvoke("hi")).content == "a"
         await server.until_idle()

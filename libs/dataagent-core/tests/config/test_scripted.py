@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import (
     AIMessage,
@@ -62,7 +62,6 @@ def test_cheap_chunks_share_nothing() -> None:
 
 
 @given(st.text())
-@settings(max_examples=200)
 def test_words_of_a_text_joined_are_the_text(text: str) -> None:
     assert "".join(words(text)) == text
 

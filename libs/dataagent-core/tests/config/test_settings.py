@@ -6,13 +6,14 @@ import string
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr, ValidationError
 
 from dataagent_core.config import Settings, split_commas
 from dataagent_core.errors import Misconfigured
 from tests.requirements import requirement
+from tests.tiers import examples
 
 NAMES = (
     "OPENAI_API_KEY",
@@ -29,9 +30,7 @@ NAMES = (
     "DATAAGENT_ALLOW_PRIVATE_HOSTS",
 )
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "TAVILY_API_KEY")
-with_fixtures = settings(
-    max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+with_fixtures = settings(max_examples=examples(100))
 printable = st.text(string.ascii_letters + string.digits + "-_.:/@ ", min_size=1, max_size=40)
 
 
@@ -201,6 +200,14 @@ def test_a_mysql_url_is_put_together_and_its_login_escaped(
     assert Settings().sql_url() == "mysql://root@localhost:3306/dataagent"
     monkeypatch.setenv("DATAAGENT_MYSQL_PASSWORD", "p@ss/word")
     assert Settings().sql_url() == "mysql://root:p%40ss%2Fword@localhost:3306/dataagent"
+
+
+@requirement("R25.8")
+def test_the_pool_of_mysql_has_its_own_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATAAGENT_MYSQL_POOL_SIZE", "3")
+    monkeypatch.setenv("DATAAGENT_MYSQL_MAX_OVERFLOW", "4")
+    assert Settings(session_store="mysql").pool_sizes() == (3, 4)
+    assert Settings().pool_sizes() == (10, 20)
 
 
 def test_memory_and_postgres_say_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pickle
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import (
     AIMessage,
@@ -83,7 +83,6 @@ def looked_at(messages: list[BaseMessage]) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=200)
 @given(st.lists(st.lists(messages, max_size=3), max_size=5))
 def test_thread_that_grew_knows_what_a_look_at_all_shows(parts: list[list[BaseMessage]]) -> None:
     thread = Thread()
@@ -94,7 +93,6 @@ def test_thread_that_grew_knows_what_a_look_at_all_shows(parts: list[list[BaseMe
     assert facts(thread) == facts(Thread(whole)) == looked_at(whole)
 
 
-@settings(max_examples=200)
 @given(
     st.lists(messages, max_size=4), st.lists(messages, max_size=3), st.lists(messages, max_size=3)
 )

@@ -10,8 +10,6 @@ import pytest
 
 from dataagent_core.config.unused import leave_unused
 
-pytestmark = pytest.mark.slow
-
 START = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -29,11 +27,13 @@ def said_after_the_start(code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_the_agents_libraries_load_without_what_no_agent_uses() -> None:
     unused = ("httpx", "websockets", "langgraph_sdk._async", "langsmith.types.run")
     assert said_after_the_start(f"print([m for m in {unused!r} if m in sys.modules])") == "[]"
 
 
+@pytest.mark.slow
 def test_a_function_that_was_taken_early_works_when_it_is_called() -> None:
     code = """
 from deepagents.middleware import async_subagents
@@ -44,6 +44,7 @@ print(isinstance(made, LangGraphClient))
     assert said_after_the_start(code) == "True"
 
 
+@pytest.mark.slow
 def test_all_of_a_module_is_there_for_whoever_asks() -> None:
     code = """
 import langgraph_sdk
@@ -58,6 +59,7 @@ except AttributeError as error: print(error)
     ]
 
 
+@pytest.mark.slow
 def test_threads_that_ask_together_get_the_same() -> None:
     code = """
 from langsmith import types

@@ -21,6 +21,7 @@ from dataagent_core.data.room import Data, open_room
 from dataagent_core.data.service import Asked, DataService
 from dataagent_core.data.sources import EVERYONE, NewSource, Source
 from dataagent_core.data.types import Reader
+from tests.homes import lived_in
 from tests.services import fresh_database
 
 ENGINES = ("sqlite", "duckdb", "postgres", "mysql")
@@ -87,7 +88,7 @@ def _connected(kind: str, url: str) -> Any:
 
 @pytest.fixture
 async def data(tmp_path: Path) -> AsyncGenerator[Data]:
-    async with open_room(Settings(home=tmp_path / "home", sample_data=False)) as room:
+    async with open_room(Settings(home=lived_in(tmp_path / "home"), sample_data=False)) as room:
         yield room
 
 

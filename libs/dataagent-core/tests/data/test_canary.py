@@ -24,6 +24,7 @@ from dataagent_core.engine import graph as lg
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.types import Run
 from dataagent_core.session import now
+from tests.waiting import WAIT_SECONDS
 
 CANARY = "canary-9f31c2"
 POLICY: dict[str, Any] = {
@@ -86,7 +87,7 @@ def values(catalogue: Catalogue) -> set[str]:
 async def said(core: Core, session_id: str, message: str) -> str:
     """All events of a run, as they are kept."""
     started = await core.runs.start(session_id, message, owner="anna")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_SECONDS):
         entries = [entry async for entry in core.runs.read(started.run.run_id)]
     return "\n".join(entry.wire.decode() for entry in entries)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.column_names import unique_names
@@ -25,7 +25,6 @@ def test_columns_of_one_label_get_names_of_their_own(
 
 
 @given(st.lists(st.text(alphabet="aA_2\x00é", max_size=4), max_size=12))
-@settings(max_examples=200)
 def test_names_are_always_unique_without_regard_to_case(labels: list[str]) -> None:
     names = unique_names(labels)
     assert len({name.casefold() for name in names}) == len(labels)
@@ -35,7 +34,6 @@ def test_names_are_always_unique_without_regard_to_case(labels: list[str]) -> No
 @given(
     st.lists(st.sampled_from(["a", "A", "a_2", "b"]) | st.text("xyzé金", min_size=1), max_size=12)
 )
-@settings(max_examples=200)
 def test_first_of_a_kind_keeps_its_own_name(labels: list[str]) -> None:
     names = unique_names(labels)
     for place, label in enumerate(labels):

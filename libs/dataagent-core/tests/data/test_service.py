@@ -29,6 +29,7 @@ from dataagent_core.errors import (
     SourceNotFound,
     UnknownName,
 )
+from tests.waiting import WAIT_SECONDS
 
 Register = Callable[..., Awaitable[Source]]
 CANARY = "canary7f3a"
@@ -140,7 +141,7 @@ async def test_cancelled_statement_is_gone_from_the_engine_and_the_source_goes_o
     assert not task.done(), task.exception()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await task
     assert not await asyncio.to_thread(is_running, source_place)
     answered = await service.query(source, "SELECT COUNT(*) AS n FROM orders", asked)

@@ -14,6 +14,7 @@ from dataagent_core.data.room import keep_swept
 from dataagent_core.data.service import Asked, DataService
 from dataagent_core.data.sources import Source
 from dataagent_core.errors import ArtifactNotFound
+from tests.waiting import WAIT_SECONDS
 
 Register = Callable[..., Awaitable[Source]]
 
@@ -34,7 +35,7 @@ async def test_expired_artefact_is_removed_with_its_file_and_its_bytes(
     assert path.exists()
     monkeypatch.setattr(artifacts, "_now", lambda: datetime.now(UTC) + timedelta(days=31))
     sweeping = asyncio.create_task(keep_swept(artifacts, interval_seconds=0.01))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         while path.exists():
             await asyncio.sleep(0.01)
     sweeping.cancel()

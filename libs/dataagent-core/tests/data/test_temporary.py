@@ -15,8 +15,6 @@ from dataagent_core.data.service import Asked
 from dataagent_core.data.sources import NewSource
 from dataagent_core.errors import BadInput, QueryRefused, SourceUnavailable
 
-pytestmark = pytest.mark.slow
-
 FOLDER = "sources"
 
 
@@ -52,6 +50,7 @@ async def test_nothing_is_left_when_the_process_ends(tmp_path: Path) -> None:
         assert [each.name for each in await data.service.sources.list()] == ["chinook"]
 
 
+@pytest.mark.slow
 async def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
     async with open_room(Settings(home=tmp_path / "home")) as data:
         first = await data.service.lend(lent(tmp_path, "chinook"), owner_id="ada")

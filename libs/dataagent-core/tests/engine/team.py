@@ -22,6 +22,7 @@ from dataagent_core.events import (
     ToolResultEvent,
 )
 from dataagent_core.identity import RunContext
+from tests.waiting import WAIT_SECONDS
 
 SQL = AgentSpec("sql", "sql", "Answers questions about data.", "builtin", system_prompt="You: sql")
 WRITER = AgentSpec(
@@ -69,7 +70,7 @@ async def told(
         async for event in executor.execute(message, session_id, context, say=say):
             events.append(event)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await asyncio.create_task(run())
     return events
 

@@ -29,7 +29,8 @@ from dataagent_core.engine.checkpoints.sqlite import SqliteCheckpoints
 from dataagent_core.errors import StaleAttempt
 from dataagent_core.storage import open_database
 from tests.requirements import requirement
-from tests.services import SQL_KINDS, fresh_database
+from tests.services import fresh_database
+from tests.tiers import SQL_STORES
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ async def sqlite(tmp_path: Path) -> AsyncGenerator[Checkpoints]:
     await database.close()
 
 
-@pytest.fixture(params=["memory", *SQL_KINDS])
+@pytest.fixture(params=["memory", *SQL_STORES])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
     """An empty database of each kind; nothing for memory."""
     if request.param == "memory":

@@ -10,7 +10,7 @@ from unittest.mock import ANY
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.tools import tool
 
@@ -32,10 +32,11 @@ from dataagent_core.events import (
 )
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
+from tests.tiers import examples
 
 Ask = Callable[..., Awaitable[list[AnyEvent]]]
 ExecutorOf = Callable[..., AgentExecutor]
-many = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(max_examples=examples(100))
 done = DoneEvent(token_usage=ANY, timestamp=ANY)
 
 
@@ -172,6 +173,7 @@ async def test_file_operations_come_with_diff_and_figures(ask: Ask) -> None:
     ]
 
 
+@pytest.mark.slow
 @requirement("P15", "R5.6")
 @many
 @given(content=st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=60))
@@ -275,6 +277,7 @@ async def test_turn_over_its_step_limit_fails_with_a_way_out(ask: Ask) -> None:
     ]
 
 
+@pytest.mark.slow
 @requirement("P13", "R11.3")
 async def test_turn_over_its_time_is_stopped_and_keeps_what_it_said(ask: Ask) -> None:
     model = ScriptedChatModel([[Say("begun "), Say(["never"], delay_seconds=60)]])

@@ -22,6 +22,7 @@ from dataagent_core.errors import ModelUnavailable
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolResultEvent
 from dataagent_core.hitl import ActionRequest, Decision
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 ExecutorOf = Callable[..., AgentExecutor]
 
@@ -51,10 +52,10 @@ async def stopped_after(
                 seen.set()
 
     task = asyncio.create_task(listen())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await seen.wait()
     task.cancel()
-    await asyncio.wait({task}, timeout=5)
+    await asyncio.wait({task}, timeout=WAIT_SECONDS)
     assert task.cancelled()
     return events
 
@@ -146,10 +147,10 @@ async def test_turn_cancelled_while_it_waits_for_a_person_is_closed(
             pass
 
     task = asyncio.create_task(listen())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await asked.wait()
     task.cancel()
-    await asyncio.wait({task}, timeout=5)
+    await asyncio.wait({task}, timeout=WAIT_SECONDS)
     assert [kind for kind, _ in shape(await thread_of(executor))] == ["human", "ai", "tool"]
 
 
@@ -236,7 +237,7 @@ async def test_failed_turn_that_is_cancelled_while_its_thread_is_repaired_leaves
             events.append(event)
 
     task = asyncio.create_task(listen())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await begun.wait()
         task.cancel()
         await asyncio.sleep(0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from deepagents.backends import CompositeBackend
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
@@ -25,6 +25,7 @@ from dataagent_core.errors import Misconfigured
 from dataagent_core.events import AnyEvent, TextEvent, ToolResultEvent
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
+from tests.tiers import examples
 
 Ask = Callable[..., Awaitable[list[AnyEvent]]]
 Listening = Callable[..., Any]  # the class `ListeningModel` of conftest.py
@@ -79,7 +80,7 @@ def test_config_has_the_fields_of_the_specification() -> None:
 
 
 @requirement("R4.2", "P9")
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100))
 @given(
     memory=st.booleans(),
     skills=st.booleans(),

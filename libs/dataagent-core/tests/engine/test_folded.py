@@ -49,7 +49,6 @@ async def turn(
     await events.aclose()
 
 
-@pytest.mark.slow
 async def test_thread_read_on_equals_the_thread_read_whole(
     factory: AgentFactory, database: Database
 ) -> None:

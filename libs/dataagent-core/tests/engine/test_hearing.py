@@ -23,6 +23,7 @@ from dataagent_core.engine import AgentExecutor, SubAgentConfig
 from dataagent_core.errors import ModelRefused
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolCallEvent, ToolResultEvent
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 ExecutorOf = Callable[..., AgentExecutor]
 LS = Call("ls", {"path": "/"})
@@ -88,7 +89,7 @@ async def test_chunks_are_said_while_the_model_still_speaks(executor_of: Executo
             async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
                 yield chunk
                 if "first" in chunk.text:
-                    await asyncio.wait_for(gate.wait(), 5)
+                    await asyncio.wait_for(gate.wait(), WAIT_SECONDS)
 
     said: list[AnyEvent] = []
 
@@ -104,7 +105,7 @@ async def test_chunks_are_said_while_the_model_still_speaks(executor_of: Executo
         return [event async for event in executor.execute("go", "s1", say=say)]
 
     task = asyncio.create_task(run())
-    await asyncio.wait_for(heard.wait(), 5)
+    await asyncio.wait_for(heard.wait(), WAIT_SECONDS)
     assert [e.content for e in said if isinstance(e, TextEvent)] == ["first "]
     gate.set()
     await task

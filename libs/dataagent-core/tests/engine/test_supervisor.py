@@ -25,6 +25,7 @@ from dataagent_core.events import (
 )
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 from .team import (
     AGENTS,
@@ -95,7 +96,7 @@ async def test_no_word_comes_before_what_was_done_earlier(executor_of: ExecutorO
                 await asyncio.sleep(0)
             events.append(event)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await asyncio.create_task(read())
     one = ["main says a b ", "main calls ls", "ls success"]
     assert shape(events) == ["thinks → sql: t", *one * 5, "main says end", "done"]
@@ -111,7 +112,7 @@ async def test_words_of_the_routed_agent_are_said_while_it_speaks(executor_of: E
             async for chunk in super()._astream(messages, stop, run_manager, **kwargs):
                 yield chunk
                 if "first" in chunk.text:
-                    await asyncio.wait_for(gate.wait(), 5)
+                    await asyncio.wait_for(gate.wait(), WAIT_SECONDS)
 
     held: Any = Held
     turns = [[Call("route", {"agent_name": "sql"})], [Say(["first ", "second"])]]
@@ -127,7 +128,7 @@ async def test_words_of_the_routed_agent_are_said_while_it_speaks(executor_of: E
         return [event async for event in executor.execute("go", "s", say=say)]
 
     task = asyncio.create_task(run())
-    await asyncio.wait_for(heard.wait(), 5)
+    await asyncio.wait_for(heard.wait(), WAIT_SECONDS)
     assert shape(said_now) == ["main says first "]
     gate.set()
     await task

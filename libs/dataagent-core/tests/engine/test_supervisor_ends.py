@@ -26,6 +26,7 @@ from dataagent_core.events import (
 from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.identity import RunContext
 from dataagent_core.workspace import UserWorkspaceManager
+from tests.waiting import WAIT_SECONDS
 
 from .team import (
     AGENTS,
@@ -62,10 +63,10 @@ async def stopped_after(
             note(event)
 
     task = asyncio.create_task(listen())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await seen.wait()
     task.cancel()
-    await asyncio.wait({task}, timeout=5)
+    await asyncio.wait({task}, timeout=WAIT_SECONDS)
     assert task.cancelled()
     return events
 

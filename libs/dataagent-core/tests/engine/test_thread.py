@@ -7,7 +7,7 @@ from typing import Any
 from deepagents._messages_reducer import (  # pyright: ignore[reportMissingTypeStubs] what it is compared with
     _messages_delta_reducer,  # pyright: ignore[reportPrivateUsage] the same
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES  # pyright: ignore[reportMissingTypeStubs] it has none
@@ -49,7 +49,6 @@ def outcome(reducer: Any, state: Any, writes: Any) -> Any:
         return type(error)
 
 
-@settings(max_examples=300)
 @given(st.one_of(st.none(), kept), st.lists(st.one_of(messages, st.lists(messages, max_size=3))))
 def test_any_writes_give_the_thread_the_original_gives(state: Any, writes: Any) -> None:
     assert outcome(reduce_messages, state, writes) == outcome(

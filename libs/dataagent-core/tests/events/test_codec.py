@@ -31,8 +31,9 @@ from dataagent_core.events import (
 )
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest
 from tests.requirements import requirement
+from tests.tiers import examples
 
-many = settings(max_examples=150)
+many = settings(max_examples=examples(100))
 text = st.text(max_size=40)
 moment = st.floats(0, 2**33, allow_nan=False)
 integers = st.integers(-(2**63), 2**63 - 1)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.errors import BadDecision
@@ -49,7 +49,6 @@ def test_decision_has_type_and_message() -> None:
 
 
 @requirement("R3.2")
-@settings(max_examples=100)
 @given(text, arguments, text, text, st.none() | arguments)
 def test_request_rebuilt_from_its_dictionary_is_equal(
     name: str,
@@ -63,7 +62,6 @@ def test_request_rebuilt_from_its_dictionary_is_equal(
 
 
 @requirement("R3.3")
-@settings(max_examples=100)
 @given(decisions)
 def test_decision_rebuilt_from_its_dictionary_is_equal(decision: Decision) -> None:
     assert Decision.from_dict(decision.to_dict()) == decision

@@ -17,9 +17,9 @@ from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import Database, Unit, open_database
 from dataagent_core.storage.tables import users as users_table
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 T = TypeVar("T")
-WAIT_SECONDS = 10.0
 A_MOMENT = 0.3
 Act = Callable[[UserStore, str, Principal], Awaitable[Any]]
 ACTS: dict[str, Act] = {

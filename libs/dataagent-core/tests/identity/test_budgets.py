@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.errors import BudgetExhausted
@@ -32,7 +32,6 @@ async def book(tmp_path: Path) -> AsyncIterator[UsageBook]:
     await database.close()
 
 
-@settings(max_examples=200)
 @given(limit=st.integers(1, 2000), calls=Calls)
 def test_what_is_reserved_and_used_together_never_passes_the_limit_when_a_call_starts(
     limit: int, calls: list[tuple[int, int, int, bool]]

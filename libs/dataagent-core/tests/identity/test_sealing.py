@@ -1,7 +1,7 @@
 """Secrets are sealed for one thing, and open for it alone."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
@@ -9,7 +9,6 @@ from dataagent_core.errors import Misconfigured
 from dataagent_core.identity.sealing import SecretBox
 
 
-@settings(max_examples=100)
 @given(st.text(st.characters(codec="utf-8")), st.text(st.characters(codec="utf-8"), max_size=40))
 def test_what_is_sealed_comes_back_and_is_never_the_same_twice(text: str, key: str) -> None:
     box = SecretBox(SecretStr(key), purpose="tests")

@@ -16,6 +16,7 @@ from dataagent_core.identity.usage import Amounts, DayUsage, UsageBook
 from dataagent_core.identity.users import UserStore
 from dataagent_core.storage import Database, open_database, people, tables
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 DAY = date(2026, 11, 16)
 
@@ -96,7 +97,7 @@ async def test_the_loop_writes_by_itself_and_the_rest_at_the_end(database: Datab
     book = Telling(database, pause_seconds=0)
     book.start()
     book.note("anna", DAY, some())
-    await asyncio.wait_for(written.wait(), 5)
+    await asyncio.wait_for(written.wait(), WAIT_SECONDS)
     book.note("anna", DAY, some())
     await book.aclose()
     assert await UsageBook(database).of_day("anna", DAY) == some(2)

@@ -77,7 +77,7 @@ async def keep(hosts: OpenHosts) -> AsyncGenerator[Keep]:
         await one.connection.aclose()
 
 
-@pytest.fixture(params=ERAS)
+@pytest.fixture(params=["modern", pytest.param("legacy", marks=pytest.mark.slow)])
 def era(request: pytest.FixtureRequest) -> str:
     return request.param
 

@@ -29,6 +29,7 @@ from dataagent_core.mcp.types import (
 )
 from dataagent_core.network import OpenHosts
 from tests.programs import Program, programs, quick
+from tests.waiting import WAIT_SECONDS
 
 from .raw import RawServer
 
@@ -49,9 +50,9 @@ def is_open(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-async def until(condition: Callable[[], Any], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], Any]) -> None:
     """Wait for something that will be so."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + WAIT_SECONDS
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
         await asyncio.sleep(0.01)
@@ -64,7 +65,7 @@ signal.signal(signal.SIGHUP, signal.SIG_IGN)
 child = os.fork()
 if child == 0:
     os.setsid()
-    time.sleep(300)
+    time.sleep(3600)
 INFO = {"name": "stubborn", "version": "1"}
 for line in sys.stdin:
     message = json.loads(line)
@@ -82,7 +83,7 @@ for line in sys.stdin:
     else:
         answer["error"] = {"code": -32601, "message": "what?"}
     print(json.dumps(answer), flush=True)
-time.sleep(300)
+time.sleep(3600)
 """
 
 
@@ -105,7 +106,7 @@ class OwnServer:
         words = ["python", str(PROGRAM), self.kind, self.era, str(self.port)]
         env = {**os.environ, **self.environment}
         self._process = programs().start(words, env=env, log=Path(os.devnull))
-        await until(lambda: is_open(self.port), 20)
+        await until(lambda: is_open(self.port))
 
     def kill(self) -> None:
         if self._process is not None:
@@ -219,7 +220,7 @@ class Kept:
 
 async def call(connection: ServerConnection, name: str, /, **arguments: Any) -> str:
     """The text that a tool answers with."""
-    return text_of(await connection.call(name, arguments, timeout_seconds=20))
+    return text_of(await connection.call(name, arguments, timeout_seconds=WAIT_SECONDS))
 
 
 async def outcome(calling: Awaitable[RemoteResult]) -> str:
@@ -248,7 +249,9 @@ def end(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-async def failure_of(connection: ServerConnection, **arguments: Any) -> CallFailed:
+async def failure_of(
+    connection: ServerConnection, *, timeout_seconds: float = WAIT_SECONDS, **arguments: Any
+) -> CallFailed:
     with pytest.raises(CallFailed) as failed:
-        await connection.call("echo", arguments, timeout_seconds=5)
+        await connection.call("echo", arguments, timeout_seconds=timeout_seconds)
     return failed.value

@@ -14,6 +14,7 @@ import pytest
 from dataagent_core.mcp.call_log import CallFilter, CallLog, CallRow
 from dataagent_core.storage import Database
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 from .stored import Cuttable
 
@@ -57,7 +58,7 @@ def row(call_id: str, **values: object) -> CallRow:
 
 
 async def _until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not await is_so():
             await asyncio.sleep(0.02)
 
@@ -189,6 +190,7 @@ async def test_too_many_that_wait_are_counted_not_kept(database: Database) -> No
 # -- while the database is away -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_calls_made_while_the_database_is_away_come_back_by_themselves(
     cuttable: Cuttable, tmp_path: Path
 ) -> None:

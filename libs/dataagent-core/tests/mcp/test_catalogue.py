@@ -301,6 +301,7 @@ async def test_a_list_for_a_server_that_was_just_removed_is_none(
     assert report.warnings
 
 
+@pytest.mark.slow
 async def test_a_known_list_needs_no_database_and_a_new_one_does(cuttable: Cuttable) -> None:
     now = [0.0]
     catalogue = Catalogue(cuttable.database, clock=lambda: now[0])

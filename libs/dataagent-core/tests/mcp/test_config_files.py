@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.mcp.config_files import read_config_file, servers_in
 from tests.requirements import requirement
+from tests.tiers import examples
 
 NAMES = st.text(
     st.characters(categories=["L", "N", "P", "S"], exclude_characters="/\\"),
@@ -54,8 +55,9 @@ def written(entries: dict[str, dict[str, Any]], *, is_list: bool) -> dict[str, A
     return {"mcpServers": entries}
 
 
+@pytest.mark.slow
 @requirement("P47", "R29.1", "R29.2")
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100))
 @given(entries=st.dictionaries(NAMES, good_entries(), max_size=6), is_list=st.booleans())
 def test_every_good_file_is_read_whole_in_either_shape(
     entries: dict[str, dict[str, Any]], is_list: bool, tmp_path: Path
@@ -91,7 +93,7 @@ ODD = st.recursive(
 
 
 @requirement("P47", "R29.5")
-@settings(max_examples=200)
+@settings(max_examples=examples(100))
 @given(
     content=ODD
     | st.fixed_dictionaries({"servers": ODD})

@@ -14,6 +14,7 @@ from dataagent_core.mcp.calls import Clock
 from dataagent_core.mcp.types import Elicitation, ElicitationAnswer
 from dataagent_core.network import OpenHosts
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 from .conftest import Keep
 from .raw import RawServer
@@ -37,6 +38,7 @@ def test_a_clock_stands_still_while_somebody_is_asked() -> None:
     assert clock.left() <= 0.05
 
 
+@pytest.mark.slow
 async def test_a_question_takes_no_time_of_the_call(steady: Party, keep: Keep) -> None:
     """The user thinks for longer than the call may take."""
     connection = await keep(steady.spec()).ready()
@@ -64,7 +66,7 @@ async def test_a_question_is_asked_of_its_own_caller_or_of_nobody(
             return ElicitationAnswer("accept", {"colour": person})
 
         await both.wait()
-        result = await connection.call("colour", {}, timeout_seconds=20, on_elicit=answer)
+        result = await connection.call("colour", {}, timeout_seconds=WAIT_SECONDS, on_elicit=answer)
         return text_of(result)
 
     answers = await asyncio.gather(ask("ann"), ask("ben"))
@@ -82,7 +84,7 @@ async def test_a_server_that_is_away_is_tried_again_and_early_when_somebody_wait
     """The pause is long; a caller has one early try in a while."""
     async with RawServer() as server:
         port = server.port
-    rules = replace(QUICK, backoff=Backoff(first_seconds=60, early_seconds=0.5))
+    rules = replace(QUICK, backoff=Backoff(first_seconds=600, early_seconds=3))
     kept = Kept(raw_spec(server), hosts, rules)
     connection = kept.connection
     connection.start()
@@ -96,8 +98,8 @@ async def test_a_server_that_is_away_is_tried_again_and_early_when_somebody_wait
         await asyncio.sleep(0.2)
         assert connection.status.fail_count == 2
         async with RawServer(port=port):
-            await asyncio.sleep(0.5)
-            assert await connection.wait_ready(5)
+            await asyncio.sleep(3)  # another early try is allowed now
+            assert await connection.wait_ready(WAIT_SECONDS)
             assert (connection.status.fail_count, connection.status.reason) == (0, "")
             await connection.aclose()
     finally:
@@ -130,7 +132,7 @@ async def test_statuses_are_told_on_change_only(hosts: OpenHosts) -> None:
         kept = Kept(raw_spec(server), hosts)
         connection = await kept.ready()
         for _ in range(5):
-            await connection.call("echo", {}, timeout_seconds=5)
+            await connection.call("echo", {}, timeout_seconds=WAIT_SECONDS)
         await connection.aclose()
         await connection.aclose()
         assert kept.states == ["connecting", "ready", "closed"]

@@ -12,9 +12,12 @@ import pytest
 
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.network import OpenHosts
+from tests.waiting import WAIT_SECONDS
 
 from .raw import RawServer, sse_server
 from .running import STUBBORN, Kept, raw_spec, stdio_spec, until
+
+pytestmark = pytest.mark.slow
 
 POLITE = STUBBORN.partition("child = os.fork()")[0].partition("signal.signal")[0]
 SMALL = POLITE + "child = 0\n" + STUBBORN[STUBBORN.index("INFO =") :].replace("time.sleep(300)", "")
@@ -28,12 +31,10 @@ async def cycle(spec: ServerSpec, hosts: OpenHosts) -> None:
     kept = Kept(spec, hosts)
     await kept.ready()
     if spec.command is None:
-        await kept.connection.call("echo", {}, timeout_seconds=10)
+        await kept.connection.call("echo", {}, timeout_seconds=WAIT_SECONDS)
     await kept.connection.aclose()
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
 async def test_1500_cycles_leave_no_descriptor_child_or_task_and_little_memory(
     hosts: OpenHosts,
 ) -> None:

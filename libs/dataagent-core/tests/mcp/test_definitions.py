@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.mcp.definitions import (
@@ -115,7 +115,6 @@ def test_a_hash_is_of_what_is_said_not_of_its_order() -> None:
 ALIASES = st.from_regex(r"[A-Za-z0-9-]{1,32}", fullmatch=True)
 
 
-@settings(max_examples=200)
 @given(alias=ALIASES, names=st.lists(st.text(min_size=1, max_size=200), unique=True, max_size=12))
 def test_exposed_names_are_callable_unique_and_say_whose(alias: str, names: list[str]) -> None:
     taken: list[str] = []

@@ -10,6 +10,7 @@ from dataagent_core.mcp.servers import ServerChanges, ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 from .stored import own
 
@@ -36,7 +37,7 @@ async def test_what_was_read_before_a_change_is_not_kept_after_it(database: Data
     directory = Directory(store)
     await directory.refresh()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         reading = asyncio.create_task(directory.effective("alice", None))
         await store.has_read.wait()
         await store.update(made.server_id, ServerChanges(disabled=True), by="admin")

@@ -77,6 +77,7 @@ def results_of(events: list[AnyEvent]) -> list[str]:
     return [str(event.result) for event in events if isinstance(event, ToolResultEvent)]
 
 
+@pytest.mark.slow
 @requirement("M5.4", "M5.3")
 async def test_secrets_and_arguments_are_in_no_log_no_audit_no_error_and_no_trace(
     mall: Program, make_settings: Callable[..., Settings], logged: io.StringIO
@@ -107,6 +108,7 @@ async def test_secrets_and_arguments_are_in_no_log_no_audit_no_error_and_no_trac
         assert canary.encode() not in collector.raw
 
 
+@pytest.mark.slow
 @requirement("M5.4")
 @pytest.mark.parametrize("has_content", [False, True])
 async def test_secrets_are_not_in_what_langsmith_is_sent(

@@ -14,6 +14,7 @@ from dataagent_core.events import DoneEvent, ErrorEvent
 from dataagent_core.runs.assembly import open_core
 from tests.programs import quick
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 from .hub.shop import Shop, Talk, told
 
@@ -28,7 +29,7 @@ async def died(home: Path, message: str, *more: str) -> tuple[str, str]:
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(WAIT_SECONDS):
             out, err = await process.communicate()
     finally:
         if process.returncode is None:
@@ -39,7 +40,6 @@ async def died(home: Path, message: str, *more: str) -> tuple[str, str]:
     return session_id, run_id
 
 
-@pytest.mark.slow
 @requirement("G2", "G3")
 @pytest.mark.parametrize("is_after_approval", [False, True])
 async def test_a_run_that_dies_while_a_server_asks_ends_visibly_and_does_nothing_twice(

@@ -23,6 +23,7 @@ from dataagent_core.hitl import Decision, EditedAction
 from dataagent_core.runs import Run
 from dataagent_core.runs.assembly import open_core
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 from .hub.shop import Program, Shop, Talk, failure_of, told, until
 
@@ -112,7 +113,7 @@ async def test_calls_at_once_ask_each_for_itself(talk: Talk) -> None:
 
 
 async def until_pending(talk: Talk, run: Run, number: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while len((await talk.core.runs.get(run.run_id, owner="anna")).pending) < number:
             await asyncio.sleep(0.02)
 
@@ -248,18 +249,16 @@ async def test_a_server_killed_during_a_run_leaves_an_error_and_the_run_goes_on(
     await shop.bind(other, DETAIL)
     talk = await shop.talk()
     script = "\n".join(
-        (told("mortal__slow", seconds=60), told(NAMES[DETAIL], orderId="o1"), "!echo goes on")
+        (told("mortal__slow", seconds=3600), told(NAMES[DETAIL], orderId="o1"), "!echo goes on")
     )
     run = await talk.start(script)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         async for entry in shop.core.runs.read(run.run_id):
             if entry.event_type == "tool_call":
                 break
     await asyncio.sleep(0.3)  # let it be on its way
-    started = time.monotonic()
     mortal.kill()
     events = await talk.events(run)
-    assert time.monotonic() - started < 5
     first, second = (event for event in events if isinstance(event, ToolResultEvent))
     assert failure_of(first)["code"] == "MCP_SERVER_UNAVAILABLE"
     assert second.status == "success"
@@ -268,8 +267,14 @@ async def test_a_server_killed_during_a_run_leaves_an_error_and_the_run_goes_on(
 
 @requirement("P48", "R29.5")
 async def test_a_dead_server_delays_no_run_and_takes_nothing_from_others(
-    shop: Shop, mall: Program
+    make_settings: Callable[..., Settings], mall: Program
 ) -> None:
+    """A run that waited for it would wait for a minute."""
+    async with open_core(make_settings(mcp_wait=60), grace_seconds=2) as core:
+        await _call_beside_a_dead_server(Shop(core), mall)
+
+
+async def _call_beside_a_dead_server(shop: Shop, mall: Program) -> None:
     dead = await shop.register("dead", url="http://127.0.0.1:9/mcp")
     alive = await shop.add("mall", mall)
     await shop.bind(alive, DETAIL)
@@ -283,7 +288,7 @@ async def test_a_dead_server_delays_no_run_and_takes_nothing_from_others(
     started = time.monotonic()
     result = await talk.call(NAMES[DETAIL], {"orderId": "o1"})
     assert result.status == "success"
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 60
 
 
 @requirement("R31.5", "R31.6")
@@ -305,13 +310,14 @@ async def test_a_server_that_does_not_answer_in_time_is_put_down_and_logged(
     assert spec.server_id in line.message
 
 
+@pytest.mark.slow
 @requirement("P48", "M1.3")
 async def test_a_server_that_never_answers_keeps_only_the_first_run_waiting(
     make_settings: Callable[..., Settings],
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
-        async with open_core(make_settings(mcp_wait=1.5), grace_seconds=2) as core:
+        async with open_core(make_settings(mcp_wait=3), grace_seconds=2) as core:
             shop = Shop(core)
             await shop.register("silent", url=url, scope="user", user_id="anna")
             talk = await shop.talk()
@@ -320,9 +326,11 @@ async def test_a_server_that_never_answers_keeps_only_the_first_run_waiting(
                 started = time.monotonic()
                 await talk.ask("!echo hello")
                 took.append(time.monotonic() - started)
-            assert took[0] >= 1.5 > took[1]
+            assert took[0] >= 3
+            assert took[1] < took[0]
 
 
+@pytest.mark.slow
 async def test_the_log_says_how_long_a_call_stood_in_line(shop: Shop, mall: Program) -> None:
     """With one place, the second of two calls waits for nearly all of the first."""
     spec = await shop.add("mall", mall, max_concurrency=1)

@@ -12,11 +12,11 @@ from dataagent_core.network import OpenHosts
 from .raw import RawServer
 from .running import Kept, raw_spec
 
+pytestmark = pytest.mark.slow
+
 MOST_BYTES = 120 * 1024
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
 async def test_an_idle_connection_takes_at_most_120_kilobytes(hosts: OpenHosts) -> None:
     """Its server's end of the line is in this process as well, and counted."""
     us = psutil.Process()

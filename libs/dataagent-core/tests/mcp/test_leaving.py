@@ -19,6 +19,7 @@ from dataagent_core.mcp.health import Health, HealthRules
 from dataagent_core.mcp.types import CallFailed, RemoteResult, ServerSpec
 from dataagent_core.mcp.wire import Signals
 from dataagent_core.mcp.wire.leaving import cancelling_aside
+from tests.waiting import WAIT_SECONDS
 
 from .conftest import Keep
 from .running import Party, call, outcome, stdio_spec, until
@@ -104,7 +105,7 @@ async def test_each_caller_leaves_at_their_own_deadline_whoever_came_first() -> 
     long = asyncio.create_task(called(live, 60))
     await asyncio.sleep(0)
     short = [asyncio.create_task(called(live, seconds)) for seconds in (0.2, 0.1, 0.3)]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         assert [await outcome(task) for task in short] == ["MCP_TIMEOUT"] * 3
     assert not long.done()
     live.end("gone")
@@ -128,6 +129,7 @@ async def test_a_call_that_was_given_up_leaves_its_task_as_it_was(
     assert await call(connection, "echo", text="on") == "on"
 
 
+@pytest.mark.slow
 async def test_a_program_that_does_not_read_holds_no_caller_back(keep: Keep) -> None:
     """Its pipe is full, so neither the call nor the news that the caller left can be written."""
     spec = stdio_spec(command=sys.executable, args=("-c", DEAF))
@@ -135,7 +137,7 @@ async def test_a_program_that_does_not_read_holds_no_caller_back(keep: Keep) -> 
     much = {"text": "x" * 1_000_000}
     first = asyncio.create_task(connection.call("listen", much, timeout_seconds=60))
     await until(lambda: connection.is_busy)
-    async with asyncio.timeout(4):  # the library would wait for five seconds with each
+    async with asyncio.timeout(WAIT_SECONDS):  # the library would wait for five seconds with each
         assert await outcome(connection.call("listen", much, timeout_seconds=0.2)) == "MCP_TIMEOUT"
         first.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -154,7 +156,7 @@ async def stuck() -> AsyncGenerator[TransportStreams]:
 async def test_that_a_caller_left_is_told_aside_and_nothing_else_is() -> None:
     async with cancelling_aside(stuck()) as (_, writing):
         gone = JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params={})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await writing.send(SessionMessage(gone))
         asked = JSONRPCRequest(jsonrpc="2.0", id=1, method="tools/call", params={})
         sending = asyncio.create_task(writing.send(SessionMessage(asked)))

@@ -16,6 +16,7 @@ from dataagent_core.middleware import AuditMiddleware, ToolErrorMiddleware, appr
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
 from dataagent_core.telemetry import Metrics
+from tests.waiting import WAIT_SECONDS
 
 AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py
 
@@ -94,7 +95,7 @@ async def test_a_call_that_is_stopped_is_noted(agent_with: AgentWith, database: 
         [Call("work", {"how": "for ever"})], [AuditMiddleware(log, Metrics())], [work]
     )
     running = asyncio.create_task(agent.run())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await STARTED.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

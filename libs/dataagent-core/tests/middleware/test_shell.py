@@ -12,6 +12,7 @@ from dataagent_core.sandbox import LocalRunner
 from dataagent_core.sandbox.shell import LocalShells
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py
 
@@ -60,7 +61,7 @@ async def test_a_command_that_is_stopped_is_booked_afterwards(
     assert await manager.usage("u1") == 0
     running = asyncio.create_task(agent.run(user_id="u1"))
     file = manager.get_user_workspace("u1") / "files" / "a.txt"
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not (file.exists() and file.read_bytes()):
             await asyncio.sleep(0.01)
     running.cancel()

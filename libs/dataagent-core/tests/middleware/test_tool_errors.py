@@ -11,6 +11,7 @@ from langchain_core.tools import tool
 from dataagent_core.config.models.steps import Call
 from dataagent_core.errors import HostNotAllowed
 from dataagent_core.middleware import ToolErrorMiddleware
+from tests.waiting import WAIT_SECONDS
 
 AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py
 
@@ -60,7 +61,7 @@ async def test_cancelling_a_tool_is_not_an_error_of_the_tool(agent_with: AgentWi
 
     agent = agent_with([Call("wait_for_ever", {})], [ToolErrorMiddleware()], [wait_for_ever])
     running = asyncio.ensure_future(agent.run())
-    await asyncio.wait_for(started.wait(), 5)
+    await asyncio.wait_for(started.wait(), WAIT_SECONDS)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running

@@ -3,7 +3,7 @@ from __future__ import annotations
 import ipaddress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.errors import HostNotAllowed
@@ -70,7 +70,6 @@ def test_public_addresses_are_open(text: str) -> None:
     assert is_public(ipaddress.ip_address(text))
 
 
-@settings(max_examples=300)
 @given(st.ip_addresses(v=4))
 def test_wrapping_an_address_changes_nothing(inner: ipaddress.IPv4Address) -> None:
     number = int(inner)
@@ -128,7 +127,6 @@ def test_plain_urls_are_understood() -> None:
     assert parse_target("http://[2606:4700::1]/").address == ipaddress.ip_address("2606:4700::1")
 
 
-@settings(max_examples=300)
 @given(st.text(max_size=40), st.sampled_from(["", "http://", "https://", "http://[", "http://a@"]))
 def test_any_text_is_a_target_or_refused(text: str, prefix: str) -> None:
     try:

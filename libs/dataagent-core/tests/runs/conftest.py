@@ -20,8 +20,7 @@ from dataagent_core.runs.agents import agent_config
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.session import Message
 from tests.homes import lived_in
-
-WAIT_SECONDS = 5.0
+from tests.waiting import WAIT_SECONDS
 
 
 @dataclass(slots=True)

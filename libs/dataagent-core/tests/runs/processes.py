@@ -25,6 +25,7 @@ from dataagent_core.session.stores.memory import (
     MemorySessionStore,
 )
 from tests.stores import LEASE
+from tests.waiting import WAIT_SECONDS
 
 
 class Releasing(SessionManager):
@@ -99,7 +100,7 @@ async def started(process: Process, message: str) -> Run:
 
 
 async def seen(process: Process, run: Run, event_type: str) -> AnyEvent:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         async for entry in process.runs.read(run.run_id):
             if entry.event_type == event_type:
                 return entry.event
@@ -107,7 +108,7 @@ async def seen(process: Process, run: Run, event_type: str) -> AnyEvent:
 
 
 async def told(process: Process, run: Run) -> list[AnyEvent]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         return [entry.event async for entry in process.runs.read(run.run_id)]
 
 

@@ -70,7 +70,6 @@ def test_inside_one_process_a_message_is_there_at_once() -> None:
     assert (ear.heard, other.heard, bus.is_shared) == ([b"1"], [], False)
 
 
-@pytest.mark.services
 @requirement("G10")
 async def test_messages_reach_other_processes_in_order_and_by_topic() -> None:
     with fresh_redis_prefix() as prefix:
@@ -87,7 +86,6 @@ async def test_messages_reach_other_processes_in_order_and_by_topic() -> None:
             assert (ear.heard, other.heard) == (sent, [b"last"])
 
 
-@pytest.mark.services
 async def test_a_topic_left_and_entered_again_is_heard() -> None:
     with fresh_redis_prefix() as prefix:
         async with redis_bus(prefix) as bus:
@@ -100,7 +98,6 @@ async def test_a_topic_left_and_entered_again_is_heard() -> None:
             assert (old.heard, new.heard) == ([], [b"1"])
 
 
-@pytest.mark.services
 @requirement("G17")
 @pytest.mark.parametrize("broken", ["listener", "publisher"])
 async def test_whoever_listens_is_told_that_messages_may_be_lost(broken: str) -> None:
@@ -124,7 +121,6 @@ async def test_whoever_listens_is_told_that_messages_may_be_lost(broken: str) ->
     assert ear.heard[0] == b"before"
 
 
-@pytest.mark.services
 @requirement("G14")
 async def test_a_bus_without_redis_says_so_and_starts_all_the_same() -> None:
     async with proxied() as proxy:

@@ -22,6 +22,7 @@ from dataagent_core.events import DoneEvent, TextEvent
 from dataagent_core.runs import owned
 from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 ChatIn = Callable[..., Any]
 WithAgent = Callable[..., None]
@@ -42,7 +43,7 @@ class Pipe:
             lambda: asyncio.StreamReaderProtocol(self._reader), os.fdopen(descriptor, "rb", 0)
         )
         try:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(WAIT_SECONDS):
                 return (await self._reader.readline()).decode().strip()
         finally:
             transport.close()
@@ -96,7 +97,7 @@ async def test_cancel_ends_the_commands_processes(chat: Any, tmp_path: Path) -> 
     processes = [psutil.Process(int(pid)) for pid in (await pipe.line()).split()]
     assert all(process.is_running() for process in processes)
     await chat.core.runs.cancel(run.run_id, owner="anna")
-    gone, alive = psutil.wait_procs(processes, timeout=5)
+    gone, alive = psutil.wait_procs(processes, timeout=WAIT_SECONDS)
     assert (len(gone), alive) == (2, [])
     events = await chat.events(run)
     assert [e.event_type for e in events] == ["tool_call", "done"]
@@ -121,7 +122,7 @@ async def test_cancel_reaches_a_tool_inside_a_sub_agent(chat: Any, with_agent: W
     with_agent(chat.core, extra_tools=[stuck])
     task = {"description": "!tool stuck {}", "subagent_type": "general-purpose"}
     run = await chat.start(f"!tool task {json.dumps(task)}\n!echo not reached")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await begun.wait()
     await chat.core.runs.cancel(run.run_id, owner="anna")
     assert ended.is_set()
@@ -149,7 +150,7 @@ async def test_cancel_that_a_tool_does_not_hear_is_sent_again(
 
     with_agent(chat.core, extra_tools=[deaf])
     run = await chat.start("!tool deaf {}\n!echo not reached")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await begun.wait()
         ended = await chat.core.runs.cancel(run.run_id, owner="anna")
     assert (ended.status, heard.is_set()) == ("cancelled", True)
@@ -177,7 +178,7 @@ async def test_what_a_tool_clears_away_is_not_cut_off_by_another_cancel(
 
     with_agent(chat.core, extra_tools=[tidy])
     run = await chat.start("!tool tidy {}")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await begun.wait()
         stopped = asyncio.create_task(chat.core.runs.cancel(run.run_id, owner="anna"))
         await clearing.wait()

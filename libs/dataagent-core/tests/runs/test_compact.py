@@ -14,6 +14,7 @@ from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent
 from dataagent_core.runs import RunOptions
 from dataagent_core.runs.agents import agent_config
 from dataagent_core.runs.assembly import Core, open_core
+from tests.waiting import WAIT_SECONDS
 
 from .conftest import Chat
 
@@ -125,7 +126,7 @@ async def test_the_supervisors_thread_is_summarised_too(core: Core) -> None:
     session = await core.sessions.create("anna", "supervisor")
     chat = Chat(core, session.session_id)
     for number in range(3):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             await chat.ask(f"!echo answer {number}")
     assert "earlier messages are summarised" in text_of(await compact(chat))
     assert (await seen_by_model(chat))[0].startswith("Here is a summary")

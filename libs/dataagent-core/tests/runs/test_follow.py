@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.events import DoneEvent, TextEvent, ThinkingEvent
@@ -21,6 +21,7 @@ from dataagent_core.session import now
 from dataagent_core.session.stores.memory import MemoryData, MemorySessionStore
 from tests.requirements import requirement
 from tests.stores import LEASE, ending, new_run
+from tests.waiting import WAIT_SECONDS
 
 KEPT: int = channel_module._KEPT
 
@@ -48,7 +49,7 @@ async def read(
     found: list[Entry] = []
     bursts: Any = ledger.follow(session_id, after=after)
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             while (up_to is None and not (found and found[-1].event_type == "done")) or (
                 up_to is not None and (found[-1].seq if found else after) < up_to
             ):
@@ -63,7 +64,6 @@ def joined(entries: list[Entry]) -> str:
 
 
 @requirement("G4")
-@settings(max_examples=100)
 @given(
     groups=st.lists(st.lists(st.text(min_size=1, max_size=3), min_size=1, max_size=6), max_size=6),
     joins_at=st.integers(0, 5),
@@ -126,7 +126,7 @@ async def test_slow_reader_holds_no_memory_and_misses_nothing() -> None:
         await write_many(writer, KEPT * 4)
         channel = ledger.channel(session_id)
         assert len(channel._entries) <= KEPT
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             while found[-1].seq < KEPT * 4 + 1:
                 found += await anext(slow)
         await slow.aclose()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.errors import RunNotFound, SessionNotFound
@@ -18,8 +18,7 @@ from dataagent_core.runs import Entry
 from dataagent_core.runs.assembly import Core
 from dataagent_core.runs.history import History
 from tests.requirements import requirement
-
-WAIT_SECONDS = 20.0
+from tests.waiting import WAIT_SECONDS
 
 
 def _write(name: str) -> str:
@@ -48,7 +47,7 @@ TURNS = st.tuples(
     st.sampled_from([None, None, 1, 3]),  # cancelled after so many events
     st.sampled_from(["approve", "approve", "reject", "respond"]),
 )
-EXAMPLES = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = settings()
 
 
 def _decision(kind: Any) -> Decision:
@@ -86,7 +85,6 @@ def check_decisions(told: History, kinds: list[str]) -> None:
             assert approval.decision.type in {kind, "reject"}  # an end closes what is open
 
 
-@pytest.mark.slow
 @requirement("G2", "G4")
 @EXAMPLES
 @given(turns=st.lists(TURNS, min_size=1, max_size=3))

@@ -28,6 +28,7 @@ from dataagent_core.session import now
 from dataagent_core.session.stores.memory import MemoryData, MemorySessionStore
 from tests.requirements import requirement
 from tests.stores import LEASE, ending, new_run
+from tests.waiting import WAIT_SECONDS
 
 
 class SlowStore(MemoryRunStore):
@@ -111,7 +112,7 @@ async def kept(store: MemoryRunStore, writer: RunWriter) -> list[AnyEvent]:
 
 
 async def flushed(writer: RunWriter) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await writer.flush()
 
 
@@ -122,7 +123,7 @@ async def flushed(writer: RunWriter) -> None:
 async def test_first_text_goes_alone_and_what_comes_meanwhile_is_joined() -> None:
     async with opened(SlowStore) as (store, _, writer):
         writer.write(text("A"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await store.arrived.wait()
         for piece in "BCD":
             writer.write(text(piece))
@@ -134,7 +135,7 @@ async def test_first_text_goes_alone_and_what_comes_meanwhile_is_joined() -> Non
 async def test_running_text_is_joined_and_keeps_its_place_among_events() -> None:
     async with opened(SlowStore) as (store, _, writer):
         writer.write_text("A")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await store.arrived.wait()
         thought = ThinkingEvent(content="hm", timestamp=1.0)
         for piece in "BC":
@@ -162,7 +163,7 @@ async def test_running_text_is_joined_and_keeps_its_place_among_events() -> None
 async def test_only_running_text_of_one_speaker_is_joined() -> None:
     async with opened(SlowStore) as (store, _, writer):
         writer.write(text("0"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await store.arrived.wait()
         call = ToolCallEvent(tool_name="ls", tool_args={}, tool_call_id="c", timestamp=1.0)
         thought = ThinkingEvent(content="hm", timestamp=1.0)
@@ -197,18 +198,18 @@ async def test_fast_run_waits_for_its_store(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(ledger_module, "_FULL", 3)
     async with opened(SlowStore) as (store, _, writer):
         writer.write(ThinkingEvent(content="0"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await store.arrived.wait()
         for number in range(1, 4):
             writer.write(ThinkingEvent(content=str(number)))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await writer.drain()  # three may wait
         writer.write(ThinkingEvent(content="4"))
         full = asyncio.create_task(writer.drain())
         await asyncio.sleep(0)  # it has its turn, and waits
         assert not full.done()
         store.may_pass.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await full
         await flushed(writer)
         assert len(await kept(store, writer)) == 5
@@ -223,11 +224,11 @@ async def test_event_is_published_when_it_is_committed_and_not_before() -> None:
         reader: Any = ledger.follow(writer.run.session_id, after=0)
         first = asyncio.create_task(anext(reader))
         writer.write(text("A"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await store.arrived.wait()
         assert not first.done()
         store.may_pass.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert [entry.event for entry in await first] == [text("A")]
         await reader.aclose()
 
@@ -264,7 +265,7 @@ async def test_end_is_written_once_although_the_store_was_away(failures: list[st
         writer.write(text("A"))
         await flushed(writer)
         store.failures = list(failures)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert await writer.close(DoneEvent(timestamp=1.0), ending("A"))
         assert await kept(store, writer) == [text("A"), DoneEvent(timestamp=1.0)]
         run = await store.get(writer.run.run_id)
@@ -375,12 +376,12 @@ async def test_end_of_an_older_attempt_is_refused() -> None:
 async def test_what_was_not_committed_yet_is_committed_with_the_end() -> None:
     async with opened(SlowStore) as (store, _, writer):
         writer.write(text("A"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await store.arrived.wait()
         writer.write(text("B"))
         closing = asyncio.create_task(writer.close(DoneEvent(timestamp=1.0), ending("AB")))
         store.may_pass.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             assert await closing
         events = await kept(store, writer)
         assert "".join(e.content for e in events if isinstance(e, TextEvent)) == "AB"

@@ -21,6 +21,7 @@ from dataagent_core.session import now
 from dataagent_core.session.stores.memory import MemoryData, MemorySessionStore
 from tests.requirements import requirement
 from tests.stores import LEASE, ending, new_run
+from tests.waiting import WAIT_SECONDS
 
 PACE = 100.0  # seconds: no test waits for it
 RETRY_SECONDS: tuple[float, ...] = ledger_module._RETRY_SECONDS
@@ -81,7 +82,7 @@ async def opened(pace_seconds: float = 0) -> AsyncGenerator[tuple[House, Ledger]
     ledger = Ledger(store, pace_seconds=pace_seconds)
     ledger.start()
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             yield store, ledger
     finally:
         await ledger.aclose()
@@ -346,7 +347,7 @@ async def test_closed_ledger_commits_no_more() -> None:
     ledger.start()
     writer = ledger.writer(await store.run(), 0)
     writer.write(ThinkingEvent(content="one"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await writer.flush()
     await ledger.aclose()
     assert not [task for task in asyncio.all_tasks() if task.get_name() == "ledger"]

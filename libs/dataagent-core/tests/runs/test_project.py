@@ -19,8 +19,7 @@ from dataagent_core.events import FileOperationEvent, HITLRequestEvent, ToolResu
 from dataagent_core.hitl import Decision
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.workspace.undo import Change
-
-WAIT_SECONDS = 5.0
+from tests.waiting import WAIT_SECONDS
 
 
 @pytest.fixture
@@ -307,8 +306,8 @@ async def test_a_project_that_is_no_folder_is_refused(
             pass
 
 
-@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 @pytest.mark.slow
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 async def test_code_in_the_sandbox_works_in_place_asks_and_is_taken_back(
     make_settings: Callable[..., Settings], chat_in: Callable[..., Any], project: Path
 ) -> None:
@@ -319,7 +318,7 @@ async def test_code_in_the_sandbox_works_in_place_asks_and_is_taken_back(
         run = await chat.start(line("execute", command="echo x >> a.txt; pwd"))
         (request,) = await chat.requests(run)
         await chat.decide(run, request.request_id, Decision("approve"))
-        async with asyncio.timeout(60):  # the first sandbox of a process takes a while
+        async with asyncio.timeout(WAIT_SECONDS):  # the first sandbox of a process takes a while
             assert [e.event_type async for e in core.runs.read(run.run_id)][-1] == "done"
         assert (project / "a.txt").read_text() == "one\nx\n"
         run = await chat.start(line("execute_python", code="open('b.txt', 'w').write('py')"))

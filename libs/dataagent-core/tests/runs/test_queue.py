@@ -14,8 +14,7 @@ from dataagent_core.storage.redis import RedisSpace, open_redis
 from tests.end_to_end.fault_proxy import FaultProxy
 from tests.requirements import requirement
 from tests.services import fresh_redis_prefix, redis_url
-
-pytestmark = pytest.mark.services
+from tests.waiting import WAIT_SECONDS
 
 
 class Taker:
@@ -36,7 +35,7 @@ class Taker:
         return True
 
     async def has(self, count: int) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             while len(self.taken) < count:
                 self._changed.clear()
                 await self._changed.wait()
@@ -76,7 +75,7 @@ async def test_each_run_goes_to_one_worker_also_if_it_was_put_before_there_was_o
         names = [f"run{number}" for number in range(40)]
         for name in names:
             web.put(name)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             while len(one.taken) + len(two.taken) < 41:
                 await asyncio.sleep(0.01)
     assert sorted(one.taken + two.taken) == sorted(["early", *names])
@@ -105,7 +104,7 @@ async def test_workers_are_known_while_they_live(space: RedisSpace) -> None:
         assert not await web.has_workers()
         async with queue(space, "w1") as worker:
             worker.start(Taker(), lease_seconds=5)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(WAIT_SECONDS):
                 while not await web.has_workers():
                     await asyncio.sleep(0.01)
         assert not await web.has_workers()
@@ -127,7 +126,7 @@ async def test_taking_goes_on_after_redis_was_away_or_lost_its_data(space: Redis
         await proxy.mend()
         await taker.has(2)
         await space.command("DEL", space.key("queue"))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not await space.command("EXISTS", space.key("queue")):
                 await asyncio.sleep(0.05)
         web.put("c")

@@ -33,6 +33,7 @@ from dataagent_core.session.stores.memory import (
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 from tests.stores import LEASE, new_run
+from tests.waiting import WAIT_SECONDS
 
 WRITE = '!tool write_file {"file_path": "/files/a.txt", "content": "x"}'
 WORKER = Duty(takes=True)
@@ -52,11 +53,11 @@ class Process:
     runs: RunService
 
     async def told(self, run: Run) -> list[object]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             return [entry.event async for entry in self.runs.read(run.run_id)]
 
     async def seen(self, run: Run, kind: type) -> object:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             async for entry in self.runs.read(run.run_id):
                 if isinstance(entry.event, kind):
                     return entry.event
@@ -188,7 +189,7 @@ async def test_a_full_worker_leaves_queued_runs_to_others(place: Place) -> None:
         async with place.process("w2", WORKER) as other:
             assert isinstance((await other.told(waiting))[-1], DoneEvent)
         await full.runs.cancel(busy.run_id, owner="alice")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await room
 
 
@@ -260,7 +261,7 @@ async def test_a_process_that_stops_hands_waiting_runs_over_at_once(place: Place
             run = await place.leased(WRITE, leaving)
             request = await leaving.seen(run, HITLRequestEvent)
         assert isinstance(request, HITLRequestEvent)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not other.worker.owns(run.run_id):
                 await asyncio.sleep(0.01)
         await other.runs.decide(run.run_id, request.request_id, Decision("reject"), owner="alice")
@@ -335,7 +336,7 @@ async def test_a_run_that_is_being_claimed_when_its_process_stops_is_answered(
         stopping = asyncio.create_task(process.worker.aclose(5))
         await asyncio.sleep(0)
         store.go.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await stopping
         assert taking is None or taking.result()
         kept = [await store.get(run.run_id) for run in runs]
@@ -351,7 +352,7 @@ async def test_leases_are_renewed_while_other_runs_are_being_claimed(place: Plac
         store.claimed.clear()
         store.go.clear()
         await place.queued()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await store.claimed.wait()  # a round has found it, and takes its time
             before = await store.get(mine.run_id)
             while (kept := await store.get(mine.run_id)) == before:

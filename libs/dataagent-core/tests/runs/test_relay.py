@@ -20,6 +20,7 @@ from dataagent_core.session import now
 from dataagent_core.session.stores.memory import MemoryData, MemorySessionStore
 from tests.requirements import requirement
 from tests.stores import LEASE, ending, new_run
+from tests.waiting import WAIT_SECONDS
 
 
 class SharedBus(Bus):
@@ -77,7 +78,7 @@ async def two(look_seconds: float = 60.0) -> AsyncGenerator[Two]:
 
 
 async def next_burst(bursts: Any) -> list[Entry]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         return await anext(bursts)
 
 

@@ -26,6 +26,7 @@ from dataagent_core.hitl import Decision
 from dataagent_core.runs.assembly import open_core
 from tests.programs import quick
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 ChatIn = Callable[..., Any]
 MakeSettings = Callable[..., Settings]
@@ -53,7 +54,7 @@ async def died(home: Path, *arguments: str) -> tuple[str, str]:
         env={**os.environ},
     )
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WAIT_SECONDS):
             out, err = await process.communicate()
     finally:
         if process.returncode is None:
@@ -64,7 +65,6 @@ async def died(home: Path, *arguments: str) -> tuple[str, str]:
     return session_id, run_id
 
 
-@pytest.mark.slow
 @requirement("G1", "G2", "G3", "G8")
 async def test_run_of_a_killed_process_ends_visibly_once_and_keeps_its_text(
     home: Path, make_settings: MakeSettings, chat_in: ChatIn
@@ -97,7 +97,6 @@ async def test_run_of_a_killed_process_ends_visibly_once_and_keeps_its_text(
         assert await (await chat_in(core, session_id)).events(run) == events
 
 
-@pytest.mark.slow
 @requirement("G3", "G2")
 async def test_tool_that_was_running_is_not_run_again(
     home: Path, make_settings: MakeSettings, chat_in: ChatIn, tmp_path: Path
@@ -119,7 +118,6 @@ async def test_tool_that_was_running_is_not_run_again(
     assert "may have had effects" in thread[2][1]
 
 
-@pytest.mark.slow
 @requirement("G11", "G2")
 async def test_request_of_a_killed_process_still_waits_and_can_be_answered(
     home: Path, make_settings: MakeSettings, chat_in: ChatIn
@@ -139,7 +137,6 @@ async def test_request_of_a_killed_process_still_waits_and_can_be_answered(
         assert (await chat.history())[1].content == "First.\n\nLast."
 
 
-@pytest.mark.slow
 @requirement("G3", "G11")
 async def test_requests_of_a_routed_agent_and_its_helper_outlive_a_killed_process(
     home: Path, make_settings: MakeSettings, chat_in: ChatIn

@@ -11,7 +11,7 @@ from typing import Any, cast
 from unittest.mock import ANY
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.config.models.directives import read_turns
@@ -30,9 +30,11 @@ from dataagent_core.runs.assembly import Core
 from dataagent_core.runs.service import MAX_MESSAGE_CHARACTERS
 from dataagent_core.skills import split_command
 from tests.requirements import requirement
+from tests.tiers import examples
+from tests.waiting import WAIT_SECONDS
 
 ChatIn = Callable[..., Any]  # opens a `Chat` of conftest.py
-many = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(max_examples=examples(100))
 
 
 def rows(home: Path, statement: str, *values: Any) -> list[Any]:
@@ -223,7 +225,7 @@ async def followed(chat: Any, after: int, last_seq: int) -> list[Entry]:
     bursts: AsyncGenerator[list[Entry]] = chat.core.runs.follow(
         chat.session_id, owner=chat.owner, after=after
     )
-    async with asyncio.timeout(5), aclosing(bursts):
+    async with asyncio.timeout(WAIT_SECONDS), aclosing(bursts):
         async for burst in bursts:
             found += burst
             if found[-1].seq >= last_seq:
@@ -249,7 +251,7 @@ async def test_readers_that_join_at_any_moment_see_the_same(chat: Any) -> None:
 async def test_reader_that_leaves_does_not_stop_the_run(chat: Any) -> None:
     run = await chat.start("!slow 10 5\n!echo end")
     reader = chat.core.runs.read(run.run_id)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await anext(reader)
     await reader.aclose()
     waiting = asyncio.create_task(chat.events(run))

@@ -20,6 +20,7 @@ from dataagent_core.hitl import Decision
 from dataagent_core.runs import Run
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 from .processes import Held, Place, seen, started, thread_of, told
 
@@ -55,7 +56,7 @@ async def test_run_whose_lease_ran_out_is_ended_by_another_and_its_writer_refuse
         model.go_on.set()
         owner = first.worker._owned[run.run_id].owner
         assert owner is not None
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await owner
         assert await told(second, run) == events
         kept = await place.store.get(run.run_id)
@@ -85,7 +86,7 @@ async def test_process_that_wakes_after_its_run_was_taken_over_leaves_the_thread
         model.go_on.set()
         owner = frozen.worker._owned[lost.run_id].owner
         assert owner is not None
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await owner
         thread = await thread_of(place, lost.session_id)
         assert thread == ["count", "One ", "!echo hello", "hello"]
@@ -102,7 +103,7 @@ async def test_process_that_learns_that_a_run_is_anothers_stops_working_on_it(
         await seen(first, lost, "text")
         owner = first.worker._owned[lost.run_id].owner
         assert owner is not None
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await place.expire(lost)
             while not await second.worker.recover():
                 await place.expire(lost)
@@ -176,7 +177,7 @@ async def test_request_kept_but_never_shown_is_shown_by_the_next_process(place: 
 
         first.worker.approvals.keep = keep_and_freeze
         run = await started(first, WRITE)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await kept.wait()
         await place.expire(run)
         assert await second.worker.recover() == 1
@@ -218,7 +219,7 @@ async def test_run_that_was_taken_over_leaves_the_next_run_of_its_session_its_ap
         owner = first.worker._owned[lost.run_id].owner
         assert owner is not None
         old.go_on.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await owner
         new.go_on.set()
         request = await seen(first, run, "hitl_request")
@@ -235,7 +236,7 @@ async def test_idle_sessions_are_released_by_the_process_itself(place: Place) ->
         run = await started(process, "!echo hello")
         await told(process, run)
         await process.worker.start(is_alone=True)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await process.sessions.released.wait()
         assert process.sessions.live_sessions == 0
 
@@ -251,7 +252,7 @@ async def test_session_with_a_run_under_way_is_not_idle_however_long_it_lasts(
         place.model = None
         await told(process, await started(process, "!echo hello"))
         await process.worker.start(is_alone=True)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await process.sessions.released.wait()
         assert list(process.sessions._live) == [held.session_id]
         model.go_on.set()
@@ -273,7 +274,7 @@ async def test_lease_is_renewed_while_a_run_lasts(place: Place) -> None:
             return asked
 
         place.store.renew = noted  # pyright: ignore[reportAttributeAccessIssue] as it is, and noted
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await renewed.wait()
         kept = await place.store.get(run.run_id)
         assert kept is not None
@@ -300,7 +301,7 @@ async def test_lease_round_that_fails_is_tried_again(
 
         await process.worker.start(is_alone=False)
         place.store.abandoned = failing  # pyright: ignore[reportAttributeAccessIssue] a bug for one round
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await finished.wait()
         assert "lease round failed" in caplog.text
         place.store.abandoned = abandoned

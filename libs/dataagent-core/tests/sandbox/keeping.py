@@ -10,6 +10,7 @@ import psutil
 
 from dataagent_core.sandbox import BwrapWall, CodeResult, PoolSettings, Sandboxes, SandboxSession
 from dataagent_core.sandbox.bwrap import BwrapProcess
+from tests.waiting import WAIT_SECONDS
 
 MakeSandboxes = Callable[..., Sandboxes]
 FEW = PoolSettings(ready=0, max_sessions=2, wait_seconds=0.05)
@@ -50,7 +51,7 @@ def _is_alive(process: psutil.Process) -> bool:
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Wait for something that only looking tells."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not is_so():
             await asyncio.sleep(0.005)
 

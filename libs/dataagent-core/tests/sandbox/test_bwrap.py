@@ -41,6 +41,7 @@ def facts_of(pid: int) -> dict[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
+@pytest.mark.slow
 @requirement("S10.3")
 async def test_nothing_inside_runs_as_root_or_has_an_environment(
     wall: BwrapWall, session: SandboxSession
@@ -68,6 +69,7 @@ async def test_user_code_has_no_rights_and_the_filter(session: SandboxSession) -
     assert (facts["NoNewPrivs"], facts["Seccomp"]) == ("1", "2")
 
 
+@pytest.mark.slow
 @requirement("G16", "S10.3")
 async def test_many_runs_and_sandboxes_leave_nothing_behind(
     wall: BwrapWall, make_sandboxes: MakeSandboxes

@@ -21,8 +21,9 @@ from dataagent_core.sandbox.types import Limits, SandboxHome
 from scripts.docker_engine import Engine
 from tests.docker import docker_engine
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
-pytestmark = pytest.mark.services
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def bind_frame(limits: Limits) -> Frame:
 
 async def answer(process: DockerProcess, frame: Frame) -> Frame:
     await process.send(frame)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_SECONDS):
         return await process.receive()
 
 
@@ -66,13 +67,13 @@ async def containers(wall: DockerWall, label: str) -> list[str]:
 
 async def until_silent(process: DockerProcess) -> None:
     with suppress(SandboxGone):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             while True:
                 await process.receive()
 
 
 async def until_gone(wall: DockerWall, label: str) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_SECONDS):
         while await containers(wall, label):
             await asyncio.sleep(0.05)
 
@@ -156,7 +157,7 @@ async def test_a_start_that_is_cancelled_leaves_no_container(engine: Engine) -> 
     wall = wall_on(engine)
     try:
         starting = asyncio.create_task(wall.start(SandboxHome("cancelled"), Limits()))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not await containers(wall, "cancelled"):
                 await asyncio.sleep(0.01)
         starting.cancel()

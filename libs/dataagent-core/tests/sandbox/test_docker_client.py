@@ -14,6 +14,7 @@ from dataagent_core.errors import SandboxUnavailable
 from dataagent_core.sandbox import docker_client
 from dataagent_core.sandbox.docker import DockerProcess
 from dataagent_core.sandbox.docker_client import DockerClient
+from tests.waiting import WAIT_SECONDS
 
 
 class DeafEngine:
@@ -72,7 +73,7 @@ async def test_an_engine_that_does_not_answer_is_given_up(
 ) -> None:
     monkeypatch.setattr(docker_client, "_SECONDS", 0.1)
     process = DockerProcess(client, "c1", set())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         with pytest.raises(SandboxUnavailable, match="did not attach"):
             await process.begin()
         await engine.has_none_again.wait()
@@ -84,7 +85,7 @@ async def test_whoever_is_cancelled_meanwhile_is_cancelled_though_the_engine_goe
 ) -> None:
     engine.is_away = True
     beginning = asyncio.create_task(DockerProcess(client, "c1", set()).begin())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await engine.has_caller.wait()
         beginning.cancel()
         with pytest.raises(asyncio.CancelledError):

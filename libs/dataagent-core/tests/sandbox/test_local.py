@@ -10,6 +10,7 @@ from dataagent_core.errors import ToolFailed
 from dataagent_core.sandbox import CommandResult, LocalRunner
 from dataagent_core.sandbox.output import CutOutput
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 NAPS = "sleep 600 & echo $! > nap.pid; echo $$ > leader.pid; sleep 600"
 
@@ -19,7 +20,7 @@ async def run(command: str, directory: Path, timeout_seconds: float = 20) -> Com
 
 
 async def appears(path: Path) -> str:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not (path.exists() and path.read_text().strip()):
             await asyncio.sleep(0.01)
     return path.read_text().strip()

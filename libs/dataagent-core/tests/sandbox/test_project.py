@@ -100,6 +100,7 @@ async def test_nothing_outside_of_it_can_be_reached(session: SandboxSession, pro
     assert sorted(path.name for path in project.parent.iterdir()) == ["outside.txt", "project"]
 
 
+@pytest.mark.slow
 async def test_two_conversations_have_the_same_folder_and_their_own_temporary_files(
     project: Path,
 ) -> None:

@@ -29,6 +29,7 @@ async def test_variables_stay_and_the_last_expression_is_echoed(session: Sandbox
     assert await ran(session, "x * 2") == "40\n"
 
 
+@pytest.mark.slow
 @requirement("S2.4.1e")
 @pytest.mark.parametrize(
     ("code", "status", "seconds"),
@@ -59,6 +60,7 @@ async def test_a_database_file_can_be_written_on_after_a_cell_was_rolled_back(
     assert "(2,)" in await ran(session, "db.execute('from t').fetchall()")
 
 
+@pytest.mark.slow
 @requirement("S2.4.1e")
 async def test_state_survives_a_hundred_generations(session: SandboxSession) -> None:
     await ran(session, "n = 0")
@@ -163,6 +165,7 @@ for number in own:
     assert await ran(session, "6 * 7") == "42\n"
 
 
+@pytest.mark.slow
 @requirement("S2.4.1e")
 async def test_a_cell_that_says_it_is_done_and_goes_on_stands_still(
     session: SandboxSession,

@@ -14,6 +14,7 @@ from dataagent_core.sandbox import CommandResult, LocalRunner
 from dataagent_core.sandbox.places import own_folder
 from dataagent_core.sandbox.shell import LocalShells
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 
 class Terminal:
@@ -150,7 +151,7 @@ async def test_a_cancelled_command_is_gone_and_the_shell_is_free(shell: Terminal
     await shell("KEPT=yes")
     pid = shell.directory / "pid"
     running = asyncio.create_task(shell("echo $$ > pid; sleep 600"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not (pid.exists() and pid.read_text().strip()):
             await asyncio.sleep(0.01)
     running.cancel()

@@ -62,6 +62,7 @@ async def session_of(folder: Path, make_sandboxes: MakeSandboxes) -> SandboxSess
     return await make_sandboxes().session(folder.name, "t1")
 
 
+@pytest.mark.slow
 @requirement("R33.3")
 @pytest.mark.usefixtures("mode")
 async def test_code_sees_and_changes_files_that_stay_as_they_are(

@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 FORKED = """
 import os, re
@@ -28,11 +31,12 @@ os._exit(0)
 """
 
 
+@pytest.mark.slow
 @requirement("R4.6")
 def test_a_fork_shares_nearly_all_it_was_made_with() -> None:
     """Every session and every call is one: what each has for itself is paid for each of them."""
     ended = subprocess.run(
-        [sys.executable, "-c", FORKED], check=True, capture_output=True, timeout=120
+        [sys.executable, "-c", FORKED], check=True, capture_output=True, timeout=WAIT_SECONDS
     )
     missing, kilobytes = map(int, ended.stdout.split())
     assert missing == 0

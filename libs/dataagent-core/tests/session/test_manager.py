@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.engine import AgentConfig, AgentExecutor
@@ -18,6 +18,8 @@ from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.runs.assembly import Core
 from dataagent_core.session import DEFAULT_TITLE, SessionManager, new_session_id
 from tests.requirements import requirement
+from tests.tiers import examples
+from tests.waiting import WAIT_SECONDS
 
 CONFIG = AgentConfig("agent")
 
@@ -147,7 +149,7 @@ async def test_idle_session_loses_its_executor_and_keeps_its_history(core: Core)
     manager = core.sessions
     session = await manager.get_or_create_session("anna", "agent")
     started = await core.runs.start(session.session_id, "remember me", owner="anna")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         async for _entry in core.runs.read(started.run.run_id):
             pass
     assert manager.live_sessions == 1
@@ -165,7 +167,7 @@ async def test_idle_session_loses_its_executor_and_keeps_its_history(core: Core)
 
 
 @requirement("R13.4", "P21")
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100))
 @given(idle=st.lists(st.integers(0, 200), max_size=8))
 async def test_exactly_the_sessions_idle_too_long_are_released(
     manager: SessionManager, idle: list[int]
@@ -190,7 +192,7 @@ async def test_deleted_session_is_gone_with_messages_thread_and_executor(core: C
     manager = core.sessions
     session = await manager.get_or_create_session("anna", "agent")
     started = await core.runs.start(session.session_id, "forget me", owner="anna")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         async for _entry in core.runs.read(started.run.run_id):
             pass
     await manager.delete(session.session_id, owner="anna")

@@ -15,8 +15,7 @@ from dataagent_core.runs.retention import keep_erasing
 from dataagent_core.runs.types import Run
 from dataagent_core.session import DEFAULT_TITLE, SessionManager
 from tests.requirements import requirement
-
-WAIT_SECONDS = 10.0
+from tests.waiting import WAIT_SECONDS
 
 
 async def ended(core: Core, run: Run) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.session.titles import TITLE_LENGTH, cleaned, title_of
@@ -59,7 +59,6 @@ def test_cut_does_not_take_a_character_apart() -> None:
         assert not "\U0001f3fb" <= following <= "\U0001f3ff"
 
 
-@settings(max_examples=100)
 @given(st.text())
 def test_any_title_is_one_short_visible_line(message: str) -> None:
     for title in (title_of(message), cleaned(message)):
@@ -71,7 +70,6 @@ def test_any_title_is_one_short_visible_line(message: str) -> None:
             title.encode()
 
 
-@settings(max_examples=100)
 @given(st.lists(st.text("abcdefgh", min_size=1, max_size=12), min_size=1, max_size=20))
 def test_words_are_not_cut(words: list[str]) -> None:
     title = title_of(" ".join(words))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.skills.document import parse_skill
@@ -102,7 +102,6 @@ def outcome(content: bytes) -> str:
         return str(bad)
 
 
-@settings(max_examples=100)
 @given(st.one_of(st.binary(max_size=300), st.text(max_size=300).map(with_header)))
 def test_any_bytes_are_a_skill_or_a_reason(content: bytes) -> None:
     assert outcome(content)

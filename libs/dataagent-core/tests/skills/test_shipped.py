@@ -120,6 +120,7 @@ def test_their_programs_run() -> None:
         assert b"95 % interval" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_file_is_profiled_with_exact_counts(tmp_path: Path) -> None:
     rows = ["id,name,amount,day", "1,Ann,3.5,2024-01-01", "2,ann ,-1,2024-02-01"]
     rows += ["3,N/A,0,2024-03-05", "3,N/A,0,2024-03-05", "4,,7,2024-03-06"]

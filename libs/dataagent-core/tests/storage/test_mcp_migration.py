@@ -18,14 +18,15 @@ from dataagent_core.mcp.types import RemoteTool
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate, migrate_to
 from tests.requirements import requirement
-from tests.services import SQL_KINDS, fresh_database
+from tests.services import fresh_database
+from tests.tiers import SQL_STORES
 
 TOOLS = {3: "ls", 4: "read_file", 9: "sql_db_query"}
 BOUND = {("a_1", 3), ("a_1", 9), ("a_2", 4)}
 _AT = "2026-01-02 03:04:05.678"
 
 
-@pytest.fixture(params=SQL_KINDS)
+@pytest.fixture(params=SQL_STORES)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
     with fresh_database(request.param, tmp_path) as fresh:
         yield fresh

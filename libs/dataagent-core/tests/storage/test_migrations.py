@@ -21,9 +21,8 @@ from dataagent_core.storage.mcp import metadata
 from dataagent_core.storage.migrate import migrate, pending
 from tests.programs import quick
 from tests.requirements import requirement
-from tests.services import SQL_KINDS, fresh_database
-
-pytestmark = pytest.mark.slow
+from tests.services import fresh_database
+from tests.tiers import SQL_STORES
 
 ROOT = Path(__file__).parents[4]
 MIGRATE = """
@@ -41,7 +40,7 @@ asyncio.run(main())
 """
 
 
-@pytest.fixture(params=SQL_KINDS)
+@pytest.fixture(params=SQL_STORES)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[str]:
     with fresh_database(request.param, tmp_path) as fresh:
         yield fresh
@@ -83,6 +82,7 @@ async def test_migrating_again_keeps_the_data(database: Database) -> None:
     assert await SqlSessionStore(database).get(session.session_id) == session
 
 
+@pytest.mark.slow
 @requirement("R25.7")
 async def test_processes_that_start_together_migrate_once(url: str, database: Database) -> None:
     processes = [

@@ -31,7 +31,8 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.prepared import Prepared
 from dataagent_core.storage.tables import UtcTime
-from tests.services import SQL_KINDS, fresh_database
+from tests.services import fresh_database
+from tests.tiers import SQL_STORES
 
 THINGS = Table(
     "things",
@@ -58,7 +59,7 @@ def thing(name: str, size: int = 1, **more: Any) -> dict[str, Any]:
     return {"name": name, "size": size, "at": NOW, "more": {"a": [1, "ü"]}, **more}
 
 
-@pytest_asyncio.fixture(params=SQL_KINDS)
+@pytest_asyncio.fixture(params=SQL_STORES)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Database]:
     with fresh_database(request.param, tmp_path) as url:
         opened = open_database(url)

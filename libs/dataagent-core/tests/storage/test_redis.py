@@ -13,8 +13,8 @@ from dataagent_core.storage.redis import open_redis
 from tests.end_to_end.fault_proxy import FaultProxy
 from tests.requirements import requirement
 from tests.services import redis_url
+from tests.waiting import WAIT_SECONDS
 
-pytestmark = pytest.mark.services
 _RESET = struct.pack("ii", 1, 0)  # close without a farewell
 
 
@@ -25,7 +25,7 @@ async def test_connections_that_were_broken_off_while_idle_cost_nobody_an_error(
     await proxy.mend()
     space = open_redis(f"redis://127.0.0.1:{proxy.port}/0")
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await asyncio.gather(*(space.ping() for _ in range(3)))
             if end == "reset":
                 for writer in proxy.writers:

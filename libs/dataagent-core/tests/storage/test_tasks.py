@@ -6,6 +6,7 @@ import pytest
 
 from dataagent_core.storage.tasks import end_all
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 
 @requirement("G9")
@@ -25,7 +26,7 @@ async def test_task_that_loses_a_cancellation_is_ended_all_the_same() -> None:
 
     task = asyncio.create_task(hard_of_hearing())
     await has_begun.wait()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await end_all([task, None])
     assert task.cancelled()
     assert lost == ["one", "one"]

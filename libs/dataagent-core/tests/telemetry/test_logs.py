@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import structlog
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.config import Settings
@@ -74,7 +74,6 @@ def test_an_exception_is_one_field_without_secrets() -> None:
     assert "hunter" not in json.dumps(made)
 
 
-@settings(max_examples=150)
 @given(st.text(), st.one_of(st.text(), st.binary(), st.floats(), st.integers(), st.none()))
 def test_any_record_becomes_one_json_line(message: str, value: object) -> None:
     text = JsonFormatter().format(record(message + " %d", value, field=value))
@@ -120,7 +119,6 @@ def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert Scrubber().text(text) == text
 
 
-@settings(max_examples=150)
 @given(
     st.lists(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=8, max_size=40)),
     st.text(),
@@ -177,7 +175,6 @@ async def test_work_that_a_request_starts_carries_its_id() -> None:
     assert seen == ["outer", None]
 
 
-@settings(max_examples=150)
 @given(st.text())
 def test_a_request_id_is_always_short_and_harmless(candidate: str) -> None:
     made = accepted_request_id(candidate)
@@ -241,7 +238,6 @@ def test_a_line_whose_level_is_off_is_not_even_put_together() -> None:
     structlog.get_logger("a").debug("x", field=Costly())
 
 
-@pytest.mark.timeout(20)
 @pytest.mark.parametrize("piece", ["a", "a-", "eyJ", "eyJa.", "password ", "x://", "bearer ", "_"])
 def test_no_text_takes_longer_than_its_length(piece: str) -> None:
     """A pattern that looks again from every place would take hours for these."""

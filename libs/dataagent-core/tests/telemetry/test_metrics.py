@@ -8,6 +8,7 @@ import urllib.request
 from prometheus_client.parser import text_string_to_metric_families
 
 from dataagent_core.telemetry import Metrics
+from tests.waiting import WAIT_SECONDS
 
 
 def labels_of(metrics: Metrics, family: str) -> list[dict[str, str]]:
@@ -67,7 +68,7 @@ def test_a_run_without_text_has_no_time_to_its_first() -> None:
 
 
 def read(port: int) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=WAIT_SECONDS) as answer:
         return answer.read().decode()
 
 

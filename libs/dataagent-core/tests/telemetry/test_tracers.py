@@ -18,6 +18,7 @@ from tests.requirements import requirement
 from tests.standins.collector import collecting
 from tests.standins.langsmith_runs import runs_of, tree
 from tests.standins.langsmith_server import langsmith
+from tests.waiting import WAIT_SECONDS
 
 KEY = "lsv2_pt_0123456789abcdef"
 
@@ -81,7 +82,7 @@ async def test_a_cancelled_run_has_its_end_at_langsmith(tmp_path: Path) -> None:
         async with open_core(chosen) as core:
             session = await core.sessions.get_or_create_session("alice", "agent")
             started = await core.runs.start(session.session_id, "!slow 500 20", owner="alice")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(WAIT_SECONDS):
                 async for entry in core.runs.read(started.run.run_id):
                     if entry.event_type == "text":
                         await core.runs.cancel(started.run.run_id, owner="alice")
@@ -97,6 +98,7 @@ invoke_agent agent [chain] FAILED cancelled
     assert root.metadata["trace_id"] == started.run.run_id  # nobody else traced
 
 
+@pytest.mark.slow
 async def test_a_langsmith_that_does_not_answer_holds_nothing_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
@@ -105,7 +107,7 @@ async def test_a_langsmith_that_does_not_answer_holds_nothing_up() -> None:
         )
         with traces.run(a_run()):
             pass
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(WAIT_SECONDS):
             await traces.aclose()
 
 

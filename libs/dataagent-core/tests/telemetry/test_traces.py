@@ -20,6 +20,7 @@ from dataagent_core.runs.types import RunOptions
 from dataagent_core.telemetry import Traces, open_traces
 from tests.services import fresh_database, fresh_redis_prefix, redis_url
 from tests.standins.collector import attributes, collecting
+from tests.waiting import WAIT_SECONDS
 
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 ALL_BUT_ERRORS = r"^(?!error\.)"
@@ -49,7 +50,11 @@ assert traces.is_on is False
 print([name for name in sys.modules if name.startswith(("opentelemetry", "langsmith"))])
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=True,
     )
     assert done.stdout.strip() == "[]"
 
@@ -123,7 +128,7 @@ async def test_a_run_that_is_cancelled_closes_its_spans_and_has_not_failed(tmp_p
         async with open_core(settings(tmp_path, collector.url)) as core:
             session = await core.sessions.get_or_create_session("alice", "agent")
             started = await core.runs.start(session.session_id, "!slow 500 20", owner="alice")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(WAIT_SECONDS):
                 async for entry in core.runs.read(started.run.run_id):
                     if entry.event_type == "text":
                         await core.runs.cancel(started.run.run_id, owner="alice")
@@ -142,7 +147,7 @@ async def test_asking_a_person_is_no_failure(tmp_path: Path) -> None:
             session = await core.sessions.get_or_create_session("alice", "agent")
             started = await core.runs.start(session.session_id, message, owner="alice")
             run_id = started.run.run_id
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(WAIT_SECONDS):
                 async for entry in core.runs.read(run_id):
                     if isinstance(entry.event, HITLRequestEvent):
                         request_id = entry.event.request_id
@@ -157,7 +162,7 @@ invoke_agent agent [dataagent internal]
 """)
 
 
-@pytest.mark.services
+@pytest.mark.slow
 async def test_a_run_that_a_worker_takes_belongs_to_the_request_that_asked(tmp_path: Path) -> None:
     with (
         collecting() as collector,
@@ -217,11 +222,12 @@ async def test_a_caller_may_say_which_span_it_belongs_to(tmp_path: Path) -> None
     assert collector.named("other")[0].parent_span_id == b""
 
 
+@pytest.mark.slow
 async def test_a_collector_that_is_not_there_holds_nothing_up(tmp_path: Path) -> None:
     traces = open_traces(settings(tmp_path, "http://127.0.0.1:1"))
     with traces.span("lost"):
         pass
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_SECONDS):
         await traces.aclose()
 
 

@@ -20,6 +20,7 @@ from dataagent_core.hitl import Decision
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 POSTCARD = '''
 """`send_postcard`: a tool that somebody added."""
@@ -85,7 +86,7 @@ async def approved(core: Core, agent: str, tool: str, **arguments: Any) -> list[
     message = f"!tool {tool} {json.dumps(arguments)}"
     run = (await core.runs.start(session.session_id, message, owner="bert")).run
     events: list[AnyEvent] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(WAIT_SECONDS):
         async for entry in core.runs.read(run.run_id):
             events.append(entry.event)
             if isinstance(entry.event, HITLRequestEvent):

@@ -11,6 +11,7 @@ from dataagent_core.events import FileOperationEvent
 from dataagent_core.tools import FileOpRecord, FileOpTracker
 from dataagent_core.tools.file_ops import MAX_DIFFED_LINES, diff_texts
 from tests.requirements import requirement
+from tests.tiers import examples
 
 TEXTS = st.text(alphabet="ab\n", max_size=60)
 
@@ -20,7 +21,7 @@ def message(content: str = "ok", *, status: Any = "success", call: str = "c1") -
 
 
 @requirement("R8.2", "P15")
-@settings(max_examples=200)
+@settings(max_examples=examples(100))
 @given(
     before=TEXTS,
     after=TEXTS,
@@ -39,7 +40,6 @@ def test_every_file_operation_is_tracked(before: str, after: str, tool: str) -> 
 
 
 @requirement("R8.2")
-@settings(max_examples=200)
 @given(before=TEXTS, after=TEXTS)
 def test_a_diff_is_there_exactly_when_lines_differ(before: str, after: str) -> None:
     _, diff = diff_texts("/a", before, after)

@@ -28,11 +28,12 @@ from dataagent_core.sandbox import factory
 from dataagent_core.sandbox.docker import DockerWall
 from tests.docker import docker_engine
 from tests.requirements import requirement
+from tests.tiers import WALLS
+from tests.waiting import WAIT_SECONDS
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
 ]
-WAIT_SECONDS = 60.0
 QUOTA = 100_000
 CHANGE = """
 import os
@@ -85,7 +86,7 @@ def _given(wall: DockerWall, _settings: Settings) -> DockerWall:
     return wall
 
 
-@pytest_asyncio.fixture(loop_scope="module", scope="module", params=["bwrap", "docker"])
+@pytest_asyncio.fixture(loop_scope="module", scope="module", params=WALLS)
 async def core(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Core]:
@@ -195,10 +196,11 @@ async def test_a_file_that_was_changed_meanwhile_is_not_overwritten(talk: Talk) 
     assert talk.contents()["kept-2.txt"] == "hello and more"
 
 
+@pytest.mark.slow
 @requirement("R33.3")
 async def test_a_file_that_changes_while_the_code_runs_is_not_overwritten(talk: Talk) -> None:
     run = (
-        "import time; open('files/begun.txt', 'w').write('1'); time.sleep(1.5); "
+        "import time; open('files/begun.txt', 'w').write('1'); time.sleep(8); "
         "open('files/kept.txt', 'w').write('mine')"
     )
     running = asyncio.create_task(talk.python(run))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,19 @@ import pytest_asyncio
 
 from dataagent_core.audit.types import AuditFilter
 from dataagent_core.config import Settings
+from dataagent_core.engine import AgentConfig
 from dataagent_core.errors import FileNotFound
 from dataagent_core.events import AnyEvent, ArtifactEvent, DoneEvent, ToolResultEvent
 from dataagent_core.runs import RunOptions
+from dataagent_core.runs.agents import agent_config
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.types import Run
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
 ]
-WAIT_SECONDS = 30.0
 
 
 @dataclass
@@ -99,6 +101,23 @@ async def test_variables_live_on_and_the_last_value_is_shown(talk: Talk) -> None
     assert "stdout:\n43" in await talk.python("x + 2")
     assert "variables: x" in await talk.python("y = None\ndel y")
     assert "NameError" in await talk.python("x", reset=True)
+
+
+async def test_an_agent_with_a_sandbox_id_uses_that_sandbox(
+    core: Core, talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await talk.python("x = 41")
+    assert core.sandboxes is not None
+    living = core.sandboxes.living(talk.owner, talk.session_id)
+    assert living is not None
+    other = Talk(core, (await core.sessions.create(talk.owner, "agent")).session_id, talk.owner)
+    assert "NameError" in await other.python("x + 1")
+
+    def config_for(run: Run) -> AgentConfig:
+        return replace(agent_config(core.settings, run), sandbox_id=living.id)
+
+    monkeypatch.setattr(core.worker, "_config_for", config_for)
+    assert "stdout:\n42" in await other.python("x + 1")
 
 
 @requirement("S2.4.1e")
@@ -320,8 +339,8 @@ async def test_what_was_ended_from_outside_is_counted_by_cause(talk: Talk) -> No
     assert killed(talk, "cancelled") == before["cancelled"] + 1
 
 
-@requirement("S2.4.1e")
 @pytest.mark.slow
+@requirement("S2.4.1e")
 async def test_the_offline_model_runs_a_python_block_it_is_sent(tmp_path: Path) -> None:
     given: dict[str, Any] = {"home": tmp_path, "model": "offline", "sample_data": False}
     async with open_core(Settings(**given, sandbox="auto", sandbox_pool_size=0)) as core:

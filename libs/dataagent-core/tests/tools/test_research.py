@@ -232,6 +232,7 @@ async def test_a_page_that_was_searched_keeps_its_number_when_it_is_read(
     assert noted == "Noted: enough?"
 
 
+@pytest.mark.slow
 @requirement("G13", "S2.2.5.1e")
 async def test_a_document_on_the_web_is_read_within_limits(internet: Web) -> None:
     from dataagent_core.documents import ReadLimits

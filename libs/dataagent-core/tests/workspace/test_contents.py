@@ -6,7 +6,7 @@ import io
 import zipfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.errors import BadFile
@@ -129,7 +129,6 @@ def test_a_name_is_never_a_path(given_name: str) -> None:
     assert shown_name(given_name) == NAMES[given_name]
 
 
-@settings(max_examples=200)
 @given(st.text(max_size=400))
 def test_no_name_is_empty_long_or_has_a_separator(text: str) -> None:
     name, stem = shown_name(text), plain_stem(shown_name(text))

@@ -17,6 +17,7 @@ from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, Work
 from dataagent_core.workspace import context_backend as module
 from dataagent_core.workspace.backend import SandboxedFilesystemBackend
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 T = TypeVar("T")
 LONG_AGO = time.time() - 400 * 86_400
@@ -91,7 +92,7 @@ async def test_calls_that_open_at_the_same_moment_have_one_backend(
     monkeypatch.setattr(manager, "open_workspace", opening)
     monkeypatch.setattr(SandboxedFilesystemBackend, "aread", noted)
     backend = WorkspaceBackend(manager)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         await asyncio.gather(*(in_a_run(backend.aread(path)) for path in ("/a", "/b")))
 
     assert len(opened) == 2

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dataagent_core.workspace.ignored import Kept
@@ -57,7 +57,7 @@ def as_git_says(root: Path) -> set[str]:
     return {path for path in listed.split("\0") if path}
 
 
-@settings(max_examples=100)
+@example(files=[["keep.log", "a", "c.py"]], ignores={"": ["[ab]*", "!keep.log"]})
 @given(
     files=st.lists(st.lists(NAMES, min_size=1, max_size=4), min_size=1, max_size=12),
     ignores=st.dictionaries(

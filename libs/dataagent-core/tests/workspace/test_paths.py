@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dataagent_core.workspace import UserWorkspaceManager
 from dataagent_core.workspace.blocking import run_blocking
 from tests.requirements import requirement
+from tests.tiers import examples
 
 ATTACKS = [
     "../outside",
@@ -110,7 +111,7 @@ async def test_known_attacks_reach_nothing(path: str) -> None:
 
 
 @requirement("R33.3", "R33.4", "P52")
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(path=PATHS)
 def test_no_path_escapes_or_raises(path: str) -> None:
     run_blocking(_try_everything(path))

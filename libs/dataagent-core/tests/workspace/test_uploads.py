@@ -23,6 +23,7 @@ from dataagent_core.workspace import FileStore, SqlQuotaLedger, StoredFile, User
 from dataagent_core.workspace.quota import MemoryQuotaLedger
 from dataagent_core.workspace.stored import PREVIEW_BYTES
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 QUOTA = 2_000_000
 LIMIT = 1_000_000
@@ -147,7 +148,7 @@ async def test_an_upload_that_is_cancelled_leaves_nothing_behind(shelf: Shelf, u
         await asyncio.Event().wait()
 
     task = asyncio.create_task(shelf.files.add_upload(user, "a.txt", slow()))
-    await asyncio.wait_for(has_begun.wait(), 5)
+    await asyncio.wait_for(has_begun.wait(), WAIT_SECONDS)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -258,7 +259,7 @@ async def test_an_upload_that_is_cancelled_while_bytes_are_booked_gives_them_bac
     files = FileStore(database, workspaces, max_upload_bytes=LIMIT)
     upload = asyncio.create_task(files.add_upload("u1", "a.txt", chunks(b"mine")))
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             await ledger.has_booked.wait()
             upload.cancel()
             await asyncio.sleep(0)

@@ -256,7 +256,6 @@ def problems(caller: Caller, ask: Ask, answer: httpx.Response, owner: Owner) -> 
     yield from (f"it tells {word!r}" for word in told(answer.text, sent, owner))
 
 
-@pytest.mark.slow
 @requirement("R19.3", "R32.1", "R32.2", "R32.3", "R32.4", "R32.5", "P30")
 async def test_no_route_lets_anyone_see_or_change_what_is_anothers(
     start_server: StartServer,
@@ -312,7 +311,6 @@ def commands(owner: Owner) -> Iterator[tuple[str, Json]]:
                     yield command.command, {**plain.get(command.command, {}), **foreign}
 
 
-@pytest.mark.slow
 @requirement("R19.3", "R32.1", "R32.3")
 async def test_no_socket_lets_anyone_see_or_change_what_is_anothers(
     start_server: StartServer,

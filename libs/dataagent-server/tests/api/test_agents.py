@@ -1,4 +1,4 @@
-"""Agents and their tools over REST: binding as seed 004 asks for it, also under pressure."""
+"""Agents and their tools over REST: binding, also under pressure."""
 
 from __future__ import annotations
 

@@ -8,9 +8,8 @@ import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
     import httpx
@@ -44,7 +43,6 @@ async def tools_of(client: httpx.AsyncClient, agent: str) -> set[str]:
 
 
 @requirement("S2.2.3a", "S2.4.1e", "S2.4.1f", "S3.6b", "S5.3")
-@pytest.mark.slow
 async def test_general_runs_code_reads_files_and_activates_skills(
     start_server: Callable[..., LiveServer],
 ) -> None:
@@ -104,7 +102,7 @@ async def test_a_tool_is_bound_to_several_agents_in_no_time(live: LiveServer) ->
         ids = sorted(one["id"] for one in (await ok(await root.get("/api/v1/tools")))["items"])[:3]
         agents = [await ok(await root.post(AGENTS, json={"name": f"a-{uuid.uuid4().hex[:8]}"}))
                   for _ in range(2)]  # fmt: skip
-        async with asyncio.timeout(3 * len(agents)):
+        async with asyncio.timeout(WAIT_SECONDS):
             for agent in agents:
                 await ok(await root.put(f"{AGENTS}/{agent['id']}", json={"toolIds": ids}))
         listed = {

@@ -263,7 +263,6 @@ async def test_a_reader_who_stands_still_keeps_nobody_waiting_and_one_who_leaves
     await live.until(lambda: capacity.used == 0)
 
 
-@pytest.mark.slow
 async def test_downloads_take_a_slot(live: LiveServer) -> None:
     artifact_id = (await kept(live))["artifact_id"]
     capacity = live.container.capacity

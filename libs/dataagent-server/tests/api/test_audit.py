@@ -13,6 +13,7 @@ from sqlalchemy import Connection, update
 
 from dataagent_core.storage.people import audit_log
 from dataagent_server.api.audited import is_audited
+from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ async def found(live: LiveServer, **wanted: Any) -> list[dict[str, Any]]:
 
 async def until_found(live: LiveServer, count: int, **wanted: Any) -> list[dict[str, Any]]:
     """The same, once there are so many: what runs do is written within half a second."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while len(records := await found(live, **wanted)) < count:
             await asyncio.sleep(0.05)
     return records

@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dataagent_server.api.download import content_disposition, file_name
@@ -39,7 +39,6 @@ def test_the_header_has_the_name_in_ascii_and_in_full() -> None:
     )
 
 
-@settings(max_examples=300)
 @given(st.text(max_size=300))
 @example("\u0130\ufb01\u0301")
 def test_no_title_breaks_the_header(title: str) -> None:

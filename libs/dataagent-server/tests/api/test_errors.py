@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 from fastapi import FastAPI
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core import errors
@@ -164,7 +164,6 @@ async def test_a_body_over_the_limit_is_413_whether_or_not_it_says_its_size() ->
     assert fine.status_code == 200
 
 
-@settings(max_examples=100)
 @given(st.lists(st.one_of(st.text(), st.integers(), st.text(st.characters(categories=["Cs"])))))
 def test_where_a_problem_is_can_always_be_said(loc: list[str | int]) -> None:
     details = validation_details([{"loc": loc, "msg": "no", "type": "t", "input": "secret"}])

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
     from conftest import LiveServer
@@ -154,7 +155,7 @@ async def test_no_raw_path_reads_anything(live: LiveServer) -> None:
 
 def _raw(address: tuple[str, int], path: str, key: str) -> bytes:
     """What the server answers to a path that no client has tidied up."""
-    with sockets.create_connection(address, timeout=10) as connection:
+    with sockets.create_connection(address, timeout=WAIT_SECONDS) as connection:
         request = f"GET {path} HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\n"
         connection.sendall(f"{request}Connection: close\r\n\r\n".encode())
         received = b""
@@ -243,12 +244,12 @@ async def test_a_caller_who_leaves_mid_upload_leaves_nothing(live: LiveServer) -
         "X-User-Id: leaver\r\nContent-Type: multipart/form-data; boundary=b\r\n"
         "Content-Length: 5000000\r\n\r\n"
     )
-    with sockets.create_connection(live.address, timeout=10) as connection:
+    with sockets.create_connection(live.address, timeout=WAIT_SECONDS) as connection:
         connection.sendall(request.encode() + head)
         folder = live.container.core.workspaces.get_user_workspace("leaver") / "uploads"
         await live.until(lambda: folder.is_dir() and any(folder.iterdir()))
     await live.until(lambda: not any(folder.iterdir()))
-    async with asyncio.timeout(5):  # the bytes are given back after the file is gone
+    async with asyncio.timeout(WAIT_SECONDS):  # the bytes are given back after the file is gone
         while await live.on_server(live.container.core.workspaces.usage("leaver")):
             await asyncio.sleep(0.01)
 

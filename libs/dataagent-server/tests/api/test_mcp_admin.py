@@ -14,8 +14,7 @@ from pydantic import SecretStr
 from dataagent_core.identity.sealing import MASK
 from tests.requirements import requirement
 from tests.standins.mcp_server import digest, http_server, stdio_command
-
-pytestmark = pytest.mark.slow
+from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
     from conftest import LiveServer
@@ -55,6 +54,7 @@ def entry(server: Json, name: str) -> Json:
     return {"server_id": server["server_id"], "tool_name": name}
 
 
+@pytest.mark.slow
 @requirement("R30.5", "M1.1")
 async def test_a_shared_server_is_registered_switched_refreshed_and_removed(
     start_server: StartServer,
@@ -131,6 +131,7 @@ async def test_a_shared_tool_is_denied_until_it_is_on_the_agents_list(
         assert (await turn(live, call))["status"] == "denied"
 
 
+@pytest.mark.slow
 async def test_a_list_names_one_subject_and_tools_that_are_there(
     start_server: StartServer,
 ) -> None:
@@ -157,6 +158,7 @@ async def test_a_list_names_one_subject_and_tools_that_are_there(
                 assert answer.status_code == status, (wrong, answer.text)
 
 
+@pytest.mark.slow
 @requirement("M2.1")
 async def test_a_keys_list_narrows_what_its_agent_may_use(start_server: StartServer) -> None:
     live = start_server()
@@ -239,6 +241,7 @@ async def test_a_tool_is_switched_off_and_given_a_time_limit(start_server: Start
             assert (answer.status_code, answer.json()["error_code"]) == (404, "tool_not_found")
 
 
+@pytest.mark.slow
 @requirement("M5.2")
 async def test_every_call_is_on_record_however_it_ended(start_server: StartServer) -> None:
     live = start_server()
@@ -255,7 +258,7 @@ async def test_every_call_is_on_record_however_it_ended(start_server: StartServe
             assert page["total"] == len(page["items"])
             return page["items"]
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT_SECONDS):
             while len(found := await calls(user_id="alice")) < 3:
                 await asyncio.sleep(0.05)
         assert {each["status"] for each in found} == {"ok", "invalid", "denied"}
@@ -271,6 +274,7 @@ async def test_every_call_is_on_record_however_it_ended(start_server: StartServe
         assert await calls(to="2020-01-01") == []
 
 
+@pytest.mark.slow
 async def test_a_user_brings_credentials_of_their_own_to_a_shared_server(
     start_server: StartServer,
 ) -> None:
@@ -292,6 +296,7 @@ async def test_a_user_brings_credentials_of_their_own_to_a_shared_server(
         assert digest("everyones") in str((await turn(live, call))["result"])
 
 
+@pytest.mark.slow
 async def test_what_a_deleted_account_had_is_gone(start_server: StartServer) -> None:
     live = start_server()
     async with live.http("root") as root:

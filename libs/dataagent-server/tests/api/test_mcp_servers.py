@@ -15,8 +15,6 @@ from tests.standins.mcp_server import HttpServer, http_server, stdio_command
 
 from .mcp_asking import MINE, OPEN, TOKEN, Json, calc, names, ok, results, said
 
-pytestmark = pytest.mark.slow
-
 if TYPE_CHECKING:
     from conftest import LiveServer
 

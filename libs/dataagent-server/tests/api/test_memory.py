@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
     from conftest import LiveServer
@@ -102,7 +103,7 @@ async def test_no_raw_path_leads_out_of_a_memory(live: LiveServer) -> None:
 
 def _raw(address: tuple[str, int], method: str, path: str, key: str) -> bytes:
     """What the server answers to a path that no client has tidied up."""
-    with sockets.create_connection(address, timeout=10) as connection:
+    with sockets.create_connection(address, timeout=WAIT_SECONDS) as connection:
         request = f"{method} {path} HTTP/1.1\r\nHost: x\r\nX-API-Key: {key}\r\n"
         connection.sendall(f"{request}Connection: close\r\n\r\n".encode())
         received = b""

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.waiting import WAIT_SECONDS
+
 if TYPE_CHECKING:
     from conftest import LiveServer
 
@@ -109,7 +111,7 @@ async def test_requests_are_counted_by_template_and_never_by_address(
         await socket.say("ping")
         await socket.next("pong")
     await server.until(lambda: server.container.capacity.used == 0)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         while not total(
             samples := await counted(server), "dataagent_http_requests_total", method="WEBSOCKET"
         ):

@@ -106,7 +106,6 @@ def test_every_route_says_what_it_does_and_who_may_ask(document: Json) -> None:
 
 
 @requirement("R21.1")
-@pytest.mark.slow
 def test_every_body_and_answer_has_a_shape_and_an_example_that_fits_it(document: Json) -> None:
     components = {"components": document["components"]}
     for method, path, operation in operations(document):

@@ -18,6 +18,8 @@ from tests.requirements import requirement
 if TYPE_CHECKING:
     from conftest import LiveServer
 
+pytestmark = pytest.mark.slow
+
 KEYS = {"root": "root-key-55aa33", "alice": "alice-key-4f9a0c"}
 STATEFUL = {"max-steps": 6, "link-calibration": False, "generation": {"max-examples": 8}}
 PHASES = {  # every shape there is, once: what a body may be does not depend on who sends it
@@ -88,8 +90,6 @@ def failures(event: events.ScenarioFinished) -> Iterator[str]:
                 yield check.failure_info.code_sample
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("user", KEYS)
 @requirement("R16.2", "R16.3", "R16.4", "P24", "P25")
 def test_every_operation_keeps_its_word(start_server: Callable[..., LiveServer], user: str) -> None:

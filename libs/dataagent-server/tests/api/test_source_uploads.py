@@ -44,6 +44,7 @@ def copies(live: LiveServer, user_id: str) -> list[str]:
     return sorted(each.name for each in folder.rglob("*") if each.is_file())
 
 
+@pytest.mark.slow
 async def test_files_become_tables_of_their_owner_and_go_without_a_trace(live: LiveServer) -> None:
     name = f"s{uuid4().hex[:8]}"
     async with live.http() as alice, live.http("bob") as bob:

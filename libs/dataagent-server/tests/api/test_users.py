@@ -10,6 +10,7 @@ import pytest
 
 from tests.requirements import requirement
 from tests.services import fresh_database
+from tests.tiers import SQL_STORES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +187,7 @@ async def test_the_last_active_administrator_stays(
         assert fine.status_code == 200
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres", "mysql"])
+@pytest.mark.parametrize("kind", SQL_STORES)
 async def test_of_two_administrators_who_act_on_each_other_at_once_one_stays(
     start_server: Callable[..., LiveServer], tmp_path: Path, kind: str
 ) -> None:

@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
     import httpx
@@ -66,7 +67,7 @@ async def records(client: httpx.AsyncClient, **wanted: str) -> list[dict[str, An
 
 async def query_record(client: httpx.AsyncClient, source_name: str) -> dict[str, Any]:
     """The only statement over a source; what ran is recorded within half a second."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             found = await records(client, action="sql.query")
             if of_source := [each for each in found if each["target"] == source_name]:

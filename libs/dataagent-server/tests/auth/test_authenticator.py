@@ -25,6 +25,7 @@ from dataagent_server.auth.deployment_keys import DeploymentKeys
 from dataagent_server.auth.origin import is_same_origin, is_unforgeable_host
 from dataagent_server.config import ServerSettings
 from tests.requirements import requirement
+from tests.tiers import examples
 
 ALICE = "alice-key-4f9a0c"
 
@@ -68,7 +69,7 @@ async def test_deployment_keys_belong_to_their_users(house: House) -> None:
 
 
 @requirement("P30", "P31", "R19.3")
-@settings(max_examples=150)
+@settings(max_examples=examples(100))
 @given(
     st.lists(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=8), unique=True),
     st.text(),

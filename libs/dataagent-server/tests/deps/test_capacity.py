@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from dataagent_core.errors import TooManyConnections
 from dataagent_server.deps import Capacity
 from tests.requirements import requirement
+from tests.tiers import examples
 
 
 @requirement("P37", "P38")
-@settings(max_examples=200)
+@settings(max_examples=examples(100))
 @given(limit=st.integers(1, 20), moves=st.lists(st.booleans(), max_size=60))
 def test_never_more_than_the_limit_and_every_slot_comes_back(limit: int, moves: list[bool]) -> None:
     capacity = Capacity(limit)

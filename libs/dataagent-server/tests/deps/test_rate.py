@@ -63,7 +63,6 @@ async def test_as_many_users_as_there_is_room_for_are_remembered(
     assert list(rate._buckets) == ["anna", "carl"]
 
 
-@pytest.mark.services
 @requirement("G12", "G10")
 async def test_with_redis_all_processes_count_together() -> None:
     with fresh_redis_prefix() as prefix:

@@ -15,8 +15,8 @@ from dataagent_core.storage.migrate import migrate
 from dataagent_server.auth import Authenticator, LoginTokens
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.visitors import Visitors
+from tests.waiting import WAIT_SECONDS
 
-WAIT_SECONDS = 5.0
 SERVICE = Principal("default", "user", "service_key")
 
 

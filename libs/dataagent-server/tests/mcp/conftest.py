@@ -11,6 +11,8 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.waiting import WAIT_SECONDS
+
 if TYPE_CHECKING:
     from conftest import LiveServer
 
@@ -24,7 +26,7 @@ async def connected(
     server: LiveServer, headers: dict[str, str], era: Era = "auto"
 ) -> AsyncGenerator[Client]:
     """A client that speaks to a server's door."""
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=WAIT_SECONDS) as http:
         transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
         async with Client(transport, mode=era) as client:
             yield client

@@ -10,6 +10,8 @@ import mcp_types as wire
 import pytest
 from mcp import MCPError
 
+from tests.waiting import WAIT_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 ALICE = {"X-API-Key": "alice-key-4f9a0c"}
 ROOT = {"X-API-Key": "root-key-55aa33"}
 VERSIONS = {"legacy": "2025-11-25", "auto": "2026-07-28"}
-WAIT_SECONDS = 20.0
 
 
 def text_of(result: wire.CallToolResult) -> str:

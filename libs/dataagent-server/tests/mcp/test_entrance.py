@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
+from tests.waiting import WAIT_SECONDS
+
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 ALICE = {"X-API-Key": "alice-key-4f9a0c"}
 BOB = {"X-API-Key": "bob-key-77d1e2"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
-WAIT_SECONDS = 20.0
 HELLO: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -30,7 +31,7 @@ HELLO: dict[str, Any] = {
 
 
 async def hello(live: LiveServer, **headers: str) -> httpx2.Response:
-    async with httpx2.AsyncClient(base_url=live.url, headers=ACCEPT, timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=live.url, headers=ACCEPT, timeout=WAIT_SECONDS) as http:
         return await http.post("/mcp", json=HELLO, headers=headers)
 
 
@@ -46,6 +47,7 @@ async def test_nobody_comes_in_without_a_valid_key(
     assert answer.json()["error_code"] == "not_authenticated"
 
 
+@pytest.mark.slow
 async def test_a_users_own_key_is_taken_as_a_bearer_token(live: LiveServer, connect: Any) -> None:
     users = live.container.users
     user = await live.on_server(users.create("mcp_bearer"))
@@ -85,7 +87,7 @@ async def test_a_session_is_of_no_use_to_anyone_else(live: LiveServer) -> None:
     session_id = (await hello(live, **ALICE)).headers["mcp-session-id"]
     asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     headers = {**ACCEPT, "Mcp-Session-Id": session_id, "Mcp-Protocol-Version": "2025-11-25"}
-    async with httpx2.AsyncClient(base_url=live.url, headers=headers, timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=live.url, headers=headers, timeout=WAIT_SECONDS) as http:
         begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         assert (await http.post("/mcp", json=begun, headers=ALICE)).status_code == 202
         assert (await http.post("/mcp", json=asked, headers=BOB)).status_code == 404
@@ -116,7 +118,7 @@ async def test_a_key_that_is_revoked_ends_what_waits_for_news(live: LiveServer) 
     session_id = (await hello(live, **key)).headers["mcp-session-id"]
     headers = {**ACCEPT, **key, "Mcp-Session-Id": session_id}
     async with (
-        httpx2.AsyncClient(base_url=live.url, headers=headers, timeout=30) as http,
+        httpx2.AsyncClient(base_url=live.url, headers=headers, timeout=WAIT_SECONDS) as http,
         http.stream("GET", "/mcp") as stream,
     ):
         assert stream.status_code == 200
@@ -138,7 +140,7 @@ async def test_a_stream_that_waits_for_news_holds_a_place_and_not_the_end(
     session_id = (await hello(server, **ALICE)).headers["mcp-session-id"]
     headers = {**ACCEPT, **ALICE, "Mcp-Session-Id": session_id}
     async with (
-        httpx2.AsyncClient(base_url=server.url, headers=headers, timeout=30) as http,
+        httpx2.AsyncClient(base_url=server.url, headers=headers, timeout=WAIT_SECONDS) as http,
         http.stream("GET", "/mcp") as stream,
     ):
         assert stream.status_code == 200

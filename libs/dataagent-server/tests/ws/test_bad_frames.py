@@ -134,7 +134,6 @@ async def test_a_cursor_from_the_future_starts_at_the_present(live: LiveServer) 
 
 
 @requirement("G13", "P36")
-@pytest.mark.slow
 async def test_a_flood_of_messages_is_slowed_down_and_others_are_served(live: LiveServer) -> None:
     ping = '{"type": "ping", "payload": {}}'
     async with live.socket() as flooder, live.socket(user="bob") as other:

@@ -10,6 +10,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +65,6 @@ async def test_many_sockets_that_come_and_go_at_once_leave_nothing_behind(
 
 
 @requirement("R23.1", "R23.2", "R23.4")
-@pytest.mark.slow
 async def test_a_hundred_users_are_answered_at_once(
     start_server: Callable[..., LiveServer],
 ) -> None:
@@ -81,7 +81,7 @@ async def test_a_hundred_users_are_answered_at_once(
             begun.add(number)
             if len(begun) == 100:
                 all_begun.set()
-            await asyncio.wait_for(all_begun.wait(), 60)
+            await asyncio.wait_for(all_begun.wait(), WAIT_SECONDS)
             await socket.say("cancel")
             done = (await socket.until("done"))[-1]
             assert done["data"]["cancelled"] is True
@@ -111,6 +111,7 @@ async def test_a_reader_that_stops_reading_is_cut_off_and_others_are_served(
         await watcher.until("done")
 
 
+@pytest.mark.slow
 @requirement("G12")
 async def test_a_stream_that_is_not_read_is_cut_off(
     start_server: Callable[..., LiveServer],

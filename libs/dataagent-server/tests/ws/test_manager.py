@@ -12,10 +12,11 @@ from dataagent_server.deps.rate import TokenBucket
 from dataagent_server.ws.frames import text_frame
 from dataagent_server.ws.manager import Connection, ConnectionManager
 from tests.requirements import requirement
+from tests.tiers import examples
 
 
 @requirement("P37", "P38", "P28", "R23.5")
-@settings(max_examples=200)
+@settings(max_examples=examples(100))
 @given(
     st.integers(1, 8),
     st.lists(st.tuples(st.sampled_from(["open", "close"]), st.integers(0, 3)), max_size=60),
@@ -55,7 +56,6 @@ def test_strangers_hold_at_most_half_of_the_slots() -> None:
     assert manager.count == 3
 
 
-@settings(max_examples=100)
 @given(st.integers(0, 140_000))
 def test_a_frame_is_what_the_standard_says(size: int) -> None:
     from websockets.frames import Frame, Opcode

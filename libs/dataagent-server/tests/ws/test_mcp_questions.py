@@ -10,8 +10,6 @@ import pytest
 
 from tests.programs import quick
 
-pytestmark = pytest.mark.slow
-
 if TYPE_CHECKING:
     from conftest import LiveServer, Socket
 

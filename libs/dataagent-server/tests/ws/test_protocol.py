@@ -21,6 +21,7 @@ from dataagent_server.ws.protocol import (
     parse,
 )
 from tests.requirements import requirement
+from tests.tiers import examples
 
 LIMIT = 100_000
 JSON = st.recursive(
@@ -58,7 +59,7 @@ def test_a_frame_becomes_its_command(text: str, command: Command) -> None:
 
 
 @requirement("P26", "R17.3", "R21.6")
-@settings(max_examples=300)
+@settings(max_examples=examples(100))
 @given(st.one_of(st.text(), st.binary(), JSON.map(json.dumps)))
 @example('{"type": "ping"}')
 @example('{"payload": {}}')
@@ -69,7 +70,7 @@ def test_anything_else_is_bad_input(text: str | bytes) -> None:
 
 
 @requirement("P26")
-@settings(max_examples=200)
+@settings(max_examples=examples(100))
 @given(
     st.sampled_from(["chat", "hitl_decision", "cancel", "auth"]),
     st.dictionaries(

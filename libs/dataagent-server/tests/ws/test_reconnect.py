@@ -8,6 +8,8 @@ import random
 import uuid
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.requirements import requirement
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ async def over_streams(live: LiveServer, dice: random.Random) -> list[dict[str, 
     return seen
 
 
+@pytest.mark.slow
 @requirement("G4", "G2")
 async def test_sockets_that_drop_at_random_moments_lose_nothing_and_get_nothing_twice(
     live: LiveServer,

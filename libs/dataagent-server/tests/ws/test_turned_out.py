@@ -14,14 +14,14 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from tests.services import fresh_database
+from tests.tiers import SQL_STORES
+from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import LiveServer
     from dataagent_core.identity.users import User
-
-WAIT_SECONDS = 20.0
 
 
 @dataclass
@@ -172,7 +172,8 @@ async def test_the_run_of_someone_who_is_put_out_goes_on(live: LiveServer) -> No
     assert [line for line in lines if line.startswith("event:")][-1] == "event: done"
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres", "mysql"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SQL_STORES)
 async def test_a_change_in_another_process_puts_out_here(
     start_server: Callable[..., LiveServer], tmp_path: Path, kind: str
 ) -> None:

@@ -16,6 +16,7 @@ from dataagent_core.data.engines.base import Engine, Samples, Statement
 from dataagent_core.data.sources import NewSource, Source, SourceStore
 from dataagent_core.data.types import Catalogue, Column, ForeignKey, Table
 from dataagent_core.storage import Database, open_database, tables
+from tests.waiting import WAIT_SECONDS
 
 CUSTOMER = Table(
     name="Customer",
@@ -64,7 +65,7 @@ class FakeEngine(Engine):
     def introspect(self) -> list[Table]:
         self.times += 1
         self.has_begun.set()
-        assert self.is_free.wait(5)
+        assert self.is_free.wait(WAIT_SECONDS)
         if self.error is not None:
             raise self.error
         return list(self.tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.catalogue import describe, fits, list_tables_text
@@ -120,7 +120,6 @@ def test_what_fits_is_estimated_from_what_would_be_said() -> None:
     assert not fits(company, 5_000)
 
 
-@settings(max_examples=100)
 @given(st.integers(0, 60_000), st.lists(st.sampled_from(range(65)), max_size=8))
 def test_no_description_is_longer_than_allowed(max_chars: int, chosen: list[int]) -> None:
     company = company_catalogue()

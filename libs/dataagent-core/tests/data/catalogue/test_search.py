@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.catalogue import search
@@ -117,7 +117,6 @@ def test_readers_of_the_same_source_do_not_share_what_they_may_see() -> None:
     assert search(hidden, "TikTok", 1) == []
 
 
-@settings(max_examples=150)
 @given(st.text(max_size=60), st.integers(0, 12), st.integers(1, 30))
 def test_any_question_gets_a_bounded_answer(query: str, limit: int, max_columns: int) -> None:
     catalogue = company_catalogue()

@@ -24,8 +24,6 @@ from dataagent_core.data.types import ResultColumn
 from dataagent_core.errors import BadChart
 from tests.requirements import requirement
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 async def renderer() -> AsyncIterator[Renderer]:
@@ -107,6 +105,7 @@ async def test_without_a_chinese_font_the_note_says_what_to_install(tmp_path: Pa
 NAMES = ["订单.总额", "a[0]", "it's", 'q"x"', "b\\c", "sum(x)", "<b>&", "constructor", "a\nb"]
 
 
+@pytest.mark.slow
 async def test_any_column_name_can_be_drawn(renderer: Renderer) -> None:
     for name in (*NAMES, "__proto__"):
         assert "123456" in (await drawn(renderer, name)).replace(",", "")
@@ -151,6 +150,7 @@ async def test_nothing_is_loaded_even_when_the_check_is_passed_by(renderer: Rend
     assert hits == []
 
 
+@pytest.mark.slow
 @requirement("G13")
 async def test_a_chart_that_takes_too_long_is_killed_and_the_next_one_is_drawn() -> None:
     """The filter's expression loops in the drawing library; `check_spec` would refuse it."""
@@ -176,6 +176,7 @@ async def test_a_chart_that_takes_too_long_is_killed_and_the_next_one_is_drawn()
         await renderer.aclose()
 
 
+@pytest.mark.slow
 async def test_a_chart_is_drawn_while_the_unused_child_is_about_to_end(renderer: Renderer) -> None:
     rows, spec = [{"a": "x", "n": 1}], bar(a="string", n="int64")
     await renderer.render(spec, rows, "svg")
@@ -183,6 +184,7 @@ async def test_a_chart_is_drawn_while_the_unused_child_is_about_to_end(renderer:
     assert (await renderer.render(spec, rows, "svg")).content
 
 
+@pytest.mark.slow
 async def test_a_dead_child_is_replaced_and_close_leaves_no_process() -> None:
     renderer = Renderer()
     rows, spec = [{"a": "x", "n": 1}], bar(a="string", n="int64")

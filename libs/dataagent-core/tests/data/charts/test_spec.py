@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
@@ -278,7 +278,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=100)
 @given(JSON)
 def test_anything_is_checked_or_refused_and_what_passes_passes_again(spec: Any) -> None:
     details: dict[str, object] | None = None

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from dataagent_core.data.types import ForeignKey, Table
 
 TABLES = {
@@ -144,7 +142,6 @@ def test_a_key_without_columns_points_at_the_primary_key(
     assert tables["b"].foreign_keys == (ForeignKey(("y",), "a", ("x",)),)
 
 
-@pytest.mark.services
 def test_an_account_sees_only_the_columns_it_may_read(make_database: Callable[[str], Any]) -> None:
     database = make_database("postgres")
     role = f"reader_{database.url.rsplit('_', 1)[1]}"

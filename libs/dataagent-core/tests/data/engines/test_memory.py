@@ -14,6 +14,8 @@ import psutil
 import pyarrow.compute as pc
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROWS = 1_000_000
 COLUMNS = "{n} AS id, {n} * 1.37 AS amount, {name} AS name, {n} * 0.1 AS ratio, {n} % 2 AS flag"
 MILLION = {
@@ -31,7 +33,6 @@ MILLION = {
 }
 
 
-@pytest.mark.slow
 def test_a_million_rows_are_read_exactly_in_less_than_100_megabytes(database: Any) -> None:
     sql, process = MILLION[database.kind], psutil.Process()
     database.read(f"SELECT * FROM ({sql}) AS q LIMIT 100000")  # the libraries have their memory now

@@ -11,6 +11,7 @@ import pytest
 
 from dataagent_core.data.engines.pool import Pool
 from dataagent_core.errors import SourceUnavailable
+from tests.waiting import WAIT_SECONDS
 
 
 class Opener:
@@ -70,7 +71,7 @@ def test_who_finds_none_waits_until_one_is_given_back() -> None:
 
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(wait)
-        assert begun.wait(5)
+        assert begun.wait(WAIT_SECONDS)
         assert not waiting.done()
         assert pool.taken == 1
         pool.give_back(held, is_clean=True)

@@ -22,6 +22,7 @@ from dataagent_core.data.engines.mysql_types import Field
 from dataagent_core.data.engines.mysql_wire import RowStream
 from dataagent_core.errors import QueryFailed, QueryTimedOut, SourceUnavailable
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 COUNTING = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
 CROSSING = "range(1000000000) a(x), range(100000) b(y)"
@@ -44,7 +45,6 @@ FLOWING = {  # rows for ever
     "mysql": "SELECT a.seq FROM seq_1_to_100000000 a, seq_1_to_1000 b",
 }
 WHO = {"postgres": "SELECT pg_backend_pid()", "mysql": "SELECT CONNECTION_ID()"}
-WITHIN = 30.0
 
 
 def running(database: Any) -> int:
@@ -64,7 +64,7 @@ def running(database: Any) -> int:
 
 def until(condition: Callable[[], bool]) -> None:
     """Return once it holds; looks often, for a bounded time."""
-    deadline = time.monotonic() + WITHIN
+    deadline = time.monotonic() + WAIT_SECONDS
     pause = threading.Event()
     while not condition():
         assert time.monotonic() < deadline
@@ -82,7 +82,7 @@ def reading(
 
 
 def until_it_runs(database: Any, statement: Any, begun: threading.Event) -> None:
-    assert begun.wait(WITHIN)
+    assert begun.wait(WAIT_SECONDS)
     if database.kind in WHO:
         until(lambda: running(database) == 1)
     else:
@@ -104,7 +104,7 @@ def test_an_interrupt_ends_the_statement_in_the_engine_and_keeps_the_connection(
             statement.interrupt()
             statement.interrupt()
             with pytest.raises(Interrupted):
-                future.result(WITHIN)
+                future.result(WAIT_SECONDS)
         if database.kind in WHO:
             assert running(database) == 0
             assert database.read(WHO[database.kind]) == who
@@ -159,9 +159,10 @@ def test_an_interrupt_after_the_end_stops_no_one_else(database: Any) -> None:
         assert statement._watch.reason is None
         statement.interrupt()
         with pytest.raises(Interrupted):
-            future.result(WITHIN)
+            future.result(WAIT_SECONDS)
 
 
+@pytest.mark.slow
 @requirement("G6")
 def test_interrupts_at_any_moment_leave_the_engine_usable(database: Any) -> None:
     engine = database.limit(max_connections=2)
@@ -180,7 +181,7 @@ def test_interrupts_at_any_moment_leave_the_engine_usable(database: Any) -> None
                 moments[number % len(moments)]()
                 statement.interrupt()
                 with pytest.raises(Interrupted):
-                    future.result(WITHIN)
+                    future.result(WAIT_SECONDS)
             assert database.read(f"SELECT {number}") == [(number,)]
 
 
@@ -195,10 +196,10 @@ def test_one_who_waits_for_a_connection_can_be_interrupted(database: Any) -> Non
             engine.statement("SELECT 1", timeout_seconds=600) as waiting,
         ):
             future = reading(pool, waiting, begun)
-            assert begun.wait(WITHIN)
+            assert begun.wait(WAIT_SECONDS)
             waiting.interrupt()
             with pytest.raises(Interrupted):
-                future.result(WITHIN)
+                future.result(WAIT_SECONDS)
         assert next(held).num_rows > 0
     assert database.read("SELECT 42") == [(42,)]
 
@@ -286,7 +287,7 @@ def test_leaving_while_another_thread_reads_stops_it(database: Any) -> None:
             future = reading(pool, statement, begun)
             until_it_runs(database, statement, begun)
         with pytest.raises(Interrupted):
-            future.result(WITHIN)
+            future.result(WAIT_SECONDS)
     assert database.read("SELECT 42") == [(42,)]
 
 

@@ -236,7 +236,6 @@ def test_each_type_of_the_database_has_its_form(
     assert wrong == []
 
 
-@pytest.mark.services
 def test_what_mysql_has_and_others_have_not(make_database: Callable[[str], Any]) -> None:
     database = make_database("mysql")
     database.run(
@@ -262,7 +261,6 @@ def test_what_mysql_has_and_others_have_not(make_database: Callable[[str], Any])
     ]
 
 
-@pytest.mark.services
 def test_rows_larger_than_a_packet_of_mysqls_are_put_together(
     make_database: Callable[[str], Any],
 ) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.engines import EngineOptions, SchemaChanged, open_engine
@@ -57,7 +57,6 @@ def as_read(value: Any, kind: pa.DataType) -> Any:
     return str(value)
 
 
-@settings(max_examples=100)
 @given(st.lists(st.tuples(VALUES, VALUES), max_size=25), st.tuples(DECLARED, DECLARED))
 def test_every_value_of_sqlite_is_read_as_it_is_held(
     rows: list[tuple[Any, Any]], declared: tuple[str, str]
@@ -82,7 +81,6 @@ def test_every_value_of_sqlite_is_read_as_it_is_held(
             pytest.fail("whole numbers alone became text")
 
 
-@settings(max_examples=100)
 @given(
     st.lists(
         st.lists(

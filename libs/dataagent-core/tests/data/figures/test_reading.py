@@ -4,7 +4,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.figures import check_figures, find_figures
@@ -142,7 +142,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=500)
 @given(st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=40).map("".join)))
 def test_any_text_is_read_and_positions_are_right(text: str) -> None:
     figures = find_figures(text)
@@ -155,7 +154,6 @@ def test_any_text_is_read_and_positions_are_right(text: str) -> None:
         assert one.end <= two.start
 
 
-@settings(max_examples=200)
 @given(st.text(max_size=200), st.lists(PIECES, max_size=40).map("".join))
 def test_any_text_can_be_checked_and_each_figure_is_reported_once(question: str, text: str) -> None:
     report = check_figures(text, question, [table("countries"), table("月度"), table("empty")])
@@ -165,7 +163,6 @@ def test_any_text_can_be_checked_and_each_figure_is_reported_once(question: str,
     assert set(starts) <= {figure.start for figure in find_figures(text)}
 
 
-@settings(max_examples=200)
 @given(st.integers(min_value=-(10**12), max_value=10**12))
 def test_a_number_with_separators_is_read_back(value: int) -> None:
     (figure,) = find_figures(f"total: {value:,}.")

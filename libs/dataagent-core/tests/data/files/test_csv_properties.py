@@ -129,7 +129,6 @@ def numbers(text: str) -> list[Decimal]:
 
 
 PROPERTY = settings(
-    max_examples=100,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 

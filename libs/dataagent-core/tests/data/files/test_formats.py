@@ -120,7 +120,6 @@ CELLS = st.one_of(
 
 @pytest.mark.slow
 @settings(
-    max_examples=100,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(
@@ -270,7 +269,6 @@ JSON_VALUES = st.one_of(
 
 @pytest.mark.slow
 @settings(
-    max_examples=100,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(

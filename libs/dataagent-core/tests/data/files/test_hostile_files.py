@@ -30,8 +30,6 @@ from .conftest import LIMITS, Load, Loaded
 
 MIB = 1024 * 1024
 
-pytestmark = pytest.mark.slow  # each file is read by a process of its own
-
 
 def refused(load: Load, name: str, content: bytes | str, **limits: object) -> DataAgentError:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -64,6 +62,7 @@ def bomb() -> bytes:
     return content
 
 
+@pytest.mark.slow
 @requirement("G13")
 def test_a_workbook_that_unpacks_to_600_mib_is_refused(load: Load, bomb: bytes) -> None:
     error = refused(load, "bomb.xlsx", bomb)
@@ -71,6 +70,7 @@ def test_a_workbook_that_unpacks_to_600_mib_is_refused(load: Load, bomb: bytes) 
     assert "unpacks to" in error.message
 
 
+@pytest.mark.slow
 @requirement("G13")
 def test_a_workbook_that_lies_about_its_size_ends_in_its_own_process(
     load: Load, bomb: bytes
@@ -106,6 +106,7 @@ def test_entities_are_not_expanded(load: Load) -> None:
         assert all(len(cell) < 20 for cell in cells)
 
 
+@pytest.mark.slow
 @requirement("G13")
 def test_two_million_columns_are_refused(load: Load) -> None:
     for content in ("a," * 2_000_000 + "\n" + "1," * 2_000_000, "a" + "," * 2_000_000):
@@ -130,6 +131,7 @@ def test_json_200000_deep_is_refused(load: Load, content: str) -> None:
     refused(load, "deep.json", content)
 
 
+@pytest.mark.slow
 def test_the_allowed_depth_of_json_is_exact(load: Load) -> None:
     def nested(depth: int) -> str:
         return (
@@ -144,6 +146,7 @@ def test_the_allowed_depth_of_json_is_exact(load: Load) -> None:
     refused(load, "deep.json", nested(65))
 
 
+@pytest.mark.slow
 @requirement("G13")
 def test_a_line_and_a_cell_that_never_end_are_refused(load: Load) -> None:
     refused(load, "line.csv", b"x" * (20 * MIB))
@@ -151,6 +154,7 @@ def test_a_line_and_a_cell_that_never_end_are_refused(load: Load) -> None:
     refused(load, "open.csv", b'a,b\n1,"' + b"x,y\n" * (5 * MIB))
 
 
+@pytest.mark.slow
 @requirement("G13")
 def test_too_much_processor_time_ends_the_load(load: Load) -> None:
     content = "a,b\n" + "x,y,z\nx\n" * 1_000_000
@@ -158,6 +162,7 @@ def test_too_much_processor_time_ends_the_load(load: Load) -> None:
     assert "too long" in error.message
 
 
+@pytest.mark.slow
 @requirement("G13")
 def test_a_database_that_grows_too_large_ends_the_load(load: Load) -> None:
     random = Random(1)
@@ -277,6 +282,7 @@ def test_bad_files_of_a_folder_are_left_out_and_named(tmp_path: Path) -> None:
     assert not (tmp_path / "y.duckdb").exists()
 
 
+@pytest.mark.slow
 @requirement("G13")
 def test_a_file_that_ends_the_process_that_reads_it_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text("a,b\n1,2\n")

@@ -8,6 +8,8 @@ import pytest
 
 from dataagent_core.data.files import FileLimits, load_files
 
+pytestmark = pytest.mark.slow
+
 ROWS = 1_000_000
 
 
@@ -28,7 +30,6 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_a_million_rows_are_loaded_in_full(million: Path, tmp_path: Path) -> None:
     [table] = load_files([million], tmp_path / "x.duckdb", limits=FileLimits())
     assert table.row_count == ROWS

@@ -41,7 +41,6 @@ def guarded(sql: str, dialect: str) -> str:
     return render(resolve(parse(sql, dialect), dialect, catalogue(dialect)), dialect)
 
 
-@pytest.mark.services
 @pytest.mark.parametrize(("dialect", "sql"), ALL)
 def test_it_passes_and_gives_the_same_rows_under_the_same_names(
     dialect: str, sql: str, engines: dict[str, Engine]

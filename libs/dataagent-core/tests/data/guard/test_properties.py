@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.guard import parse, render, resolve
@@ -30,20 +30,17 @@ def guarded(sql: str, dialect: str) -> None:
         render(resolve(parse(sql, dialect), dialect, CATALOGUES[dialect]), dialect)
 
 
-@settings(max_examples=300)
 @given(st.text(max_size=200), st.sampled_from(DIALECTS))
 def test_any_text_is_answered(text: str, dialect: str) -> None:
     guarded(text, dialect)
     guarded(f"SELECT {text}", dialect)
 
 
-@settings(max_examples=500)
 @given(st.lists(st.sampled_from(WORDS), max_size=25), st.sampled_from(DIALECTS))
 def test_any_words_of_sql_are_answered(words: list[str], dialect: str) -> None:
     guarded("SELECT " + " ".join(words), dialect)
 
 
-@settings(max_examples=500)
 @given(st.sampled_from(ALL), st.randoms(use_true_random=False))
 def test_a_damaged_statement_is_answered(statement: tuple[str, str], chance: random.Random) -> None:
     dialect, sql = statement
@@ -62,7 +59,6 @@ def test_a_damaged_statement_is_answered(statement: tuple[str, str], chance: ran
     guarded(sql, dialect)
 
 
-@settings(max_examples=300)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=30))
 def test_a_text_in_quotes_stays_one_text(text: str) -> None:
     for dialect in DIALECTS:

@@ -291,7 +291,6 @@ FORMS = [
 ]
 
 
-@pytest.mark.services
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize(("dialect", "form"), FORMS)
 def test_texts_survive_being_written_again(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
@@ -196,7 +196,6 @@ def asked(
         yield kind, run
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
     | st.text("'\"\\;-/*%_:$ \nx", max_size=12)

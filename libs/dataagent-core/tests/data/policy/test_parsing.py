@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.policy import (
@@ -94,7 +94,6 @@ subjects = st.just(Subjects(is_everyone=True)) | st.builds(
 )
 
 
-@settings(max_examples=150)
 @given(
     st.builds(Policy, names, subjects, st.dictionaries(names, rules, min_size=1)),
     st.sampled_from(["allow", "deny"]),

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 
@@ -115,7 +115,6 @@ def unescaped(cell: str, kind: pa.DataType) -> str:
 
 
 @given(table=TABLES)
-@settings(max_examples=100)
 def test_csv_gives_every_value_back(kept: KeepTable, table: pa.Table) -> None:
     path, result = kept(table)
     data = exported(path, result.columns, "csv")
@@ -148,7 +147,6 @@ def test_csv_gives_every_value_back(kept: KeepTable, table: pa.Table) -> None:
 
 
 @given(table=TABLES)
-@settings(max_examples=100)
 def test_json_gives_every_value_back(kept: KeepTable, table: pa.Table) -> None:
     path, result = kept(table)
     rows = json.loads(exported(path, result.columns, "json"))
@@ -163,7 +161,6 @@ def test_json_gives_every_value_back(kept: KeepTable, table: pa.Table) -> None:
 
 
 @given(table=TABLES)
-@settings(max_examples=100)
 def test_parquet_gives_every_value_and_type_back(kept: KeepTable, table: pa.Table) -> None:
     path, result = kept(table)
     found = pq.read_table(io.BytesIO(exported(path, result.columns, "parquet")))
@@ -188,7 +185,6 @@ def excel_value(cell: Any, kind: pa.DataType) -> Any:
 
 
 @given(table=TABLES)
-@settings(max_examples=100)
 def test_xlsx_gives_every_value_back(kept: KeepTable, table: pa.Table) -> None:
     path, result = kept(table)
     data = exported(path, result.columns, "xlsx")

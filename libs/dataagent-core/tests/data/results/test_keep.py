@@ -15,7 +15,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.results import ColumnStatistics, Kept, keep, reopen
@@ -284,7 +284,6 @@ DECIMALS = st.decimals(
     st.lists(st.lists(st.one_of(st.none(), INTEGERS), max_size=8), max_size=6),
     st.lists(st.one_of(st.none(), DECIMALS), max_size=20),
 )
-@settings(max_examples=150)
 def test_statistics_equal_what_python_computes(
     pieces: list[list[int | None]], decimals: list[Decimal | None]
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.results import Kept, keep, page
@@ -86,7 +86,6 @@ ROWS = st.lists(
     limit=st.integers(1, 10),
     offset=st.integers(0, 30),
 )
-@settings(max_examples=100)
 def test_a_sorted_page_equals_python_s_stable_sort(
     kept: KeepTable, rows: list[tuple[Any, Any]], sort: list[str], limit: int, offset: int
 ) -> None:

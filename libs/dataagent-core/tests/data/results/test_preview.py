@@ -167,7 +167,6 @@ COLUMNS = st.one_of(
     max_bytes=st.sampled_from([1_000, 4_000, 4_000]),
 )
 @settings(
-    max_examples=100,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 def test_a_preview_stays_within_its_bytes_whatever_the_table(

@@ -25,6 +25,7 @@ from dataagent_core.errors import (
     QueryRefused,
     QueryTimedOut,
 )
+from tests.waiting import WAIT_SECONDS
 
 KeepTable = Callable[[pa.Table], tuple[Path, Kept]]
 ENDLESS = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = 5"
@@ -156,9 +157,9 @@ def test_an_interrupted_statement_stops_and_the_next_one_runs(
 
         thread = threading.Thread(target=run)
         thread.start()
-        started.wait(5)
+        started.wait(WAIT_SECONDS)
         statement.interrupt()
-        thread.join(5)
+        thread.join(WAIT_SECONDS)
         assert not thread.is_alive()
     assert [type(error) for error in ended] == [Interrupted]
     assert read(sales, "SELECT 1 AS one") == [{"one": 1}]

@@ -22,11 +22,11 @@ from dataagent_core.runs import Run, RunOptions
 from dataagent_core.runs.assembly import Core
 from tests.programs import Program as Running
 from tests.programs import programs, quick
+from tests.waiting import WAIT_SECONDS
 
 from ..running import free_port, is_open
 
 PROGRAM = Path(__file__).with_name("shop_server.py")
-WAIT_SECONDS = 20.0
 
 
 async def until(condition: Callable[[], Any], seconds: float = WAIT_SECONDS) -> None:

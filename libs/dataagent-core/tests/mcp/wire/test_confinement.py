@@ -22,6 +22,7 @@ from dataagent_core.mcp.wire.confinement import USER, Confinement
 from dataagent_core.network import OpenHosts
 from dataagent_core.sandbox import Limits
 from dataagent_core.sandbox.cgroups import Cgroups
+from tests.waiting import WAIT_SECONDS
 
 from ..conftest import Keep
 from ..running import QUICK, Kept, alive, call, stdio_spec, until
@@ -147,7 +148,7 @@ async def test_nothing_of_a_walled_program_is_left(
     pids = [int(pid) for pid in listed.stdout.split()]
     assert pids
     await connection.aclose()
-    await until(lambda: not any(alive(pid) for pid in pids), 3)
+    await until(lambda: not any(alive(pid) for pid in pids))
 
 
 async def test_without_bubblewrap_no_program_is_started(
@@ -212,8 +213,8 @@ async def test_a_program_that_takes_too_much_is_stopped_alone_and_comes_back(
     try:
         connection = await kept.ready()
         with suppress(CallFailed):  # a bomb may still say that it went off
-            await connection.call("look", {"code": code}, timeout_seconds=30)
-        await until(lambda: connection.status.generation == 2, 20)
+            await connection.call("look", {"code": code}, timeout_seconds=WAIT_SECONDS)
+        await until(lambda: connection.status.generation == 2)
         assert reason in [status.reason for status in kept.statuses]
         assert await call(connection, "look", code="1 + 1") == "2"
         assert await call(neighbour, "look", code="2 + 2") == "4"
@@ -229,7 +230,7 @@ async def test_a_program_that_never_gets_up_says_why(
     kept = Kept(inside(args=("-I", "-S", "-c", HOG)), hosts, small)
     kept.connection.start()
     try:
-        await until(lambda: kept.connection.status.state == "backoff", 20)
+        await until(lambda: kept.connection.status.state == "backoff")
         assert "more than 128 MiB of memory" in kept.connection.status.reason
     finally:
         await kept.connection.aclose()

@@ -10,6 +10,7 @@ import pytest
 
 from dataagent_core.mcp.types import CallFailed
 from dataagent_core.mcp.wire import WireLimits
+from tests.waiting import WAIT_SECONDS
 
 from ..conftest import Keep
 from ..raw import EVENTS, Answer, Asked, RawServer, answered, on_call, response, sse_server
@@ -45,7 +46,7 @@ async def test_a_strange_answer_fails_its_call_and_the_session_goes_on(
         server.on_request = on_call(answer)
         assert (await failure_of(connection)).failure.code == code
         server.on_request = None
-        await connection.call("echo", {}, timeout_seconds=5)
+        await connection.call("echo", {}, timeout_seconds=WAIT_SECONDS)
         assert connection.status.generation == 1
 
 
@@ -72,7 +73,7 @@ async def test_an_answer_that_breaks_off_fails_its_call_within_a_second(
         assert (failed.failure.code, failed.was_sent) == ("MCP_SERVER_UNAVAILABLE", True)
         assert asyncio.get_running_loop().time() - began < 1
         server.on_request = None
-        await connection.call("echo", {}, timeout_seconds=5)
+        await connection.call("echo", {}, timeout_seconds=WAIT_SECONDS)
         assert connection.status.generation == 1
 
 
@@ -107,7 +108,7 @@ async def test_a_flood_of_bytes_is_cut_off_at_the_limit(keep: Keep) -> None:
             assert (await failure_of(connection)).failure.code == "MCP_RESULT_TOO_LARGE"
             assert sent < 20_000_000  # the rest was never taken
         server.on_request = None
-        await connection.call("echo", {}, timeout_seconds=5)
+        await connection.call("echo", {}, timeout_seconds=WAIT_SECONDS)
         assert connection.status.generation == 1
 
 
@@ -168,7 +169,7 @@ async def test_redirects_are_followed_within_the_origin_only(keep: Keep) -> None
         old = f"http://127.0.0.1:{server.port}/old"
         spec = raw_spec(server, url=old, headers={"Authorization": "Bearer secret"})
         connection = await keep(spec).ready()
-        await connection.call("echo", {}, timeout_seconds=5)
+        await connection.call("echo", {}, timeout_seconds=WAIT_SECONDS)
         server.on_request = to(elsewhere.url)
         kept = keep(spec)
         kept.connection.start()
@@ -191,7 +192,7 @@ async def test_a_hanging_notice_holds_up_no_call(keep: Keep) -> None:
         connection = await keep(raw_spec(server)).ready()
         with pytest.raises(CallFailed):
             await connection.call("echo", {"hang": True}, timeout_seconds=0.2)
-        await until(lambda: any(b"cancelled" in asked.body for asked in server.asked), 2)
+        await until(lambda: any(b"cancelled" in asked.body for asked in server.asked))
         await connection.call("echo", {}, timeout_seconds=2)
 
 
@@ -221,7 +222,7 @@ async def test_over_events_a_huge_answer_is_told_from_the_others(event: bytes, k
         connection = await keep(raw_spec(server, transport="sse"), rules).ready()
         failed = await failure_of(connection, big=True)
         assert failed.failure.code == "MCP_RESULT_TOO_LARGE"
-        await connection.call("echo", {}, timeout_seconds=5)
+        await connection.call("echo", {}, timeout_seconds=WAIT_SECONDS)
         assert connection.status.generation == 1
 
 
@@ -253,7 +254,7 @@ async def test_the_older_transport_is_found_by_itself(keep: Keep) -> None:
     async with server:
         url = f"http://127.0.0.1:{server.port}/sse"
         connection = await keep(raw_spec(server, transport="auto", url=url)).ready()
-        await connection.call("echo", {}, timeout_seconds=5)
+        await connection.call("echo", {}, timeout_seconds=WAIT_SECONDS)
     async with RawServer() as newer:
         await keep(raw_spec(newer, transport="auto")).ready()
         assert {asked.method for asked in newer.asked} <= {"POST", "GET"}

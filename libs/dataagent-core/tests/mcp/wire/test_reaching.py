@@ -20,6 +20,7 @@ from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.mcp.wire.http import tls_context
 from dataagent_core.network import OpenHosts
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 from ..conftest import Keep
 from ..raw import RawServer, peer
@@ -70,7 +71,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_dialled() -> None
         kept = Kept(raw_spec(server, url=f"http://inside.test:{server.port}/mcp"), hosts)
         try:
             connection = await kept.ready()
-            await connection.call("echo", {}, timeout_seconds=5)
+            await connection.call("echo", {}, timeout_seconds=WAIT_SECONDS)
             assert {asked.headers["host"] for asked in server.asked} == {
                 f"inside.test:{server.port}"
             }
@@ -86,7 +87,7 @@ async def test_a_proxy_is_used_if_there_is_one_and_may_be_reached(keep: Keep) ->
         url = f"http://user:word@127.0.0.1:{proxy.port}"
         spec = raw_spec(proxy, url="http://far.test/mcp", proxy_url=url)
         connection = await keep(spec).ready()
-        await connection.call("echo", {}, timeout_seconds=5)
+        await connection.call("echo", {}, timeout_seconds=WAIT_SECONDS)
         assert {asked.target for asked in proxy.asked} == {"http://far.test/mcp"}
         assert {asked.headers["proxy-authorization"] for asked in proxy.asked} == {
             "Basic dXNlcjp3b3Jk"

@@ -13,6 +13,7 @@ from dataagent_core.config import Settings
 from dataagent_core.mcp.types import CallFailed
 from dataagent_core.mcp.wire.library_log import quiet_library
 from dataagent_core.telemetry import configure_logging
+from tests.waiting import WAIT_SECONDS
 
 from ..conftest import Keep, Serve
 from ..raw import RawServer, on_call, response
@@ -40,7 +41,7 @@ async def test_nothing_of_a_session_is_logged(steady: Party, keep: Keep, log: io
     changes = {"env": {"KEY": ENV}} if steady.kind == "stdio" else {"headers": {"X-Key": HEADER}}
     connection = await keep(steady.spec(**changes)).ready()
     assert await call(connection, "echo", text=ARGUMENT + RESULT)
-    await connection.call("fail", {"text": ARGUMENT}, timeout_seconds=10)
+    await connection.call("fail", {"text": ARGUMENT}, timeout_seconds=WAIT_SECONDS)
     with pytest.raises(CallFailed):
         await connection.call("slow", {"seconds": 9, "mark": ARGUMENT}, timeout_seconds=0.1)
     await connection.aclose()
@@ -62,11 +63,11 @@ async def test_nothing_of_a_broken_session_is_logged_or_told(keep: Keep, log: io
             b'{"jsonrpc":"2.0","id":3,"result":7}',
         ):
             server.on_request = on_call(response(200, body, content_type="application/json"))
-            failed = await failure_of(connection, text=ARGUMENT)
+            failed = await failure_of(connection, timeout_seconds=1, text=ARGUMENT)
             assert not any(canary in str(failed) for canary in (HEADER, QUERY, ARGUMENT))
         error = b'{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"bad ' + HEADER.encode()
         server.on_request = on_call(response(200, error + b'"}}', content_type="application/json"))
-        failed = await failure_of(connection)
+        failed = await failure_of(connection, timeout_seconds=1)
         assert HEADER not in failed.failure.message
     await until(lambda: connection.status.state == "backoff")
     assert not any(canary in connection.status.reason for canary in ALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataagent_core.mcp.types import Elicitation, ElicitationAnswer, Progress
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS
 
 from ..conftest import Keep
 from ..running import Party, text_of, until
@@ -18,7 +19,7 @@ async def test_tools_are_listed_and_called_over_each_transport_in_each_era(
     [echo] = [tool for tool in connection.tools if tool.name == "echo"]
     assert echo.description == "Says it again."
     assert echo.input_schema["required"] == ["text"]
-    result = await connection.call("echo", {"text": "hello"}, timeout_seconds=10)
+    result = await connection.call("echo", {"text": "hello"}, timeout_seconds=WAIT_SECONDS)
     assert (text_of(result), result.structured, result.is_error) == (
         "hello",
         {"result": "hello"},
@@ -33,7 +34,7 @@ async def test_tools_are_listed_and_called_over_each_transport_in_each_era(
 async def test_progress_reaches_the_caller(steady: Party, keep: Keep) -> None:
     connection = await keep(steady.spec()).ready()
     seen: list[Progress] = []
-    await connection.call("steps", {}, timeout_seconds=10, on_progress=seen.append)
+    await connection.call("steps", {}, timeout_seconds=WAIT_SECONDS, on_progress=seen.append)
     await until(lambda: len(seen) == 3)
     assert [(one.progress, one.total, one.message) for one in seen][-1] == (3.0, 3.0, "step 3")
 
@@ -48,7 +49,7 @@ async def test_a_question_in_the_middle_of_a_call_reaches_its_caller(
         asked.append(question)
         return ElicitationAnswer("accept", {"colour": "green"})
 
-    result = await connection.call("colour", {}, timeout_seconds=10, on_elicit=answer)
+    result = await connection.call("colour", {}, timeout_seconds=WAIT_SECONDS, on_elicit=answer)
     assert text_of(result) == "accept green"
     [question] = asked
     assert (question.message, question.server_name) == ("Which colour?", "own")
@@ -57,7 +58,7 @@ async def test_a_question_in_the_middle_of_a_call_reaches_its_caller(
 
 async def test_a_question_nobody_can_answer_is_declined(steady: Party, keep: Keep) -> None:
     connection = await keep(steady.spec()).ready()
-    result = await connection.call("colour", {}, timeout_seconds=10)
+    result = await connection.call("colour", {}, timeout_seconds=WAIT_SECONDS)
     assert text_of(result) == "decline None"
 
 
@@ -65,7 +66,7 @@ async def test_new_tools_are_seen_without_being_asked_for(steady: Party, keep: K
     """F6: the owner refreshes, and the catalogue hears of it before callers see it."""
     kept = keep(steady.spec())
     connection = await kept.ready()
-    await connection.call("learn", {"name": "dance"}, timeout_seconds=10)
+    await connection.call("learn", {"name": "dance"}, timeout_seconds=WAIT_SECONDS)
     await until(lambda: "dance" in {tool.name for tool in connection.tools})
     assert "dance" in {tool.name for tool in kept.lists[-1]}
-    assert text_of(await connection.call("dance", {}, timeout_seconds=10)) == "dance"
+    assert text_of(await connection.call("dance", {}, timeout_seconds=WAIT_SECONDS)) == "dance"

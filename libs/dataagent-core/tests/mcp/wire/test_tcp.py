@@ -12,6 +12,7 @@ import httpcore2
 import pytest
 
 from dataagent_core.mcp.wire.tcp import TcpStream, connected
+from tests.waiting import WAIT_SECONDS
 
 from ..raw import Serve, peer
 from ..running import until
@@ -62,10 +63,10 @@ async def test_a_hang_up_is_seen_before_anybody_reads() -> None:
         assert stream.get_extra_info("is_readable") is False
         goes.set()
         await until(lambda: stream.get_extra_info("is_readable"))
-        assert await stream.read(100, timeout=5) == b""
+        assert await stream.read(100, timeout=WAIT_SECONDS) == b""
         await until(lambda: stream._wire.is_over)  # pyright: ignore[reportPrivateUsage] no door tells
         with pytest.raises(httpcore2.WriteError):
-            await stream.write(b"x", timeout=5)
+            await stream.write(b"x", timeout=WAIT_SECONDS)
 
 
 async def test_a_connection_that_breaks_is_an_error_to_whoever_reads() -> None:
@@ -76,7 +77,7 @@ async def test_a_connection_that_breaks_is_an_error_to_whoever_reads() -> None:
 
     async with to(break_off) as stream:
         with pytest.raises(httpcore2.ReadError):
-            await stream.read(100, timeout=5)
+            await stream.read(100, timeout=WAIT_SECONDS)
 
 
 async def test_what_is_not_read_waits_with_the_peer_and_arrives_whole() -> None:
@@ -92,8 +93,8 @@ async def test_what_is_not_read_waits_with_the_peer_and_arrives_whole() -> None:
         assert not sent.is_set()
         size = 0
         while size < MUCH:
-            data = await stream.read(10_000, timeout=5)
+            data = await stream.read(10_000, timeout=WAIT_SECONDS)
             assert 0 < len(data) <= 10_000
             assert data[0] == size % 256
             size += len(data)
-        await asyncio.wait_for(sent.wait(), 5)
+        await asyncio.wait_for(sent.wait(), WAIT_SECONDS)

@@ -16,6 +16,7 @@ APPROVE = Decision("approve")
 EDIT = Decision("edit", None, EditedAction("write_file", {"path": "b.txt", "mode": (1, 2)}))
 
 
+@pytest.mark.every_store
 @requirement("G11")
 async def test_asking_sets_the_run_to_waiting_and_keeps_the_requests(stores: Stores) -> None:
     run = await stores.running()
@@ -61,6 +62,7 @@ async def test_same_decision_twice_is_one(stores: Stores, decision: Decision) ->
     assert await stores.runs.approvals(run.run_id, pending_only=True) == []
 
 
+@pytest.mark.every_store
 @requirement("G11")
 async def test_other_decision_is_refused_and_the_first_stays(stores: Stores) -> None:
     run = await stores.running()

@@ -16,10 +16,12 @@ from dataagent_core.session.types import now
 from dataagent_core.storage.pooled import PooledDatabase
 from tests.requirements import requirement
 from tests.stores import LEASE, Stores, approval, batch, ending, new_run, opened_stores
+from tests.waiting import WAIT_SECONDS
 
 CALLERS = 20
 
 
+@pytest.mark.every_store
 @requirement("G7", "G1")
 async def test_one_of_twenty_runs_gets_into_a_session(stores: Stores) -> None:
     session = await stores.session()
@@ -62,13 +64,14 @@ async def test_runs_that_follow_at_once_never_share_a_number(stores: Stores) -> 
             assert await stores.runs.close(run, ending(), batch(run, seq + 2, ["end"]))
             turns -= 1
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_SECONDS):
         await asyncio.gather(*(talk(3) for _ in range(4)))
 
     told = await stores.runs.read(session.session_id, after=0)
     assert [entry.seq for entry in told] == list(range(1, 3 * 4 * 3 + 1))
 
 
+@pytest.mark.every_store
 @requirement("G3")
 async def test_abandoned_run_is_claimed_by_one_of_twenty(stores: Stores) -> None:
     run = await stores.running()
@@ -97,7 +100,7 @@ async def test_nothing_of_an_older_attempt_appears_after_a_takeover(stores: Stor
         await stores.taken_over(run)
         return await stores.runs.last_seq(run.session_id)
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_SECONDS):
         for _ in range(10):
             run = await stores.running()
             writing = asyncio.create_task(write(run))
@@ -119,7 +122,7 @@ async def test_takeover_waits_for_the_write_that_was_let_in(sql_stores: Stores) 
     async def start_takeover() -> None:
         claim = stores.runs.claim(run.run_id, worker="w2", lease_until=now() + LEASE)
         takeover.append(asyncio.create_task(claim))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(WAIT_SECONDS):
             while not await database.read(_someone_waits):
                 assert not takeover[0].done(), "The takeover went past an open write."
 
@@ -192,7 +195,7 @@ async def test_session_id_is_given_to_one_of_twenty(stores: Stores) -> None:
 
 
 async def test_session_deleted_while_its_run_writes_is_gone_for_good(stores: Stores) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_SECONDS):
         for _ in range(5):
             run = await stores.running()
             writes = [stores.runs.append([batch(run, seq)]) for seq in (1, 3, 5)]
@@ -215,7 +218,7 @@ async def test_hundred_operations_at_once_all_succeed(stores: Stores) -> None:
         await stores.runs.close(run, ending(str(number)), batch(run, 3))
         return (await stores.messages.get_messages(session.session_id))[1].content
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(WAIT_SECONDS):
         assert await asyncio.gather(*map(one, range(100))) == [str(i) for i in range(100)]
 
 
@@ -235,7 +238,7 @@ async def test_small_pool_serves_hundred_callers_and_gets_every_connection_back(
                 with pytest.raises(SessionBusy):  # a failed unit gives its connection back too
                     await stores.opened(new_run(run.session_id))
 
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(WAIT_SECONDS):
             await asyncio.gather(*map(one, range(100)))
 
         if isinstance(stores.database, PooledDatabase):
@@ -257,6 +260,6 @@ async def test_cancelled_callers_leave_no_connection_behind(sql_kind: str, sql_p
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
 
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(WAIT_SECONDS):
             await asyncio.gather(*(stores.runs.get(run.run_id) for _ in range(20)))
         assert await stores.runs.close(run, ending(), batch(run, 100))

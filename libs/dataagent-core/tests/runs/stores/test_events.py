@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.events import TextEvent
@@ -22,7 +22,6 @@ async def _all(stores: Stores, session_id: str, *, after: int = 0, limit: int) -
 
 
 @requirement("G4")
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     sizes=st.lists(st.integers(1, 5), max_size=8),
     after=st.integers(0, 45),
@@ -46,6 +45,7 @@ async def test_reader_gets_everything_after_its_cursor_once_and_in_order(
     assert await stores.runs.last_seq(run.session_id) == len(wires)
 
 
+@pytest.mark.every_store
 @requirement("G4")
 async def test_events_of_a_session_go_on_over_its_runs(stores: Stores) -> None:
     first = await stores.running()
@@ -87,6 +87,7 @@ async def test_batches_of_many_sessions_are_judged_one_by_one(stores: Stores) ->
     assert await stores.runs.append([]) == set()
 
 
+@pytest.mark.every_store
 @requirement("G4")
 async def test_batch_sent_again_is_kept_once(stores: Stores) -> None:
     run = await stores.running()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from dataagent_core.runs.types import Run
 from dataagent_core.session.types import now
 from tests.requirements import requirement
 from tests.stores import LEASE, Stores, batch, new_run
 
 
+@pytest.mark.every_store
 @requirement("G2")
 async def test_queued_runs_are_found_oldest_first_until_they_are_claimed(stores: Stores) -> None:
     runs: list[Run] = []
@@ -44,6 +47,7 @@ async def test_many_sessions_tell_how_far_they_are_at_once(stores: Stores) -> No
     assert found == {quiet.session_id: 0, run.session_id: 3}
 
 
+@pytest.mark.every_store
 @requirement("G11")
 async def test_a_lease_given_up_lets_another_take_the_run_at_once(stores: Stores) -> None:
     run = await stores.running()

@@ -153,6 +153,7 @@ async def test_client_message_ids_of_two_sessions_do_not_meet(stores: Stores) ->
     assert second.is_new
 
 
+@pytest.mark.every_store
 @requirement("P45", "G2")
 async def test_closed_run_has_its_end_its_answer_and_its_last_events(stores: Stores) -> None:
     run = await stores.running()
@@ -228,6 +229,7 @@ async def test_answer_deleted_meanwhile_does_not_come_back(stores: Stores) -> No
     assert await stores.messages.get_messages(run.session_id) == []
 
 
+@pytest.mark.every_store
 @requirement("G3")
 async def test_older_attempt_can_write_nothing(stores: Stores) -> None:
     old = await stores.running()
@@ -307,6 +309,7 @@ async def test_ended_or_unknown_run_cannot_be_claimed(stores: Stores) -> None:
     assert await stores.runs.get("nul\x00") is None
 
 
+@pytest.mark.every_store
 async def test_renewed_lease_tells_what_is_held_and_of_a_cancel_request(
     stores: Stores,
 ) -> None:

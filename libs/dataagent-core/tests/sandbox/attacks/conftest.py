@@ -22,6 +22,8 @@ from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
 from dataagent_core.sandbox.types import Limits, Wall
 from scripts.docker_engine import Engine
 from tests.docker import docker_engine
+from tests.tiers import WALLS
+from tests.waiting import WAIT_SECONDS
 
 from .ground import Bait, Ground
 
@@ -76,7 +78,7 @@ def _listening(server: socket.socket, kind: str, heard: list[str]) -> Callable[[
 
     def end() -> None:
         server.shutdown(socket.SHUT_RDWR)
-        thread.join(5)
+        thread.join(WAIT_SECONDS)
         server.close()
 
     return end
@@ -95,7 +97,7 @@ def _wall(kind: str, request: pytest.FixtureRequest, runner: Path | None = None)
     return DockerWall(found.image, url=found.url, binds=binds)
 
 
-@pytest_asyncio.fixture(loop_scope="session", scope="session", params=["bwrap", "docker"])
+@pytest_asyncio.fixture(loop_scope="session", scope="session", params=WALLS)
 async def ground(request: pytest.FixtureRequest, bait: Bait) -> AsyncGenerator[Ground]:
     """A wall with sandboxes behind it; sessions are shared by attacks that leave no trace."""
     sandboxes = Sandboxes(_wall(request.param, request), limits=LIMITS, settings=POOL)
@@ -105,7 +107,7 @@ async def ground(request: pytest.FixtureRequest, bait: Bait) -> AsyncGenerator[G
         await sandboxes.aclose()
 
 
-@pytest_asyncio.fixture(loop_scope="session", params=["bwrap", "docker"])
+@pytest_asyncio.fixture(loop_scope="session", params=WALLS)
 async def broken(
     request: pytest.FixtureRequest,
     bait: Bait,

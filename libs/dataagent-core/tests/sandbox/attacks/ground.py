@@ -18,6 +18,7 @@ from uuid import uuid4
 from dataagent_core.sandbox.pool import Sandboxes
 from dataagent_core.sandbox.session import SandboxSession
 from dataagent_core.sandbox.types import CodeResult
+from tests.waiting import WAIT_SECONDS
 
 _PROC = Path("/proc")
 _DEAD = frozenset("ZX")
@@ -110,14 +111,14 @@ def memory_of(name: str) -> int:
 
 async def until_marked(name: str, count: int = 1) -> None:
     """Wait until so many processes of that name live."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_SECONDS):
         while len(marked(name)) < count:
             await asyncio.sleep(0.01)
 
 
 async def until_none(name: str) -> None:
     """Wait until no process of that name lives."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_SECONDS):
         while marked(name):
             await asyncio.sleep(0.01)
 

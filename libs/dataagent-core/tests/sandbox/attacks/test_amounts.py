@@ -96,6 +96,7 @@ async def test_eight_processes_together_get_no_more_memory_than_the_limit(ground
     await still_works(session)
 
 
+@pytest.mark.slow
 @requirement("S10.3")
 async def test_without_a_limit_of_the_system_the_watch_ends_eight_processes_in_time(
     bait: Bait, monkeypatch: pytest.MonkeyPatch
@@ -147,6 +148,7 @@ tell(threads=made)
 """
 
 
+@pytest.mark.slow
 @requirement("S10.3")
 async def test_there_are_no_more_processes_and_threads_than_the_limit(ground: Ground) -> None:
     session, name = await ground.session(), mark()
@@ -163,6 +165,7 @@ BOMB = (
 )
 
 
+@pytest.mark.slow
 @requirement("S10.3")
 async def test_a_fork_bomb_ends_with_its_time_and_leaves_nobody(ground: Ground) -> None:
     """A machine under load may have to end the sandbox with it; nothing of it lives either way."""
@@ -222,6 +225,7 @@ tell(cpu=t.children_user + t.children_system)
 """
 
 
+@pytest.mark.slow
 @requirement("S10.3")
 async def test_four_burners_get_no_more_than_the_processors_allowed(ground: Ground) -> None:
     if ground.wall == "bwrap" and os.geteuid() != 0:

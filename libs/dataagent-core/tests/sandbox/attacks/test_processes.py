@@ -98,6 +98,7 @@ async def test_a_run_whose_client_is_gone_ends_at_once(ground: Ground) -> None:
     assert result.stdout.strip() == "42"
 
 
+@pytest.mark.slow
 @requirement("S10.3")
 async def test_long_code_runs_and_stands_in_no_process_list(ground: Ground) -> None:
     session, name = await ground.session(), mark()

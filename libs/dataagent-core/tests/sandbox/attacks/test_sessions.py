@@ -132,6 +132,7 @@ def own_memory(wall: BwrapWall) -> int:
     return int(re.findall(r"^Private_Dirty:\s*(\d+) kB$", rollup, re.MULTILINE)[0])
 
 
+@pytest.mark.slow
 @requirement("G16", "S10.3")
 async def test_a_thousand_runs_leave_nothing_behind(ground: Ground) -> None:
     session, times = await ground.session(), 1000 if ground.wall == "bwrap" else 200
@@ -148,6 +149,7 @@ async def test_a_thousand_runs_leave_nothing_behind(ground: Ground) -> None:
     await still_works(session)
 
 
+@pytest.mark.slow
 @requirement("G16", "S10.3")
 async def test_sessions_that_come_and_go_leave_nothing_behind(ground: Ground) -> None:
     wall, times = ground.sandboxes.wall, 50 if ground.wall == "bwrap" else 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.errors import SessionNotFound
@@ -12,15 +12,17 @@ from dataagent_core.session.types import Message, now
 from dataagent_core.storage.text import storable
 from tests.requirements import requirement
 from tests.stores import Stores, batch, ending, new_run
+from tests.tiers import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
-EXAMPLES = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = settings(max_examples=examples(100))
 
 
 async def _contents(stores: Stores, session_id: str, **page: int) -> list[str]:
     return [m.content for m in await stores.messages.get_messages(session_id, **page)]
 
 
+@pytest.mark.every_store
 @requirement("R25.6", "R26.2")
 async def test_saved_message_comes_back_whole(stores: Stores) -> None:
     session = await stores.session()

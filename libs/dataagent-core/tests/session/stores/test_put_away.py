@@ -57,6 +57,7 @@ async def test_session_that_was_put_away_is_nowhere(stores: Stores) -> None:
     assert await stores.sessions.count_by_user("alice") == 1
 
 
+@pytest.mark.every_store
 async def test_session_comes_back_with_all_it_had(stores: Stores) -> None:
     session = await stores.session()
     run = await stores.running(session)

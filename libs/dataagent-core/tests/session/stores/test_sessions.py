@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataagent_core.errors import Conflict, SessionNotFound
@@ -16,6 +16,7 @@ from dataagent_core.session.store import SessionStore
 from dataagent_core.session.types import DEFAULT_TITLE, Session, now
 from tests.requirements import requirement
 from tests.stores import Stores, approval, batch, new_run, opened_stores
+from tests.tiers import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
 IDS = TEXT.filter(lambda text: 0 < len(text.encode()) <= 64)
@@ -25,7 +26,7 @@ JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
     max_leaves=8,
 )
 OBJECTS = st.dictionaries(TEXT, JSON_VALUES, max_size=4)
-EXAMPLES = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = settings(max_examples=examples(100))
 
 
 @requirement("R13.1")
@@ -67,6 +68,7 @@ async def test_created_session_comes_back_the_same(
     assert await stores.sessions.get(created.session_id) == created
 
 
+@pytest.mark.slow
 @requirement("R25.4", "P42")
 @EXAMPLES
 @given(title=TEXT, state=OBJECTS, metadata=OBJECTS)
@@ -150,6 +152,7 @@ async def test_update_of_a_deleted_session_does_not_bring_it_back(stores: Stores
     assert await stores.sessions.expired(-60) == []
 
 
+@pytest.mark.every_store
 @requirement("R13.2", "R25.4")
 async def test_sessions_are_listed_newest_first_by_user_and_by_assistant(stores: Stores) -> None:
     old, new, other = await stores.session(), await stores.session(), await stores.session("bob")
@@ -179,6 +182,7 @@ async def test_touch_makes_a_session_the_newest(stores: Stores) -> None:
     assert listed[0].last_active >= first.created_at
 
 
+@pytest.mark.every_store
 @requirement("R25.4")
 async def test_cleanup_deletes_what_was_idle_too_long_and_counts_it(stores: Stores) -> None:
     idle, fresh, busy = await stores.session(), await stores.session(), await stores.session()
@@ -195,6 +199,7 @@ async def test_cleanup_deletes_what_was_idle_too_long_and_counts_it(stores: Stor
     assert await stores.sessions.get(busy.session_id) is not None
 
 
+@pytest.mark.every_store
 async def test_deleted_session_takes_all_that_belongs_to_it(stores: Stores) -> None:
     kept, gone = await stores.running(), await stores.running()
     for run in (kept, gone):

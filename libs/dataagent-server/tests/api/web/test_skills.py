@@ -34,6 +34,7 @@ def prompts(server: StandIn) -> list[str]:
     return [str(asked.body["messages"][0]["content"]) for asked in server.requests]
 
 
+@pytest.mark.slow
 @requirement("S8.3", "S2.3b")
 async def test_a_dropped_skill_works_after_a_restart_on_every_door(
     start_server: StartServer, tmp_path: Path

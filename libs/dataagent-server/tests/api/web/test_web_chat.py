@@ -1,4 +1,4 @@
-"""A turn over `/api/chat`: seed 003's events, from any point, started once."""
+"""A turn over `/api/chat`: its events, from any point, started once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import httpx
+import pytest
 
 from tests.requirements import requirement
 
@@ -245,6 +246,7 @@ async def test_without_room_no_run_is_started(start_server: Callable[..., LiveSe
         assert said(events_in((await client.post(CHAT, json=body)).text)) == "hi"
 
 
+@pytest.mark.slow
 async def test_a_quiet_turn_has_heartbeats(start_server: Callable[..., LiveServer]) -> None:
     server = start_server(heartbeat_interval=0.05)
     async with server.http() as client:

@@ -1,7 +1,8 @@
-"""No file names a package index or a path of somebody's machine.
+"""No committed file names a package index or a path of one machine, or is a database, key or log.
 
 Which index answers is a setting of the machine, so lock files carry versions and checksums but no
-download address. Run as `python -m scripts.check_addresses`.
+download address. Databases, keys, process locks and logs are what a running product leaves behind.
+Run as `python -m scripts.check_files`.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _HOSTS = "|".join(  # written in two parts so that this file passes its own chec
         ("deb.debian", "org"),
     ]
 )
-_MACHINE_PATH = "a path of somebody's machine"
-_PROBLEMS = {
+_MACHINE_PATH = "a path of one machine"
+_FORBIDDEN_TEXT = {
     "a package registry's address": re.compile(rf"https?://[^\s/\"']*(?:{_HOSTS})"),
     "an index setting": re.compile(
         r"(?:index-url|find-links|\bregistry|\[\[?tool\.uv\.index)\s*=?\s*[\"']?(?:https?|file)://"
@@ -35,6 +36,16 @@ _PROBLEMS = {
 _PROSE = {".md"}
 """Where such a path may be spoken of."""
 _LOCKS_WITH_ADDRESSES = {"uv.lock", "poetry.lock", "yarn.lock", "pnpm-lock.yaml", "Pipfile.lock"}
+_LEFT_BY_A_RUN = {
+    **dict.fromkeys((".db", ".duckdb", ".sqlite", ".sqlite3", ".db-wal", ".db-shm"), "a database"),
+    **dict.fromkeys((".pem", ".key", ".p12"), "a key or certificate"),
+    **dict.fromkeys((".lock", ".pid"), "a process's lock file"),
+    ".log": "a log",
+}
+_FIRST_BYTES = {
+    b"SQLite format 3\0": "a database",
+    b"-----BEGIN ": "a key or certificate",
+}
 
 
 def problems(path: Path) -> Iterator[str]:
@@ -42,19 +53,28 @@ def problems(path: Path) -> Iterator[str]:
     if path.name in _LOCKS_WITH_ADDRESSES:
         yield f"{path}: {path.name} records download addresses; the pins are in constraints.txt"
         return
+    content = path.read_bytes()
+    kind = _LEFT_BY_A_RUN.get(path.suffix) or _kind_of(content)
+    if kind is not None:
+        yield f"{path}: {kind} is not committed"
+        return
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError:
         return
     for number, line in enumerate(text.splitlines(), start=1):
-        for what, pattern in _PROBLEMS.items():
-            is_prose = what == _MACHINE_PATH and path.suffix in _PROSE
+        for name, pattern in _FORBIDDEN_TEXT.items():
+            is_prose = name == _MACHINE_PATH and path.suffix in _PROSE
             if pattern.search(line) and not is_prose:
-                yield f"{path}:{number}: {what}"
+                yield f"{path}:{number}: {name}"
+
+
+def _kind_of(content: bytes) -> str | None:
+    return next((kind for start, kind in _FIRST_BYTES.items() if content.startswith(start)), None)
 
 
 def main() -> int:
-    """Print every place that names one; 1 if there is any."""
+    """Print every such place; 1 if there is any."""
     found = [line for path in project_files() for line in problems(path)]
     print("\n".join(line.replace(f"{ROOT}/", "") for line in found))
     return 1 if found else 0
