@@ -16,6 +16,7 @@ from websockets.exceptions import WebSocketException
 from tests.end_to_end.conftest import StartServer
 from tests.end_to_end.server import Server, send
 from tests.requirements import requirement
+from tests.waiting import WAIT_SECONDS, until
 
 TALKERS = 4
 MESSAGES = [
@@ -44,6 +45,12 @@ async def talk(server: Server, session_id: str, acknowledged: dict[str, str], se
                         break
 
 
+async def next_acknowledged(acknowledged: dict[str, str]) -> None:
+    """Wait until one more message is acknowledged."""
+    earlier = len(acknowledged)
+    await until(lambda: len(acknowledged) > earlier)
+
+
 async def history(server: Server, session_id: str) -> list[dict[str, Any]]:
     """All messages of a session."""
     items: list[dict[str, Any]] = []
@@ -54,9 +61,9 @@ async def history(server: Server, session_id: str) -> list[dict[str, Any]]:
             return items
 
 
-async def ended(server: Server, run_id: str, *, within: float = 10) -> dict[str, Any]:
+async def ended(server: Server, run_id: str) -> dict[str, Any]:
     """The run, once it has ended."""
-    async with asyncio.timeout(within):
+    async with asyncio.timeout(WAIT_SECONDS):
         while True:
             run = await server.get(f"/runs/{run_id}")
             if run["status"] in ("done", "cancelled", "failed"):
@@ -105,11 +112,11 @@ async def test_kills_lose_nothing_and_answer_nothing_twice(
             asyncio.create_task(talk(server, session_id, acknowledged, seed=kill * TALKERS + i))
             for i, session_id in enumerate(sessions)
         ]
-        await asyncio.sleep(random.Random(kill).uniform(0.01, 0.4))
+        await next_acknowledged(acknowledged)
+        await asyncio.sleep(random.Random(kill).uniform(0.0, 0.4))
         await server.signal()
         await asyncio.gather(*talkers)
         await server.start()
-    assert len(acknowledged) > kills
     for session_id in sessions:
         runs = {run_id for run_id, sid in acknowledged.items() if sid == session_id}
         await check_session(server, session_id, runs)

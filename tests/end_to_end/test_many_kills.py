@@ -19,7 +19,7 @@ from tests.end_to_end.server import Server, send
 from tests.end_to_end.test_kill import check_session, ended
 from tests.end_to_end.topology import Topology, WorkerProcess, topology
 from tests.requirements import requirement
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 pytestmark = pytest.mark.slow
 
@@ -90,6 +90,12 @@ async def check(many: Topology, talkers: list[Talker]) -> None:
         assert (status, answer["status"]) == (200, "done")
 
 
+async def next_accepted(talkers: list[Talker]) -> None:
+    """Wait until one more message is accepted."""
+    earlier = sum(len(talker.accepted) for talker in talkers)
+    await until(lambda: sum(len(talker.accepted) for talker in talkers) > earlier)
+
+
 async def kill_and_start(process: Server | WorkerProcess, chance: random.Random) -> None:
     """End it without notice; a moment later there is a new one in its place."""
     await process.signal()
@@ -109,12 +115,12 @@ async def test_kills_of_workers_and_web_processes_lose_nothing_and_answer_nothin
     async with topology(kind, tmp_path, lease_seconds=LEASE_SECONDS) as many:
         talkers = [Talker(many, seed) for seed in range(TALKERS)]
         for number in range(KILLS):
-            await asyncio.sleep(chance.uniform(0.05, 0.8))
+            await next_accepted(talkers)
+            await asyncio.sleep(chance.uniform(0.0, 0.8))
             victims = many.web if number % 2 else many.workers
             await kill_and_start(chance.choice(victims), chance)
         for talker in talkers:
             await talker.finish()
-        assert sum(len(talker.accepted) for talker in talkers) > KILLS
         await check(many, talkers)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
 import socket
 import sys
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +27,7 @@ from dataagent_core.mcp.types import (
 )
 from dataagent_core.network import OpenHosts
 from tests.programs import Program, programs, quick
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from .raw import RawServer
 
@@ -48,14 +46,6 @@ def free_port() -> int:
 def is_open(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    """Wait for something that will be so."""
-    end = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < end, "it did not happen in time"
-        await asyncio.sleep(0.01)
 
 
 STUBBORN = """

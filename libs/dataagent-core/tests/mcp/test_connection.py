@@ -14,11 +14,11 @@ from dataagent_core.mcp.calls import Clock
 from dataagent_core.mcp.types import Elicitation, ElicitationAnswer
 from dataagent_core.network import OpenHosts
 from tests.requirements import requirement
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from .conftest import Keep
 from .raw import RawServer
-from .running import QUICK, Kept, Party, raw_spec, text_of, until
+from .running import QUICK, Kept, Party, raw_spec, text_of
 
 
 @requirement("M1.3")

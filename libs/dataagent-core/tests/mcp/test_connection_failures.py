@@ -15,10 +15,10 @@ from dataagent_core.mcp.health import HealthRules
 from dataagent_core.mcp.types import CallFailed
 from dataagent_core.mcp.wire import WireLimits
 from tests.requirements import requirement
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from .conftest import Keep, Serve
-from .running import QUICK, Party, call, outcome, spec_of, text_of, until
+from .running import QUICK, Party, call, outcome, spec_of, text_of
 
 
 @requirement("R31.4")

@@ -12,10 +12,10 @@ import pytest
 
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.network import OpenHosts
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from .raw import RawServer, sse_server
-from .running import STUBBORN, Kept, raw_spec, stdio_spec, until
+from .running import STUBBORN, Kept, raw_spec, stdio_spec
 
 pytestmark = pytest.mark.slow
 

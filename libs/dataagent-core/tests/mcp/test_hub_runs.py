@@ -23,9 +23,9 @@ from dataagent_core.hitl import Decision, EditedAction
 from dataagent_core.runs import Run
 from dataagent_core.runs.assembly import open_core
 from tests.requirements import requirement
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
-from .hub.shop import Program, Shop, Talk, failure_of, told, until
+from .hub.shop import Program, Shop, Talk, failure_of, told
 
 DETAIL, SEARCH, CANCEL = "mall4j.order.get_detail", "mall4j.product.search", "order.cancel"
 NAMES = {

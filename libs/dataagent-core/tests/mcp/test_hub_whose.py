@@ -21,8 +21,9 @@ from dataagent_core.runs.assembly import open_core
 from dataagent_core.runs.bus import LocalBus
 from tests.programs import quick
 from tests.requirements import requirement
+from tests.waiting import until
 
-from .hub.shop import PROGRAM, Program, Shop, failure_of, told, until
+from .hub.shop import PROGRAM, Program, Shop, failure_of, told
 from .raw import RawServer
 
 DETAIL, SEARCH = "mall4j.order.get_detail", "mall4j.product.search"

@@ -19,10 +19,10 @@ from dataagent_core.mcp.health import Health, HealthRules
 from dataagent_core.mcp.types import CallFailed, RemoteResult, ServerSpec
 from dataagent_core.mcp.wire import Signals
 from dataagent_core.mcp.wire.leaving import cancelling_aside
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from .conftest import Keep
-from .running import Party, call, outcome, stdio_spec, until
+from .running import Party, call, outcome, stdio_spec
 
 SPEC = ServerSpec(server_id="srv", scope="global", name="s", alias="s", max_concurrency=2)
 DEAF = """

@@ -20,10 +20,10 @@ from dataagent_core.mcp.types import (
 )
 from dataagent_core.network import OpenHosts
 from tests.requirements import requirement
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from .raw import Asked, RawServer
-from .running import QUICK, alive, raw_spec, stdio_spec, stubborn, until
+from .running import QUICK, alive, raw_spec, stdio_spec, stubborn
 
 MakePool = Callable[..., ConnectionPool]
 

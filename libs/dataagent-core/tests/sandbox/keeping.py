@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import psutil
 
 from dataagent_core.sandbox import BwrapWall, CodeResult, PoolSettings, Sandboxes, SandboxSession
 from dataagent_core.sandbox.bwrap import BwrapProcess
-from tests.waiting import WAIT_SECONDS
 
 MakeSandboxes = Callable[..., Sandboxes]
 FEW = PoolSettings(ready=0, max_sessions=2, wait_seconds=0.05)
@@ -47,13 +45,6 @@ def _is_alive(process: psutil.Process) -> bool:
         return process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    """Wait for something that only looking tells."""
-    async with asyncio.timeout(WAIT_SECONDS):
-        while not is_so():
-            await asyncio.sleep(0.005)
 
 
 async def ran(session: SandboxSession, code: str) -> str:

@@ -18,8 +18,9 @@ from dataagent_core.errors import SandboxUnavailable
 from dataagent_core.sandbox import BwrapWall, Limits, SandboxSession, bwrap, bwrap_command
 from dataagent_core.sandbox.bwrap_command import USER
 from tests.requirements import requirement
+from tests.waiting import until
 
-from .keeping import MakeSandboxes, living, process_of, ran, until
+from .keeping import MakeSandboxes, living, process_of, ran
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -10,8 +10,9 @@ from dataagent_core.errors import NotFound, SandboxGone, SandboxUnavailable, Too
 from dataagent_core.sandbox import BwrapWall, PoolSettings, Sandboxes, SandboxSession
 from dataagent_core.telemetry import Metrics
 from tests.requirements import requirement
+from tests.waiting import until
 
-from .keeping import FEW, MakeSandboxes, living, process_of, ran, until
+from .keeping import FEW, MakeSandboxes, living, process_of, ran
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -11,8 +11,9 @@ import pytest
 from dataagent_core.errors import SandboxGone
 from dataagent_core.sandbox import SandboxSession
 from tests.requirements import requirement
+from tests.waiting import until
 
-from .keeping import MakeSandboxes, living, paths, process_of, ran, until
+from .keeping import MakeSandboxes, living, paths, process_of, ran
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

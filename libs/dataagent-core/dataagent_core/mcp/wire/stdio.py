@@ -35,6 +35,7 @@ from dataagent_core.mcp.wire.frames import Lines, Oversize
 from dataagent_core.mcp.wire.port import Signals, WireLimits
 from dataagent_core.mcp.wire.process import ServerProcess
 from dataagent_core.mcp.wire.stderr import Stderr
+from dataagent_core.workspace.workers import to_the_end
 
 _Item = SessionMessage | Exception
 
@@ -59,7 +60,7 @@ async def stdio_transport(
         yield _Reading(process, waiting, signals, limits), _Writing(process, waiting, signals)
     finally:
         with anyio.CancelScope(shield=True):
-            await process.stop()
+            await to_the_end(process.stop())  # the shield stops anyio's cancellations, not a task's
 
 
 class _Pipe:

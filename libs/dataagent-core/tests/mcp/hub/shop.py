@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,18 +21,11 @@ from dataagent_core.runs import Run, RunOptions
 from dataagent_core.runs.assembly import Core
 from tests.programs import Program as Running
 from tests.programs import programs, quick
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from ..running import free_port, is_open
 
 PROGRAM = Path(__file__).with_name("shop_server.py")
-
-
-async def until(condition: Callable[[], Any], seconds: float = WAIT_SECONDS) -> None:
-    """Wait for something that will be so."""
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 def told(name: str, **args: Any) -> str:

@@ -22,10 +22,10 @@ from dataagent_core.mcp.wire.confinement import USER, Confinement
 from dataagent_core.network import OpenHosts
 from dataagent_core.sandbox import Limits
 from dataagent_core.sandbox.cgroups import Cgroups
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from ..conftest import Keep
-from ..running import QUICK, Kept, alive, call, stdio_spec, until
+from ..running import QUICK, Kept, alive, call, stdio_spec
 
 INSIDE = """
 import json, os, sys

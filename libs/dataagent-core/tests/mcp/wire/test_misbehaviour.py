@@ -10,11 +10,11 @@ import pytest
 
 from dataagent_core.mcp.types import CallFailed
 from dataagent_core.mcp.wire import WireLimits
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from ..conftest import Keep
 from ..raw import EVENTS, Answer, Asked, RawServer, answered, on_call, response, sse_server
-from ..running import QUICK, failure_of, raw_spec, until
+from ..running import QUICK, failure_of, raw_spec
 
 JSON = b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\n"
 

@@ -15,10 +15,10 @@ import pytest
 
 from dataagent_core.mcp.types import CallFailed, ServerSpec
 from dataagent_core.mcp.wire.process import OWNER_VARIABLE, owner_mark, sweep
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from ..conftest import Keep
-from ..running import PROGRAM, STUBBORN, alive, call, end, stdio_spec, stubborn, until
+from ..running import PROGRAM, STUBBORN, alive, call, end, stdio_spec, stubborn
 
 
 def process_spec(**changes: Any) -> ServerSpec:
@@ -87,6 +87,27 @@ async def test_a_stubborn_server_is_killed_with_its_children(keep: Keep) -> None
     await connection.aclose()
     assert not alive(server)
     assert not alive(child)
+
+
+async def test_a_server_is_ended_even_if_its_ending_is_cancelled(
+    keep: Keep, tmp_path: Path
+) -> None:
+    started, ending = tmp_path / "started", tmp_path / "ending"
+    code = f"""
+import os, pathlib, sys, time
+pathlib.Path({str(started)!r}).write_text(f"{{os.getpid()}};")
+sys.stdin.read()
+pathlib.Path({str(ending)!r}).touch()
+time.sleep(600)
+"""
+    connection = keep(process_spec(args=("-c", code))).connection
+    connection.start()
+    await until(lambda: started.exists() and started.read_text().endswith(";"))
+    first = asyncio.create_task(connection.aclose())
+    await until(ending.exists)
+    await connection.aclose()
+    await first
+    assert not alive(int(started.read_text().removesuffix(";")))
 
 
 async def test_children_of_a_server_that_crashed_are_taken_away(keep: Keep) -> None:

@@ -20,11 +20,11 @@ from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.mcp.wire.http import tls_context
 from dataagent_core.network import OpenHosts
 from tests.requirements import requirement
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from ..conftest import Keep
 from ..raw import RawServer, peer
-from ..running import Kept, Party, call, raw_spec, until
+from ..running import Kept, Party, call, raw_spec
 
 
 class Names:

@@ -13,11 +13,11 @@ from dataagent_core.config import Settings
 from dataagent_core.mcp.types import CallFailed
 from dataagent_core.mcp.wire.library_log import quiet_library
 from dataagent_core.telemetry import configure_logging
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from ..conftest import Keep, Serve
 from ..raw import RawServer, on_call, response
-from ..running import Party, call, failure_of, raw_spec, spec_of, until
+from ..running import Party, call, failure_of, raw_spec, spec_of
 
 HEADER, ENV, QUERY, ARGUMENT, RESULT = (f"canary-{n}-zq" for n in range(5))
 ALL = (HEADER, ENV, QUERY, ARGUMENT, RESULT)

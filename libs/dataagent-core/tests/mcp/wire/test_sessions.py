@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataagent_core.mcp.types import Elicitation, ElicitationAnswer, Progress
 from tests.requirements import requirement
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from ..conftest import Keep
-from ..running import Party, text_of, until
+from ..running import Party, text_of
 
 
 @requirement("M1.1")

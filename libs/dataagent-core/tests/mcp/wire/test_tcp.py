@@ -12,10 +12,9 @@ import httpcore2
 import pytest
 
 from dataagent_core.mcp.wire.tcp import TcpStream, connected
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 from ..raw import Serve, peer
-from ..running import until
 
 MUCH = 32 * 1024 * 1024
 
