@@ -158,6 +158,7 @@ def dataagent_server(
             DATAAGENT_PORT=str(port),
             DATAAGENT_MAX_CONNECTIONS="2000",
             DATAAGENT_MAX_RUNS_PER_USER="0",  # its one user stands for many
+            DATAAGENT_MAX_CONNECTIONS_PER_USER="0",
             DATAAGENT_RATE_LIMIT_PER_MINUTE="0",
             DATAAGENT_LOG_LEVEL="WARNING",
             **settings,

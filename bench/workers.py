@@ -137,6 +137,7 @@ def _environment(settings: dict[str, str]) -> dict[str, str]:
         DATAAGENT_SAMPLE_DATA="false",
         DATAAGENT_API_KEYS=f"bench:{KEY}",
         DATAAGENT_MAX_RUNS_PER_USER="0",
+        DATAAGENT_MAX_CONNECTIONS_PER_USER="0",
         DATAAGENT_RATE_LIMIT_PER_MINUTE="0",
         DATAAGENT_LOG_LEVEL="WARNING",
         **settings,

@@ -31,7 +31,7 @@ _BESIDES = """\
 | `WS /ws/chat/{session_id}` | a conversation as a WebSocket ([events](events.md)) |
 | `/mcp` | DataAgent as an [MCP server](../guides/mcp-server.md) |
 | `GET /metrics` | for Prometheus ([operating](../operating.md)) |
-| `GET /login?token=` | what a one-time login link opens |
+| `GET /login?token=` | what a one-time login link opens; its button is `POST /login` |
 | `GET /` | the web app |
 | `GET /docs`, `GET /openapi.json` | this page, from a running server, to be tried out |
 

@@ -42,6 +42,7 @@ class Server:
             "DATAAGENT_API_KEYS": f"{USER}:{KEY},bob:bobs-key",
             "DATAAGENT_LOG_LEVEL": "WARNING",
             "DATAAGENT_MAX_RUNS_PER_USER": "0",  # a test's few users stand for many
+            "DATAAGENT_MAX_CONNECTIONS_PER_USER": "0",
             "DATAAGENT_RATE_LIMIT_PER_MINUTE": "0",
             **settings,
         }

@@ -135,6 +135,7 @@ async def not_ready_without_workers(many: Topology) -> None:
         assert await many.checks() == {
             "bus": "ok",
             "database": "ok",
+            "disk": "ok",
             "migrations": "ok",
             "workers": "none is alive",
         }

@@ -98,6 +98,11 @@ async def added(server: Server, site: HttpServer) -> None:
     body = {"name": "site", "transport": "streamable_http", "url": site.url}
     status, answer = await server.post(SERVERS, body)
     assert status == 201, answer
+    _, tried = await server.post(f"{SERVERS}/site/test")
+    tool = next(each for each in tried["tools"] if each["name"] == "add")
+    seen = {"definition_hash": tool["definition_hash"]}
+    status, answer = await server.post(f"/mcp/tools/{tool['id']}/approve", seen)
+    assert status == 200, answer
 
 
 async def removed(server: Server) -> None:

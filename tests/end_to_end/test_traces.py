@@ -59,7 +59,12 @@ def tracers(tmp_path: Path) -> Iterator[Tracers]:
         http_server("--otlp", collector.url) as site,
     ):
         config = tmp_path / "mcp.json"
-        config.write_text(json.dumps({"mcpServers": {"site": {"type": "http", "url": site.url}}}))
+        entry = {
+            "type": "http",
+            "url": site.url,
+            "read_only_tools": ["add", "fail", "given"],
+        }
+        config.write_text(json.dumps({"mcpServers": {"site": entry}}))
         yield Tracers(
             collector,
             smith,

@@ -30,6 +30,7 @@ _SETTINGS = {
     "DATAAGENT_ADMIN_API_KEYS": ADMIN_KEY,
     "DATAAGENT_RATE_LIMIT_PER_MINUTE": "0",
     "DATAAGENT_MAX_CONNECTIONS": "1000",
+    "DATAAGENT_MAX_CONNECTIONS_PER_USER": "0",
     "DATAAGENT_SANDBOX": "bwrap",
     "DATAAGENT_SESSION_TIMEOUT": "60",  # a day is short: what idle sessions hold is released in it
 }

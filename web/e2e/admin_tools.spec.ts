@@ -26,6 +26,11 @@ test(
       const isSafe = details.getByRole("checkbox", { name: "add is safe to repeat" });
       await isSafe.click();
       await expect(isSafe).toBeChecked(); // once the server has it
+      await details
+        .getByRole("button", { name: /Review/ })
+        .first()
+        .click();
+      await page.getByRole("button", { name: "Approve this definition" }).click();
       await details.getByRole("button", { name: "Close" }).first().click();
       await expect(page.getByRole("row").filter({ hasText: name })).toContainText("Connected");
 

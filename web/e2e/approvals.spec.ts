@@ -102,6 +102,7 @@ test("approved for good, the next one is not asked, until that is taken back", a
   const chat = new Chat(page);
   await chat.begin(`${write("/a.md", "a")}\n${write("/b.md", "b")}\n!echo Both.`);
   await request(chat).getByRole("button", { name: "Always in this conversation" }).click();
+  await request(chat).getByRole("button", { name: "Yes, always" }).click();
   await chat.answered();
   await expect(chat.last.getByRole("group", { name: "Changes in /b.md" })).toBeVisible();
   await chat.last.getByRole("button", { name: "Ask again before: Write a file" }).click();

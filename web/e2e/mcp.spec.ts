@@ -35,6 +35,9 @@ test(
     await expect(card).toContainText("Connected");
     await card.getByRole("button", { name: /tools: sums/ }).click();
     await expect(page.getByRole("list", { name: "Tools of sums" })).toContainText("add");
+    const confirm = page.getByRole("button", { name: "Confirm that add only reads" });
+    await confirm.click();
+    await expect(confirm).toHaveCount(0);
 
     await card.getByRole("button", { name: "Edit sums" }).click();
     const editing = page.getByRole("dialog", { name: "Edit “sums”" });

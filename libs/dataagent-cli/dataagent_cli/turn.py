@@ -136,7 +136,7 @@ class Turns:
         return RunOptions(
             auto_approve=self._state.auto_approve and not self._is_sitting,
             is_plan=self._state.is_planning,
-            allow=(*self._rules.allow, *sorted(self._state.approved_tools)),
+            allow=self._rules.allow,
             deny=self._rules.deny,
             max_tokens=self._rules.max_tokens,
             model=model,

@@ -72,7 +72,7 @@ def test_a_conversation_on_a_real_terminal(terminal: Terminal) -> None:
     terminal.wait_for("some bold words")
     terminal.wait_for("❯")
     terminal.type('!tool write_file {"file_path": "/n.txt", "content": "kept"}\r')
-    terminal.wait_for("Shift-Tab: mode manual")
+    terminal.wait_for("mode manual")
     terminal.type("\x1b[B\x1b[A\r")
     terminal.wait_for("write_file: approved")
     terminal.wait_for("❯")

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.input.base import PipeInput
 from prompt_toolkit.output import DummyOutput
 
 from dataagent_cli import exits, resuming
@@ -35,7 +36,7 @@ from dataagent_core.runs.assembly import open_core
 from dataagent_core.runs.types import RunOptions, Started
 from tests.programs import quick
 from tests.requirements import requirement
-from tests.waiting import WAIT_SECONDS
+from tests.waiting import WAIT_SECONDS, until
 
 ASKING = Path(__file__).parents[2] / "dataagent-core/tests/mcp/hub/shop_server.py"
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept\\n"}\n!echo written'
@@ -53,6 +54,7 @@ class Desk:
         self.state = SessionState()
         self.conversation: Conversation
         self.turns: Turns
+        self.keyboard: PipeInput
 
 
 @asynccontextmanager
@@ -61,12 +63,14 @@ async def desk(
 ) -> AsyncGenerator[Desk]:
     made = Desk()
     with create_pipe_input() as keyboard:
+        made.keyboard = keyboard
         keyboard.send_text(keys)
         handler = TerminalHITLHandler(
             made.state,
             is_interactive=True,
             terminal_input=keyboard,
             terminal_output=DummyOutput(),
+            pause_seconds=0,
         )
         async with open_core(Settings()) as core:
             host = HereHost(core, "ann")
@@ -102,7 +106,7 @@ async def test_a_rejected_call_ends_the_run_as_cancelled(home: Path) -> None:
 
 @requirement("R3.6")
 async def test_approve_all_asks_once_for_the_rest_of_the_conversation(home: Path) -> None:
-    async with desk("a") as it:
+    async with desk("ay") as it:
         first = await it.conversation.ask(TWICE)
         second = await it.conversation.ask(WRITE)
     assert (first.exit_code, second.exit_code) == (exits.OK, exits.OK)
@@ -120,7 +124,7 @@ async def test_ctrl_c_at_the_question_cancels_the_run(home: Path) -> None:
 
 @requirement("R3.6")
 async def test_approve_this_kind_holds_for_the_rest_of_the_conversation(home: Path) -> None:
-    async with desk("k") as it:
+    async with desk("ky") as it:
         first = await it.conversation.ask(TWICE)
         second = await it.conversation.ask(WRITE)
     assert (first.exit_code, second.exit_code) == (exits.OK, exits.OK)
@@ -173,13 +177,21 @@ async def test_a_rejection_with_a_reason_lets_the_agent_go_on(home: Path) -> Non
 async def test_a_servers_question_is_answered_in_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    server = {"command": quick("python"), "args": [str(ASKING), "stdio"]}
+    server = {
+        "command": quick("python"),
+        "args": [str(ASKING), "stdio"],
+        "read_only_tools": ["colour"],
+    }
     config = tmp_path / "servers.json"
     config.write_text(json.dumps({"mcpServers": {"mall": server}}))
     monkeypatch.setenv("DATAAGENT_MCP_CONFIG", str(config))
     monkeypatch.setenv("DATAAGENT_MCP_WAIT", "30")
-    async with desk("teal\r\x04") as it:
-        end = await it.conversation.ask("!tool mall__colour {}\n!tool mall__colour {}\n!echo on")
+    async with desk("teal\r") as it:
+        message = "!tool mall__colour {}\n!tool mall__colour {}\n!echo on"
+        asking = asyncio.create_task(it.conversation.ask(message))
+        await until(lambda: "mall__colour: answered" in it.err.getvalue())
+        it.keyboard.send_text("\x04")
+        end = await asking
     assert end.exit_code == exits.OK
     said = it.err.getvalue()
     assert "mall__colour: answered" in said

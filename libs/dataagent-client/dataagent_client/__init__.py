@@ -12,6 +12,7 @@ from dataagent_client.admin_models import (
     AuditVerdict,
     SystemInfo,
     TenantInfo,
+    TenantInvitation,
     TenantMember,
 )
 from dataagent_client.artifacts import ArtifactCalls, ArtifactFormat
@@ -225,6 +226,7 @@ __all__ = [
     "TemplateParameter",
     "TenantAdmin",
     "TenantInfo",
+    "TenantInvitation",
     "TenantMember",
     "TextEvent",
     "ThinkingEvent",

@@ -18,8 +18,10 @@ from dataagent_client.admin_models import (
     AuditVerdict,
     SystemInfo,
     TenantInfo,
+    TenantInvitation,
     TenantMember,
     TenantSettings,
+    parse_invitation,
     parse_member,
     parse_record,
     parse_system,
@@ -153,6 +155,24 @@ class TenantAdmin:
     async def remove_user(self, tenant_id: str, user_id: str) -> None:
         """Let a user no longer belong to it."""
         await self._http.request("DELETE", below(f"{below(_TENANTS, tenant_id)}/users", user_id))
+
+    async def invitations(self, tenant_id: str) -> Page[TenantInvitation]:
+        """Its invitations that wait for an answer."""
+        path = f"{below(_TENANTS, tenant_id)}/invitations"
+        return parse_page(await self._http.request("GET", path), parse_invitation)
+
+    async def invite(
+        self, tenant_id: str, user_id: str, *, role: str = "member"
+    ) -> TenantInvitation:
+        """Invite an account; it belongs to the tenant once its user accepts."""
+        path = f"{below(_TENANTS, tenant_id)}/invitations"
+        body = {"user_id": user_id, "role": role}
+        return parse_invitation(await self._http.request("POST", path, body=body))
+
+    async def withdraw(self, tenant_id: str, user_id: str) -> None:
+        """Take an invitation back, or, as the one who is invited, decline it."""
+        path = below(f"{below(_TENANTS, tenant_id)}/invitations", user_id)
+        await self._http.request("DELETE", path)
 
 
 class AgentAdmin:

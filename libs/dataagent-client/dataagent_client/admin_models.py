@@ -44,6 +44,19 @@ class TenantMember:
     created_at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TenantInvitation:
+    """A place in a tenant that a user may take until `expires_at`."""
+
+    tenant_id: str
+    tenant_name: str
+    user_id: str
+    role: str
+    invited_by: str
+    created_at: datetime
+    expires_at: datetime
+
+
 class AuditSearch(TypedDict, total=False):
     """Which records; all conditions that are given hold."""
 
@@ -150,6 +163,7 @@ class SystemInfo:
 
 parse_tenant = parser(TenantInfo, "tenant")
 parse_member = parser(TenantMember, "member")
+parse_invitation = parser(TenantInvitation, "invitation")
 parse_record = parser(AuditRecord, "audit record")
 parse_verdict = parser(AuditVerdict, "verdict")
 parse_system = parser(SystemInfo, "state")

@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from dataagent_client.http import Http
+from dataagent_client.admin_models import (
+    TenantInvitation,
+    TenantMember,
+    parse_invitation,
+    parse_member,
+)
+from dataagent_client.http import Http, below
+from dataagent_client.models import Page, parse_page
 from dataagent_client.shapes import named, parser
 
 
@@ -65,3 +72,12 @@ class AuthCalls:
             "keep_keys": keep_keys,
         }
         return parse_user(await self._http.request("POST", "auth/password", body=body, is_web=True))
+
+    async def invitations(self) -> Page[TenantInvitation]:
+        """The tenants the caller may join."""
+        return parse_page(await self._http.request("GET", "invitations"), parse_invitation)
+
+    async def accept_invitation(self, tenant_id: str) -> TenantMember:
+        """Join a tenant; its limits and switches hold for the caller at once."""
+        path = f"{below('invitations', tenant_id)}/accept"
+        return parse_member(await self._http.request("POST", path))

@@ -203,6 +203,7 @@ class Receipt:
     truncated_by: str | None
     duration_ms: float
     policy: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
     time_zone: str
     executed_at: datetime
 
@@ -271,6 +272,7 @@ class QueryResult:
     statistics: tuple[ColumnStatistics, ...]
     sql_executed: str
     policy: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
     duration_ms: float
     time_zone: str
 

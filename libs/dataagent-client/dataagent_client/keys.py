@@ -21,6 +21,10 @@ class ApiKeyInfo:
     prefix: str
     created_at: datetime
     last_used: datetime | None
+    created_by: str | None
+    """The name of who made it, or their id; None if that was not stored yet."""
+    is_by_other: bool
+    """Whether someone else made it for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

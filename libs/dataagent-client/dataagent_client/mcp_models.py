@@ -5,9 +5,9 @@ Secrets never come back: `env` and `headers` have the names, with dots for value
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from dataagent_client.shapes import JsonDict, parser
 
@@ -57,6 +57,9 @@ class McpTool:
     description: str
     status: str
     enabled: bool
+    annotations: JsonDict = field(default_factory=dict[str, Any])
+    asks_first: bool = True
+    definition_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

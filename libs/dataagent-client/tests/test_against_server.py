@@ -40,7 +40,7 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        self._home.mkdir(parents=True, exist_ok=True)
+        self._home.mkdir(mode=0o700, parents=True, exist_ok=True)
         settings = {
             "DATAAGENT_HOME": str(self._home),
             "DATAAGENT_AGENTS_HOME": str(self._home / "agents"),

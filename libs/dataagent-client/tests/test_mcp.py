@@ -139,6 +139,9 @@ async def test_an_administrator_registers_allows_and_reads_what_was_called(
     allowed = (AllowedTool(made.server_id, "add"),)
     assert (await admin.replace_allowlist(allowed, agent_id="general")).tools == allowed
     assert (await admin.allowlist(agent_id="general")).tools == allowed
+    hashed = listed["add"].definition_hash
+    assert listed["add"].asks_first
+    assert not (await admin.approve(listed["add"].id, hashed)).asks_first
     assert await said(alice, '!tool c__add {"a": 1, "b": 2}') == "3"
     call = await logged(root, made.server_id)
     assert (call.user_id, call.tool_name, call.status) == (USER, "add", "ok")
@@ -147,7 +150,6 @@ async def test_an_administrator_registers_allows_and_reads_what_was_called(
 
     assert not (await admin.set_tool(listed["add"].id, enabled=False)).enabled
     assert (await admin.diff(listed["add"].id)).changed == ()
-    hashed = listed["add"].definition_hash
     assert (await admin.approve(listed["add"].id, hashed)).status == "active"
     assert (await admin.update(made.server_id, disabled=True)).disabled
     assert [each.name for each in (await admin.servers(scope="global")).items] == ["calc"]

@@ -180,9 +180,15 @@ def _end(done: DoneEvent) -> list[Block]:
     ended: list[Block] = []
     if done.reason != "completed":
         ended.append(Note(f":material/stop_circle: {_ENDS.get(done.reason, done.reason)}"))
-    unbacked = _unbacked((done.metadata or {}).get("figures"))
+    figures = (done.metadata or {}).get("figures")
+    unbacked = _unbacked(figures)
     if unbacked:
         ended.append(Alert(f"Not found in the results: {', '.join(unbacked)}", "warning"))
+    match figures:
+        case {"is_complete": False}:
+            ended.append(Alert("Not all figures could be checked.", "warning"))
+        case _:
+            pass
     return ended
 
 

@@ -138,5 +138,12 @@ def test_figures_that_no_result_backs_are_named() -> None:
     ]
 
 
+def test_figures_that_were_not_checked_are_not_passed_over() -> None:
+    figures = {"verified": [{"text": "7"}], "unbacked": [], "unchecked": 3, "is_complete": False}
+    assert shown(end=DoneEvent(metadata={"figures": figures})) == [
+        Alert("Not all figures could be checked.", "warning")
+    ]
+
+
 def test_an_answer_that_was_not_kept_is_told() -> None:
     assert shown(is_running=False) == [Note("No answer was kept.")]

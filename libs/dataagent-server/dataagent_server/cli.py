@@ -9,56 +9,38 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from dataagent_core.errors import (
-    BadInput,
-    DataAgentError,
-    Misconfigured,
-    NotFound,
-    Unavailable,
-)
+from dataagent_core.errors import DataAgentError, Misconfigured
+from dataagent_server.ending import last_words, refusal
 
 logger = logging.getLogger(__name__)
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
-_HINTS: dict[type[DataAgentError], str] = {
-    Misconfigured: "`dataagent-server doctor` looks at all settings and says what is missing.",
-    Unavailable: "`dataagent-server doctor` says which part does not answer.",
-    NotFound: "the `list` command beside it shows what there is.",
-    BadInput: "`--help` after the command shows what it takes.",
-}
-_USUAL_HINT = "`dataagent-server --help` lists the commands."
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command; exits with 0, or with 1, a sentence and a hint."""
     given = _with_command(sys.argv[1:] if argv is None else argv)
     arguments = build_parser().parse_args(given)
+    os.umask(0o077)  # whatever we create, here and in our processes, is ours alone
     try:
         sys.exit(_run(arguments.command, arguments))
     except DataAgentError as error:
-        sys.exit(_told(error.message, _hint(error)))
+        sys.exit(refusal(error))
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # whoever read our output has enough
         sys.exit(141)
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        sys.exit(_told(f"{error.strerror or error}{place}.", _HINTS[Misconfigured]))
+        sys.exit(refusal(Misconfigured(f"{error.strerror or error}{place}.")))
     except Exception as error:  # whatever it is, a person wants a sentence
         logger.debug("the command failed", exc_info=error)
         hint = "with `--log-level debug` the log shows where."
-        sys.exit(_told(f"Something went wrong inside ({type(error).__name__}).", hint))
-
-
-def _told(message: str, hint: str) -> str:
-    return f"dataagent-server: {message}\nhint: {hint}"
-
-
-def _hint(error: DataAgentError) -> str:
-    return next((_HINTS[kind] for kind in type(error).__mro__ if kind in _HINTS), _USUAL_HINT)
+        sys.exit(last_words(f"Something went wrong inside ({type(error).__name__}).", hint))
 
 
 def _run(command: str, arguments: argparse.Namespace) -> int:

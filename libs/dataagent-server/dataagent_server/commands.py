@@ -157,16 +157,20 @@ async def _key(arguments: argparse.Namespace, settings: ServerSettings) -> int:
         user = await _named(users, arguments.username)
         match arguments.action:
             case "add":
-                key, secret = await users.keys.create(user.user_id, arguments.name)
+                maker = f"command line ({_machine_user()})"
+                key, secret = await users.keys.create(user.user_id, arguments.name, by=maker)
                 await _record(audit, "create_api_key", user, key_id=key.key_id, name=key.name)
+                await _record_of_key(audit, "api_key_created_by_other", user, key.key_id)
                 _say(secret)
             case "list":
                 for key in await users.keys.list(user.user_id):
                     used = key.last_used.isoformat() if key.last_used else "never used"
-                    _say(f"{key.key_id}  {key.prefix}…  {key.name}  {used}")
+                    maker = f"  made by {key.maker or key.created_by}" if key.is_by_other else ""
+                    _say(f"{key.key_id}  {key.prefix}…  {key.name}  {used}{maker}")
             case _:
                 await users.keys.revoke(arguments.key_id, owner=user.user_id)
                 await _record(audit, "revoke_api_key", user, key_id=arguments.key_id)
+                await _record_of_key(audit, "api_key_revoked_by_other", user, arguments.key_id)
     return 0
 
 
@@ -269,6 +273,18 @@ async def _record(audit: AuditLog, action: str, user: User, **details: str) -> N
         via="command_line",
         target=user.user_id,
         details={"username": user.username, "machine_user": _machine_user(), **details},
+    )
+
+
+async def _record_of_key(audit: AuditLog, action: str, user: User, key_id: str) -> None:
+    """Keep under the account's own name what was done to its keys."""
+    await audit.record(
+        action,
+        "success",
+        user_id=user.user_id,
+        via="command_line",
+        target=key_id,
+        details={"by": _machine_user()},
     )
 
 

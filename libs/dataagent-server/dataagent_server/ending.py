@@ -1,8 +1,8 @@
-"""A process that was told to end is gone in time, whatever it waits for.
+"""How a process ends: with last words that say why, and in time, whatever it waits for.
 
-The orderly end is elsewhere (`serve.py`, the core's exit stack) and has its own time-outs. This is
-for what they do not reach: a library's thread that never comes back, a task that takes no
-cancellation. What the process waited for is then in its log.
+The orderly end is elsewhere (`serve.py`, the core's exit stack) and has its own time-outs.
+`end_in_time` is for what they do not reach: a library's thread that never comes back, a task that
+takes no cancellation. What the process waited for is then in its log.
 """
 
 from __future__ import annotations
@@ -14,11 +14,32 @@ import logging
 from collections.abc import Generator
 from typing import Any
 
+from dataagent_core.errors import BadInput, DataAgentError, Misconfigured, NotFound, Unavailable
+
 logger = logging.getLogger(__name__)
 GONE_SECONDS = 29.0
 """How long the end may take: a little less than the 30 seconds after which others use force."""
 _TOLD_BEFORE_SECONDS = 1.0
 _STDERR = 2  # the descriptor: it is there whatever became of the object
+_HINTS: dict[type[DataAgentError], str] = {
+    Misconfigured: "`dataagent-server doctor` looks at all settings and says what is missing.",
+    Unavailable: "`dataagent-server doctor` says which part does not answer.",
+    NotFound: "the `list` command beside it shows what there is.",
+    BadInput: "`--help` after the command shows what it takes.",
+}
+_USUAL_HINT = "`dataagent-server --help` lists the commands."
+
+
+def refusal(error: DataAgentError) -> str:
+    """The last words of a program that one of our errors ends: a sentence and what to do."""
+    own = (error.details or {}).get("hint")
+    usual = (_HINTS[kind] for kind in type(error).__mro__ if kind in _HINTS)
+    return last_words(error.message, str(own or next(usual, _USUAL_HINT)))
+
+
+def last_words(message: str, hint: str) -> str:
+    """What a program that fails writes to stderr."""
+    return f"dataagent-server: {message}\nhint: {hint}"
 
 
 def end_in_time() -> None:

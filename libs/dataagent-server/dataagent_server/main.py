@@ -137,6 +137,7 @@ def _routes() -> list[BaseRoute]:
     v1.include_router(api_keys.router)
     for part in (source_uploads, workspace, memory, tenants, usage):
         v1.include_router(part.router)
+    v1.include_router(tenants.invitation_router)
     for part in (audit, agents, tools, system):
         v1.include_router(part.router)
     for part in (mcp_servers, mcp_admin, mcp_catalogue, mcp_calls, mcp_templates):

@@ -24,6 +24,7 @@ from multiprocessing.context import SpawnProcess
 from dataagent_core.errors import DataAgentError
 from dataagent_core.telemetry import configure_logging
 from dataagent_server.config import ServerSettings
+from dataagent_server.ending import refusal
 from dataagent_server.serve import bound_socket, make_server
 
 logger = logging.getLogger(__name__)
@@ -171,7 +172,7 @@ def serve_one(settings: ServerSettings, listening: Connection | None) -> None:
         try:
             runner.run(serve())
         except DataAgentError as error:
-            sys.exit(f"dataagent-server: {error.message}")
+            sys.exit(refusal(error))
 
 
 async def _tell(has_begun: asyncio.Event, listening: Connection | None) -> None:

@@ -3,6 +3,7 @@
 - A client that takes nothing for `stall_seconds` is disconnected, whatever is being sent to it, and
   by reset: a polite close would wait for the very client that does not read.
 - A request's head has a size and a time limit; a connection that says nothing is closed.
+- A connection that would take the file descriptors the rest of the process needs is refused.
 - What a socket's client sends is parsed in slices, one per turn of the event loop, and no further
   than the app has read; control frames have a rate. A flood is slow for the flooder alone.
 - A socket takes several frames in one write (`SocketTransport`).
@@ -13,6 +14,8 @@ It knows nothing of chat. Above: `serve.py` runs it.
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from typing import Any
 
 import orjson
@@ -33,6 +36,11 @@ _MAX_FRAGMENTS = 16 * 1024
 _CONTROL_FRAMES_PER_SECOND = 100
 _POLICY_VIOLATION = 1008
 _LINGER_SECONDS = 2.0
+_LEAST_RESERVED = 64
+_MOST_RESERVED = 1024
+_WARN_SECONDS = 60.0
+_RETRY_AFTER_SECONDS = 5
+logger = logging.getLogger(__name__)
 
 
 class TransportConfig(uvicorn.Config):
@@ -41,6 +49,63 @@ class TransportConfig(uvicorn.Config):
     def __init__(self, app: Any, *, stall_seconds: float, **options: Any) -> None:
         super().__init__(app, http=HttpProtocol, ws=WebSocketProtocol, **options)
         self.stall_seconds = stall_seconds
+        self.descriptors = Descriptors(descriptor_limit())
+
+
+def descriptor_limit() -> int | None:
+    """How many file descriptors this process may have open; None: as many as it likes."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return None if soft == resource.RLIM_INFINITY else soft
+
+
+class Descriptors:
+    """Keeps a part of the process's file descriptors for databases, files and programs.
+
+    The system gives a new connection the lowest free number, so the number says how many are in
+    use, by whatever.
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        self._warned_at = -_WARN_SECONDS
+        if limit is not None:
+            reserved = min(max(limit // 4, _LEAST_RESERVED), _MOST_RESERVED, limit // 2)
+            self._refused_from = limit - reserved
+            self._scarce_from = limit - reserved // 2
+            self._reset_from = limit - reserved // 4
+
+    def refuses(self, number: int) -> bool:
+        """Whether a connection with this descriptor is to be answered with 503 and closed."""
+        return self._limit is not None and number >= self._refused_from
+
+    def are_scarce(self, number: int) -> bool:
+        """Whether a connection that is refused has to go as soon as it is answered."""
+        return self._limit is not None and number >= self._scarce_from
+
+    def resets(self, number: int) -> bool:
+        """Whether so few are left that a connection cannot even be answered."""
+        return self._limit is not None and number >= self._reset_from
+
+    def refusal(self) -> bytes:
+        """The answer to a request on a connection that is refused."""
+        now = time.monotonic()
+        if now - self._warned_at >= _WARN_SECONDS:
+            self._warned_at = now
+            logger.warning(
+                "connections are refused: few of the %s file descriptors are free (ulimit -n)",
+                self._limit,
+            )
+        message = "The server has no room for another connection. Try again later."
+        body = orjson.dumps({"error_code": "too_many_connections", "message": message})
+        return (
+            b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
+            b"content-length: %d\r\nretry-after: %d\r\nconnection: close\r\n\r\n%b"
+            % (len(body), _RETRY_AFTER_SECONDS, body)
+        )
 
 
 class _Stall:
@@ -64,7 +129,7 @@ class _Stall:
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """HTTP/1.1 with a bound on heads and on clients that do not read."""
+    """HTTP/1.1 with a bound on heads, on descriptors and on clients that do not read."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -72,11 +137,21 @@ class HttpProtocol(HttpToolsProtocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._head_bytes = 0
         self._is_in_head = True
+        self._descriptors: Descriptors = getattr(self.config, "descriptors", Descriptors(None))
+        self._is_refused = False
+        self._is_answered = False
+        self._goes_at_once = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] as the base does
-        """A client is there; its first request has to come in time."""
+        """A client is there; its first request has to come in time, if there is room for it."""
         super().connection_made(transport)
-        self._expect_head()
+        number: int = transport.get_extra_info("socket").fileno()
+        if self._descriptors.resets(number):
+            transport.abort()
+            return
+        self._is_refused = self._descriptors.refuses(number)
+        self._goes_at_once = self._descriptors.are_scarce(number)
+        self._expect_head(_LINGER_SECONDS if self._is_refused else _HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """A client is gone."""
@@ -86,6 +161,9 @@ class HttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes of a request."""
+        if self._is_refused:
+            self._refuse()
+            return
         super().data_received(data)
         self._head_bytes = self._head_bytes + len(data) if self._is_in_head else 0
         if self._head_bytes > _MAX_HEAD and not self.transport.is_closing():
@@ -121,10 +199,22 @@ class HttpProtocol(HttpToolsProtocol):
         self.transport.write(head + body)
         self.transport.close()
 
-    def _expect_head(self) -> None:
+    def _refuse(self) -> None:
+        """Answer once, and read on for a moment: a close now could take the answer away."""
+        if self._is_answered:
+            return
+        self._is_answered = True
+        self.transport.write(self._descriptors.refusal())
+        if self._goes_at_once:
+            self.transport.close()
+        else:
+            self.transport.write_eof()
+
+    def _expect_head(self, seconds: float | None = None) -> None:
         self._end_head()
         self._is_in_head = True
-        self._head_timer = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+        within = _HEAD_SECONDS if seconds is None else seconds
+        self._head_timer = self.loop.call_later(within, self.transport.close)
 
     def _end_head(self) -> None:
         self._is_in_head = False

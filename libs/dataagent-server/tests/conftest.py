@@ -208,6 +208,7 @@ def make_settings(home: Path, **overrides: Any) -> ServerSettings:
         "admin_api_keys": [f"root:{KEYS['root']}"],
         "admin_password": "correct horse",
         "max_runs_per_user": 0,  # a test's few users stand for many
+        "max_connections_per_user": 0,
         "rate_limit_per_minute": 0,
         **overrides,
     }

@@ -49,11 +49,12 @@ class Shell:
 def shell(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Generator[Shell]:
-    """A shell on a data directory of its own; the program takes over logging, so give it back."""
+    """A shell on a data directory of its own; logging and the umask are as before afterwards."""
     monkeypatch.setenv("DATAAGENT_HOME", str(tmp_path / "home"))
     root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    handlers, level, umask = root.handlers[:], root.level, os.umask(0o022)
     yield Shell(capsys)
+    os.umask(umask)
     root.handlers[:] = handlers
     root.setLevel(level)
 
@@ -77,6 +78,7 @@ def test_users_and_keys_are_managed_from_the_command_line(shell: Shell) -> None:
     assert key.startswith("dak_")
     listed = shell("key", "list", "dora")[1]
     assert "laptop" in listed
+    assert "made by command line (" in listed
     assert key.strip() not in listed
     assert shell("key", "revoke", "dora", listed.split()[0])[0] == 0
     assert shell("key", "list", "dora")[1] == ""
@@ -195,11 +197,15 @@ def test_audit_list_shows_the_newest_first_and_takes_conditions(shell: Shell) ->
     shell("key", "add", "dora")
     code, said = shell("audit", "list")
     assert code == 0
-    assert [line.split()[0] for line in said.splitlines()] == ["3", "2", "1"]
+    assert [line.split()[0] for line in said.splitlines()] == ["4", "3", "2", "1"]
+    assert [line.split()[3] for line in said.splitlines()[:2]] == [
+        "api_key_created_by_other",
+        "create_api_key",
+    ]
     assert len(shell("audit", "list", "--action", "create_user")[1].splitlines()) == 2
     assert len(shell("audit", "list", "--limit", "1")[1].splitlines()) == 1
     assert shell("audit", "list", "--to", "2020-01-01")[1] == ""
-    assert len(shell("audit", "list", "--from", "2020-01-01T00:00Z")[1].splitlines()) == 3
+    assert len(shell("audit", "list", "--from", "2020-01-01T00:00Z")[1].splitlines()) == 4
     code, _ = shell("audit", "list", "--from", "yesterday")
     assert "is not a time" in str(code)
 

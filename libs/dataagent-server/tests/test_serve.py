@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+from sqlalchemy import make_url
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from tests.programs import quick
 from tests.requirements import requirement
+from tests.services import fresh_database
 from tests.waiting import WAIT_SECONDS
 
 KEY = "operator-key-9f8e7d"
@@ -36,7 +39,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 @asynccontextmanager
 async def program(
-    home: Path, *arguments: str, **more: str
+    home: Path, *arguments: str, umask: int = -1, **more: str
 ) -> AsyncGenerator[tuple[asyncio.subprocess.Process, str]]:
     """`python -m dataagent_server` and the address it printed."""
     process = await asyncio.create_subprocess_exec(
@@ -47,6 +50,7 @@ async def program(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env=environment(home, **more),
+        umask=umask,
     )
     assert process.stdout is not None
     try:
@@ -129,6 +133,69 @@ async def test_a_server_that_cannot_open_says_why_and_what_to_do(tmp_path: Path)
     assert (process.returncode, out) == (1, b"")
     assert told[0].startswith("dataagent-server: There is no sandbox of type 'moat'.")
     assert told[1].startswith("hint: ")
+    assert "Traceback" not in said.decode()
+
+
+async def test_nothing_in_the_data_directory_is_for_other_users(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o755)
+    options = ("serve", "--port", "0")
+    async with program(home, *options, umask=0) as (_, url):
+        headers = {"X-API-Key": KEY}
+        async with httpx.AsyncClient(base_url=url, headers=headers, timeout=WAIT_SECONDS) as client:
+            upload = {"file": ("notes.txt", b"mine", "text/plain")}
+            assert (await client.post("/api/files/upload", files=upload)).status_code == 201
+            said = await client.post("/api/v1/chat", json={"message": "!echo hi"})
+            assert said.json()["status"] == "done"
+        found = {str(each): each.lstat().st_mode & 0o077 for each in (home, *home.rglob("*"))}
+    assert len(found) > 5
+    assert {path: mode for path, mode in found.items() if mode} == {}
+
+
+async def test_an_open_data_directory_of_another_user_ends_the_start_with_a_sentence(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "letter.txt").touch()
+    home.chmod(0o755)
+    process = await asyncio.create_subprocess_exec(
+        quick("dataagent-server"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment(home, DATAAGENT_PORT="0"),
+    )
+    async with asyncio.timeout(WAIT_SECONDS):
+        out, said = await process.communicate()
+    told = [line for line in said.decode().splitlines() if not line.startswith("{")]
+    assert (process.returncode, out) == (1, b"")
+    assert told[0].startswith(f"dataagent-server: Other users can read the data directory {home}")
+    assert told[1].startswith(f"hint: chmod 700 {home}, or ")
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mysql"])
+async def test_a_database_that_is_missing_ends_the_start_with_a_sentence(
+    kind: str, tmp_path: Path
+) -> None:
+    with fresh_database(kind, tmp_path) as url:
+        missing = make_url(url).set(database="dataagent_not_there")
+        process = await asyncio.create_subprocess_exec(
+            quick("dataagent-server"),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=environment(
+                tmp_path,
+                DATAAGENT_PORT="0",
+                DATAAGENT_DATABASE_URL=missing.render_as_string(hide_password=False),
+            ),
+        )
+        async with asyncio.timeout(WAIT_SECONDS):
+            out, said = await process.communicate()
+    told = [line for line in said.decode().splitlines() if not line.startswith("{")]
+    assert (process.returncode, out) == (1, b"")
+    assert told[0].startswith("dataagent-server: There is no database 'dataagent_not_there'")
+    assert told[1:] == ["hint: create the database, or correct DATAAGENT_DATABASE_URL."]
     assert "Traceback" not in said.decode()
 
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
+import os
+import resource
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
+from websockets.exceptions import InvalidStatus
 
 from dataagent_server import transport
+from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from conftest import LiveServer
 
 
@@ -73,3 +80,41 @@ async def test_an_upgrade_that_is_no_websocket_handshake_is_refused(live: LiveSe
         b"GET /ws/chat/x HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
     )
     assert answer.startswith(b"HTTP/1.1 4")
+
+
+@requirement("G12")
+async def test_a_connection_that_would_take_the_last_descriptors_is_503(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    """The limit is what the system says when the server starts; here few are left below it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))
+    try:
+        server = start_server()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    reserved_from = 512 - 128
+    async with server.http() as before:
+        assert (await before.get("/api/v1/health")).status_code == 200
+        with ExitStack() as stack:
+            while (held := stack.enter_context(open(os.devnull))).fileno() < reserved_from:
+                continue
+            async with server.http() as client:
+                refused = await client.post("/api/v1/chat", json={"message": "x" * 500_000})
+                assert refused.status_code == 503
+                assert int(refused.headers["Retry-After"]) > 0
+                assert refused.json()["error_code"] == "too_many_connections"
+            with pytest.raises(InvalidStatus) as handshake:
+                async with server.socket():
+                    pass
+            assert handshake.value.response.status_code == 503
+            assert int(handshake.value.response.headers["Retry-After"]) > 0
+            assert (await before.get("/api/v1/health")).status_code == 200
+            while held.fileno() < 512:
+                held = stack.enter_context(open(os.devnull))
+            async with server.http() as client:
+                with pytest.raises(httpx.TransportError):
+                    await client.get("/api/v1/health")
+            assert (await before.get("/api/v1/health")).status_code == 200
+        async with server.http() as client:
+            assert (await client.get("/api/v1/health")).status_code == 200

@@ -596,6 +596,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenant_id}/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["list_tenant_invitations"];
+        put?: never;
+        post: operations["invite_tenant_user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenant_id}/invitations/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["withdraw_invitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/usage": {
         parameters: {
             query?: never;
@@ -606,6 +638,38 @@ export interface paths {
         get: operations["list_usage"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["list_invitations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations/{tenant_id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["accept_invitation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1504,6 +1568,8 @@ export interface components {
             prefix: string;
             created_at: string;
             last_used: string | null;
+            created_by: string | null;
+            is_by_other: boolean;
         };
         ApprovalInfo: {
             request_id: string;
@@ -1840,6 +1906,24 @@ export interface components {
             multi_tenant: boolean;
             auth_disabled: boolean;
         };
+        InvitationBody: {
+            user_id: string;
+            /**
+             * @default member
+             * @enum {string}
+             */
+            role: "admin" | "member";
+        };
+        InvitationInfo: {
+            tenant_id: string;
+            tenant_name: string;
+            user_id: string;
+            /** @enum {string} */
+            role: "admin" | "member";
+            invited_by: string;
+            created_at: string;
+            expires_at: string;
+        };
         LimitsBody: {
             max_rows?: number | null;
             max_bytes?: number | null;
@@ -1943,6 +2027,8 @@ export interface components {
             prefix: string;
             created_at: string;
             last_used: string | null;
+            created_by: string | null;
+            is_by_other: boolean;
             key: string;
         };
         Page_AgentChoice_: {
@@ -1979,6 +2065,10 @@ export interface components {
         };
         Page_FileInfo_: {
             items: components["schemas"]["FileInfo"][];
+            total: number;
+        };
+        Page_InvitationInfo_: {
+            items: components["schemas"]["InvitationInfo"][];
             total: number;
         };
         Page_McpToolInfo_: {
@@ -2095,11 +2185,12 @@ export interface components {
             columns: components["schemas"]["ResultColumnInfo"][];
             row_count: number;
             truncated: boolean;
-            truncated_by: ("rows" | "bytes" | "time") | null;
+            truncated_by: ("rows" | "bytes" | "time" | "values") | null;
             preview: unknown[][];
             statistics: components["schemas"]["StatisticsInfo"][];
             sql_executed: string;
             policy: string[];
+            warnings: string[];
             duration_ms: number;
             time_zone: string;
         };
@@ -2118,9 +2209,10 @@ export interface components {
             sql_executed: string;
             row_count: number;
             truncated: boolean;
-            truncated_by: ("rows" | "bytes" | "time") | null;
+            truncated_by: ("rows" | "bytes" | "time" | "values") | null;
             duration_ms: number;
             policy: string[];
+            warnings: string[];
             time_zone: string;
             executed_at: string;
         };
@@ -2175,6 +2267,11 @@ export interface components {
             /** @enum {string} */
             status: "active" | "quarantined" | "removed";
             enabled: boolean;
+            annotations: {
+                [key: string]: unknown;
+            };
+            asks_first: boolean;
+            definition_hash: string;
         };
         SessionCompact: {
             keep?: string | null;
@@ -2511,6 +2608,32 @@ export interface components {
             size: number;
             content_type: string;
             url: string;
+        };
+        UploadedSourceInfo: {
+            source_id: string;
+            name: string;
+            /** @enum {string} */
+            kind: "database" | "files";
+            description: string;
+            dialect: string | null;
+            is_sample: boolean;
+            is_from_config: boolean;
+            /** @enum {string} */
+            default_policy: "allow" | "deny";
+            time_zone: string;
+            limits: components["schemas"]["LimitsInfo"];
+            created_at: string;
+            updated_at: string;
+            /** @default false */
+            is_own: boolean;
+            owner_id?: string | null;
+            address?: string | null;
+            folder?: string | null;
+            files?: string[] | null;
+            has_credentials?: boolean | null;
+            grants?: components["schemas"]["GrantInfo"][] | null;
+            /** @default [] */
+            left_out: string[];
         };
         UserCreate: {
             username: string;
@@ -3550,7 +3673,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SourceInfo"];
+                    "application/json": components["schemas"]["UploadedSourceInfo"];
                 };
             };
         };
@@ -3864,6 +3987,72 @@ export interface operations {
             };
         };
     };
+    list_tenant_invitations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_InvitationInfo_"];
+                };
+            };
+        };
+    };
+    invite_tenant_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationBody"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationInfo"];
+                };
+            };
+        };
+    };
+    withdraw_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant_id: string;
+                user_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     list_usage: {
         parameters: {
             query?: {
@@ -3886,6 +4075,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_DayUsageInfo_"];
+                };
+            };
+        };
+    };
+    list_invitations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_InvitationInfo_"];
+                };
+            };
+        };
+    };
+    accept_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                tenant_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberInfo"];
                 };
             };
         };

@@ -17,6 +17,8 @@ export interface Action {
   args_schema?: JsonObject;
   /** What the call would change in a file, as a unified diff. */
   diff?: string | null;
+  /** What "always" covers for this call; without one, nothing but the call itself. */
+  kind?: string | null;
 }
 
 export interface Decision {

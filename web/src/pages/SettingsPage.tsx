@@ -6,6 +6,7 @@ import { useMe } from "@/api/me";
 import { Page } from "@/components/ui/Page";
 import { LoadingState } from "@/components/ui/States";
 import { ApiKeys } from "@/features/settings/ApiKeys";
+import { Invitations } from "@/features/settings/Invitations";
 import { Memory } from "@/features/settings/Memory";
 import { OwnUsage } from "@/features/settings/OwnUsage";
 import { PasswordForm } from "@/features/settings/PasswordForm";
@@ -23,6 +24,7 @@ export function SettingsPage() {
       ) : (
         <div className="grid items-start gap-4 lg:grid-cols-2">
           <div className="grid min-w-0 gap-4">
+            <Invitations />
             <ViewSettings />
             <PasswordForm me={me} />
             <WorkspaceUse userId={me.id} />

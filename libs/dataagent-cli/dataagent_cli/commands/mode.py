@@ -26,7 +26,7 @@ async def _run(context: CommandContext, word: str) -> Outcome:
 
 
 def _also(context: CommandContext) -> str:
-    approved = sorted(context.conversation.state.approved_tools)
+    approved = sorted(context.conversation.state.approved_kinds)
     return f"approved for this conversation: {', '.join(approved)}" if approved else ""
 
 

@@ -15,6 +15,7 @@ import orjson
 from dataagent_cli.data import rows
 from dataagent_cli.data.files import send
 from dataagent_cli.data.formats import pieces_of
+from dataagent_cli.ui.clean import one_line
 from dataagent_core.errors import ArtifactNotFound
 
 if TYPE_CHECKING:
@@ -52,8 +53,11 @@ async def write_csv(desk: Desk, answer: Answer) -> None:
             details={"hint": "ask for rows, or leave out --output-format to read the answer."},
         )
     table = await desk.service.artifacts.get(answer.kept.tables[-1], owner=desk.user_id)
-    if table.receipt is not None and table.receipt.is_truncated:
+    receipt = table.receipt
+    if receipt is not None and receipt.is_truncated and receipt.truncated_by != "values":
         desk.streams.say(f"warning: cut at {table.row_count:,} rows: the source has more")
+    for sentence in receipt.warnings if receipt is not None else ():
+        desk.streams.say(f"warning: {one_line(sentence)}")
     pieces = pieces_of(table, desk.service.artifacts.path_of(table), "csv")
     await send(desk.streams.write, pieces)
 
@@ -87,6 +91,7 @@ async def _table(desk: Desk, artifact_id: str) -> dict[str, Any]:  # Any: JSON
         "columns": [{"name": column.name, "type": column.type} for column in table.columns],
         "row_count": table.row_count,
         "is_truncated": is_cut,
+        "warnings": list(table.receipt.warnings) if table.receipt else [],
         "rows": found,
         "is_whole": len(found) == table.row_count and not is_cut,
         "sql": table.receipt.sql_executed if table.receipt else None,

@@ -51,12 +51,15 @@ async def explain_result(desk: Desk, options: DataOptions) -> int:
 def _about(table: Artifact, receipt: Receipt) -> list[str]:
     count = rows_text(receipt.row_count, receipt.row_count)
     whole = "cut at a limit: the source has more" if receipt.is_truncated else "all there are"
+    if receipt.truncated_by == "values":
+        whole = "a value was cut by the source"
     policy = [one_line(sentence) for sentence in receipt.policy] or ["none applied"]
     lines = [
         f"Rows      {count}, {whole}; {duration(receipt.duration_ms)} at "
         f"{receipt.executed_at:%Y-%m-%d %H:%M:%S} UTC",
         f"Source    {receipt.source_name} ({receipt.dialect}), time zone {receipt.time_zone}",
         *_labelled("Policy", policy),
+        *_labelled("Warnings", [one_line(sentence) for sentence in receipt.warnings]),
         *_labelled("Asked", receipt.sql.strip().splitlines()),
     ]
     if receipt.sql_executed.strip() != receipt.sql.strip():

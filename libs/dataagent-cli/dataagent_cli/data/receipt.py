@@ -21,9 +21,12 @@ def receipt_lines(receipt: Receipt, *, shown: int) -> list[str]:
         *([] if receipt.policy else ["no policy applied"]),
     ]
     lines = [" · ".join(parts)]
-    if receipt.truncated_by is not None:
+    if receipt.truncated_by == "values":
+        lines.append("the source has cut a value: see the warnings")
+    elif receipt.truncated_by is not None:
         limit = _LIMITS[receipt.truncated_by]
         lines.append(f"stopped at the {limit} limit: the source has more rows than these")
+    lines += [f"warning: {one_line(sentence)}" for sentence in receipt.warnings]
     return [*lines, *(f"policy: {one_line(sentence)}" for sentence in receipt.policy)]
 
 

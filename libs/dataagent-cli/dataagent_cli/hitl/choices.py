@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from dataagent_core.hitl import DecisionType
+from dataagent_cli.ui.clean import one_line
+from dataagent_core.hitl import ActionRequest, DecisionType
 
-Answer = Literal["approve", "stop", "reject", "edit", "approve_kind", "approve_all"]
+Answer = Literal[
+    "approve", "stop", "reject", "edit", "approve_kind", "approve_all", "confirm", "back"
+]
 
 
 class Interrupted(Exception):
@@ -29,15 +32,26 @@ CHOICES = (
     Choice("approve", "Approve", "y", "approve"),
     Choice("reject", "Reject, and say why", "n", "reject"),
     Choice("edit", "Edit the call first", "e", "edit"),
-    Choice("approve_kind", "Approve every {name} of this conversation", "k", "approve"),
+    Choice("approve_kind", "Approve every {kind} of this conversation", "k", "approve"),
     Choice("approve_all", "Approve everything from now on (mode auto)", "a", "approve"),
 )
+CONFIRMATIONS = (
+    Choice("back", "No, go back", "n", "approve"),
+    Choice("confirm", "Yes", "y", "approve"),
+)
+"""The second step of an approval that covers more than the call that is shown."""
 
 
-def choices_for(name: str, allowed: Collection[DecisionType]) -> list[Choice]:
-    """The choices a request takes, with the tool's name in them."""
+def choices_for(action: ActionRequest, allowed: Collection[DecisionType]) -> list[Choice]:
+    """The choices a request takes, with the kind of the call in them."""
     return [
-        Choice(each.answer, each.label.format(name=name), each.key, each.needs)
+        replace(each, label=each.label.format(kind=kind_text(action)))
         for each in CHOICES
-        if each.needs in allowed
+        if each.needs in allowed and (each.answer != "approve_kind" or action.kind is not None)
     ]
+
+
+def kind_text(action: ActionRequest) -> str:
+    """The kind of a call as a person reads it: `write_file`, `shell: git status …`."""
+    kind = action.kind or action.name
+    return one_line(kind if kind == action.name else f"{kind} …")

@@ -20,7 +20,7 @@ _ESCAPE_SECONDS = 0.05
 class Lines:
     """Reads what is typed. Esc and Ctrl-D take nothing."""
 
-    def __init__(self, keyboard: Input | None, screen: Output | None) -> None:
+    def __init__(self, keyboard: Input, screen: Output | None) -> None:
         self._keyboard = keyboard
         self._screen = screen
 

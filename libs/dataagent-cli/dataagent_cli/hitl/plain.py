@@ -12,23 +12,29 @@ from dataagent_core.hitl import ActionRequest
 
 
 async def ask_plainly(
-    action: ActionRequest, choices: Sequence[Choice], lines: Lines, note: Callable[[str], None]
+    action: ActionRequest,
+    choices: Sequence[Choice],
+    lines: Lines,
+    note: Callable[[str], None],
+    *,
+    question: str = "",
+    escape: Answer = "stop",
 ) -> Answer:
-    """The answer that was typed: a letter, a number or the word.
+    """The answer that was typed: a letter, a number or the word; `escape` for none.
 
     Raises:
         Interrupted: Ctrl-C.
     """
     call = ["".join(text for _, text in line) for line in preview(action)]
     listed = [f"{number}. {each.label} ({each.key})" for number, each in enumerate(choices, 1)]
-    said = [title(action), printable(action.description), *(f"  {line}" for line in call), *listed]
-    note("\n".join(line for line in said if line))
+    said = [title(action), printable(action.description), *(f"  {line}" for line in call), question]
+    note("\n".join(line for line in [*said, *listed] if line))
     known: dict[str, Answer] = {}
     for number, each in enumerate(choices, 1):
         known |= {each.key: each.answer, str(number): each.answer, each.answer: each.answer}
     while True:
         typed = await lines.read(f"answer [{'/'.join(each.key for each in choices)}]: ")
         if typed is None:
-            return "stop"
+            return escape
         if (answer := known.get(typed.strip().lower())) is not None:
             return answer

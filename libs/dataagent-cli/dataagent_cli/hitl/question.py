@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from prompt_toolkit.application import Application
 from prompt_toolkit.application.current import get_app
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.output import Output
 
 from dataagent_cli.hitl.choices import Answer, Choice, Interrupted
+from dataagent_cli.hitl.guarded_input import GuardedInput
 from dataagent_cli.hitl.preview import Line, joined, preview, title, wrapped
 from dataagent_cli.ui.clean import printable
 from dataagent_cli.ui.describe import shorten
@@ -26,7 +26,8 @@ from dataagent_core.hitl import ActionRequest
 
 Binding = Callable[[KeyPressEvent], None]
 _FEWEST_ROWS = 3
-_KEYS = "arrows and Enter, a letter or a number · Esc stops · Shift-Tab: mode {mode}"
+_KEYS = "arrows and Enter, a letter or a number · Esc {escape} · Shift-Tab: mode {mode}"
+_GUARDED = "what you are typing goes to your next message; stop typing to answer"
 _ESCAPE_SECONDS = 0.05
 
 
@@ -34,19 +35,27 @@ class Question:
     """One question: the call, the choices, and which of them is marked."""
 
     def __init__(
-        self, action: ActionRequest, choices: Sequence[Choice], state: SessionState, note: str = ""
+        self,
+        action: ActionRequest,
+        choices: Sequence[Choice],
+        state: SessionState,
+        note: str = "",
+        *,
+        escape: Answer = "stop",
     ) -> None:
-        """`note` is said below the call: why it is asked again."""
+        """`note` is said below the call: why it is asked again. `escape` is what Esc answers."""
         self._action = action
         self._choices = choices
         self._state = state
         self._note = note
+        self._escape: Answer = escape
+        self._keyboard: GuardedInput | None = None
         self._lines = preview(action)
         self._marked = 0
         self._first_row = 0
         self._page_rows = 1
 
-    async def ask(self, keyboard: Input | None, screen: Output | None) -> Answer:
+    async def ask(self, keyboard: GuardedInput, screen: Output | None) -> Answer:
         """The answer that was chosen.
 
         Raises:
@@ -61,6 +70,8 @@ class Question:
             output=screen,
         )
         app.ttimeoutlen = _ESCAPE_SECONDS
+        self._keyboard = keyboard
+        keyboard.when_open(app.invalidate)
         try:
             return await app.run_async(handle_sigint=False)
         except EOFError:
@@ -105,7 +116,10 @@ class Question:
             mark, style = ("❯", "bold reverse") if is_marked else (" ", "")
             label = shorten(choice.label, columns - 5)
             said.append([(style, f"{mark} {choice.key}  {label}")])
-        keys = _KEYS.format(mode=self._state.mode)
+        keys = _GUARDED
+        if self._keyboard is None or self._keyboard.is_open:
+            escape = "stops" if self._escape == "stop" else "goes back"
+            keys = _KEYS.format(escape=escape, mode=self._state.mode)
         return [*said, [("italic", shorten(keys, columns))]]
 
     def _keys(self) -> KeyBindings:
@@ -119,12 +133,13 @@ class Question:
             keys.add(str(number + 1))(_leaver(choice.answer))
         bound: dict[str, Binding] = {
             "enter": lambda event: event.app.exit(result=self._choices[self._marked].answer),
-            "tab": _leaver("reject"),
-            "escape": _leaver("stop"),
+            "escape": _leaver(self._escape),
             "s-tab": self._switch,
             "c-c": lambda event: event.app.exit(exception=Interrupted()),
             "c-z": lambda event: event.app.suspend_to_background(),
         }
+        if any(each.answer == "reject" for each in self._choices):
+            bound["tab"] = _leaver("reject")
         for name, binding in bound.items():
             keys.add(name)(binding)
         return keys

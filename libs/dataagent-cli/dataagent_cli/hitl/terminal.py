@@ -2,8 +2,9 @@
 
 In mode manual a person answers; in auto, and for tools that were approved for good, the answer is
 yes; in plan nothing is changed and the agent is told so. What somebody asks in the middle of a call
-is a form, in every mode. Where there is nobody to ask, the answer is no. What a decision does to
-the run is core's business. Above: `turn.py`. Below: `question.py`, `form.py`, `editing.py`.
+is a form, in every mode. Where there is nobody to ask, the answer is no. A yes to more than the
+call that is shown is asked for twice. What a decision does to the run is core's business. Above:
+`turn.py`. Below: `question.py`, `form.py`, `editing.py`, `guarded_input.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dataagent_cli.hitl.choices import Answer, choices_for
+from dataagent_cli.hitl.choices import CONFIRMATIONS, Answer, Choice, choices_for, kind_text
 from dataagent_cli.hitl.form import filled
 from dataagent_cli.hitl.lines import Lines
 from dataagent_cli.input.editor import edited, is_chosen
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from prompt_toolkit.output import Output
 
     from dataagent_cli.hitl.editing import Draft
+    from dataagent_cli.hitl.guarded_input import GuardedInput
 
 NOBODY = "Nobody is at the terminal to approve this call."
 REJECTED = "Rejected at the terminal."
@@ -34,6 +36,8 @@ DECLINED = "Not answered."
 _REASON = "why not? (Enter alone stops the answer) ❯ "
 _WITH_REASON = "The user rejected this call; it was not executed. They say: {reason}"
 _INLINE = "Enter takes it · Alt-Enter begins a line · Esc goes back\n❯ "
+_CONFIRM_KIND = "Approve every {kind} of this conversation without asking?"
+_CONFIRM_ALL = "Approve everything from now on without asking (mode auto)?"
 
 
 class TerminalHITLHandler:
@@ -48,15 +52,19 @@ class TerminalHITLHandler:
         note: Callable[[str], None] | None = None,
         terminal_input: Input | None = None,
         terminal_output: Output | None = None,
+        pause_seconds: float | None = None,
     ) -> None:
-        """`allow` names tools that run unasked; `note` says something above the question."""
+        """`allow` names tools that run unasked; `note` says something above the question.
+
+        A question takes keys once nothing was typed for `pause_seconds`.
+        """
         self._state = state
         self._is_interactive = is_interactive
         self._allow = tuple(allow)
         self._note = note or _nothing
         self._input = terminal_input
         self._output = terminal_output
-        self._lines = Lines(terminal_input, terminal_output)
+        self._pause_seconds = pause_seconds
         self._asking = asyncio.Lock()
 
     async def request_approval(
@@ -72,75 +80,114 @@ class TerminalHITLHandler:
         """
         del session_id  # one terminal, one conversation
         async with self._asking:
-            if action_request.is_question:
-                return await self._filled(action_request)
-            decision = self._by_mode(action_request, allowed)
+            decision = self._without_asking(action_request, allowed)
             if decision is not None:
                 return decision
-            return await self._decided(action_request, allowed)
+            with self._guarded_input() as keys:
+                if action_request.is_question:
+                    return await self._filled(action_request, keys)
+                return await self._decided(action_request, allowed, keys)
+
+    def _guarded_input(self) -> GuardedInput:
+        from dataagent_cli.hitl.guarded_input import PAUSE_SECONDS, GuardedInput
+
+        pause = PAUSE_SECONDS if self._pause_seconds is None else self._pause_seconds
+        return GuardedInput(self._keyboard(), pause)
+
+    def _keyboard(self) -> Input:
+        from prompt_toolkit.application.current import get_app_session
+
+        return self._input or get_app_session().input
 
     def approves(self, action: ActionRequest) -> bool:
         """Whether the answer is yes without anyone being asked."""
         if action.is_question or self._state.mode == "plan":
             return False
-        is_known = action.name in self._state.approved_tools or matches(action.name, self._allow)
+        is_known = action.kind in self._state.approved_kinds or matches(action.name, self._allow)
         return self._state.mode == "auto" or is_known
 
-    def _by_mode(self, action: ActionRequest, allowed: Collection[DecisionType]) -> Decision | None:
-        """The answer that needs nobody."""
-        if self._state.mode == "plan":
+    def _without_asking(
+        self, action: ActionRequest, allowed: Collection[DecisionType]
+    ) -> Decision | None:
+        """The answer that needs nobody; None if a person is asked."""
+        if self._state.mode == "plan" and not action.is_question:
             is_told = "respond" in allowed
             return Decision("respond", PLANNED) if is_told else Decision("reject", PLANNED)
         if self.approves(action):
             return Decision("approve")
         return None if self._is_interactive else Decision("reject", NOBODY)
 
-    async def _decided(self, action: ActionRequest, allowed: Collection[DecisionType]) -> Decision:
+    async def _decided(
+        self, action: ActionRequest, allowed: Collection[DecisionType], keys: GuardedInput
+    ) -> Decision:
         note = ""
         while True:
-            match await self._asked(action, allowed, note):
+            decision: Decision | None = None
+            match await self._asked(action, choices_for(action, allowed), keys, note):
                 case "approve":
                     return Decision("approve")
                 case "approve_kind":
-                    self._state.approved_tools.add(action.name)
-                    return Decision("approve")
+                    question = _CONFIRM_KIND.format(kind=kind_text(action))
+                    if action.kind and await self._is_confirmed(action, question, keys):
+                        self._state.approved_kinds.add(action.kind)
+                        return Decision("approve")
                 case "approve_all":
-                    self._state.switch("auto")
-                    return Decision("approve")
+                    if await self._is_confirmed(action, _CONFIRM_ALL, keys):
+                        self._state.switch("auto")
+                        return Decision("approve")
                 case "stop":
                     return Decision("reject", REJECTED)
                 case "reject":
-                    decision, note = await self._rejected(allowed), ""
+                    decision, note = await self._rejected(allowed, keys), ""
                 case "edit":
-                    decision, note = await self._edited(action)
+                    decision, note = await self._edited(action, keys)
+                case "confirm" | "back":
+                    pass  # answers to the second step
             if decision is not None:
                 return decision
 
+    async def _is_confirmed(self, action: ActionRequest, question: str, keys: GuardedInput) -> bool:
+        """Whether the person means it: asked anew, with no as the answer that is marked."""
+        keys.guard()
+        return await self._asked(action, CONFIRMATIONS, keys, question, "back") == "confirm"
+
     async def _asked(
-        self, action: ActionRequest, allowed: Collection[DecisionType], note: str
+        self,
+        action: ActionRequest,
+        choices: Sequence[Choice],
+        keys: GuardedInput,
+        note: str,
+        escape: Answer = "stop",
     ) -> Answer:
         from prompt_toolkit.utils import is_dumb_terminal
 
         from dataagent_cli.hitl.plain import ask_plainly
         from dataagent_cli.hitl.question import Question
 
-        choices = choices_for(action.name, allowed)
         if self._input is None and is_dumb_terminal():
-            return await ask_plainly(action, choices, self._lines, self._note)
-        return await Question(action, choices, self._state, note).ask(self._input, self._output)
+            lines = Lines(keys, self._output)
+            return await ask_plainly(
+                action, choices, lines, self._note, question=note, escape=escape
+            )
+        question = Question(action, choices, self._state, note, escape=escape)
+        return await question.ask(keys, self._output)
 
-    async def _rejected(self, allowed: Collection[DecisionType]) -> Decision | None:
+    async def _rejected(
+        self, allowed: Collection[DecisionType], keys: GuardedInput
+    ) -> Decision | None:
         """A rejection; one with a reason lets the agent go on. None: back to the question."""
         if "respond" not in allowed:
             return Decision("reject", REJECTED)
-        reason = await self._lines.read(_REASON)
+        reason = await Lines(keys, self._output).read(_REASON)
         if reason is None:
             return None
         if not reason.strip():
             return Decision("reject", REJECTED)
         return Decision("respond", _WITH_REASON.format(reason=reason.strip()))
 
-    async def _edited(self, action: ActionRequest) -> tuple[Decision | None, str]:
+    async def _edited(
+        self, action: ActionRequest, keys: GuardedInput
+    ) -> tuple[Decision | None, str]:
         """The call as it was edited, or why the question is asked again."""
         from dataagent_cli.hitl.editing import draft, redrafted
 
@@ -148,7 +195,7 @@ class TerminalHITLHandler:
         text = given.text
         while True:
             try:
-                typed = await self._typed(replace(given, text=text))
+                typed = await self._typed(replace(given, text=text), keys)
             except BadInput as error:
                 return None, str(error)
             if typed is None or typed.rstrip("\n") == given.text.rstrip("\n"):
@@ -161,25 +208,22 @@ class TerminalHITLHandler:
                 continue
             return Decision("edit", edited_action=made), ""
 
-    async def _typed(self, given: Draft) -> str | None:
+    async def _typed(self, given: Draft, keys: GuardedInput) -> str | None:
         """A text in the person's editor, if they have named one, or here.
 
         Raises:
             BadInput: the editor could not be used.
         """
         if not is_chosen():
-            return await self._lines.read(_INLINE, given.text.rstrip("\n"), is_long=True)
-        from prompt_toolkit.application.current import get_app_session
-
-        keyboard = self._input or get_app_session().input
+            lines = Lines(keys, self._output)
+            return await lines.read(_INLINE, given.text.rstrip("\n"), is_long=True)
+        keyboard = self._keyboard()
         with keyboard.detach(), keyboard.cooked_mode():
             return await edited(given.text, suffix=given.suffix)
 
-    async def _filled(self, action: ActionRequest) -> Decision:
+    async def _filled(self, action: ActionRequest, keys: GuardedInput) -> Decision:
         """The answer to what is asked in the middle of a call."""
-        if not self._is_interactive:
-            return Decision("reject", NOBODY)
-        values = await filled(action, self._lines, self._note)
+        values = await filled(action, Lines(keys, self._output), self._note)
         if values is None:
             return Decision("reject", DECLINED)
         return Decision("edit", edited_action=EditedAction(action.name, values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dataagent_cli.hosts.types import Agent, Skill, Skills, Spent, Tool
@@ -56,7 +57,11 @@ class HereHost:
     ) -> Started:
         """As `Host.start`."""
         return await self._core.runs.start(
-            session_id, message, owner=self._user_id, assistant_id=agent, options=options
+            session_id,
+            message,
+            owner=self._user_id,
+            assistant_id=agent,
+            options=replace(options, role="admin"),  # as `dataagent sql` reads
         )
 
     def read(self, run_id: str, *, after: int) -> AsyncIterator[Entry]:

@@ -74,6 +74,7 @@ class Meanwhile:
             if timer is not None:
                 timer.cancel()
         self._kept[:0] = self._earlier
+        self._kept += get_typeahead(self._keyboard)  # typed under a question, for this line
         self._block.close()
         harmless = [key for key in self._kept if key.key is Keys.ControlL]  # sends nothing unseen
         store_typeahead(self._keyboard, harmless if self._is_stopped else self._kept)
@@ -105,7 +106,7 @@ class Meanwhile:
     def _read(self) -> None:
         if self._flushing is not None:
             self._flushing.cancel()
-        self._take(self._keyboard.read_keys())
+        self._take([*get_typeahead(self._keyboard), *self._keyboard.read_keys()])
         loop = asyncio.get_running_loop()
         self._flushing = loop.call_later(_ESCAPE_SECONDS, self._flush)
 

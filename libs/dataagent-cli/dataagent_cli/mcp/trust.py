@@ -55,8 +55,14 @@ def question(file: Path, servers: Iterable[ServerSpec]) -> str:
 
 
 def _aim(spec: ServerSpec) -> str:
-    words = spec.url or " ".join([spec.command or "", *spec.args])
-    line = one_line(words)
+    line = _shortened(spec.url or " ".join([spec.command or "", *spec.args]))
+    if not spec.read_only_tools:
+        return line
+    return f"{line} (runs unasked: {_shortened(', '.join(spec.read_only_tools))})"
+
+
+def _shortened(text: str) -> str:
+    line = one_line(text)
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 
 

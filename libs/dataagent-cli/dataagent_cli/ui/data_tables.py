@@ -44,6 +44,7 @@ def table_text(event: ArtifactEvent, *, width: int, export: str | None) -> str |
         lines.append(f"more columns: {one_line(as_text(others))}")
     if preview.get("truncated"):
         lines.append(one_line(as_text(preview["truncated"])))
+    lines += [f"warning: {one_line(one)}" for one in _listed(preview, "warnings", str)]
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -31,6 +32,15 @@ def test_a_receipt_says_what_is_missing_and_which_rules_applied() -> None:
         "stopped at the time limit: the source has more rows than these",
         "policy: orders: only rows of your region",
         "policy: customers.email: masked",
+    ]
+
+
+def test_a_receipt_has_the_warnings_of_its_source() -> None:
+    warning = "MySQL: Row 1 was cut by GROUP_CONCAT() (1260)"
+    receipt = replace(RECEIPT, truncated_by="values", warnings=(warning,), policy=())
+    assert receipt_lines(receipt, shown=20)[1:] == [
+        "the source has cut a value: see the warnings",
+        f"warning: {warning}",
     ]
 
 

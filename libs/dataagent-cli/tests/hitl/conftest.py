@@ -57,7 +57,7 @@ class Drawn(io.StringIO):
 class Desk:
     """A person at a terminal who is asked one thing after another."""
 
-    def __init__(self, keys: PipeInput, screen: Drawn) -> None:
+    def __init__(self, keys: PipeInput, screen: Drawn, *, pause_seconds: float = 0) -> None:
         self.keys, self.screen = keys, screen
         self.state = SessionState()
         self.notes: list[str] = []
@@ -68,6 +68,7 @@ class Desk:
             note=self.notes.append,
             terminal_input=keys,
             terminal_output=Vt100_Output(screen, lambda: screen.size, enable_cpr=False),
+            pause_seconds=pause_seconds,
         )
 
     def ask(

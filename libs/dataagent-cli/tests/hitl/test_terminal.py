@@ -35,7 +35,7 @@ SHELL = ActionRequest("shell", {"command": "ls"}, "Run a command.", "r")
     [
         (ENTER, "approve"),
         (DOWN + ENTER + ENTER, "reject"),
-        (UP + ENTER, "approve"),
+        (UP + ENTER + "y", "approve"),
         ("y", "approve"),
         ("1", "approve"),
         ("n" + ENTER, "reject"),
@@ -44,8 +44,11 @@ SHELL = ActionRequest("shell", {"command": "ls"}, "Run a command.", "r")
         ("nno need" + ENTER, "respond"),
         (TAB + "no need" + ENTER, "respond"),
         ("n" + ESC, None),
-        ("a", "approve"),
-        ("k", "approve"),
+        ("ay", "approve"),
+        ("ky", "approve"),
+        ("k" + DOWN + ENTER, "approve"),
+        ("an" + "y", "approve"),
+        ("a" + ENTER + "n" + ENTER, "reject"),
         (ESC, "reject"),
         ("zx" + "y", "approve"),
     ],
@@ -71,7 +74,7 @@ async def test_a_reason_reaches_the_agent_and_the_run_goes_on(desk: Any) -> None
 
 
 @requirement("R3.6")
-@pytest.mark.parametrize("keys", ["a", UP + ENTER])
+@pytest.mark.parametrize("keys", ["ay", UP + ENTER + DOWN + ENTER])
 async def test_approve_all_asks_no_more(desk: Any, keys: str) -> None:
     assert await desk.answer(keys, ACTION) == Decision("approve")
     assert desk.state.mode == "auto"
@@ -79,11 +82,50 @@ async def test_approve_all_asks_no_more(desk: Any, keys: str) -> None:
 
 
 @requirement("R3.6")
+@pytest.mark.parametrize(("keys", "mode"), [("a", "manual"), ("k", "manual"), ("ay", "auto")])
+async def test_more_than_one_call_is_approved_by_a_second_step_alone(
+    desk: Any, keys: str, mode: Mode
+) -> None:
+    asked = desk.ask(ACTION)
+    desk.keys.send_text(keys[0])
+    await desk.screen.until("without asking")
+    assert (desk.state.mode, desk.state.approved_kinds) == ("manual", set())
+    desk.keys.send_text(keys[1:] or ENTER)  # Enter takes what is marked: no
+    if not keys[1:]:
+        await desk.screen.until("Reject, and say why")
+        desk.keys.send_text("y")
+    assert await asked == Decision("approve")
+    assert (desk.state.mode, desk.state.approved_kinds) == (mode, set())
+
+
+@requirement("R3.6")
 async def test_approve_this_kind_asks_no_more_for_it_and_still_for_others(desk: Any) -> None:
-    assert await desk.answer("k", SHELL) == Decision("approve")
-    assert desk.state.approved_tools == {"shell"}
-    assert await desk.answer("", SHELL) == Decision("approve")
-    assert (await desk.answer(ESC, ACTION)).type == "reject"
+    assert await desk.answer("ky", ACTION) == Decision("approve")
+    assert desk.state.approved_kinds == {"write_file"}
+    assert await desk.answer("", ACTION) == Decision("approve")
+    assert (await desk.answer(ESC, SHELL)).type == "reject"
+
+
+@requirement("R3.6")
+async def test_a_command_is_approved_by_its_program_and_subcommand(desk: Any) -> None:
+    def command(line: str) -> ActionRequest:
+        return ActionRequest("shell", {"command": line}, "Run a command.", "r")
+
+    assert await desk.answer("ky", command("git status -s")) == Decision("approve")
+    assert await desk.answer("", command("git status --long src")) == Decision("approve")
+    others = ("git push", "git status; rm -r .", "git status $(rm -r .)", "git -c a=b status")
+    for other in others:
+        assert (await desk.answer(ESC, command(other))).type == "reject", other
+
+
+async def test_a_call_without_a_kind_is_approved_alone(desk: Any) -> None:
+    asked = desk.ask(ActionRequest("shell", {"command": "ls | sh"}, "Run a command.", "r"))
+    shown = await desk.screen.until("Esc stops")
+    assert "of this conversation" not in shown
+    desk.keys.send_text("k")
+    desk.keys.send_text("y")
+    assert await asked == Decision("approve")
+    assert desk.state.approved_kinds == set()
 
 
 async def test_a_tool_that_the_command_line_allows_asks_nobody(desk: Any) -> None:
@@ -133,6 +175,47 @@ async def test_only_what_a_request_takes_is_offered(desk: Any) -> None:
     assert "Edit" not in shown
     desk.keys.send_text("n")  # no reason is asked for that could not be told
     assert await asked == Decision("reject", "Rejected at the terminal.")
+
+
+# -- typing under a question ----------------------------------------------------------------------
+
+
+@pytest.fixture
+async def slow_desk(desk: Any) -> Any:
+    """One whose question never sees typing pause."""
+    return type(desk)(desk.keys, desk.screen, pause_seconds=100 * WAIT_SECONDS)
+
+
+@requirement("R3.6")
+async def test_no_key_but_ctrl_c_answers_before_typing_has_paused(slow_desk: Any) -> None:
+    asked = slow_desk.ask(ACTION)
+    await slow_desk.screen.until("stop typing to answer")
+    slow_desk.keys.send_text("sales?" + ENTER + ESC + "[B" + ESC)
+    slow_desk.keys.send_text(CTRL_C)
+    async with asyncio.timeout(WAIT_SECONDS):
+        with pytest.raises(Interrupted):
+            await asked
+    assert slow_desk.state == SessionState(slow_desk.state.thread_id)
+
+
+@requirement("R3.6")
+async def test_a_question_takes_keys_once_typing_has_paused(desk: Any) -> None:
+    brief = type(desk)(desk.keys, desk.screen, pause_seconds=0.001)
+    asked = brief.ask(ACTION)
+    await brief.screen.until("Esc stops")
+    brief.keys.send_text("a")
+    await brief.screen.until("without asking")
+    await brief.screen.until("Esc goes back")
+    brief.keys.send_text("y")
+    assert await asked == Decision("approve")
+    assert brief.state.mode == "auto"
+
+
+async def test_a_lone_escape_pressed_while_typing_stops_when_the_pause_is_over(desk: Any) -> None:
+    brief = type(desk)(desk.keys, desk.screen, pause_seconds=0.2)
+    brief.keys.send_text("half" + ESC)
+    async with asyncio.timeout(WAIT_SECONDS):
+        assert (await brief.ask(ACTION)).type == "reject"
 
 
 # -- what is seen ---------------------------------------------------------------------------------

@@ -13,12 +13,13 @@ from prompt_toolkit.input.base import PipeInput
 from prompt_toolkit.output import DummyOutput
 
 from dataagent_cli.commands import builtin_commands
-from dataagent_cli.hitl import TerminalHITLHandler
+from dataagent_cli.hitl import Interrupted, TerminalHITLHandler
 from dataagent_cli.input.completion import LineCompleter
 from dataagent_cli.input.keyboard import Keyboard
 from dataagent_cli.interrupts import Interrupts
 from dataagent_core.config import SessionState
 from dataagent_core.hitl import ActionRequest
+from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
 CTRL_C, CTRL_L, ESC, SHIFT_TAB, UP = "\x03", "\x0c", "\x1b", "\x1b[Z", "\x1b[A"
@@ -113,15 +114,23 @@ async def test_escape_with_a_key_after_it_is_a_key(desk: Desk) -> None:
         assert await desk.keyboard.read() == "a\nb"
 
 
+def handler_at(desk: Desk, pause_seconds: float) -> TerminalHITLHandler:
+    return TerminalHITLHandler(
+        desk.state,
+        is_interactive=True,
+        terminal_input=desk.keys,
+        terminal_output=DummyOutput(),
+        pause_seconds=pause_seconds,
+    )
+
+
 async def test_lines_typed_before_the_answer_began_are_no_answers_to_its_questions(
     desk: Desk,
 ) -> None:
     desk.keys.send_text("one\ry\r")
     async with bounded():
         assert await desk.keyboard.read() == "one"
-    handler = TerminalHITLHandler(
-        desk.state, is_interactive=True, terminal_input=desk.keys, terminal_output=DummyOutput()
-    )
+    handler = handler_at(desk, 0)
     async with bounded():
         with desk.keyboard.meanwhile(desk.notes.append):
             asked = asyncio.create_task(handler.request_approval(ActionRequest("shell", {}), "s"))
@@ -129,6 +138,23 @@ async def test_lines_typed_before_the_answer_began_are_no_answers_to_its_questio
             desk.keys.send_text(ESC)
             assert (await asked).type == "reject"
         assert await desk.keyboard.read() == "y"
+
+
+@requirement("R3.6")
+async def test_what_is_typed_as_a_question_appears_is_in_the_line_and_answers_nothing(
+    desk: Desk,
+) -> None:
+    handler = handler_at(desk, 100 * WAIT_SECONDS)
+    async with bounded():
+        with desk.keyboard.meanwhile(desk.notes.append), Interrupts():
+            for typed in ("show s", "ales", "\r"):
+                asked = asyncio.create_task(handler.request_approval(ActionRequest("w", {}), "s"))
+                await asyncio.sleep(0)
+                desk.keys.send_text(f"{typed}{CTRL_C}")
+                with pytest.raises(Interrupted):
+                    await asked
+        assert await desk.keyboard.read() == "show sales"
+    assert (desk.state.mode, desk.state.approved_kinds) == ("manual", set())
 
 
 async def test_a_terminal_without_single_keys_is_left_alone(

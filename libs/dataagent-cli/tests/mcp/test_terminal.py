@@ -33,7 +33,8 @@ from tests.standins.mcp_server import http_server, stdio_command
 from tests.waiting import WAIT_SECONDS
 
 ADD = '!tool calc__add {"a": 19, "b": 23}'
-CALC: dict[str, Any] = {"name": "calc", **stdio_command(), "env": {}, "disabled": False}
+PROGRAM: dict[str, Any] = {**stdio_command(), "read_only_tools": ["add"]}
+CALC: dict[str, Any] = {"name": "calc", **PROGRAM, "env": {}, "disabled": False}
 DEAD: dict[str, Any] = {"name": "dead", "command": "no-such-program-anywhere", "args": []}
 
 
@@ -146,7 +147,7 @@ def test_a_server_that_fails_is_one_warning_and_the_session_goes_on(tmp_path: Pa
 def test_a_file_that_is_named_stands_in_place_of_the_others(tmp_path: Path) -> None:
     own_file(tmp_path, DEAD)
     named = tmp_path / "named.json"
-    named.write_text(json.dumps({"mcpServers": {"calc": stdio_command()}}))
+    named.write_text(json.dumps({"mcpServers": {"calc": PROGRAM}}))
     code, out, err = dataagent("-p", ADD, "--json", "--mcp-config", "named.json")
     assert code == 0, err
     assert results(out)[0][0] == "success"

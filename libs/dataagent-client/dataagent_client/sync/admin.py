@@ -20,6 +20,7 @@ from dataagent_client.admin_models import (
     AuditVerdict,
     SystemInfo,
     TenantInfo,
+    TenantInvitation,
     TenantMember,
     TenantSettings,
 )
@@ -121,6 +122,18 @@ class SyncTenantAdmin:
     def remove_user(self, tenant_id: str, user_id: str) -> None:
         """Let a user no longer belong to it."""
         return self._portal.call(self._calls.remove_user(tenant_id, user_id))
+
+    def invitations(self, tenant_id: str) -> Page[TenantInvitation]:
+        """Its invitations that wait for an answer."""
+        return self._portal.call(self._calls.invitations(tenant_id))
+
+    def invite(self, tenant_id: str, user_id: str, *, role: str = "member") -> TenantInvitation:
+        """Invite an account; it belongs to the tenant once its user accepts."""
+        return self._portal.call(self._calls.invite(tenant_id, user_id, role=role))
+
+    def withdraw(self, tenant_id: str, user_id: str) -> None:
+        """Take an invitation back, or, as the one who is invited, decline it."""
+        return self._portal.call(self._calls.withdraw(tenant_id, user_id))
 
 
 class SyncAgentAdmin:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataagent_client.admin_models import TenantInvitation, TenantMember
 from dataagent_client.auth import AuthCalls, UserInfo
+from dataagent_client.models import Page
 from dataagent_client.sync.portal import Portal
 
 
@@ -38,3 +40,11 @@ class SyncAuthCalls:
         return self._portal.call(
             self._calls.change_password(old_password, new_password, keep_keys=keep_keys)
         )
+
+    def invitations(self) -> Page[TenantInvitation]:
+        """The tenants the caller may join."""
+        return self._portal.call(self._calls.invitations())
+
+    def accept_invitation(self, tenant_id: str) -> TenantMember:
+        """Join a tenant; its limits and switches hold for the caller at once."""
+        return self._portal.call(self._calls.accept_invitation(tenant_id))

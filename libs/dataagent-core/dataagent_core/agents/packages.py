@@ -26,6 +26,7 @@ logger = logging.getLogger(__name__)
 FILE = "AGENTS.md"
 MAX_BYTES = 256 * 1024
 _MAX_HEADER = 16 * 1024
+_MAX_BRACKETS = 100  # PyYAML looks at all that are open for each word
 _MAX_DESCRIPTION = 1000
 _MAX_LIST = 200
 _HEADER = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
@@ -137,6 +138,8 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
         return {}, text.strip()
     if len(found[1]) > _MAX_HEADER:
         raise BadPackage(f"its front matter has more than {_MAX_HEADER} characters")
+    if found[1].count("[") + found[1].count("{") > _MAX_BRACKETS:
+        raise BadPackage(f"its front matter has more than {_MAX_BRACKETS} brackets")
     try:
         header: Any = yaml.safe_load(found[1])
     except (yaml.YAMLError, ValueError, RecursionError) as error:

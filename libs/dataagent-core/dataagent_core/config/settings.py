@@ -23,6 +23,7 @@ from pydantic_settings import (
 )
 
 from dataagent_core.config.file import CONFIG_NAME, ConfigFile
+from dataagent_core.config.home import private_home
 from dataagent_core.config.prices import Prices
 from dataagent_core.config.tracing import TraceSettings
 from dataagent_core.errors import Misconfigured
@@ -112,8 +113,9 @@ class Settings(TraceSettings, BaseSettings):
     queue_timeout: float = Field(default=300.0, gt=0)
 
     # limits; 0 is no limit
-    max_runs_per_user: int = Field(default=20, ge=0)
+    max_runs_per_user: int = Field(default=100, ge=0)
     max_queued_runs: int = Field(default=1000, ge=0)
+    conversation_quota: int = Field(default=2 * 1024**3, ge=0)  # bytes of a user's conversations
     run_max_tokens: int | None = Field(default=None, ge=0)
     run_max_tool_calls: int | None = Field(default=None, ge=0)
     run_max_sql_seconds: float | None = Field(default=None, ge=0)
@@ -136,6 +138,7 @@ class Settings(TraceSettings, BaseSettings):
     sandbox_files: int = Field(default=4096, ge=64)
     sandbox_pool_size: int = Field(default=5, ge=0)
     sandbox_max_sessions: int = Field(default=50, ge=1)
+    sandbox_max_per_user: int = Field(default=5, ge=0)  # 0: any number
     sandbox_max_uses: int = Field(default=100, ge=1)
     sandbox_idle_seconds: float = Field(default=1200.0, gt=0)
     sandbox_image: str = "dataagent-sandbox"
@@ -161,6 +164,7 @@ class Settings(TraceSettings, BaseSettings):
 
     # outbound requests of tools
     allow_private_hosts: CommaList = []
+    fetch_hosts: CommaList = []  # their pages are read without asking; `*.example.com` is any below
 
     # MCP servers
     mcp_config: Path | None = None
@@ -185,7 +189,12 @@ class Settings(TraceSettings, BaseSettings):
     metrics_port: int | None = Field(default=None, ge=1, le=65_000)
 
     @field_validator(
-        "allow_private_hosts", "skills_dirs", "packages_dirs", "mcp_stdio_commands", mode="before"
+        "allow_private_hosts",
+        "fetch_hosts",
+        "skills_dirs",
+        "packages_dirs",
+        "mcp_stdio_commands",
+        mode="before",
     )
     @classmethod
     def _split(cls, value: Any) -> Any:
@@ -279,9 +288,12 @@ class Settings(TraceSettings, BaseSettings):
         return usual if usual.exists() else None
 
     def ensure_home(self) -> Path:
-        """Create the data directory, for its owner only, and return it."""
-        self.home_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return self.home_dir
+        """Create the data directory, for its owner only, and return it.
+
+        Raises:
+            Misconfigured: it is there, other users can read it, and it is not ours to close.
+        """
+        return private_home(self.home_dir)
 
     def ensure_agent_dir(self, assistant_id: str) -> Path:
         """Create `~/.deepagents/{assistant_id}/` and return it.

@@ -20,7 +20,7 @@ class SessionState:
     thread_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     auto_approve: bool = False
     is_planning: bool = False
-    approved_tools: set[str] = field(default_factory=set[str])
+    approved_kinds: set[str] = field(default_factory=set[str])  # `ActionRequest.kind`
     current_todos: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     token_usage: dict[str, int] = field(default_factory=dict[str, int])
 

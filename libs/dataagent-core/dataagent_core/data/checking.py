@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataagent_core.data.arrow import pq
 from dataagent_core.data.results import ArtifactStore, reopen
+from dataagent_core.data.results.cells import with_shown_floats
 from dataagent_core.data.types import Artifact
 from dataagent_core.errors import ArtifactNotFound
 
@@ -83,5 +84,5 @@ def _result(artifact: Artifact, path: Path) -> ResultTable:
 def _rows(path: Path) -> Iterator[Sequence[Any]]:
     with suppress(FileNotFoundError), pq.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=_BATCH_ROWS):
-            columns = [column.to_pylist() for column in batch.columns]
+            columns = [column.to_pylist() for column in with_shown_floats(batch).columns]
             yield from zip(*columns, strict=True)

@@ -18,18 +18,17 @@ def unique_names(labels: Sequence[str]) -> tuple[str, ...]:
     """
     wanted = [_CONTROL.sub("_", label) or f"column_{i}" for i, label in enumerate(labels, 1)]
     taken = {name.casefold() for name in wanted}
-    seen: set[str] = set()
+    last: dict[str, int] = {}  # the number that each name was given last
     names: list[str] = []
     for name in wanted:
-        free = name if name.casefold() not in seen else _numbered(name, taken)
-        seen.add(name.casefold())
+        folded, free = name.casefold(), name
+        if folded in last:
+            number = last[folded] + 1
+            while f"{folded}_{number}" in taken:
+                number += 1
+            last[folded], free = number, f"{name}_{number}"
+        else:
+            last[folded] = 1
         taken.add(free.casefold())
         names.append(free)
     return tuple(names)
-
-
-def _numbered(name: str, taken: set[str]) -> str:
-    number = 2
-    while f"{name}_{number}".casefold() in taken:
-        number += 1
-    return f"{name}_{number}"

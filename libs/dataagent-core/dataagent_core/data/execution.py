@@ -11,13 +11,14 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from dataagent_core.data.engines.base import Engine, Interrupted, Statement
 from dataagent_core.data.planning import Plan
 from dataagent_core.data.results import Kept, Place, keep
-from dataagent_core.data.types import Limits
+from dataagent_core.data.types import Limits, SourceWarnings
 
 T = TypeVar("T")
 
@@ -25,11 +26,21 @@ T = TypeVar("T")
 class Execution:
     """One statement on its way; `interrupt` may come before, during or after it runs."""
 
-    def __init__(self, engine: Engine, plan: Plan, *, limits: Limits, time_zone: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        plan: Plan,
+        *,
+        limits: Limits,
+        time_zone: str,
+        earlier: Sequence[str] = (),
+    ) -> None:
+        """`earlier` are warnings of the results that are read."""
         self._engine = engine
         self._plan = plan
         self._limits = limits
         self._time_zone = time_zone
+        self._earlier = tuple(earlier)
         self._lock = threading.Lock()
         self._statement: Statement | None = None
         self._is_interrupted = False
@@ -42,14 +53,16 @@ class Execution:
             QueryFailed, QueryTimedOut, SourceUnavailable, QuotaExceeded: as they say.
         """
         with self._engine.statement(
-            self._plan.sql_executed,
+            self._plan.sql_sent,
             timeout_seconds=self._limits.timeout_seconds,
             time_zone=self._time_zone,
         ) as statement:
             self._begin(statement)
-            return statement.read(partial(self._kept, statement.labels, place))  # pyright: ignore[reportUnknownMemberType] Arrow's batches have no types
+            return statement.read(partial(self._kept, statement, statement.labels, place))  # pyright: ignore[reportUnknownMemberType] Arrow's batches have no types
 
-    def _kept(self, labels: Sequence[str], place: Place, batches: Any) -> Kept:  # Any: see above
+    def _kept(
+        self, statement: Statement, labels: Sequence[str], place: Place, batches: Any
+    ) -> Kept:  # Any: see above
         return keep(
             batches,
             labels,
@@ -57,7 +70,12 @@ class Execution:
             limits=self._limits,
             on_bytes=place.on_bytes,
             cut_before=self._plan.truncated_by,
+            warnings=lambda: self._warnings(statement),
         )
+
+    def _warnings(self, statement: Statement) -> SourceWarnings:
+        said = statement.warnings
+        return replace(said, sentences=tuple(dict.fromkeys((*self._earlier, *said.sentences))))
 
     def interrupt(self) -> None:
         """Stop it in the engine."""

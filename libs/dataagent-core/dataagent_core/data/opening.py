@@ -11,12 +11,13 @@ import asyncio
 import json
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from time import monotonic, time
 
 from dataagent_core.data.engines.base import Engine, EngineOptions
+from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.data.engines.open import open_engine
 from dataagent_core.data.files import (
     FileLimits,
@@ -34,6 +35,7 @@ from dataagent_core.errors import SourceUnavailable
 logger = logging.getLogger(__name__)
 _LEFT_OUT = ".left-out.json"
 _LOOK_SECONDS = 2.0
+_PROCESSES = 8  # of DuckDB's, for all sources and kept results together
 _RETIREMENT_SECONDS = 600.0
 _LEFT_BEHIND_SECONDS = 7 * 24 * 3600.0
 
@@ -63,6 +65,7 @@ class OpenSources:
         self._folder = folder
         self._options = options or EngineOptions()
         self._file_limits = file_limits or FileLimits()
+        self.processes = DuckdbProcesses(replace(self._options, max_connections=_PROCESSES))
         self._open: dict[str, _Open] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._retired: list[Engine] = []
@@ -101,8 +104,8 @@ class OpenSources:
             loaded.unlink(missing_ok=True)  # statements that run keep what they have open
 
     async def left_out(self, source: Source) -> tuple[str, ...]:
-        """A sentence for each file of the source's folder that could not be read."""
-        if source.folder is None:
+        """A sentence for each file that could not be read, and for rows that are not in a table."""
+        if source.kind != "files":
             return ()
         return await asyncio.to_thread(self._left_out, source.source_id)
 
@@ -118,12 +121,18 @@ class OpenSources:
         self._open, self._retired = {}, []
         for engine in engines:
             await asyncio.to_thread(engine.close)
+        await asyncio.to_thread(self.processes.close)
 
     async def _of_url(self, source: Source) -> _Open:
         url = await self._store.url_of(source.source_id)
         if url is None:
             raise SourceUnavailable(f"The data source {source.name!r} has no address.")
-        engine = await asyncio.to_thread(open_engine, url.get_secret_value(), options=self._options)
+        engine = await asyncio.to_thread(
+            open_engine,
+            url.get_secret_value(),
+            options=self._options,
+            processes=self.processes,
+        )
         if source.dialect != engine.dialect:
             await self._store.note_dialect(source.source_id, engine.dialect)
         return _Open(engine, source.address_changed_at)
@@ -139,7 +148,10 @@ class OpenSources:
         if not database.exists():
             await asyncio.to_thread(self._load, source, paths, database)
         engine = await asyncio.to_thread(
-            open_engine, f"duckdb:///{database}", options=self._options
+            open_engine,
+            f"duckdb:///{database}",
+            options=self._options,
+            processes=self.processes,
         )
         if held is not None:
             self._retire(source.source_id)
@@ -162,8 +174,9 @@ class OpenSources:
             loaded = Loaded(tuple(load_files(paths, database, limits=limits)))
         else:
             loaded = load_folder(paths, database, limits=limits, folder=Path(source.folder))
-        if loaded.left_out:
-            notes.write_text(json.dumps(loaded.left_out), encoding="utf-8")
+        left_out = [*loaded.left_out, *(one for table in loaded.tables for one in table.left_out)]
+        if left_out:
+            notes.write_text(json.dumps(left_out), encoding="utf-8")
         for outdated in self._folder.glob(f"{source.source_id}-*"):
             if outdated not in (database, notes):
                 outdated.unlink(missing_ok=True)  # open engines keep what they have open

@@ -25,6 +25,7 @@ from dataagent_core.data.charts import (
     for_browser,
 )
 from dataagent_core.data.results import ArtifactStore, Draft, Kept, reading, reopen
+from dataagent_core.data.results.cells import with_shown_floats
 from dataagent_core.data.types import Artifact
 from dataagent_core.errors import BadInput
 
@@ -110,11 +111,11 @@ def _rows(path: Path) -> Any:  # an Arrow table; pyarrow is untyped
     count = 0
     with pq.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=10_000):
-            batches.append(batch)
+            batches.append(with_shown_floats(batch))
             count += batch.num_rows
             if count >= _MOST_ROWS:
                 break
-        schema = file.schema_arrow
+        schema = batches[0].schema if batches else file.schema_arrow
     return pa.Table.from_batches(batches, schema=schema)
 
 

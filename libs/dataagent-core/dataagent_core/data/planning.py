@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from dataagent_core.data import policy
 from dataagent_core.data.policy import PolicySet
 from dataagent_core.data.results import catalogue_of
-from dataagent_core.data.sources import PolicyStore, Source, StoredPolicy
+from dataagent_core.data.sources import Source, SourceStore, StoredPolicy
 from dataagent_core.data.types import Artifact, Catalogue, Reader, TruncatedBy
 from dataagent_core.errors import DataDenied, UnknownName
 
@@ -50,27 +50,31 @@ class Plan:
     source_name: str
     dialect: str
     sql: str
-    sql_executed: str
+    sql_sent: str  # to the driver, policy and all; shown to no one
+    sql_executed: str  # the same without what a policy put in
     policy: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # how names were read, where that may surprise
     truncated_by: TruncatedBy | None = None  # what it reads was cut already, and by which limit
 
 
 class Planner:
     """Plans statements for readers."""
 
-    def __init__(self, policies: PolicyStore) -> None:
-        self._policies = policies
+    def __init__(self, sources: SourceStore) -> None:
+        self._sources = sources
         self._views: OrderedDict[Any, tuple[Catalogue, View]] = OrderedDict()  # Any: several parts
 
     async def view(self, source: Source, catalogue: Catalogue, reader: Reader) -> View:
         """What the reader sees of a source with this catalogue."""
-        stored = await self._policies.list(source.source_id)
+        stored = await self._sources.policies.list(source.source_id)
         if not stored and source.default_policy == "allow":
             return View(catalogue, catalogue, policy.OPEN)
         key = (id(catalogue), source.default_policy, _versions(stored), _identity(reader))
         found = self._views.get(key)
         if found is None or found[0] is not catalogue:
-            found = self._views[key] = catalogue, _looked(source, catalogue, stored, reader)
+            mask_key = await self._sources.mask_key(source.source_id)
+            view = _view_of(source, catalogue, stored, reader, mask_key)
+            found = self._views[key] = catalogue, view
             while len(self._views) > _KEPT_VIEWS:
                 self._views.popitem(last=False)
         self._views.move_to_end(key)
@@ -89,14 +93,22 @@ class Planner:
 def _plan(source: Source, view: View, sql: str, reader: Reader) -> Plan:
     """Pure and bounded, but a long statement takes its time: not on the event loop."""
     dialect = view.full.dialect
-    tree = guard.parse(sql, dialect)
+    statement = guard.parse(sql, dialect)
     try:
-        resolved = guard.resolve(tree, dialect, view.seen)
+        statement = guard.resolve(statement, view.seen)
     except UnknownName as error:
         raise _told(error, view) from None
-    compiled = policy.compile_in(resolved, view.policies, reader, view.full, dialect)
-    executed = guard.render(compiled.tree, dialect)
-    return Plan(source.source_id, source.name, dialect, sql, executed, compiled.sentences)
+    compiled = policy.compile_in(statement, view.policies, reader, view.full)
+    return Plan(
+        source_id=source.source_id,
+        source_name=source.name,
+        dialect=dialect,
+        sql=sql,
+        sql_sent=guard.render(compiled.statement),
+        sql_executed=guard.render(statement),
+        policy=compiled.sentences,
+        notes=statement.notes,
+    )
 
 
 def plan_over_results(sql: str, tables: Mapping[str, Artifact]) -> Plan:
@@ -107,12 +119,21 @@ def plan_over_results(sql: str, tables: Mapping[str, Artifact]) -> Plan:
     """
     catalogue = catalogue_of(tables)
     dialect = catalogue.dialect
-    tree = guard.resolve(guard.parse(sql, dialect), dialect, catalogue)
+    statement = guard.resolve(guard.parse(sql, dialect), catalogue)
     said = [s for one in tables.values() if one.receipt for s in one.receipt.policy]
     sentences = tuple(dict.fromkeys(said))
-    executed = guard.render(tree, dialect)
-    cut = _cut([tables[node.name] for node in guard.tables_of(tree)])
-    return Plan(catalogue.source_id, _KEPT_RESULTS, dialect, sql, executed, sentences, cut)
+    executed = guard.render(statement)
+    cut = _cut([tables[node.name] for node in guard.tables_of(statement.tree)])
+    return Plan(
+        source_id=catalogue.source_id,
+        source_name=_KEPT_RESULTS,
+        dialect=dialect,
+        sql=sql,
+        sql_sent=executed,
+        sql_executed=executed,
+        policy=sentences,
+        truncated_by=cut,
+    )
 
 
 def _cut(read: Sequence[Artifact]) -> TruncatedBy | None:
@@ -123,12 +144,15 @@ def _cut(read: Sequence[Artifact]) -> TruncatedBy | None:
     return None
 
 
-def _looked(
-    source: Source, catalogue: Catalogue, stored: Sequence[StoredPolicy], reader: Reader
+def _view_of(
+    source: Source,
+    catalogue: Catalogue,
+    stored: Sequence[StoredPolicy],
+    reader: Reader,
+    mask_key: bytes,
 ) -> View:
-    policies = PolicySet(
-        tuple(policy.policy_from_dict(dict(one.rules)) for one in stored), source.default_policy
-    )
+    parsed = tuple(policy.policy_from_dict(dict(one.rules)) for one in stored)
+    policies = PolicySet(parsed, source.default_policy, mask_key)
     full = policy.with_open_values(catalogue, policies)
     return View(full, policy.visible(full, policies, reader), policies)
 

@@ -41,7 +41,7 @@ from dataagent_core.data.sources import (
 )
 from dataagent_core.data.types import Artifact, Catalogue, Limits, Reader, Receipt
 from dataagent_core.data.watching import QueryWatch, Watched
-from dataagent_core.errors import BadInput, Misconfigured, SourceNotFound
+from dataagent_core.errors import BadInput, DataDenied, Misconfigured, SourceNotFound
 from dataagent_core.workspace.workers import to_the_end
 
 _QUERY_THREADS = 32
@@ -92,7 +92,7 @@ class DataService:
         self.artifacts = artifacts
         self.catalogues = catalogues
         self._engines = engines
-        self._planner = Planner(sources.policies)
+        self._planner = Planner(sources)
         self._watch = watch or QueryWatch()
         self._pool = ThreadPoolExecutor(_QUERY_THREADS, thread_name_prefix="query")
 
@@ -273,9 +273,11 @@ class DataService:
             QueryFailed, SourceUnavailable: the engine says so.
         """
         plan = await self.check(source, sql, reader)
+        if plan.sql_sent != plan.sql_executed:  # the engine's plan would quote the policy
+            raise DataDenied("A policy is part of this statement: its plan is not shown.")
         engine = await self._engines.engine_of(source)
         limit = source.limits.timeout_seconds
-        work = partial(engine.explain, plan.sql_executed, timeout_seconds=limit)
+        work = partial(engine.explain, plan.sql_sent, timeout_seconds=limit)
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def query(self, source: Source, sql: str, asked: Asked) -> Answered:
@@ -294,7 +296,7 @@ class DataService:
             watched.statement = plan.sql_executed
             engine = await self._engines.engine_of(source)
             limits = _tightest(source.limits, asked.limits)
-            answered = await self._run(engine, plan, asked, limits, source.time_zone)
+            answered = await self._run(engine, plan, asked, limits, source.time_zone, plan.notes)
             watched.row_count = answered.receipt.row_count
             return answered
 
@@ -324,15 +326,23 @@ class DataService:
             paths: dict[str, Path] = {
                 name: self.artifacts.path_of(artifact) for name, artifact in tables.items()
             }
-            engine = await asyncio.to_thread(open_artifacts, paths)
-            answered = await self._run(engine, plan, asked, asked.limits or Limits(), time_zone)
+            engine = await asyncio.to_thread(open_artifacts, paths, self._engines.processes)
+            warnings = [w for one in tables.values() if one.receipt for w in one.receipt.warnings]
+            limits = asked.limits or Limits()
+            answered = await self._run(engine, plan, asked, limits, time_zone, warnings)
             watched.row_count = answered.receipt.row_count
             return answered
 
     async def _run(
-        self, engine: Engine, plan: Plan, asked: Asked, limits: Limits, time_zone: str
+        self,
+        engine: Engine,
+        plan: Plan,
+        asked: Asked,
+        limits: Limits,
+        time_zone: str,
+        warnings: Sequence[str],  # of the statement, or of the results that it reads
     ) -> Answered:
-        execution = Execution(engine, plan, limits=limits, time_zone=time_zone)
+        execution = Execution(engine, plan, limits=limits, time_zone=time_zone, earlier=warnings)
         started, executed_at = time.perf_counter(), datetime.now(UTC)
         user_id = asked.owner_id
         async with self.artifacts.writing(user_id) as place:
@@ -352,6 +362,7 @@ class DataService:
                 policy=plan.policy,
                 time_zone=time_zone,
                 executed_at=executed_at,
+                warnings=kept.warnings,
             )
             draft = Draft(user_id, asked.title or _title(plan.sql), asked.session_id, asked.run_id)
             artifact = await self.artifacts.create_table(draft, place, kept, receipt=receipt)

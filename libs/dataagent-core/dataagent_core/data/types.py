@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 SourceKind = Literal["database", "files"]
 ExportFormat = Literal["csv", "xlsx", "parquet", "json"]
-TruncatedBy = Literal["rows", "bytes", "time"]
+TruncatedBy = Literal["rows", "bytes", "time", "values"]
+"""Which limit ended the reading; `values`: the source itself cut a value, and says so."""
 Outcome = Literal["success", "error", "denied", "timeout", "cancelled"]
 
 
@@ -96,6 +97,14 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceWarnings:
+    """What a source warned of while it ran a statement."""
+
+    sentences: tuple[str, ...] = ()
+    has_cut: bool = False  # a value or the rows are not whole
+
+
+@dataclass(frozen=True, slots=True)
 class ResultColumn:
     """A column of a result. `name` is unique in it; `label` is what the engine called it."""
 
@@ -112,7 +121,7 @@ class Receipt:
     source_name: str
     dialect: str
     sql: str  # as asked
-    sql_executed: str  # as the driver got it: guarded, qualified, policy compiled in
+    sql_executed: str  # as it ran, but for what a policy put in; `policy` says what that was
     row_count: int  # rows kept, exact
     is_truncated: bool
     truncated_by: TruncatedBy | None
@@ -120,6 +129,7 @@ class Receipt:
     policy: tuple[str, ...]  # one sentence each rule that applied
     time_zone: str
     executed_at: datetime
+    warnings: tuple[str, ...] = ()  # what the source warned of, one sentence each
 
 
 @dataclass(frozen=True, slots=True)

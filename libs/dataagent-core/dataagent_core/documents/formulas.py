@@ -12,15 +12,17 @@ import zipfile
 from typing import BinaryIO
 
 _MOST_XML = 32 * 1024 * 1024
-_SHEET = re.compile(rb"<(?:\w+:)?sheet\b[^>]*>")
-_RELATION = re.compile(rb"<(?:\w+:)?Relationship\b[^>]*>")
+# No tag is looked for beyond the next `<`, which XML has only where one begins: what one search has
+# passed over in vain is not passed over by the next.
+_SHEET = re.compile(rb"<(?:\w+:)?sheet\b[^<>]*>")
+_RELATION = re.compile(rb"<(?:\w+:)?Relationship\b[^<>]*>")
 _CELL = re.compile(
-    rb"<(?:\w+:)?c\b(?P<about>[^>]*[^>/])>(?P<inside>(?:(?!</?(?:\w+:)?c[ >]).){0,20000}?)"
+    rb"<(?:\w+:)?c\b(?P<about>[^<>]*[^<>/])>(?P<inside>(?:(?!</?(?:\w+:)?c\b).){0,20000}?)"
     rb"</(?:\w+:)?c>",
     re.DOTALL,
 )
-_FORMULA = re.compile(rb"<(?:\w+:)?f\b[^>]*?(?:/>|>(?P<text>[^<]*)</)")
-_VALUE = re.compile(rb"<(?:\w+:)?v(?: [^>]*)?>(?P<text>[^<]+)</")
+_FORMULA = re.compile(rb"<(?:\w+:)?f\b[^<>]*?(?:/>|>(?P<text>[^<]*)</)")
+_VALUE = re.compile(rb"<(?:\w+:)?v(?: [^<>]*)?>(?P<text>[^<]+)</")
 _ADDRESS = re.compile(rb'\br="(?P<column>[A-Z]{1,3})(?P<row>[0-9]{1,7})"')
 
 

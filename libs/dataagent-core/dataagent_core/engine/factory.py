@@ -37,6 +37,7 @@ from dataagent_core.identity import RunContext
 from dataagent_core.middleware import (
     CODE_TOOLS,
     MEMORY_PATH,
+    AddressApprovals,
     AgentMemoryMiddleware,
     AttachmentsMiddleware,
     CodeChangesMiddleware,
@@ -69,6 +70,7 @@ from dataagent_core.sandbox.shell import LocalShells, Shells
 from dataagent_core.skills import SkillLibrary, skill_folders
 from dataagent_core.tools.mcp import McpTools
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
+from dataagent_core.workspace.thread_files import ThreadFiles
 from dataagent_core.workspace.undo import Undo
 
 Middleware = AgentMiddleware[Any, Any, Any]
@@ -219,7 +221,7 @@ class AgentFactory:
             default=self._workspace(),
             routes={
                 MEMORIES_ROUTE: MemoriesBackend(self._workspaces),
-                f"{ARTIFACTS_ROOT}/": StateBackend(),
+                f"{ARTIFACTS_ROOT}/": ThreadFiles(),
                 **skills,
             },
             artifacts_root=ARTIFACTS_ROOT,
@@ -277,7 +279,10 @@ class AgentFactory:
     def asks_first(self) -> dict[str, str]:
         """The built-in tools that wait for a person, and what that person reads about them."""
         is_project = self._workspaces.project is not None
-        return {**gated(self._tools), **(CODE_TOOLS if is_project else {})}
+        asking = {**gated(self._tools), **(CODE_TOOLS if is_project else {})}
+        if self._sandboxes is None:  # deepagents has the tool all the same, and it refuses
+            asking.pop("execute", None)
+        return asking
 
     def _around_tools(self, backend: CompositeBackend) -> list[Middleware]:
         """Keep to the run's rules, ask, report file changes, turn exceptions into messages."""
@@ -289,6 +294,7 @@ class AgentFactory:
             RunRulesMiddleware(asking, self._on_denied),
             *self._around_calls,
             approvals_middleware(asking, preview(backend)),
+            AddressApprovals(self._settings.fetch_hosts),
             *secrets,
             *([McpApprovals()] if self._mcp is not None else []),
             *self._around_approved,

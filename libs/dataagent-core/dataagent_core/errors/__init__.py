@@ -3,9 +3,9 @@
     DataAgentError
     ├── Invalid             BadInput, UnknownEvent, BadDecision, QueryRefused, UnknownName,
     │                       BadChart, BadFile
-    ├── NotFound            SessionNotFound, RunNotFound, RequestNotFound, AgentNotFound,
-    │                       SourceNotFound, ArtifactNotFound, FileNotFound, TenantNotFound,
-    │                       SkillNotFound, ServerNotFound, ToolNotFound
+    ├── NotFound            SessionNotFound (SessionDeleted), RunNotFound, RequestNotFound,
+    │                       AgentNotFound, SourceNotFound, ArtifactNotFound, FileNotFound,
+    │                       TenantNotFound, SkillNotFound, ServerNotFound, ToolNotFound
     ├── NotAuthenticated    WrongLogin
     ├── Denied              NotYours, OutsideWorkspace, HostNotAllowed, DataDenied, WrongPassword,
     │                       AgentDisabled, ToolNotAllowed, ServerNotAllowed
@@ -13,8 +13,8 @@
     │                       OwnAccount, LastAdmin, AgentBusy
     ├── LimitReached        QuotaExceeded, UploadTooLarge, TooManyConnections, TooManyLogins,
     │                       TenantLimit, TooManyRuns, QueueFull, RateLimited, BudgetExhausted,
-    │                       TooManySandboxes, TooManyServers
-    ├── Unavailable         ModelUnavailable, StorageUnavailable, SourceUnavailable,
+    │                       TooManySandboxes, TooManyServers, UserLimit
+    ├── Unavailable         ModelUnavailable, StorageUnavailable, StorageFull, SourceUnavailable,
     │                       SandboxUnavailable, SandboxGone, McpUnavailable           (recoverable)
     ├── QueryFailed         QueryTimedOut
     ├── ModelRefused        the provider answered and said no
@@ -74,6 +74,7 @@ from dataagent_core.errors.limits import (
     TooManySandboxes,
     TooManyServers,
     UploadTooLarge,
+    UserLimit,
 )
 from dataagent_core.errors.missing import (
     AgentNotFound,
@@ -82,6 +83,7 @@ from dataagent_core.errors.missing import (
     RequestNotFound,
     RunNotFound,
     ServerNotFound,
+    SessionDeleted,
     SessionNotFound,
     SkillNotFound,
     SourceNotFound,
@@ -95,6 +97,7 @@ from dataagent_core.errors.outside import (
     SandboxGone,
     SandboxUnavailable,
     SourceUnavailable,
+    StorageFull,
     StorageUnavailable,
 )
 from dataagent_core.errors.requests import (
@@ -150,11 +153,13 @@ __all__ = [
     "ServerNotAllowed",
     "ServerNotFound",
     "SessionBusy",
+    "SessionDeleted",
     "SessionNotFound",
     "SkillNotFound",
     "SourceNotFound",
     "SourceUnavailable",
     "StaleAttempt",
+    "StorageFull",
     "StorageUnavailable",
     "TenantLimit",
     "TenantNotFound",
@@ -170,6 +175,7 @@ __all__ = [
     "UnknownEvent",
     "UnknownName",
     "UploadTooLarge",
+    "UserLimit",
     "WrongLogin",
     "WrongPassword",
 ]

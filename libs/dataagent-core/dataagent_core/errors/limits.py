@@ -36,6 +36,12 @@ class TenantLimit(LimitReached):
     code = "tenant_limit"
 
 
+class UserLimit(LimitReached):
+    """A user has as much of something as one may. `details` has `what`, `limit` and `used`."""
+
+    code = "user_limit"
+
+
 class TooManyRuns(LimitReached):
     """The user has as many runs under way as allowed."""
 

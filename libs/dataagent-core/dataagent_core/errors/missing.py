@@ -11,6 +11,10 @@ class SessionNotFound(NotFound):
     code = "session_not_found"
 
 
+class SessionDeleted(SessionNotFound):
+    """The session was deleted; its id is not used again. For a client the same as not found."""
+
+
 class RunNotFound(NotFound):
     """No such run for this user."""
 

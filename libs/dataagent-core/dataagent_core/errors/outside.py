@@ -17,6 +17,12 @@ class StorageUnavailable(Unavailable):
     code = "storage_unavailable"
 
 
+class StorageFull(StorageUnavailable):
+    """The disk under the database has no space left: nothing can be written until it has."""
+
+    code = "storage_full"
+
+
 class SourceUnavailable(Unavailable):
     """A data source cannot be reached."""
 

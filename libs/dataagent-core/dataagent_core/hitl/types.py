@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args
 
 from dataagent_core.errors import BadDecision
+from dataagent_core.hitl.kinds import kind_of
 
 DecisionType = Literal["approve", "reject", "edit", "respond"]
 ALL_DECISIONS: tuple[DecisionType, ...] = get_args(DecisionType)
@@ -33,10 +34,15 @@ class ActionRequest:
         """Whether somebody asks for input in the middle of a call: a form, not an approval."""
         return self.request_id.startswith(IN_CALL)
 
+    @property
+    def kind(self) -> str | None:
+        """What an approval of every call of this kind covers; None: only this call."""
+        return None if self.is_question else kind_of(self.name, self.args)
+
     def to_dict(self) -> dict[str, Any]:
-        """What a person is shown (the id travels beside it)."""
+        """What a person is shown (the id travels beside it), and the call's kind."""
         out = {"name": self.name, "args": self.args, "description": self.description}
-        more = {"args_schema": self.args_schema, "diff": self.diff}
+        more = {"args_schema": self.args_schema, "diff": self.diff, "kind": self.kind}
         return {**out, **{name: value for name, value in more.items() if value is not None}}
 
     @classmethod

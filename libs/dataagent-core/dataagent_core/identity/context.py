@@ -29,10 +29,12 @@ class RunContext:
     run_id: str
     assistant_id: str
     tenant_id: str | None = None
+    role: str = "user"  # of the caller, in policies of data sources
     auto_approve: bool = False
     sandbox_id: str | None = None  # a living sandbox of the user's, instead of the conversation's
     rules: RunRules = field(default_factory=RunRules)  # what the caller says about tools
     skill: str | None = None  # the user chose it for this run
+    message: str = field(default="", repr=False)  # what the user wrote to start the run
     budget: RunBudget | None = field(default=None, compare=False, repr=False)
     api_key_id: str | None = None  # the key that started the run, whose list of tools holds
     mcp: object | None = field(default=None, compare=False, repr=False)

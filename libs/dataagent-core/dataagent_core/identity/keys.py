@@ -11,7 +11,8 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -19,9 +20,9 @@ from uuid import uuid4
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.errors import BadInput, Conflict, LimitReached, NotFound
+from dataagent_core.errors import BadInput, Conflict, LimitReached, NotFound, StorageFull
 from dataagent_core.storage import Database
-from dataagent_core.storage.tables import api_keys
+from dataagent_core.storage.tables import api_keys, users
 from dataagent_core.storage.text import is_storable
 
 KEY_START = "dak_"
@@ -32,7 +33,8 @@ MAX_KEYS = 100
 
 _FIND = select(api_keys).where(api_keys.c.prefix == bindparam("at_prefix"))
 _OF_USER = (
-    select(api_keys)
+    select(*api_keys.c, users.c.username.label("maker"))
+    .outerjoin(users, users.c.user_id == api_keys.c.created_by)
     .where(api_keys.c.user_id == bindparam("owner"))
     .order_by(api_keys.c.created_at, api_keys.c.key_id)
 )
@@ -55,6 +57,14 @@ class ApiKey:
     prefix: str
     created_at: datetime
     last_used: datetime | None = None
+    created_by: str | None = None  # the user's id; None if that was not stored yet
+    # that user's name, if they have an account; only in a list
+    maker: str | None = field(default=None, compare=False)
+
+    @property
+    def is_by_other(self) -> bool:
+        """Whether someone else made it for the user."""
+        return self.created_by not in (None, self.user_id)
 
 
 class ApiKeyStore:
@@ -64,8 +74,10 @@ class ApiKeyStore:
         self._db = database
         self._tell = tell
 
-    async def create(self, user_id: str, name: str) -> tuple[ApiKey, str]:
+    async def create(self, user_id: str, name: str, *, by: str | None = None) -> tuple[ApiKey, str]:
         """Make a key; the second value is the key itself, which nobody can read again.
+
+        `by` is who makes it, if that is not the user.
 
         Raises:
             BadInput: the name is empty, too long or not storable.
@@ -76,17 +88,17 @@ class ApiKeyStore:
             raise BadInput("A key's name has 1 to 100 characters.")
         prefix = KEY_START + secrets.token_hex(4)
         secret = prefix + secrets.token_urlsafe(32)
-        key = ApiKey(str(uuid4()), user_id, name.strip(), prefix, _now())
         row = {
-            "key_id": key.key_id,
+            "key_id": str(uuid4()),
             "user_id": user_id,
-            "name": key.name,
+            "name": name.strip(),
             "prefix": prefix,
             "key_hash": _hash(secret),
-            "created_at": key.created_at,
+            "created_at": _now(),
+            "created_by": by or user_id,
         }
         try:
-            await self._db.write(lambda connection: _add(connection, row))
+            key = await self._db.write(lambda connection: _add(connection, row))
         except IntegrityError as error:
             raise Conflict(
                 "Only an account can have keys. Log in, or ask an administrator for an account."
@@ -124,17 +136,24 @@ class ApiKeyStore:
         return None
 
     async def _note_use(self, key_id: str, last_used: datetime | None) -> None:
-        """Keep when a key was last used, to the minute: not every request is worth a write."""
+        """Store when a key was last used, to the minute: not every request is worth a write.
+
+        A full disk is no reason to turn away a caller who only reads.
+        """
         moment = _now()
         if last_used is None or moment - last_used > _USE_IS_NEWS_AFTER:
             values = {"key": key_id, "at": moment}
-            await self._db.write(lambda connection: connection.execute(_TOUCH, values).rowcount)
+            with suppress(StorageFull):
+                await self._db.write(lambda connection: connection.execute(_TOUCH, values).rowcount)
 
 
-def _add(connection: Connection, row: dict[str, Any]) -> None:
+def _add(connection: Connection, row: dict[str, Any]) -> ApiKey:
     if (connection.execute(_COUNT, {"owner": row["user_id"]}).scalar() or 0) >= MAX_KEYS:
         raise LimitReached(f"You have {MAX_KEYS} keys, as many as one may have. Revoke one first.")
     connection.execute(insert(api_keys), row)
+    return next(
+        each for each in _of_user(connection, row["user_id"]) if each.key_id == row["key_id"]
+    )
 
 
 def _find(connection: Connection, prefix: str) -> list[Row[Any]]:
@@ -146,7 +165,16 @@ def _of_user(connection: Connection, user_id: str) -> list[ApiKey]:
 
 
 def _key(row: Row[Any]) -> ApiKey:
-    return ApiKey(row.key_id, row.user_id, row.name, row.prefix, row.created_at, row.last_used)
+    return ApiKey(
+        row.key_id,
+        row.user_id,
+        row.name,
+        row.prefix,
+        row.created_at,
+        row.last_used,
+        row.created_by,
+        getattr(row, "maker", None),
+    )
 
 
 def _hash(secret: str) -> str:

@@ -1,10 +1,17 @@
 """Logging in with a name and a password, and out again; guessing is slow wherever it is tried.
 
-Every attempt is counted for its name and for its address before the password is looked at, so that
-many at once are no way round the limit; a right one takes its count back, and so does one that
-nobody had time to look at. The counts are in the database, which all processes share. An unknown
-name is counted, answered and timed like a known one. Above: the server's login routes. Below:
-`users.py`, `storage/`.
+Three things are counted, each attempt before its password is looked at, so that many at once are no
+way round a limit:
+
+- a name at one address, and an address by itself: over the limit both are refused until the
+  window of time has passed. What others do at other addresses does not count.
+- a name at all addresses: over the limit there is a pause between two attempts, which grows to half
+  a minute. So guessing from many addresses is slow, and nobody can lock a user out: they get in
+  after the pause, and without one from an address they have logged in from before.
+
+A right attempt takes its count back, and so does one that nobody had time to look at. The counts
+are in the database, which all processes share. An unknown name is counted, answered and timed like
+a known one. Above: the server's login routes. Below: `users.py`, `storage/`.
 """
 
 from __future__ import annotations
@@ -12,7 +19,8 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -31,11 +39,15 @@ from dataagent_core.identity.passwords import checked_password
 from dataagent_core.identity.principal import Principal
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import Database
-from dataagent_core.storage.people import ended_logins, login_failures
+from dataagent_core.storage.people import ended_logins, login_addresses, login_failures
+from dataagent_core.storage.tables import users as accounts
 
 _ATTEMPTS = 5
 _PLAIN_NAME = 64
 _IPV6_HOME = 64  # bits: what one subscriber is given, so all of it is one address
+_FIRST_PAUSE = timedelta(seconds=1)
+_LONGEST_PAUSE = timedelta(seconds=30)
+_ADDRESS_LIFETIME = timedelta(days=90)
 
 _LOCK = (
     select(login_failures)
@@ -56,27 +68,81 @@ _TAKE_BACK = (
 )
 _FORGET_OLD = delete(login_failures).where(login_failures.c.last_at < bindparam("before"))
 _FORGET_ENDED = delete(ended_logins).where(ended_logins.c.expires_at < bindparam("before"))
+_KNOWN = (
+    select(login_addresses.c.address)
+    .join(accounts, accounts.c.user_id == login_addresses.c.user_id)
+    .where(accounts.c.username == bindparam("name"), login_addresses.c.address == bindparam("at"))
+)
+_SEEN_AGAIN = (
+    update(login_addresses)
+    .where(login_addresses.c.user_id == bindparam("of"))
+    .where(login_addresses.c.address == bindparam("at"))
+    .values(last_at=bindparam("moment"))
+)
+_FORGET_ADDRESSES = delete(login_addresses).where(login_addresses.c.last_at < bindparam("before"))
 
 
 @dataclass(frozen=True, slots=True)
 class LoginLimits:
-    """How many wrong passwords in how long."""
+    """How many wrong passwords in how long; `per_name` is of a name at one address."""
 
     per_name: int = 10
     per_address: int = 30
     window: timedelta = timedelta(minutes=15)
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What one attempt counts for."""
+
+    username: str
+    address: str
+
+    @property
+    def name(self) -> str:
+        if self._is_plain:
+            return f"name:{self.username}"
+        return f"name#{hashlib.sha256(self.username.encode('utf-8', 'replace')).hexdigest()}"
+
+    @property
+    def place(self) -> str:
+        return f"address:{self.address}"
+
+    @property
+    def name_at_place(self) -> str:
+        return f"{self.name}@{self.address}"
+
+    def is_from_known_address(self, connection: Connection) -> bool:
+        """Whether the user of that name has logged in from there before."""
+        values = {"name": self.username, "at": self.address}
+        return self._is_plain and connection.execute(_KNOWN, values).first() is not None
+
+    @property
+    def _is_plain(self) -> bool:
+        name = self.username
+        return len(name) <= _PLAIN_NAME and name.isascii() and name.isprintable()
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 class Logins:
     """The one way from a name and a password to a user."""
 
     def __init__(
-        self, database: Database, users: UserStore, *, limits: LoginLimits | None = None
+        self,
+        database: Database,
+        users: UserStore,
+        *,
+        limits: LoginLimits | None = None,
+        clock: Callable[[], datetime] = _utc_now,
     ) -> None:
         self._db = database
         self._users = users
         self._limits = limits or LoginLimits()
-        self._tidied_at = datetime.now(UTC)
+        self._clock = clock
+        self._tidied_at = clock()
 
     async def log_in(self, username: str, password: str, *, address: str | None) -> User:
         """The active account that name and password belong to.
@@ -86,16 +152,20 @@ class Logins:
             TooManyLogins: too many wrong ones before; this one was not looked at.
             Unavailable: too many log in at this moment.
         """
-        name, place = _name_subject(username), _address_subject(address)
-        await self._count(name, place)
+        attempt = _Attempt(username, _network(address))
+        counted = await self._count(attempt)
         try:
             user = await self._users.verify_password(username, password)
         except Unavailable:  # nobody looked at it, so nobody has guessed
-            await self._take_back(name, place, is_right=False)
+            await self._take_back(counted)
             raise
         if user is None:
             raise WrongLogin("The name or the password is not right.")
-        await self._take_back(name, place, is_right=True)
+        await self._take_back(counted, anew=attempt.name_at_place)
+        with suppress(
+            IntegrityError
+        ):  # a login at the same moment wrote it, or the account is gone
+            await self._db.write(lambda connection: self._remember(connection, user, attempt))
         return user
 
     async def change_password(
@@ -130,8 +200,11 @@ class Logins:
             OwnAccount: it is the caller's own, for which the old one is needed.
         """
         user = await self._users.set_password(user_id, new, by=by, keep_keys=keep_keys)
-        values = {"of": _name_subject(user.username)}
-        await self._db.write(lambda connection: connection.execute(_FORGET, values).rowcount)
+        subject = _Attempt(user.username, "").name
+        of_name = login_failures.c.subject == subject
+        at_places = login_failures.c.subject.startswith(f"{subject}@", autoescape=True)
+        forget = delete(login_failures).where(of_name | at_places)
+        await self._db.write(lambda connection: connection.execute(forget).rowcount)
         return user
 
     async def log_out(self, principal: Principal) -> None:
@@ -146,12 +219,16 @@ class Logins:
             return
         await self._users.tell(principal.user_id)
 
-    async def _count(self, name: str, place: str) -> None:
-        moment = datetime.now(UTC)
-        limits = {name: self._limits.per_name, place: self._limits.per_address}
-        wait = await self._counted(limits, moment)
-        if wait > timedelta():
-            seconds = max(1, math.ceil(wait.total_seconds()))
+    async def _count(self, attempt: _Attempt) -> Sequence[str]:
+        """Count an attempt, and return what it was counted for.
+
+        Raises:
+            TooManyLogins: it has to wait, and is not counted.
+        """
+        moment = self._clock()
+        counted = await self._counted(attempt, moment)
+        if isinstance(counted, timedelta):
+            seconds = max(1, math.ceil(counted.total_seconds()))
             raise TooManyLogins(
                 f"Too many wrong logins. Try again in {_in_words(seconds)}.",
                 details={"retry_after_seconds": seconds},
@@ -160,51 +237,69 @@ class Logins:
         if moment - self._tidied_at > self._limits.window:
             self._tidied_at = moment
             await self._db.write(lambda connection: self._tidy(connection, moment))
+        return counted
 
-    async def _counted(self, limits: Mapping[str, int], moment: datetime) -> timedelta:
-        """How long to wait; if not at all, the attempt is counted."""
-        window = self._limits.window
+    async def _counted(self, attempt: _Attempt, moment: datetime) -> Sequence[str] | timedelta:
         for _ in range(_ATTEMPTS):
             try:
                 return await self._db.write(
-                    lambda connection: _count(connection, limits, moment, window)
+                    lambda connection: _count(connection, attempt, self._limits, moment)
                 )
             except IntegrityError:  # another's first attempt came between; now there is a row
                 continue
         raise StorageUnavailable("Too many log in at this moment. Try again in a few seconds.")
 
-    async def _take_back(self, name: str, place: str, *, is_right: bool) -> None:
-        """The attempt was no wrong guess. After a right one the name starts anew.
+    async def _take_back(self, counted: Sequence[str], *, anew: str | None = None) -> None:
+        """The attempt was no wrong guess. After a right one the name starts anew at its address.
 
-        The address does not: it may belong to a guesser too.
+        The address does not: it may belong to a guesser too. Nor does the name elsewhere.
         """
 
         def unit(connection: Connection) -> None:
-            connection.execute(_TAKE_BACK, {"of": place})
-            connection.execute(_FORGET if is_right else _TAKE_BACK, {"of": name})
+            for subject in counted:
+                connection.execute(_FORGET if subject == anew else _TAKE_BACK, {"of": subject})
 
         await self._db.write(unit)
+
+    def _remember(self, connection: Connection, user: User, attempt: _Attempt) -> None:
+        """Store that the user has logged in from this address."""
+        values = {"of": user.user_id, "at": attempt.address, "moment": self._clock()}
+        if not connection.execute(_SEEN_AGAIN, values).rowcount:
+            row = {"user_id": user.user_id, "address": attempt.address, "last_at": values["moment"]}
+            connection.execute(insert(login_addresses), row)
 
     def _tidy(self, connection: Connection, moment: datetime) -> None:
         connection.execute(_FORGET_OLD, {"before": moment - self._limits.window})
         connection.execute(_FORGET_ENDED, {"before": moment})
+        connection.execute(_FORGET_ADDRESSES, {"before": moment - _ADDRESS_LIFETIME})
 
 
 def _count(
-    connection: Connection, limits: Mapping[str, int], moment: datetime, window: timedelta
-) -> timedelta:
-    kept = {row.subject: row for row in connection.execute(_LOCK, {"subjects": sorted(limits)})}
-    rows = {subject: row for subject, row in kept.items() if row.first_at + window > moment}
-    waits = [
-        row.first_at + window - moment
-        for subject, row in rows.items()
-        if row.failures >= limits[subject]
-    ]
-    if waits:
-        return max(waits)
-    for subject in sorted(limits):
+    connection: Connection, attempt: _Attempt, limits: LoginLimits, moment: datetime
+) -> Sequence[str] | timedelta:
+    """Count an attempt and return for what, or how long it has to wait instead."""
+    is_known = attempt.is_from_known_address(connection)
+    elsewhere = () if is_known else (attempt.name,)
+    subjects = sorted((attempt.name_at_place, attempt.place, *elsewhere))
+    kept = {row.subject: row for row in connection.execute(_LOCK, {"subjects": subjects})}
+    rows = {subject: row for subject, row in kept.items() if row.first_at + limits.window > moment}
+    wait = max((_wait(attempt, row, limits, moment) for row in rows.values()), default=timedelta())
+    if wait > timedelta():
+        return wait
+    for subject in subjects:
         _count_one(connection, subject, rows.get(subject), moment, is_kept=subject in kept)
-    return timedelta()
+    return subjects
+
+
+def _wait(attempt: _Attempt, row: Row[Any], limits: LoginLimits, moment: datetime) -> timedelta:
+    """How long what was counted so far keeps an attempt waiting."""
+    most = limits.per_address if row.subject == attempt.place else limits.per_name
+    if row.failures < most:
+        return timedelta()
+    if row.subject != attempt.name:
+        return row.first_at + limits.window - moment
+    doublings = min(row.failures - most, 10)  # more than enough for the longest pause
+    return row.last_at + min(_FIRST_PAUSE * 2**doublings, _LONGEST_PAUSE) - moment
 
 
 def _count_one(
@@ -227,24 +322,18 @@ def _count_one(
         connection.execute(insert(login_failures), fresh)
 
 
-def _name_subject(username: str) -> str:
-    if len(username) <= _PLAIN_NAME and username.isascii() and username.isprintable():
-        return f"name:{username}"
-    return f"name#{hashlib.sha256(username.encode('utf-8', 'replace')).hexdigest()}"
-
-
-def _address_subject(address: str | None) -> str:
+def _network(address: str | None) -> str:
     """The address as one place: an IPv6 network is one, an IPv4 address in IPv6 form is itself."""
     try:
         parsed = ipaddress.ip_address((address or "").partition("%")[0])
     except ValueError:
-        return "address:unknown"
+        return "unknown"
     if isinstance(parsed, ipaddress.IPv6Address):
         if parsed.ipv4_mapped is None:
             home = ipaddress.ip_network((int(parsed), _IPV6_HOME), strict=False)
-            return f"address:{home.network_address}"
+            return str(home.network_address)
         parsed = parsed.ipv4_mapped
-    return f"address:{parsed}"
+    return str(parsed)
 
 
 def _in_words(seconds: int) -> str:

@@ -1,10 +1,11 @@
 """Which tenant a user is in, what that allows, and who may see and change tenants.
 
-Administrators of the installation manage all tenants; a tenant's administrator sees their own and
-manages its members; for everyone else there are no tenants. Lookups are remembered for a few
-seconds, so that a turn asks the database once at most; changes made here count at once. With
-tenants switched off nobody is in one. Above: `runs/`, `middleware/limits.py`, the server. Below:
-`tenants.py`.
+Administrators of the installation manage all tenants and who is in them. A tenant's administrator
+sees their own, gives its members roles and invites accounts, which join when their user accepts;
+they cannot remove anyone, as a tenant's policy would end with it. Everyone else sees the
+invitations to themselves. Lookups are remembered for a few seconds, so that a turn asks the
+database once at most; changes made here count at once. With tenants switched off nobody is in one.
+Above: `runs/`, `middleware/limits.py`, the server. Below: `tenants.py`.
 """
 
 from __future__ import annotations
@@ -13,22 +14,20 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
-
 from dataagent_core.errors import AgentDisabled, Conflict, Denied
 from dataagent_core.identity.principal import Principal
 from dataagent_core.identity.tenants import (
     Membership,
     Tenant,
+    TenantInvitation,
     TenantMember,
     TenantRole,
     TenantStore,
     TenantTerms,
-    no_member,
+    no_invitation,
     no_tenant,
 )
 from dataagent_core.storage import Database
-from dataagent_core.storage.tables import users
 
 _FRESH_SECONDS = 5.0
 _KEPT = 10_000
@@ -45,7 +44,6 @@ class Tenancy:
 
     def __init__(self, database: Database, *, is_on: bool) -> None:
         self.is_on = is_on
-        self._db = database
         self._store = TenantStore(database)
         self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
 
@@ -165,20 +163,14 @@ class Tenancy:
 
         Raises:
             TenantNotFound: as `get_for`.
-            NotFound: a tenant's administrator names a user of another tenant or an administrator of
-                the installation.
+            NotFound: a tenant's administrator names a user who is not in it; they can invite one.
             Others: as `TenantStore.put_member`.
         """
         await self.get_for(tenant_id, caller)
         self._check_on()
-        if not caller.is_admin:
-            await self._check_theirs(tenant_id, user_id)
+        put = self._store.put_member if caller.is_admin else self._store.set_role
         try:
-            return await self._store.put_member(tenant_id, user_id, role)
-        except Conflict:
-            if caller.is_admin:
-                raise
-            raise no_member(user_id) from None  # they joined another tenant at this moment
+            return await put(tenant_id, user_id, role)
         finally:
             self._remembered.pop(user_id, None)
 
@@ -187,25 +179,72 @@ class Tenancy:
 
         Raises:
             TenantNotFound: as `get_for`.
+            Denied: the caller administers the tenant only.
             NotFound: the tenant has no such member.
         """
         await self.get_for(tenant_id, caller)
-        self._check_on()
+        self._check_admin(caller)
         await self._store.remove_member(tenant_id, user_id)
         self._remembered.pop(user_id, None)
+
+    # -- invitations --------------------------------------------------------------------------
+
+    async def invite(
+        self, tenant_id: str, user_id: str, role: TenantRole, caller: Principal
+    ) -> TenantInvitation:
+        """Invite an account into a tenant.
+
+        Raises:
+            TenantNotFound: as `get_for`.
+            NotFound: as `TenantStore.invite`.
+        """
+        await self.get_for(tenant_id, caller)
+        self._check_on()
+        return await self._store.invite(tenant_id, user_id, role, by=caller.user_id)
+
+    async def invitations(self, tenant_id: str, caller: Principal) -> list[TenantInvitation]:
+        """A tenant's invitations that wait for an answer.
+
+        Raises:
+            TenantNotFound: as `get_for`.
+        """
+        await self.get_for(tenant_id, caller)
+        return await self._store.invitations(tenant_id)
+
+    async def invitations_of(self, caller: Principal) -> list[TenantInvitation]:
+        """The invitations the caller may accept."""
+        return await self._store.invitations_of(caller.user_id) if self.is_on else []
+
+    async def withdraw(self, tenant_id: str, user_id: str, caller: Principal) -> None:
+        """Take an invitation back, or, as the one who is invited, decline it.
+
+        Raises:
+            TenantNotFound: as `get_for`.
+            NotFound: there is no such invitation.
+        """
+        if user_id != caller.user_id:
+            await self.get_for(tenant_id, caller)
+        self._check_on()
+        await self._store.withdraw(tenant_id, user_id)
+
+    async def accept(self, tenant_id: str, caller: Principal) -> TenantMember:
+        """Join the tenant the caller is invited to.
+
+        Raises:
+            NotFound, TenantLimit: as `TenantStore.accept`.
+        """
+        self._check_on()
+        if caller.is_admin:  # by another credential than the account's own
+            raise no_invitation(tenant_id)
+        try:
+            return await self._store.accept(tenant_id, caller.user_id)
+        finally:
+            self._remembered.pop(caller.user_id, None)
 
     async def _administered_by(self, caller: Principal) -> Tenant | None:
         """The tenant the caller administers, read now: rights are not remembered."""
         found = await self._store.tenant_of(caller.user_id) if self.is_on else None
         return found.tenant if found is not None and found.role == "admin" else None
-
-    async def _check_theirs(self, tenant_id: str, user_id: str) -> None:
-        """Let a tenant's administrator have only who is theirs, or nobody's."""
-        found = await self._store.tenant_of(user_id)
-        if found is not None and found.tenant.tenant_id != tenant_id:
-            raise no_member(user_id)
-        if found is None and await self._db.read(lambda c: _is_administrator(c, user_id)):
-            raise no_member(user_id)
 
     def _check_admin(self, caller: Principal) -> None:
         if not caller.is_admin:
@@ -215,8 +254,3 @@ class Tenancy:
     def _check_on(self) -> None:
         if not self.is_on:
             raise Conflict("Tenants are switched off. Set DATAAGENT_MULTI_TENANT=true.")
-
-
-def _is_administrator(connection: Connection, user_id: str) -> bool:
-    role = select(users.c.role).where(users.c.user_id == user_id)
-    return connection.execute(role).scalar() == "admin"

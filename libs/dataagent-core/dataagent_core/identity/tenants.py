@@ -1,8 +1,9 @@
-"""Tenants, their limits and switches, and who belongs to them, in the database.
+"""Tenants, their limits and switches, who belongs to them and who is invited, in the database.
 
 A user is in one tenant at most. A limit that is None does not limit; a feature that is not named is
-on. Who may see or change a tenant is decided in `tenancy.py`, which also remembers lookups. Below:
-`storage/`.
+on. An invitation is for an account that is in no tenant and does not administer the installation;
+that is looked at when it is made and again when it is accepted. Who may see or change a tenant is
+decided in `tenancy.py`, which also remembers lookups. Below: `storage/`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -19,8 +20,8 @@ from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import BadInput, Conflict, NotFound, TenantLimit, TenantNotFound
 from dataagent_core.storage import Database
-from dataagent_core.storage.people import tenant_users, tenants
-from dataagent_core.storage.tables import data_grants
+from dataagent_core.storage.people import tenant_invitations, tenant_users, tenants
+from dataagent_core.storage.tables import data_grants, users
 from dataagent_core.storage.text import is_storable
 
 TenantRole = Literal["admin", "member"]
@@ -28,6 +29,7 @@ MAX_FEATURES = 500
 FEATURE_PATTERN = r"(mcp|(tool|agent):[A-Za-z0-9][A-Za-z0-9_.:-]{0,127})"
 _FEATURE = re.compile(FEATURE_PATTERN)
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}")
+_INVITATION_LIFETIME = timedelta(days=7)
 _MOST_COUNT = 2**31 - 1
 _MOST_BYTES = 2**53
 
@@ -62,6 +64,24 @@ _COUNT_MEMBERS = (
 _MEMBER = select(tenant_users).where(tenant_users.c.user_id == bindparam("member"))
 _SET_ROLE = update(tenant_users).where(_IS_MEMBER).values(role=bindparam("to"))
 _LEAVE = delete(tenant_users).where(_IS_MEMBER)
+_IS_INVITATION = (tenant_invitations.c.tenant_id == bindparam("tenant")) & (
+    tenant_invitations.c.user_id == bindparam("member")
+)
+_INVITATIONS = (
+    select(*tenant_invitations.c, tenants.c.name)
+    .join(tenants, tenants.c.tenant_id == tenant_invitations.c.tenant_id)
+    .where(tenant_invitations.c.expires_at > bindparam("now"))
+    .order_by(tenant_invitations.c.created_at, tenant_invitations.c.user_id)
+)
+_INVITATION = _INVITATIONS.where(_IS_INVITATION)
+_INVITATIONS_OF_TENANT = _INVITATIONS.where(tenant_invitations.c.tenant_id == bindparam("tenant"))
+_INVITATIONS_OF_USER = _INVITATIONS.where(tenant_invitations.c.user_id == bindparam("member"))
+_WITHDRAW = delete(tenant_invitations).where(_IS_INVITATION)
+_FORGET_INVITATIONS = delete(tenant_invitations).where(
+    tenant_invitations.c.user_id == bindparam("member")
+)
+# held to the end of the transaction: who is invited or joins is not made an administrator meanwhile
+_ACCOUNT = select(users).where(users.c.user_id == bindparam("member")).with_for_update()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +122,19 @@ class TenantMember:
     user_id: str
     role: TenantRole
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TenantInvitation:
+    """A place in a tenant that a user may take."""
+
+    tenant_id: str
+    tenant_name: str
+    user_id: str
+    role: TenantRole
+    invited_by: str
+    created_at: datetime
+    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +248,23 @@ class TenantStore:
         except IntegrityError:  # another request took the user in at this moment: look again
             return await self._db.write(lambda c: _put_member(c, row))
 
+    async def set_role(self, tenant_id: str, user_id: str, role: TenantRole) -> TenantMember:
+        """Give a member another role.
+
+        Raises:
+            NotFound: the tenant has no such member.
+        """
+        values = {"tenant": tenant_id, "member": user_id, "to": role}
+
+        def unit(connection: Connection) -> Row[Any] | None:
+            connection.execute(_SET_ROLE, values)
+            return connection.execute(select(tenant_users).where(_IS_MEMBER), values).first()
+
+        row = await self._db.write(unit)
+        if row is None:
+            raise no_member(user_id)
+        return _member(row)
+
     async def remove_member(self, tenant_id: str, user_id: str) -> None:
         """Take a user out of a tenant.
 
@@ -225,6 +275,64 @@ class TenantStore:
         if not await self._db.write(lambda c: c.execute(_LEAVE, values).rowcount):
             raise no_member(user_id)
 
+    # -- invitations --------------------------------------------------------------------------
+
+    async def invite(
+        self, tenant_id: str, user_id: str, role: TenantRole, *, by: str
+    ) -> TenantInvitation:
+        """Invite an account, or put another invitation in place of an earlier one.
+
+        Raises:
+            TenantNotFound: there is no such tenant.
+            NotFound: no account that is free has this id.
+        """
+        moment = _now()
+        row = {
+            "tenant_id": tenant_id,
+            "user_id": user_id,
+            "role": role,
+            "invited_by": by,
+            "created_at": moment,
+            "expires_at": moment + _INVITATION_LIFETIME,
+        }
+        return await self._db.write(lambda c: _invite(c, row))
+
+    async def invitations(self, tenant_id: str) -> list[TenantInvitation]:
+        """A tenant's invitations that may still be accepted, the oldest first."""
+        values = {"tenant": tenant_id, "now": _now()}
+        found = await self._db.read(lambda c: [*c.execute(_INVITATIONS_OF_TENANT, values)])
+        return [_invitation(row) for row in found]
+
+    async def invitations_of(self, user_id: str) -> list[TenantInvitation]:
+        """The invitations a user may accept, the oldest first."""
+        values = {"member": user_id, "now": _now()}
+        found = await self._db.read(lambda c: [*c.execute(_INVITATIONS_OF_USER, values)])
+        return [_invitation(row) for row in found]
+
+    async def withdraw(self, tenant_id: str, user_id: str) -> None:
+        """Take an invitation back.
+
+        Raises:
+            NotFound: there is none.
+        """
+        values = {"tenant": tenant_id, "member": user_id}
+        if not await self._db.write(lambda c: c.execute(_WITHDRAW, values).rowcount):
+            raise no_invitation(tenant_id)
+
+    async def accept(self, tenant_id: str, user_id: str) -> TenantMember:
+        """Take the place a user was invited to.
+
+        Raises:
+            NotFound: there is no such invitation, or the account is not free any more.
+            TenantLimit: the tenant has as many users as it may.
+        """
+        return await self._db.write(lambda c: _accept(c, tenant_id, user_id))
+
+
+def no_invitation(tenant_id: str) -> NotFound:
+    """The error for an invitation that is not there, or not there any more."""
+    return NotFound(f"There is no invitation to the tenant {tenant_id[:80]!r}. Ask for another.")
+
 
 def no_tenant(tenant_id: str) -> TenantNotFound:
     """The error for a tenant that is not there, or not for the caller."""
@@ -233,7 +341,9 @@ def no_tenant(tenant_id: str) -> TenantNotFound:
 
 def no_member(user_id: str) -> NotFound:
     """The error for a user who is not in the tenant, or not for the caller."""
-    return NotFound(f"The tenant has no user {user_id[:80]!r}. List its users to see their ids.")
+    return NotFound(
+        f"The tenant has no user {user_id[:80]!r}. List its users to see their ids, or invite one."
+    )
 
 
 def checked(terms: TenantTerms) -> TenantTerms:
@@ -275,7 +385,41 @@ def _put_member(connection: Connection, row: Mapping[str, Any]) -> TenantMember:
     if tenant.max_users is not None and used >= tenant.max_users:
         raise over_limit("max_users", tenant.max_users, used, "Remove a user, or raise the limit.")
     connection.execute(insert(tenant_users), row)
+    connection.execute(_FORGET_INVITATIONS, which)
     return TenantMember(**row)
+
+
+def _invite(connection: Connection, row: Mapping[str, Any]) -> TenantInvitation:
+    which = {"tenant": row["tenant_id"], "member": row["user_id"]}
+    if connection.execute(_HOLD, which).first() is None:
+        raise no_tenant(row["tenant_id"])
+    if not _is_free(connection, row["user_id"]):
+        raise NotFound(
+            f"No account that can be invited has the id {row['user_id'][:80]!r}: it is active, in "
+            "no tenant, and does not administer the installation."
+        )
+    connection.execute(_WITHDRAW, which)
+    connection.execute(insert(tenant_invitations), row)
+    made = connection.execute(_INVITATION, {**which, "now": row["created_at"]}).one()
+    return _invitation(made)
+
+
+def _accept(connection: Connection, tenant_id: str, user_id: str) -> TenantMember:
+    which = {"tenant": tenant_id, "member": user_id}
+    connection.execute(_HOLD, which)
+    invitation = connection.execute(_INVITATION, {**which, "now": _now()}).first()
+    if invitation is None or not _is_free(connection, user_id):
+        raise no_invitation(tenant_id)
+    row = {"tenant_id": tenant_id, "user_id": user_id, "role": invitation.role}
+    return _put_member(connection, {**row, "created_at": _now()})
+
+
+def _is_free(connection: Connection, user_id: str) -> bool:
+    """Whether the user has an account that may join a tenant."""
+    account = connection.execute(_ACCOUNT, {"member": user_id}).first()
+    if account is None or account.status != "active" or account.role == "admin":
+        return False
+    return connection.execute(_MEMBER, {"member": user_id}).first() is None
 
 
 def over_limit(what: str, limit: int, used: int, way_out: str) -> TenantLimit:
@@ -308,6 +452,18 @@ def _tenant(row: Row[Any]) -> Tenant:
         features_enabled=row.features_enabled,
         created_at=row.created_at,
         updated_at=row.updated_at,
+    )
+
+
+def _invitation(row: Row[Any]) -> TenantInvitation:
+    return TenantInvitation(
+        tenant_id=row.tenant_id,
+        tenant_name=row.name,
+        user_id=row.user_id,
+        role=row.role,
+        invited_by=row.invited_by,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
     )
 
 

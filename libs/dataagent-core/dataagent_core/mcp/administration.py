@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from dataagent_core.errors import BadInput, ToolNotFound
+from dataagent_core.errors import BadInput, Denied, ToolNotFound
+from dataagent_core.identity import Principal
 from dataagent_core.mcp.catalogue import DefinitionDiff
 from dataagent_core.mcp.registration import ServerFields
 from dataagent_core.mcp.requested import changed_by, completed
@@ -161,16 +162,32 @@ class McpAdministration:
         """What changed since the tool was approved. Raises: `ToolNotFound`."""
         return await self._hub.catalogue.diff(tool_id)
 
-    async def approve(self, tool_id: int, *, definition_hash: str, by: str) -> CatalogueTool:
-        """Let a changed tool be used again, as it was looked at.
+    async def approve(self, tool_id: int, *, definition_hash: str, by: Principal) -> CatalogueTool:
+        """Let a tool be used as it was looked at, and believe it if it says that it only reads.
+
+        Administrators do so for any tool, users for those of their own servers.
 
         Raises:
+            Denied: the caller is neither an administrator nor the owner of the tool's server.
             ToolNotFound: there is none.
             Conflict: it has changed once more since.
         """
-        tool = await self._hub.catalogue.approve(tool_id, by=by, definition_hash=definition_hash)
+        if not by.is_admin and not await self._is_own(tool_id, by.user_id):
+            raise Denied("Only an administrator, or the owner of its server, may approve a tool.")
+        tool = await self._hub.catalogue.approve(
+            tool_id, by=by.user_id, definition_hash=definition_hash
+        )
         await self._hub.tools_changed(tool.server_id)
         return tool
+
+    async def _is_own(self, tool_id: int, user_id: str) -> bool:
+        """Whether a tool is of one of the user's own servers."""
+        try:
+            tool = await self._hub.catalogue.find(tool_id)
+        except ToolNotFound:
+            return False
+        own = await self._hub.servers.list(scope="user", user_id=user_id)
+        return tool.server_id in {spec.server_id for spec in own}
 
     async def set_tool(
         self,

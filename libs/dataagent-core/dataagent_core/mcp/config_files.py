@@ -2,7 +2,8 @@
 
     {"servers": [{"name": "files", "command": "uvx", "args": ["mcp-server-filesystem", "/data"],
                   "env": {"TOKEN": "${TOKEN}"}, "disabled": false}]}
-    {"mcpServers": {"docs": {"url": "https://docs.example/mcp", "headers": {"X-Key": "…"}}}}
+    {"mcpServers": {"docs": {"url": "https://docs.example/mcp", "headers": {"X-Key": "…"},
+                             "read_only_tools": ["search"]}}}
 
 An entry that does not do is named and left out; the others are there. `${NAME}` is filled in from
 an environment only where the caller says so, which is on a user's own machine. Above: the terminal,
@@ -28,7 +29,7 @@ from dataagent_core.mcp.types import ServerSpec, Transport
 TIMEOUT_SECONDS = 30.0
 _MAX_BYTES = 1024 * 1024
 _MOST_SERVERS = 200
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{)[^}])*))?\}")
 _TRANSPORTS: Mapping[str, Transport] = {
     "stdio": "stdio",
     "sse": "sse",
@@ -172,6 +173,7 @@ def _server(
         connect_timeout_seconds=fields.number("timeout", timeout_seconds),
         call_timeout_seconds=fields.number("call_timeout", 30.0),
         disabled=fields.truth("disabled", False) or not fields.truth("enabled", True),
+        read_only_tools=fields.texts("read_only_tools"),
     )
     aliases = {each.alias for each in taken}
     if alias in aliases:

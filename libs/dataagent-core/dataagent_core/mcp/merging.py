@@ -111,12 +111,14 @@ def merge(
             version = versions.get((tool.tool_id, digest), next_versions.get(tool.tool_id, 1))
         approved = digest if spec.on_change == "accept" else standing.approved_hash
         status: ToolStatus = "active" if approved == digest else "quarantined"
+        is_looked_at = spec.scope != "file" and approved == standing.approved_hash
         now = replace(
             tool,
             definition=definition,
             definition_hash=digest,
             schema_version=version,
             status=status,
+            approved_by=tool.approved_by if is_looked_at else _confirmed_by(spec, name),
             last_seen_at=at,
         )
         merged.append(Standing(now, approved))
@@ -126,6 +128,11 @@ def merge(
     else:
         merged += [each for name, each in known.items() if name not in seen.tools]
     return merged
+
+
+def _confirmed_by(spec: ServerSpec, name: str) -> str | None:
+    """Who has confirmed that a tool only reads, before anybody looked at this definition."""
+    return f"file:{spec.name}" if name in spec.read_only_tools else None
 
 
 def _new(
@@ -140,6 +147,7 @@ def _new(
         definition_hash=digest,
         schema_version=1,
         status="active",
+        approved_by=_confirmed_by(spec, definition.name),
         first_seen_at=at,
         last_seen_at=at,
     )

@@ -65,11 +65,10 @@ _CREDENTIAL = re.compile(
     r"(?:^|[._-])(key|auth|sig|signature|jwt|sid|session|access|code|pwd|pw|bearer)(?:$|[._-])",
     re.IGNORECASE,
 )
-_VARIABLE = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_]")
-_SECRET_ARG = re.compile(
-    r"-{1,2}[\w-]*(password|passwd|secret|token|api[_-]?key)[\w-]*=.+|[A-Za-z][\w+.-]*://[^/@\s]*:[^/@\s]+@.*",
-    re.IGNORECASE,
-)
+_VARIABLE = re.compile(r"\$[A-Za-z_]")
+_SECRET_OPTION = re.compile(r"-[\w-]*=.+", re.DOTALL)
+_SECRET_WORD = re.compile(r"password|passwd|secret|token|api[_-]?key", re.IGNORECASE)
+_SECRET_URL = re.compile(r"[A-Za-z][\w+.-]*://[^/@\s:]*+:[^/@\s]+@")
 
 
 class ServerPolicy:
@@ -125,7 +124,7 @@ class ServerPolicy:
             raise ServerNotAllowed("The working directory is not yours to choose. Leave cwd out.")
         if any(_INVISIBLE.search(word) for word in words[:1]):
             raise BadInput("The command has characters that do not belong in one.")
-        if any(_SECRET_ARG.fullmatch(word) for word in words[1:]):
+        if any(_is_secret(word) for word in words[1:]):
             raise BadInput("An argument looks like a credential. Put it into env, which is sealed.")
         _check_env(server.env)
 
@@ -165,13 +164,20 @@ def _command(line: str) -> tuple[str, ...]:
         words = ()
     if not words:
         raise Misconfigured("DATAAGENT_MCP_STDIO_COMMANDS has an entry that is no command line.")
-    program = re.sub(r"(\.exe|[\d.]+)$", "", PurePath(words[0]).name.lower())
+    program = PurePath(words[0]).name.lower().removesuffix(".exe").rstrip("0123456789.")
     if program in _LAUNCHERS and (len(words) == 1 or words[-1].startswith("-")):
         raise Misconfigured(
             f"DATAAGENT_MCP_STDIO_COMMANDS lets users start anything with {words[0]!r}. Name what "
             "it may run as well, such as 'npx -y @scope/package'."
         )
     return words
+
+
+def _is_secret(word: str) -> bool:
+    """Whether an argument looks like a credential: `--api-key=…`, `https://user:password@…`."""
+    if _SECRET_OPTION.fullmatch(word):
+        return _SECRET_WORD.search(word.partition("=")[0]) is not None
+    return _SECRET_URL.match(word) is not None
 
 
 def _check_env(env: Mapping[str, SecretStr]) -> None:
@@ -199,7 +205,8 @@ def _check_headers(headers: Mapping[str, SecretStr]) -> None:
 def _refuse_variables(server: NewServer | ServerSpec) -> None:
     """Nothing is filled in on a server, so what looks like it would be sent as it stands."""
     for where, text in _texts(server):
-        if _VARIABLE.search(text):
+        _, begin, after = text.partition("${")
+        if (begin and "}" in after) or _VARIABLE.search(text):
             raise BadInput(
                 f"{where} has a ${{…}} in it. Variables are not filled in here: write the value."
             )

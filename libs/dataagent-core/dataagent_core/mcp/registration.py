@@ -60,6 +60,8 @@ class NewServer:
     on_change: OnChange | None = None
     """Shared servers' changed tools wait for a look, a user's own are taken."""
     disabled: bool = False
+    read_only_tools: tuple[str, ...] = ()
+    """Of a configuration file's server: tools that only read, as whoever wrote it confirms."""
 
 
 class ServerFields(TypedDict, total=False):
@@ -118,6 +120,7 @@ def spec_of(new: NewServer, *, server_id: str, alias: str) -> ServerSpec:
         max_concurrency=new.max_concurrency,
         on_change=new.on_change or ("accept" if is_own else "quarantine"),
         disabled=new.disabled,
+        read_only_tools=new.read_only_tools,
     )
     check(spec)
     return spec

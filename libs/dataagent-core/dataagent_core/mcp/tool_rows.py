@@ -59,6 +59,7 @@ _CHANGE = (
         definition_hash=bindparam("new_hash"),
         schema_version=bindparam("new_version"),
         approved_hash=bindparam("new_approved"),
+        approved_by=bindparam("new_approved_by"),
         status=bindparam("new_status"),
         last_seen_at=bindparam("new_seen"),
     )
@@ -112,6 +113,7 @@ def tool_from(row: Row[Any]) -> CatalogueTool:
         enabled=row.enabled,
         retry_safe=row.retry_safe,
         timeout_seconds=row.timeout_s,
+        approved_by=row.approved_by,
         first_seen_at=row.first_seen_at,
         last_seen_at=row.last_seen_at,
     )
@@ -255,6 +257,7 @@ def _columns(standing: Standing, tool_id: int, at: datetime) -> dict[str, Any]:
         "definition_hash": tool.definition_hash,
         "schema_version": tool.schema_version,
         "approved_hash": standing.approved_hash,
+        "approved_by": tool.approved_by,
         "status": tool.status,
         "first_seen_at": at,
         "last_seen_at": at,
@@ -273,6 +276,7 @@ def _new_values(standing: Standing) -> dict[str, Any]:
         "new_hash": tool.definition_hash,
         "new_version": tool.schema_version,
         "new_approved": standing.approved_hash,
+        "new_approved_by": tool.approved_by,
         "new_status": tool.status,
         "new_seen": tool.last_seen_at,
     }

@@ -54,6 +54,8 @@ class ServerSpec:
     on_change: OnChange = "accept"
     disabled: bool = False
     config_version: int = 1
+    read_only_tools: tuple[str, ...] = ()
+    """Tools of which a configuration file confirms that they only read."""
 
 
 # -- connection -----------------------------------------------------------------------------------
@@ -89,7 +91,7 @@ class ConnectionStatus:
 
     @property
     def status(self) -> ServerStatus:
-        """In three words (R36.5)."""
+        """One of connected, disconnected, error."""
         if self.state == "ready":
             return "connected"
         return "error" if self.state in ("backoff", "auth_required") else "disconnected"
@@ -128,14 +130,24 @@ class CatalogueTool:
     enabled: bool = True
     retry_safe: bool = False
     timeout_seconds: float | None = None
+    approved_by: str | None = None
+    """Who approved the definition; None: nobody has looked at it."""
     first_seen_at: datetime | None = None
     last_seen_at: datetime | None = None
 
     @property
-    def asks_first(self) -> bool:
-        """Whether a person is asked before it is called. Hints only tighten: silence asks."""
+    def says_read_only(self) -> bool:
+        """Whether its server says that it changes nothing."""
         hints = self.definition.annotations
-        return bool(hints.get("destructiveHint", False)) or not hints.get("readOnlyHint", False)
+        return bool(hints.get("readOnlyHint", False)) and not hints.get("destructiveHint", False)
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether a person is asked before it is called.
+
+        A server's word alone does not lift that: somebody has to have approved the definition.
+        """
+        return not (self.says_read_only and self.approved_by is not None)
 
 
 # -- calls ----------------------------------------------------------------------------------------

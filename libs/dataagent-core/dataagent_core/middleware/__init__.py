@@ -1,5 +1,6 @@
 """What wraps a model or tool call."""
 
+from dataagent_core.middleware.addresses import AddressApprovals
 from dataagent_core.middleware.approvals import DEFAULT_GATED, approvals_middleware, gated
 from dataagent_core.middleware.attachments import AttachmentsMiddleware, with_files
 from dataagent_core.middleware.audit import AuditMiddleware
@@ -24,6 +25,7 @@ __all__ = [
     "CODE_TOOLS",
     "DEFAULT_GATED",
     "MEMORY_PATH",
+    "AddressApprovals",
     "AgentMemoryMiddleware",
     "AttachmentsMiddleware",
     "AuditMiddleware",

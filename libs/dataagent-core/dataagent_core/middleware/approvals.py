@@ -65,8 +65,13 @@ class ApprovalsMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
         self._preview = preview
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
-        """Ask if the call is gated, and show what it would change."""
+        """Ask if the call is gated, and show what it would change.
+
+        Nobody is asked about a tool that the agent does not have: the call is answered with that.
+        """
         call = request.tool_call
+        if request.tool is None:
+            return await handler(request)
         if self._preview is None or call["name"] not in self.interrupt_on:
             return await super().awrap_tool_call(request, handler)
         token = _DIFF.set(await self._preview(call) if needs_approval(request) else None)

@@ -1,7 +1,7 @@
 """Asks a person before an MCP tool is called that may change something.
 
 As `approvals.py` does for tools with fixed names: one interrupt a call, in sub-agents too, nobody
-is asked in a run that approves all. Which tools ask is in their definition (`asks_first`). The
+is asked in a run that approves all. Which tools ask says the catalogue (`asks_first`). The
 arguments' schema is a stranger's, so it is shown to who edits and nothing is built of it. Above:
 `engine/`. Below: `tools/mcp.py`.
 """
@@ -30,6 +30,7 @@ _DECISION: Any = Annotated[
     ApproveDecision | EditDecision | RejectDecision | RespondDecision, Discriminator("type")
 ]
 _MOST_DESCRIPTION = 300
+_UNCONFIRMED = "The server says that it only reads; nobody has confirmed that."
 
 
 class McpApprovals(AgentMiddleware[Any, Any, Any]):
@@ -57,6 +58,8 @@ class McpApprovals(AgentMiddleware[Any, Any, Any]):
 def _question(tool: McpTool, request: ToolCallRequest) -> dict[str, Any]:
     call = request.tool_call
     description = " ".join(tool.description.split())[:_MOST_DESCRIPTION]
+    if tool.tool.says_read_only:
+        description += f"\n{_UNCONFIRMED}"
     return {
         "type": "tool_approval",
         "tool_call_id": call["id"],

@@ -1,4 +1,4 @@
-"""Whether one more run may start: its user's runs at once, their day's budget, their agents.
+"""Whether one more run may start: its user's runs at once, budget, stored bytes, agents.
 
 Runs of this process are counted here, without asking anyone. Where several processes share a
 database the store counts as well, in the transaction that opens the run (`Room`). Above:
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataagent_core.identity.budgets import Budgets
 from dataagent_core.identity.tenancy import Tenancy
 from dataagent_core.runs.types import Room
+from dataagent_core.session.quota import ConversationQuota
 
 
 class Admission:
@@ -24,11 +25,13 @@ class Admission:
         tenancy: Tenancy | None = None,
         room: Room | None = None,
         *,
+        conversations: ConversationQuota | None = None,
         is_alone: bool = True,
     ) -> None:
         """`is_alone`: no other process opens runs, so counting here is enough."""
         self._budgets = budgets
         self._tenancy = tenancy
+        self._conversations = conversations
         self._room = room or Room()
         self._entering: dict[str, int] = {}
         self.room = None if is_alone else room
@@ -41,7 +44,10 @@ class Admission:
         Raises:
             AgentDisabled: the tenant has the agent off.
             BudgetExhausted: the user's day is used up.
+            UserLimit: their conversations hold as much as they may.
         """
+        if self._conversations is not None:
+            await self._conversations.check(user_id)
         if self._budgets is not None:
             await self._budgets.check_day(user_id)
         tenant = await self._tenancy.check_agent(user_id, *agent) if self._tenancy else None

@@ -31,8 +31,10 @@ from dataagent_core.engine import (
 )
 from dataagent_core.errors import Misconfigured
 from dataagent_core.mcp.hub import McpHub
+from dataagent_core.runs.accounts import Accounts
 from dataagent_core.runs.agents import Agents, agent_config, open_agents
 from dataagent_core.runs.contexts import Contexts
+from dataagent_core.runs.deletion import announce_deletion, release_deleted
 from dataagent_core.runs.files import Files, open_files, open_workspaces
 from dataagent_core.runs.ledger import Ledger
 from dataagent_core.runs.limits import Limits, open_limits
@@ -40,7 +42,7 @@ from dataagent_core.runs.mcp import Mcp
 from dataagent_core.runs.observers import Observers, open_observers
 from dataagent_core.runs.peers import Peers, Role, open_peers
 from dataagent_core.runs.retention import start_erasing
-from dataagent_core.runs.sandbox import SandboxEnds, open_sandboxes, tell_put_away
+from dataagent_core.runs.sandbox import SandboxEnds, open_sandboxes
 from dataagent_core.runs.service import RunService
 from dataagent_core.runs.skills import Skills
 from dataagent_core.runs.store import RunStore
@@ -100,7 +102,7 @@ async def open_core(
         settings.ensure_home()
         tune_loop(asyncio.get_running_loop())
         storage = await _open_storage(settings, stack)
-        rooms = await _open_rooms(settings, storage.database, stack)
+        rooms = await _open_rooms(settings, storage, stack)
         mcp = _mcp(settings, storage.database, rooms, role)
         factory = _factory(settings, rooms, stack, mcp=mcp.hub)
         agents = await _agents(settings, storage, rooms, factory, stack)
@@ -108,12 +110,12 @@ async def open_core(
             settings, storage, rooms, factory, stack, agents=agents, on_rest=_at_rest(rooms, mcp)
         )
         peers = await open_peers(settings, storage.runs, stack, role=role, name=worker_name())
-        for each in (agents, *_sandbox_ends(rooms)):
-            each.share(peers.bus)
+        agents.share(peers.bus)
         await mcp.open(agents.registry, peers.bus, stack)
         ledger, worker = _worker(
-            settings, storage.runs, sessions, rooms, peers=peers, agents=agents, mcp=mcp.hub
+            settings, storage, sessions, rooms, peers=peers, agents=agents, mcp=mcp.hub
         )
+        release_deleted(peers.bus, sessions, ledger)
         await _begin(settings, ledger, worker, peers, stack, grace_seconds=grace_seconds)
         skills = Skills(factory.skills, agents.registry)
         runs = RunService(
@@ -126,7 +128,7 @@ async def open_core(
             dispatch=peers.dispatch(storage.runs, worker, rooms.observers.traces),
             skills=skills,
             agents=agents.registry,
-            on_put_away=partial(tell_put_away, peers.bus),
+            on_put_away=partial(announce_deletion, peers.bus),
         )
         parts = (rooms.workspaces, factory, storage.checkpoints, rooms.data)
         watched = (rooms.observers, rooms.limits, rooms.files, peers, skills, agents)
@@ -182,9 +184,10 @@ class _Rooms:
     undo: Undo
 
 
-async def _open_rooms(settings: Settings, database: Database, stack: AsyncExitStack) -> _Rooms:
+async def _open_rooms(settings: Settings, storage: _Storage, stack: AsyncExitStack) -> _Rooms:
+    database = storage.database
     observers = await open_observers(settings, database, stack)
-    limits = open_limits(settings, database, stack)
+    limits = open_limits(settings, database, storage.sessions.sessions, stack)
     quota = SqlQuotaLedger(database)
     workspaces = open_workspaces(settings, quota, stack)
     data = await open_data(
@@ -215,6 +218,7 @@ def _sessions(
         checkpoints=storage.checkpoints,
         belongings=[*_sandbox_ends(rooms), rooms.data.service.artifacts, rooms.files.store],
         most_sessions=rooms.limits.tenancy.most_sessions,
+        quota=rooms.limits.conversations,
         assistant_id_of=agents.registry.assistant_id_of,
         on_rest=on_rest,
         timeout_seconds=settings.session_timeout,
@@ -241,7 +245,7 @@ def _sandbox_ends(rooms: _Rooms) -> list[SandboxEnds]:
 
 def _worker(
     settings: Settings,
-    run_store: RunStore,
+    storage: _Storage,
     sessions: SessionManager,
     rooms: _Rooms,
     *,
@@ -250,10 +254,10 @@ def _worker(
     mcp: McpHub,
 ) -> tuple[Ledger, Worker]:
     observers, budgets = rooms.observers, rooms.limits.budgets
-    ledger = Ledger(run_store, relay=peers.relay)
+    ledger = Ledger(storage.runs, relay=peers.relay)
     worker = Worker(
         peers.name,
-        run_store,
+        storage.runs,
         sessions,
         ledger,
         lambda run: agent_config(settings, run, agents.registry),
@@ -261,6 +265,7 @@ def _worker(
         duty=peers.duty,
         control=peers.control,
         figures=rooms.data.checks,
+        accounts=Accounts(storage.database),
         contexts=Contexts(budgets=budgets, mcp=mcp, hitl_timeout_seconds=settings.hitl_timeout),
         budgets=budgets,
         audit=observers.audit,

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from itertools import islice
 from weakref import ref
 
+from dataagent_core.errors import DataAgentError
 from dataagent_core.runs.types import Entry
 
 _KEPT = 512
@@ -22,16 +23,18 @@ KEPT_SECONDS = 2.0
 class Channel:
     """The recent entries of a session."""
 
-    __slots__ = ("__weakref__", "_changed", "_entries", "last_seq")
+    __slots__ = ("__weakref__", "_changed", "_entries", "dismissals", "failure", "last_seq")
 
     def __init__(self) -> None:
         self._entries: deque[Entry] = deque(maxlen=_KEPT)
         self._changed = asyncio.Event()
         self.last_seq = 0
+        self.dismissals = 0
+        self.failure: DataAgentError | None = None  # why what readers wait for is not coming
 
     @property
     def changed(self) -> asyncio.Event:
-        """Set at the next publication. Take it before looking, so that nothing is missed."""
+        """Set at the next publication, dismissal or failure. Take it before looking."""
         return self._changed
 
     def publish(self, entries: Sequence[Entry]) -> None:
@@ -40,8 +43,13 @@ class Channel:
             self._entries.clear()
         self._entries.extend(entries)
         self.last_seq = entries[-1].seq
-        self._changed.set()
-        self._changed = asyncio.Event()
+        self.failure = None
+        self._wake()
+
+    def fail(self, error: DataAgentError) -> None:
+        """Tell those who wait that nothing more comes for now, and why."""
+        self.failure = error
+        self._wake()
 
     def receive(self, entries: Sequence[Entry]) -> None:
         """As `publish`, for entries another process committed: they may be late or come twice."""
@@ -55,8 +63,21 @@ class Channel:
         if last_seq > self.last_seq:
             self._entries.clear()
             self.last_seq = last_seq
-            self._changed.set()
-            self._changed = asyncio.Event()
+            self._wake()
+
+    def dismiss(self) -> None:
+        """The session was deleted: end every reader there is, and hold none of its entries.
+
+        A reader compares `dismissals` with what it was when it began. One that begins later reads
+        a session that was restored.
+        """
+        self._entries.clear()
+        self.dismissals += 1
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     def forget_soon(self, seconds: float = KEPT_SECONDS) -> None:
         """A run has ended: drop its entries when readers had a moment to take them from here.

@@ -1,7 +1,8 @@
 """What every program needs, looked at one by one: the data directory, the database, the sandbox.
 
 A check is a function that gives a `Finding`; one that fails in a way nobody thought of is a finding
-too. Nothing is started, and nothing changed but for making the data directory, as a start would.
+too. Nothing is started, and nothing changed but for making and closing the data directory, as a
+start would.
 Above: the two doctors, which add what only they need.
 """
 
@@ -81,6 +82,7 @@ async def _looked_at(what: str, check: Check[S], settings: S, seconds: float) ->
 def data_directory(settings: Settings) -> Finding:
     """It is there, its owner's alone, and has room."""
     what, path = "data directory", settings.home_dir
+    was_open = path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077
     try:
         settings.ensure_home()
     except OSError as error:
@@ -88,8 +90,9 @@ def data_directory(settings: Settings) -> Finding:
         return Finding("fail", what, f"{path}: {error.strerror}", hint)
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         return Finding("fail", what, f"{path} cannot be written to", f"chown it to {os.getuid()}.")
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        return Finding("warn", what, f"{path} is open to other users", f"chmod 700 {path}")
+    if was_open:
+        hint = "change the keys and passwords in it if someone else may have read them."
+        return Finding("warn", what, f"{path} was open to other users; now it is not", hint)
     free = shutil.disk_usage(path).free
     if free < _LITTLE_ROOM:
         hint = "results, uploads and the database go there; make room."

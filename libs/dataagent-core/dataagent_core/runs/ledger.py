@@ -13,11 +13,12 @@ import logging
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from itertools import chain, repeat
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from dataagent_core.errors import StaleAttempt, Unavailable
+from dataagent_core.errors import SessionDeleted, StaleAttempt, StorageFull, Unavailable
 from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent, event_to_wire
 from dataagent_core.runs.channel import KEPT_SECONDS, Channel
 from dataagent_core.runs.store import RunStore
@@ -56,6 +57,7 @@ class Ledger:
         self._pace_seconds = pace_seconds
         self.kept_seconds = kept_seconds
         self._channels: WeakValueDictionary[str, Channel] = WeakValueDictionary()
+        self.dismissals = 0
         self._dirty: dict[str, RunWriter] = {}
         self._urgent: dict[str, RunWriter] = {}
         self._wake = asyncio.Event()
@@ -70,25 +72,45 @@ class Ledger:
         """Stop committing. Writers are closed by then."""
         await end_all([self._loop_task])
 
-    def writer(self, run: Run, last_seq: int) -> RunWriter:
-        """The pen of a run's owner; `last_seq` is the session's highest number so far."""
-        return RunWriter(self, run, last_seq)
+    def writer(self, run: Run, last_seq: int, *, written_bytes: int = 0) -> RunWriter:
+        """The pen of a run's owner; `last_seq` is the session's highest number so far.
+
+        `written_bytes` are those of the events that earlier attempts of the run have written.
+        """
+        return RunWriter(self, run, last_seq, written_bytes)
 
     async def follow(self, session_id: str, *, after: int) -> AsyncIterator[list[Entry]]:
-        """The session's entries after a `seq`, in bursts, for as long as the reader stays."""
+        """The session's entries after a `seq`, in bursts, for as long as the reader stays.
+
+        Raises:
+            SessionDeleted: the session was deleted meanwhile; what it had was given before.
+            StorageFull: what the reader waits for cannot be stored.
+        """
         channel = self.channel(session_id)
-        cursor = after
+        dismissals, cursor = channel.dismissals, after
         async with nullcontext() if self.relay is None else self.relay.watch(session_id, channel):
             while True:
                 changed = channel.changed
-                entries = channel.since(cursor)
+                is_dismissed = channel.dismissals != dismissals
+                entries = None if is_dismissed else channel.since(cursor)
                 if entries is None:
                     entries = await self._read(session_id, cursor)
                 if entries:
                     cursor = entries[-1].seq
                     yield entries
+                elif is_dismissed:
+                    raise SessionDeleted(f"Session {session_id!r} was deleted.")
                 else:
                     await changed.wait()
+                    if channel.failure is not None:
+                        raise channel.failure
+
+    def dismiss(self, session_id: str) -> None:
+        """End the readers of a deleted session in this process."""
+        self.dismissals += 1
+        channel = self._channels.get(session_id)
+        if channel is not None:
+            channel.dismiss()
 
     async def _read(self, session_id: str, after: int) -> list[Entry]:
         """Read the store, with patience: a reader need not leave because it was away a moment."""
@@ -155,15 +177,27 @@ class Ledger:
         return len(taken)
 
     async def _commit(self, batches: dict[str, Batch], writers: dict[str, RunWriter]) -> None:
-        refused = await self._append_until_kept(batches)
+        try:
+            refused = await self._append_until_kept(batches)
+        except StorageFull as error:
+            logger.warning("%d runs end: %s", len(batches), error.message)
+            for run_id in batches:
+                writers[run_id].fail(error)
+            return
         for run_id, batch in batches.items():
             writers[run_id].committed(batch, is_refused=run_id in refused)
 
     async def _append_until_kept(self, batches: dict[str, Batch]) -> set[str]:
-        """Append, trying again while the store is away; a store keeps a batch sent again once."""
+        """Append, trying again while the store is away; a store keeps a batch sent again once.
+
+        Raises:
+            StorageFull: there is no space; someone has to make room, which may take hours.
+        """
         for attempt, pause in enumerate(_pauses()):
             try:
                 return await self._store.append(list(batches.values()))
+            except StorageFull:
+                raise
             except Unavailable:
                 logger.warning("the ledger waits for its store", exc_info=attempt == 0)
                 await asyncio.sleep(pause)
@@ -180,13 +214,19 @@ class Ledger:
         return refused
 
     async def close_run(self, run: Run, ending: Ending, last: Batch) -> bool:
-        """Write a run's end, trying again while the store is away."""
+        """Write a run's end, trying again while the store is away.
+
+        Raises:
+            StorageFull: as for its events. A later round ends the run, once there is room.
+        """
         for attempt, pause in enumerate(_pauses()):
             try:
                 if await self._store.close(run, ending, last):
                     return True
                 kept = await self._store.get(run.run_id) if attempt else None
                 return kept is not None and not kept.is_active and kept.attempt == run.attempt
+            except StorageFull:
+                raise
             except Unavailable:
                 logger.warning("the end of run %s waits for its store", run.run_id)
                 await asyncio.sleep(pause)
@@ -196,8 +236,9 @@ class Ledger:
 class RunWriter:
     """Numbers and keeps the events of one attempt of one run."""
 
-    def __init__(self, ledger: Ledger, run: Run, last_seq: int) -> None:
+    def __init__(self, ledger: Ledger, run: Run, last_seq: int, written_bytes: int = 0) -> None:
         self.run = run
+        self._bytes = written_bytes
         self._ledger = ledger
         self._channel = ledger.channel(run.session_id)
         self._first_seq = self._last_seq = last_seq
@@ -209,6 +250,7 @@ class RunWriter:
         self._in_flight = False
         self._settled = asyncio.Event()
         self._is_refused = False
+        self._failure: StorageFull | None = None
 
     @property
     def written(self) -> int:
@@ -225,6 +267,7 @@ class RunWriter:
 
         Raises:
             StaleAttempt: a newer attempt has taken the run.
+            StorageFull: there is no space for what was said before.
         """
         self._check()
         self._end_text()
@@ -238,7 +281,7 @@ class RunWriter:
         """Add running text of the main agent: pieces that wait for a commit become one event.
 
         Raises:
-            StaleAttempt: as `write`.
+            StaleAttempt, StorageFull: as `write`.
         """
         self._check()
         if not self._running:
@@ -246,7 +289,17 @@ class RunWriter:
             self._ledger.mark(self, is_urgent=self._is_first_text())
         self._running.append(text)
 
+    def fail(self, error: StorageFull) -> None:
+        """The commit loop cannot store what was said: the run and its readers end here."""
+        self._in_flight = False
+        self._is_refused = True
+        self._failure = error
+        self._channel.fail(error)
+        self._settled.set()
+
     def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
         if self._is_refused:
             raise StaleAttempt(f"Another process has taken over run {self.run.run_id}.")
 
@@ -312,6 +365,7 @@ class RunWriter:
         self._last_seq += len(events)
         run_id = self.run.run_id
         wires = tuple(_wire(event, first + i, run_id) for i, event in enumerate(events))
+        self._bytes += sum(map(len, wires))
         return Batch(self.run.session_id, run_id, self.run.attempt, first, self._last_seq, wires)
 
     def committed(self, batch: Batch, *, is_refused: bool) -> None:
@@ -338,7 +392,14 @@ class RunWriter:
         self._end_text()
         self._pending.append(done)
         last = self._batch()
-        if not await self._ledger.close_run(self.run, ending, last):
+        said = len(self.run.input.get("message", "").encode()) + len(ending.content.encode())
+        ending = replace(ending, bytes_used=self._bytes + said)
+        try:
+            is_kept = await self._ledger.close_run(self.run, ending, last)
+        except StorageFull as error:
+            self.fail(error)
+            raise
+        if not is_kept:
             self._is_refused = True
             return False
         self._channel.publish(entries_of(last.wires, last.first_seq, last.run_id))

@@ -16,6 +16,8 @@ from dataagent_core.identity.usage import UsageBook
 from dataagent_core.middleware import BudgetMiddleware, SwitchesMiddleware
 from dataagent_core.runs.admission import Admission
 from dataagent_core.runs.types import Room
+from dataagent_core.session.quota import ConversationQuota
+from dataagent_core.session.store import SessionStore
 from dataagent_core.storage import Database
 
 
@@ -43,6 +45,7 @@ class Limits:
     usage: UsageBook
     budgets: Budgets
     admission: Admission
+    conversations: ConversationQuota
     agent_names: AgentNames = field(default_factory=AgentNames)
 
     @property
@@ -54,7 +57,9 @@ class Limits:
         return [*switches, BudgetMiddleware()]
 
 
-def open_limits(settings: Settings, database: Database, stack: AsyncExitStack) -> Limits:
+def open_limits(
+    settings: Settings, database: Database, sessions: SessionStore, stack: AsyncExitStack
+) -> Limits:
     """Open them; the stack closes them, which has to be after the last run."""
     tenancy = Tenancy(database, is_on=settings.multi_tenant)
     usage = UsageBook(database)
@@ -75,5 +80,12 @@ def open_limits(settings: Settings, database: Database, stack: AsyncExitStack) -
         ),
     )
     room = Room(most_of_user=settings.max_runs_per_user, most_queued=settings.max_queued_runs)
-    is_alone = settings.redis_url is None
-    return Limits(tenancy, usage, budgets, Admission(budgets, tenancy, room, is_alone=is_alone))
+    conversations = ConversationQuota(sessions, settings.conversation_quota)
+    admission = Admission(
+        budgets,
+        tenancy,
+        room,
+        conversations=conversations,
+        is_alone=settings.redis_url is None,
+    )
+    return Limits(tenancy, usage, budgets, admission, conversations)

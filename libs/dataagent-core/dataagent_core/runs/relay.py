@@ -115,17 +115,22 @@ class Relay:
         wanted = [session_id for session_id in session_ids if session_id in self._watches]
         try:
             for start in range(0, len(wanted), _AT_ONCE):
-                self._compare(await self._store.last_seqs(wanted[start : start + _AT_ONCE]))
+                some = wanted[start : start + _AT_ONCE]
+                self._compare(some, await self._store.last_seqs(some))
         except Unavailable:
             logger.info("the watched sessions wait for the store")
         except Exception:
             logger.exception("the watched sessions could not be compared with the store")
 
-    def _compare(self, tails: dict[str, int]) -> None:
-        for session_id, last_seq in tails.items():
+    def _compare(self, session_ids: Iterable[str], tails: dict[str, int]) -> None:
+        for session_id in session_ids:
             watch = self._watches.get(session_id)
-            if watch is not None:
-                watch.channel.fall_behind(last_seq)
+            if watch is None:
+                continue
+            if session_id in tails:
+                watch.channel.fall_behind(tails[session_id])
+            else:
+                watch.channel.dismiss()
 
 
 def encode(sender: bytes, batch: Batch) -> bytes:

@@ -6,14 +6,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from dataagent_core.config import Settings
-from dataagent_core.runs.bus import Bus
 from dataagent_core.sandbox import Sandboxes
 from dataagent_core.sandbox.factory import create_sandboxes, require_wall
 from dataagent_core.telemetry import Metrics
 from dataagent_core.workspace import UserWorkspaceManager
-
-PUT_AWAY = "put-away"
-"""The bus's topic of sessions that were put away; a message is a session's id."""
 
 
 async def open_sandboxes(
@@ -52,12 +48,3 @@ class SandboxEnds:
     def rest(self, session_id: str) -> None:
         """The session was not used for long: its sandbox ends soon."""
         self._sandboxes.let_go(session_id)
-
-    def share(self, bus: Bus) -> None:
-        """End the sandboxes of sessions that are put away in any process."""
-        bus.subscribe(PUT_AWAY, lambda told: None if told is None else self.rest(told.decode()))
-
-
-def tell_put_away(bus: Bus, session_id: str) -> None:
-    """A session was put away: whichever process has its sandbox lets it go."""
-    bus.publish(PUT_AWAY, session_id.encode())

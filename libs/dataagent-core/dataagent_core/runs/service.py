@@ -6,10 +6,12 @@ A message is committed together with its run before `start` returns; from then o
 
 from __future__ import annotations
 
+import asyncio
 import re
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dataagent_core.agents import AgentRegistry
 from dataagent_core.errors import BadInput, DataAgentError, NothingToCancel, RunNotFound
@@ -38,6 +40,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ASSISTANT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 MAX_MESSAGE_CHARACTERS = 1_000_000
 _MOST_COUNTED = 1_000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class RunService:
             SkillNotFound: the owner has no such skill with this agent.
             AgentNotFound: the agent was deleted.
             AgentDisabled: the owner's tenant has the agent off.
-            TooManyRuns, QueueFull, BudgetExhausted: a limit is reached.
+            TooManyRuns, QueueFull, BudgetExhausted, UserLimit: a limit is reached.
         """
         check_message(message, client_message_id, assistant_id)
         session = await self._sessions.get(session_id, owner=owner)
@@ -247,6 +250,11 @@ class RunService:
         await self._stop(run)
         return await self._owned(run.run_id, owner)
 
+    async def cancel_all(self, user_id: str) -> None:
+        """Stop every run of a user, in whichever process it is, and wait for their ends."""
+        active = await self._store.active_of_user(user_id)
+        await asyncio.gather(*(self._stop(run) for run in active))
+
     async def decide(
         self, run_id: str, request_id: str, decision: Decision, *, owner: str
     ) -> Approval:
@@ -265,8 +273,9 @@ class RunService:
 
         Raises:
             RunNotFound: there is no such run.
+            SessionDeleted: its session was deleted before its end.
         """
-        run = await self._store.get(run_id)
+        run = await self._before_following(lambda: self._store.get(run_id))
         if run is None:
             raise RunNotFound(f"There is no run {run_id[:80]!r}.")
         if not run.is_active:
@@ -289,10 +298,22 @@ class RunService:
 
         Raises:
             SessionNotFound: the session is not the owner's.
+            SessionDeleted: it was deleted meanwhile.
         """
-        await self._sessions.get(session_id, owner=owner)
+        await self._before_following(lambda: self._sessions.get(session_id, owner=owner))
         async for burst in self._ledger.follow(session_id, after=after):
             yield burst
+
+    async def _before_following(self, look: Callable[[], Awaitable[T]]) -> T:
+        """What a look at the store finds, repeated if a session was deleted during it.
+
+        Otherwise a reader could begin just after the readers of its session were ended.
+        """
+        while True:
+            dismissals = self._ledger.dismissals
+            found = await look()
+            if dismissals == self._ledger.dismissals:
+                return found
 
     async def history(
         self, session_id: str, *, owner: str, limit: int = 1000, offset: int | None = None

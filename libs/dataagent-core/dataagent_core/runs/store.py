@@ -84,6 +84,10 @@ class RunStore(ABC):
         """The session's active run, if any."""
 
     @abstractmethod
+    async def active_of_user(self, user_id: str) -> list[Run]:
+        """The user's active runs, in all sessions."""
+
+    @abstractmethod
     async def active_agents(self) -> dict[str, frozenset[str]]:
         """The statuses of all active runs by the agent that answers, else the assistant named."""
 
@@ -124,9 +128,12 @@ class RunStore(ABC):
     async def last_seq(self, session_id: str) -> int:
         """The session's highest `seq`, 0 if it has no events."""
 
+    @abstractmethod
     async def last_seqs(self, session_ids: Collection[str]) -> dict[str, int]:
-        """The highest `seq` of each of these sessions, at most a few hundred."""
-        return {session_id: await self.last_seq(session_id) for session_id in session_ids}
+        """The highest `seq` of each of these sessions, at most a few hundred.
+
+        One that was deleted or put away is left out.
+        """
 
     @abstractmethod
     async def ask(self, run: Run, approvals: Sequence[Approval]) -> None:

@@ -27,6 +27,9 @@ ANSWERED_BY = "answered_by"
 COMPACT = "compact"
 """In a run's input: that it puts its thread in short, and what is to be kept above all."""
 
+HAS_ACCOUNT = "has_account"
+"""In a run's input: that its user had an account when it was asked for."""
+
 ACTIVE: frozenset[RunStatus] = frozenset({"queued", "running", "waiting"})
 
 
@@ -86,6 +89,8 @@ class RunOptions:
     deny: tuple[str, ...] = ()  # tools that may not be called
     max_tokens: int | None = None  # the run ends, visibly, when it has used so many
     model: str | None = None  # which one answers, in place of the agent's
+    has_account: bool = False  # the run ends when its user's account does
+    role: str | None = None  # the caller's: policies of data sources may speak of it
 
     def __post_init__(self) -> None:
         """Refuse a budget that is none.
@@ -106,6 +111,8 @@ class RunOptions:
             "deny": list(self.deny) or None,
             "max_tokens": self.max_tokens,
             "model": self.model,
+            HAS_ACCOUNT: self.has_account or None,
+            "role": self.role,
         }
         return {name: value for name, value in given.items() if value is not None}
 
@@ -211,6 +218,7 @@ class Ending:
     ended_at: datetime
     token_usage: dict[str, int] | None = None
     error: dict[str, Any] | None = None
+    bytes_used: int = 0  # of the run's message, answer and events
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from dataagent_core.events import (
 )
 from dataagent_core.identity import RunContext
 from dataagent_core.identity.budgets import Budgets
+from dataagent_core.runs.accounts import Accounts
 from dataagent_core.runs.answer import Answer, ending_of, failure_of
 from dataagent_core.runs.approvals import StoredApprovals
 from dataagent_core.runs.asked import adopted, carried_out
@@ -68,13 +69,17 @@ class Worker:
         duty: Duty | None = None,
         control: Control | None = None,
         figures: FigureChecks | None = None,
+        accounts: Accounts | None = None,
         contexts: Contexts | None = None,
         budgets: Budgets | None = None,
         audit: AuditLog | None = None,
         metrics: Metrics | None = None,
         traces: Traces | None = None,
     ) -> None:
-        """`name` is unique among living and dead processes; `figures` checks data answers."""
+        """`name` is unique among living and dead processes; `figures` checks data answers.
+
+        With `accounts` runs end when their user is disabled or deleted.
+        """
         self.name = name
         self._control = control or Control(LocalBus())
         self.approvals = StoredApprovals(store, audit, self._control)
@@ -85,6 +90,7 @@ class Worker:
         self._ledger = ledger
         self._config_for = config_for
         self._figures = figures
+        self._accounts = accounts
         self._contexts = contexts or Contexts(budgets=budgets)
         self._budgets = budgets
         self._metrics = metrics
@@ -160,6 +166,10 @@ class Worker:
                 self.cancel(run_id)
             for run_id in renewed.lost:
                 self._lose(run_id)
+        if self._owned and self._accounts is not None:
+            owned = [each.run for each in self._owned.values()]
+            for run_id in await self._accounts.runs_to_cancel(owned):
+                self.cancel(run_id)
 
     def _lose(self, run_id: str) -> None:
         """Stop what another process goes on with; nothing more of it is written here."""
@@ -182,10 +192,12 @@ class Worker:
 
     async def take_over(self, run: Run, lost: ErrorEvent = LOST) -> None:
         """Go on with a claimed run if it waits for a person, else give it its end."""
-        said = [entry.event for entry in await self._store.read_run(run.run_id)]
-        owned = Owned(run, self._ledger.writer(run, await self._store.last_seq(run.session_id)))
+        entries = await self._store.read_run(run.run_id)
+        last_seq = await self._store.last_seq(run.session_id)
+        written_bytes = sum(len(entry.wire) for entry in entries)
+        owned = Owned(run, self._ledger.writer(run, last_seq, written_bytes=written_bytes))
         unkept = Answer()  # what was said since the thread was last kept, which is at each request
-        for event in said:
+        for event in (entry.event for entry in entries):
             owned.answer.add(event)
             unkept.add(event)
             if isinstance(event, HITLRequestEvent):

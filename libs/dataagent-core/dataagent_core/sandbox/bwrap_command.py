@@ -63,8 +63,10 @@ class BwrapCommand:
         """The program and its arguments."""
         files = self._stage / "files"
         files.mkdir()
-        (files / "passwd").write_text(_PASSWD)
-        (files / "group").write_text(_GROUP)
+        files.chmod(0o755)  # bubblewrap's user reads it, whatever our umask is
+        for name, content in (("passwd", _PASSWD), ("group", _GROUP)):
+            (files / name).write_text(content)
+            (files / name).chmod(0o644)
         places = {"files": files, "site": self._packages, "runner": _RUNNER}
         if not self._python.is_relative_to("/usr"):
             places["python"] = Path(sys.base_prefix)

@@ -55,6 +55,7 @@ def create_sandboxes(
         settings=PoolSettings(
             ready=settings.sandbox_pool_size,
             max_sessions=settings.sandbox_max_sessions,
+            max_per_user=settings.sandbox_max_per_user,
             max_uses=settings.sandbox_max_uses,
             idle_seconds=settings.sandbox_idle_seconds,
         ),

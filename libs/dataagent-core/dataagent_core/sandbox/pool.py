@@ -2,7 +2,8 @@
 
 A sandbox is made for nobody, waits warm, and is bound to the first (user, thread) that needs one;
 from then on it is never anybody else's. It ends when nobody used it for a while, when it was used
-often enough, when its session ends, or when something in it had to be ended from outside.
+often enough, when its session ends, when another of its user or of all needs its room, or when
+something in it had to be ended from outside.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,13 @@ from typing import Final, Literal
 from uuid import uuid4
 from weakref import WeakValueDictionary
 
-from dataagent_core.errors import DataAgentError, NotFound, SandboxUnavailable, TooManySandboxes
+from dataagent_core.errors import (
+    DataAgentError,
+    NotFound,
+    SandboxUnavailable,
+    TooManySandboxes,
+    UserLimit,
+)
 from dataagent_core.sandbox.session import SandboxSession
 from dataagent_core.sandbox.types import Limits, Wall
 from dataagent_core.telemetry import Metrics
@@ -40,6 +47,7 @@ class PoolSettings:
 
     ready: int = 5
     max_sessions: int = 50
+    max_per_user: int = 0  # 0: any number
     max_uses: int = 100
     idle_seconds: float = 1200.0
     wait_seconds: float = 30.0
@@ -70,7 +78,7 @@ class Sandboxes:
         self._idle: dict[Owner, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._freed = asyncio.Event()
-        self._opening = 0
+        self._opening: Counter[str] = Counter()  # by user
         self._waiting = 0
         self._refilling: asyncio.Task[None] | None = None
         self._is_closed = False
@@ -117,6 +125,7 @@ class Sandboxes:
         Raises:
             NotFound: nobody's, or somebody else's, sandbox has that id.
             TooManySandboxes: all are in use, and none came free in time.
+            UserLimit: all the user may have are in use, and none came free in time.
             SandboxUnavailable: the wall cannot be built; no code runs.
         """
         if self._is_closed:
@@ -170,12 +179,13 @@ class Sandboxes:
         return session.is_alive and (session.is_busy or session.uses < self._settings.max_uses)
 
     async def _bind(self, owner: Owner) -> SandboxSession:
-        await self._wait_for_room()
+        user_id = owner[0]
+        await self._wait_for_room(user_id)
         try:
-            await self._make_room()
+            await self._make_room(user_id)
             session = await self._take()
             try:
-                await session.bind(self._wall, self._workspace_of(owner[0]))
+                await session.bind(self._wall, self._workspace_of(user_id))
             except BaseException:
                 await session.close()
                 raise
@@ -186,7 +196,9 @@ class Sandboxes:
             self._bound[owner] = session
             return session
         finally:
-            self._opening -= 1
+            self._opening[user_id] -= 1
+            if not self._opening[user_id]:
+                del self._opening[user_id]
             self._refill()
 
     async def _take(self) -> SandboxSession:
@@ -200,41 +212,78 @@ class Sandboxes:
     async def _new(self) -> SandboxSession:
         return await SandboxSession.start(self._wall, uuid4().hex, self._limits)
 
-    async def _wait_for_room(self) -> None:
+    async def _wait_for_room(self, user_id: str) -> None:
         """Count one more as soon as one is free, or not in use just now."""
         self._waiting += 1
         try:
             async with asyncio.timeout(self._settings.wait_seconds):
-                while self._is_full() and self._longest_idle() is None:
+                while not self._has_room(user_id):
                     self._freed.clear()
                     await self._freed.wait()
         except TimeoutError as error:
-            raise self._too_many() from error
+            raise self._too_many(user_id) from error
         finally:
             self._waiting -= 1
-        self._opening += 1
+        self._opening[user_id] += 1
 
-    async def _make_room(self) -> None:
-        """End the one that was not used for the longest time, if there is one too many."""
-        idle = self._longest_idle()
-        if idle is not None and len(self._bound) + self._opening > self._settings.max_sessions:
+    def _has_room(self, user_id: str) -> bool:
+        """Whether the user can have one more, if need be in place of one that is idle."""
+        if self._is_share_full(self._used_by(user_id) + 1):
+            return self._longest_idle(user_id) is not None
+        return self._used < self._settings.max_sessions or self._longest_idle() is not None
+
+    async def _make_room(self, user_id: str) -> None:
+        """End the one that was not used for the longest time, if there is one too many.
+
+        A user who has too many gives up one of their own.
+        """
+        idle: Owner | None = None
+        if self._is_share_full(self._used_by(user_id)):
+            idle = self._longest_idle(user_id)
+        elif self._used > self._settings.max_sessions:
+            idle = self._longest_idle()
+        if idle is not None:
             await self._drop(idle, "displaced")
 
-    def _is_full(self) -> bool:
-        return len(self._bound) + self._opening >= self._settings.max_sessions
+    @property
+    def _used(self) -> int:
+        return len(self._bound) + self._opening.total()
 
-    def _too_many(self) -> TooManySandboxes:
+    def _used_by(self, user_id: str) -> int:
+        bound = sum(1 for owner in self._bound if owner[0] == user_id)
+        return bound + self._opening[user_id]
+
+    def _is_share_full(self, used: int) -> bool:
+        return 0 < self._settings.max_per_user < used
+
+    def _too_many(self, user_id: str) -> TooManySandboxes | UserLimit:
+        wait = max(int(self._settings.wait_seconds), 1)
+        used = self._used_by(user_id)
+        if self._is_share_full(used + 1):
+            return UserLimit(
+                f"You run code in {used} sandboxes, as many as one user may. Wait until one of "
+                "your other conversations has finished, or cancel it.",
+                details={
+                    "what": "sandboxes",
+                    "limit": self._settings.max_per_user,
+                    "used": used,
+                },
+                retry_after_seconds=wait,
+            )
         limit, waiting = self._settings.max_sessions, self._waiting - 1
         return TooManySandboxes(
             f"All {limit} sandboxes are in use and {waiting} others wait. Try again in a moment.",
             details={"limit": limit, "waiting": waiting},
-            retry_after_seconds=max(int(self._settings.wait_seconds), 1),
+            retry_after_seconds=wait,
         )
 
-    def _longest_idle(self) -> Owner | None:
-        """Of those that nobody uses just now, the one that was used last the longest time ago."""
+    def _longest_idle(self, user_id: str | None = None) -> Owner | None:
+        """Of those that nobody uses just now, the one that was used last the longest time ago.
+
+        With `user_id`, of the user's.
+        """
         for owner, session in self._bound.items():
-            if not session.is_busy:
+            if not session.is_busy and user_id in (None, owner[0]):
                 return owner
         return None
 

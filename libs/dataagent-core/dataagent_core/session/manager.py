@@ -17,10 +17,11 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory, Checkpoints
-from dataagent_core.errors import Conflict, SessionNotFound, TenantLimit
+from dataagent_core.errors import Conflict, SessionDeleted, SessionNotFound, TenantLimit
 from dataagent_core.hitl import HITLHandler
 from dataagent_core.identity.tenants import over_limit
 from dataagent_core.middleware.history import Summarization
+from dataagent_core.session.quota import ConversationQuota
 from dataagent_core.session.store import MessageStore, SessionStore
 from dataagent_core.session.titles import cleaned
 from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, now
@@ -61,6 +62,7 @@ class SessionManager:
         checkpoints: Checkpoints,
         belongings: Sequence[Belongings] = (),
         most_sessions: MostSessions | None = None,
+        quota: ConversationQuota | None = None,
         assistant_id_of: Callable[[str], str] | None = None,
         on_rest: Callable[[str], None] | None = None,
         timeout_seconds: float = 3600.0,
@@ -69,8 +71,8 @@ class SessionManager:
         """Idle sessions lose their live resources after `timeout_seconds`, never their history.
 
         `belongings` go with a session that is deleted for good. `most_sessions` says how many a
-        user may have. `assistant_id_of` says what is kept of the choice of an agent. `on_rest` is
-        told of each session that holds nothing live any more.
+        user may have, `quota` how much they may hold. `assistant_id_of` says what is kept of the
+        choice of an agent. `on_rest` is told of each session that holds nothing live any more.
         """
         self._sessions = sessions
         self._messages = messages
@@ -78,6 +80,7 @@ class SessionManager:
         self._checkpoints = checkpoints
         self._belongings = belongings
         self._most_sessions = most_sessions
+        self._quota = quota
         self._assistant_id_of = assistant_id_of
         self._on_rest = on_rest
         self._timeout_seconds = timeout_seconds
@@ -98,13 +101,16 @@ class SessionManager:
         """Create a session of the owner's.
 
         Raises:
-            Conflict: a session of that id exists.
+            Conflict: a session of that id exists, or one was deleted.
             TenantLimit: the owner has as many sessions as their tenant lets them.
+            UserLimit: the owner's conversations hold as much as they may.
             AgentNotFound: the assistant is an agent that was deleted.
         """
         if self._assistant_id_of is not None:
             assistant_id = self._assistant_id_of(assistant_id)
         title = cleaned(title or "") or DEFAULT_TITLE
+        if self._quota is not None:
+            await self._quota.check(owner)
         most = None if self._most_sessions is None else await self._most_sessions(owner)
         if most is not None:
             await self._check_room(owner, most, more=1)
@@ -120,7 +126,7 @@ class SessionManager:
         try:
             await self._check_room(session.user_id, most)
         except TenantLimit:
-            await self._sessions.delete(session.session_id)
+            await self._sessions.delete(session.session_id, frees_id=True)
             raise
 
     async def _check_room(self, owner: str, most: int, *, more: int = 0) -> None:
@@ -134,7 +140,8 @@ class SessionManager:
         """The user's session of that id; a new one for no id or for a fresh UUID.
 
         Raises:
-            SessionNotFound: the id is another user's or was deleted, or neither known nor a UUID.
+            SessionDeleted: a session of that id was deleted, by whomever.
+            SessionNotFound: the id is another user's, or neither known nor a UUID.
         """
         if session_id is None:
             return await self.create(user_id, assistant_id)
@@ -143,11 +150,14 @@ class SessionManager:
             session = await self._create(user_id, assistant_id, session_id)
         return _owned(session, session_id, user_id)
 
-    async def _create(self, user_id: str, assistant_id: str, session_id: str) -> Session | None:
+    async def _create(self, user_id: str, assistant_id: str, session_id: str) -> Session:
         try:
             return await self.create(user_id, assistant_id, session_id=session_id)
-        except Conflict:  # another request was quicker, or it was put away
-            return await self._sessions.get(session_id)
+        except Conflict:  # another request was quicker, or it was deleted
+            session = await self._sessions.get(session_id)
+        if session is None:
+            raise SessionDeleted(f"Session {session_id!r} was deleted. Use a new id.")
+        return session
 
     async def get(self, session_id: str, *, owner: str) -> Session:
         """The owner's session.
@@ -233,7 +243,7 @@ class SessionManager:
             SessionNotFound: as `get`.
         """
         await self.get(session_id, owner=owner)
-        self._rest(session_id)
+        self.release(session_id)
         await self._sessions.put_away(session_id)
 
     async def bring_back(self, session_id: str, *, owner: str) -> Session:
@@ -273,7 +283,7 @@ class SessionManager:
 
     async def _erase(self, session: Session) -> None:
         """The session goes last: what fails before is found again as long as it is there."""
-        self._rest(session.session_id)
+        self.release(session.session_id)
         for each in self._belongings:
             while await each.delete_session(session.session_id, owner=session.user_id):
                 continue
@@ -340,11 +350,11 @@ class SessionManager:
         oldest = time.monotonic() - limit
         expired = [sid for sid, live in self._live.items() if live.used_at <= oldest]
         for session_id in expired:
-            self._rest(session_id)
+            self.release(session_id)
         return len(expired)
 
-    def _rest(self, session_id: str) -> None:
-        """Free what a session holds while it is in use."""
+    def release(self, session_id: str) -> None:
+        """Free what a session holds in this process while it is in use."""
         self._live.pop(session_id, None)
         if self._on_rest is not None:
             self._on_rest(session_id)

@@ -34,7 +34,7 @@ class SessionStore(ABC):
         """Create a session with a fresh id (or the given one) and a unique 8-digit `thread_id`.
 
         Raises:
-            Conflict: a session of that id exists, put away or not.
+            Conflict: as `insert`.
         """
         moment = now()
         session = Session(
@@ -56,7 +56,7 @@ class SessionStore(ABC):
         """Keep a new session; False if its `thread_id` is another's.
 
         Raises:
-            Conflict: a session of that id exists, put away or not.
+            Conflict: a session of that id exists, put away or not, or one was deleted.
         """
 
     @abstractmethod
@@ -80,10 +80,11 @@ class SessionStore(ABC):
         """Set `last_active` to now; nothing happens if the session is gone."""
 
     @abstractmethod
-    async def delete(self, session_id: str) -> bool:
+    async def delete(self, session_id: str, *, frees_id: bool = False) -> bool:
         """Delete the session with its messages, runs and events; False if there was none.
 
-        One that was put away is deleted as any other.
+        One that was put away is deleted as any other. No session gets the id again, unless
+        `frees_id` says that no one has seen it yet.
         """
 
     @abstractmethod
@@ -118,6 +119,13 @@ class SessionStore(ABC):
     @abstractmethod
     async def count_by_user(self, user_id: str) -> int:
         """How many sessions the user has."""
+
+    @abstractmethod
+    async def bytes_of_user(self, user_id: str) -> int:
+        """How many bytes the user's sessions hold, also those put away: metadata, messages, events.
+
+        What runs in a session counts from its end on.
+        """
 
     @abstractmethod
     async def expired(self, timeout_seconds: float) -> list[str]:

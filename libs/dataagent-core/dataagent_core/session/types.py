@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+import orjson
+
 Role = Literal["user", "assistant", "system"]
 MessageStatus = Literal["running", "complete", "cancelled", "failed"]
 DEFAULT_TITLE = "New Conversation"
@@ -30,6 +32,11 @@ class Session:
     title: str = DEFAULT_TITLE
     state: dict[str, Any] = field(default_factory=dict[str, Any])
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+def metadata_bytes(session: Session) -> int:
+    """How much of a user's share a session takes before anything is said in it."""
+    return len(orjson.dumps(session.metadata, default=str)) if session.metadata else 0
 
 
 @dataclass(frozen=True, slots=True)

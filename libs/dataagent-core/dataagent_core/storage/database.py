@@ -8,17 +8,23 @@ deadlock, so it keeps its effects inside the database. What stands above: the SQ
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TypeVar
 
-from sqlalchemy import Connection, make_url, text
+from sqlalchemy import Connection, insert, make_url, text, update
 from sqlalchemy.engine import URL
+from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import Misconfigured
+from dataagent_core.storage.tables import storage_checks
 
 T = TypeVar("T")
 Unit = Callable[[Connection], T]
+_WRITABLE_SECONDS = 1.0
 
 _DRIVERS = {
     "sqlite": "sqlite",
@@ -35,6 +41,7 @@ class Database(ABC):
     url: URL
     on_commit: Callable[[float], None] | None = None  # told each transaction's seconds, anywhere
     can_settle: bool = False  # whether `settle` makes durable what was committed without it
+    _writable_until: float = 0.0
 
     @abstractmethod
     async def write(self, unit: Unit[T], *, is_durable: bool = True) -> T:
@@ -73,6 +80,19 @@ class Database(ABC):
         """Raise `StorageUnavailable` unless the database answers."""
         await self.read(_select_one)
 
+    async def check_writable(self) -> None:
+        """Commit a small write, unless one was committed a second ago: anyone may ask often.
+
+        Raises:
+            StorageFull: there is no space for it.
+            StorageUnavailable: the database does not answer, or takes no writes.
+        """
+        if time.monotonic() < self._writable_until:
+            return
+        with suppress(IntegrityError):  # another process wrote the first row at this moment
+            await self.write(_write_check, is_durable=False)
+        self._writable_until = time.monotonic() + _WRITABLE_SECONDS
+
     @property
     def dialect(self) -> str:
         """`sqlite`, `postgresql` or `mysql`."""
@@ -81,6 +101,12 @@ class Database(ABC):
 
 def _select_one(connection: Connection) -> None:
     connection.execute(text("SELECT 1"))
+
+
+def _write_check(connection: Connection) -> None:
+    moment = {"checked_at": datetime.now(UTC)}
+    if not connection.execute(update(storage_checks), moment).rowcount:
+        connection.execute(insert(storage_checks), {"name": "write", **moment})
 
 
 def normalise_url(url: str) -> URL:

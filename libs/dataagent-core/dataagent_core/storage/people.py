@@ -25,8 +25,10 @@ __all__ = [
     "audit_log",
     "ended_logins",
     "files",
+    "login_addresses",
     "login_failures",
     "metadata",
+    "tenant_invitations",
     "tenant_users",
     "tenants",
     "usage_days",
@@ -66,13 +68,47 @@ tenant_users = Table(
     **MYSQL,
 )
 
+tenant_invitations = Table(
+    "tenant_invitations",
+    metadata,
+    Column(
+        "tenant_id",
+        id_type(),
+        ForeignKey("tenants.tenant_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column(
+        "user_id",
+        id_type(),
+        ForeignKey("users.user_id", ondelete="CASCADE"),
+        primary_key=True,
+        index=True,
+    ),
+    Column("role", String(16), nullable=False),  # admin, member
+    Column("invited_by", id_type(), nullable=False),
+    Column("created_at", UtcTime(), nullable=False),
+    Column("expires_at", UtcTime(), nullable=False),
+    **MYSQL,
+)
+
 login_failures = Table(
     "login_failures",
     metadata,
-    Column("subject", id_type(128), primary_key=True),  # "name:alice", "address:192.0.2.7"
+    # "name:alice", "address:192.0.2.7", "name:alice@192.0.2.7"
+    Column("subject", id_type(128), primary_key=True),
     Column("failures", Integer, nullable=False),
     Column("first_at", UtcTime(), nullable=False),
     Column("last_at", UtcTime(), nullable=False),
+    **MYSQL,
+)
+
+login_addresses = Table(
+    "login_addresses",
+    metadata,
+    # where a user has logged in with the right password
+    Column("user_id", id_type(), ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True),
+    Column("address", id_type(), primary_key=True),
+    Column("last_at", UtcTime(), nullable=False, index=True),
     **MYSQL,
 )
 

@@ -13,15 +13,37 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from dataagent_core.errors import StorageUnavailable
+from dataagent_core.errors import (
+    DataAgentError,
+    Misconfigured,
+    StorageFull,
+    StorageUnavailable,
+)
 from dataagent_core.storage.database import Database, Unit
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
-_DEADLOCK_STATES = {"40001", "40P01"}
-_DEADLOCK_NUMBERS = {1205, 1213}
+# PostgreSQL's states and MySQL's numbers. What is in none of these, such as a missing table or a
+# mistake in a statement, is a bug and reaches the caller as it is.
+_DEADLOCKS = frozenset({"40001", "40P01", 1205, 1213})
+_NO_SPACE = frozenset({"53100", 1021, 1114})
+_NO_DATABASE = frozenset({"3D000", 1049})
+_REFUSED_USER = frozenset({"28000", "28P01", 1044, 1045, 1698})
+_REFUSED_STATEMENT = frozenset({"42501", 1142, 1143, 1227, 1370})
+_OUTAGE_CLASSES = ("08", "53", "57P", "58")  # connection, resources, shutdown, system
+_OUTAGES = frozenset(
+    {
+        *("25006",),  # read-only: a standby, or a server whose disk is nearly full
+        *(1040, 1203, 1226),  # too many connections
+        *(1053, 1077, 1079, 1927, 2002, 2003, 2006, 2013, 2055),  # shutdown, lost connection
+        *(1290, 1792, 1836),  # read-only
+    }
+)
+_ERRNO_NO_SPACE = "28"
+_FILE_ERRORS = frozenset({3, 1026, 1030})  # MySQL could not write a file, for the reason it quotes
 _ATTEMPTS = 4
+_PORTS = {"postgresql": 5432, "mysql": 3306}
 
 
 class PooledDatabase(Database):
@@ -53,7 +75,7 @@ class PooledDatabase(Database):
                 self.on_commit(time.perf_counter() - started)
             return value
 
-        return await _with_retries(once)
+        return await self._with_retries(once)
 
     async def read(self, unit: Unit[T]) -> T:
         """As `Database.read`."""
@@ -62,11 +84,52 @@ class PooledDatabase(Database):
             async with self._engine.connect() as connection:
                 return await connection.run_sync(unit)
 
-        return await _with_retries(once)
+        return await self._with_retries(once)
 
     async def close(self) -> None:
         """As `Database.close`."""
         await self._engine.dispose()
+
+    async def _with_retries(self, once: Callable[[], Awaitable[T]]) -> T:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return await _cancellable(once())
+            except Exception as error:
+                if _code(error) in _DEADLOCKS and attempt < _ATTEMPTS:
+                    await asyncio.sleep(0.01 * attempt)
+                    continue
+                failure = self._failure(error)
+                if failure is None:
+                    raise
+                raise failure from error
+        raise StorageUnavailable("The database keeps refusing the transaction (deadlocks).")
+
+    def _failure(self, error: Exception) -> DataAgentError | None:
+        """What an error means, by the server's own code; None if it is a bug."""
+        code = _code(error)
+        where = f"{self.url.host or 'localhost'}:{self.url.port or _PORTS[self.dialect]}"
+        if code in _NO_DATABASE:
+            hint = "create the database, or correct DATAAGENT_DATABASE_URL."
+            return StorageUnavailable(
+                f"There is no database {self.url.database!r} on the server at {where}.",
+                details={"hint": hint},
+            )
+        if code in _REFUSED_USER:
+            return StorageUnavailable(
+                f"The database server at {where} refuses the user {self.url.username!r}.",
+                details={"hint": "correct user and password in DATAAGENT_DATABASE_URL."},
+            )
+        if code in _REFUSED_STATEMENT:
+            return Misconfigured(
+                f"The database user {self.url.username!r} lacks a right on {self.url.database!r}.",
+                details={"hint": "make it the owner of the database, or grant it all rights."},
+            )
+        if _is_full(error, code):
+            return StorageFull(
+                "The database cannot be written: its server's disk is full.",
+                details={"hint": "make room on the database server's disk."},
+            )
+        return StorageUnavailable("The database does not answer.") if _is_outage(error) else None
 
 
 async def _cancellable(work: Awaitable[T]) -> T:
@@ -85,29 +148,22 @@ async def _cancellable(work: Awaitable[T]) -> T:
         raise
 
 
-async def _with_retries(once: Callable[[], Awaitable[T]]) -> T:
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            return await _cancellable(once())
-        except DBAPIError as error:
-            if _is_deadlock(error) and attempt < _ATTEMPTS:
-                await asyncio.sleep(0.01 * attempt)
-                continue
-            if error.connection_invalidated or _is_outage(error):
-                raise StorageUnavailable("The database does not answer.") from error
-            raise
-        except (OSError, PoolTimeout) as error:
-            raise StorageUnavailable("The database does not answer.") from error
-    raise StorageUnavailable("The database keeps refusing the transaction (deadlocks).")
+def _code(error: Exception) -> str | int | None:
+    """MySQL's number or PostgreSQL's state; None if the error has neither."""
+    reason = error.orig if isinstance(error, DBAPIError) else None
+    number = reason.args[0] if reason is not None and reason.args else None
+    return number if isinstance(number, int) else getattr(reason, "sqlstate", None)
 
 
-def _is_deadlock(error: DBAPIError) -> bool:
-    state = getattr(error.orig, "sqlstate", None)
-    number = error.orig.args[0] if error.orig is not None and error.orig.args else None
-    return state in _DEADLOCK_STATES or number in _DEADLOCK_NUMBERS
+def _is_full(error: Exception, code: str | int | None) -> bool:
+    is_file_error = code in _FILE_ERRORS and f"{_ERRNO_NO_SPACE} " in str(error)
+    return code in _NO_SPACE or is_file_error
 
 
-def _is_outage(error: DBAPIError) -> bool:
-    state = str(getattr(error.orig, "sqlstate", None) or "")
-    number = error.orig.args[0] if error.orig is not None and error.orig.args else None
-    return state.startswith(("08", "57P")) or number in {2002, 2003, 2006, 2013, 1053, 1927}
+def _is_outage(error: Exception) -> bool:
+    if isinstance(error, (OSError, PoolTimeout)):
+        return True
+    code = _code(error)
+    is_lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    is_of_class = isinstance(code, str) and code.startswith(_OUTAGE_CLASSES)
+    return is_lost or is_of_class or code in _OUTAGES

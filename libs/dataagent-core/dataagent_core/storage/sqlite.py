@@ -10,6 +10,7 @@ the event loop between them, which is what makes SQLite cheap here (docs/decisio
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import queue
@@ -17,7 +18,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,7 +28,8 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from dataagent_core.errors import StorageUnavailable
+from dataagent_core.config.home import close_to_others
+from dataagent_core.errors import StorageFull, StorageUnavailable
 from dataagent_core.storage.database import Database, Unit
 
 logger = logging.getLogger(__name__)
@@ -37,6 +39,24 @@ _GATHER_SECONDS = 0.002
 _MOST_GATHER_SECONDS = 0.01
 _EMPTYING_SECONDS = 5.0
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+# what the file, the disk or another program is to blame for; any other error, such as a missing
+# table or a mistake in a statement, is a bug and reaches the caller as it is
+_OUTAGES = frozenset(
+    {
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        *_DAMAGED,
+    }
+)
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _DAMAGED_HINT = "the file is damaged: restore it, or move it away to begin with a new one."
 _HINTS = {
     sqlite3.SQLITE_BUSY: "another program holds the file: close that one, then try again.",
@@ -230,6 +250,8 @@ class _Worker:
                 raw.execute("SAVEPOINT unit")
                 _attempt(connection, job)
                 if job.error is not None:
+                    if not raw.in_transaction:  # a full disk, for one, ends the transaction itself
+                        raise job.error
                     raw.execute("ROLLBACK TO unit")
                 raw.execute("RELEASE unit")
         if self._on_commit is not None:
@@ -262,9 +284,10 @@ def _dispose(connection: Connection | None) -> None:
         connection.close()
 
 
-def _translated(error: Exception) -> BaseException:
+def _translated(error: BaseException) -> BaseException:
+    """The error as callers know it: an outage as one of ours, a bug as it is."""
     reason = error.orig if isinstance(error, DBAPIError) else error
-    is_outage = isinstance(reason, sqlite3.OperationalError) or _code(reason) in _DAMAGED
+    is_outage = isinstance(reason, sqlite3.Error) and _code(reason) in _OUTAGES
     return _unavailable(reason or error, error) if is_outage else error
 
 
@@ -274,9 +297,16 @@ def _code(reason: BaseException | None) -> int:
 
 
 def _unavailable(reason: BaseException, cause: BaseException | None = None) -> StorageUnavailable:
-    hint = _HINTS.get(_code(reason))
-    failure = StorageUnavailable(
-        f"The database does not answer: {reason}.", details={"hint": hint} if hint else None
+    is_full = _code(reason) == sqlite3.SQLITE_FULL or (
+        isinstance(reason, OSError) and reason.errno in _NO_SPACE
+    )
+    hint = _HINTS.get(sqlite3.SQLITE_FULL if is_full else _code(reason))
+    kind = StorageFull if is_full else StorageUnavailable
+    failure = kind(
+        f"The database cannot be written: {reason}."
+        if is_full
+        else f"The database does not answer: {reason}.",
+        details={"hint": hint} if hint else None,
     )
     failure.__cause__ = cause or reason
     return failure
@@ -291,8 +321,9 @@ class SqliteDatabase(Database):
         self.url = url
         self._path = url.database or ":memory:"
         self._is_memory = self._path == ":memory:"
-        if not self._is_memory:
-            Path(self._path).parent.mkdir(parents=True, exist_ok=True)
+        if not self._is_memory and not self._path.startswith("file:"):
+            Path(self._path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _make_private(Path(self._path))
         self._engine = self._make_engine()
         self._syncer = None if self._is_memory else _Syncer(Path(f"{self._path}-wal"))
         self._writer = _Worker(
@@ -355,6 +386,17 @@ class SqliteDatabase(Database):
         event.listen(engine, "connect", _configure)
         event.listen(engine, "begin", _begin)
         return engine
+
+
+def _make_private(path: Path) -> None:
+    """Create the file for its owner alone, or close it to others; its log gets the same mode.
+
+    What cannot be opened is reported by SQLite, when it is first used.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    for suffix in ("", "-wal", "-shm"):
+        close_to_others(path.with_name(path.name + suffix))
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

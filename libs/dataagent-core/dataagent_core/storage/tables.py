@@ -86,7 +86,17 @@ sessions = Table(
     Column("state", JSON, nullable=False),
     Column("metadata", JSON, nullable=False),
     Column("deleted_at", UtcTime(), nullable=True, index=True),  # set: gone for every reader
+    # of its metadata, messages and events; what runs in it is added when it ends
+    Column("bytes_used", BigInteger, nullable=False, default=0, server_default="0"),
     Index("ix_sessions_user_id_last_active", "user_id", "last_active"),
+    **MYSQL,
+)
+
+deleted_sessions = Table(
+    "deleted_sessions",
+    metadata,
+    Column("session_id", id_type(), primary_key=True),  # never given to a session again
+    Column("deleted_at", UtcTime(), nullable=False),
     **MYSQL,
 )
 
@@ -185,6 +195,7 @@ api_keys = Table(
     # all, or those listed in api_key_tools
     Column("tool_scope", String(16), nullable=False, default="all", server_default="all"),
     Column("created_at", UtcTime(), nullable=False),
+    Column("created_by", id_type(), nullable=True),  # NULL: made before this was stored
     Column("last_used", UtcTime(), nullable=True),
     **MYSQL,
 )
@@ -204,6 +215,15 @@ secrets = Table(
     Column("name", id_type(), primary_key=True),
     Column("value", LONG_TEXT, nullable=False),  # generated once, shared by all processes
     Column("created_at", UtcTime(), nullable=False),
+    **MYSQL,
+)
+
+storage_checks = Table(
+    "storage_checks",
+    metadata,
+    # one row: the check of readiness writes it to see that the database takes writes
+    Column("name", id_type(16), primary_key=True),
+    Column("checked_at", UtcTime(), nullable=False),
     **MYSQL,
 )
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.tools import BaseTool
 from pydantic import ConfigDict, Field
 
-from dataagent_core.tools.outbound import OutboundClient
+from dataagent_core.errors import Misconfigured
+from dataagent_core.network.sites import is_on, is_same_site
+from dataagent_core.tools.outbound import MayFollow, OutboundClient
+from dataagent_core.workspace import run_context
 from dataagent_core.workspace.blocking import run_blocking
 
 
@@ -32,6 +36,21 @@ class OutboundTool(BaseTool):
     async def _alone(self, arguments: dict[str, Any]) -> str:
         async with self.client.fresh() as client:
             return await self.work(client, **arguments)
+
+
+def followed_by(tool_name: str, allowed_hosts: Sequence[str] = ()) -> MayFollow | None:
+    """Which redirects a tool follows in this run; None: all of them.
+
+    What a person approved is one server's. So another one is reached only if it is an allowed host,
+    or if the run asks nobody about the tool.
+    """
+    try:
+        context = run_context()
+    except Misconfigured:  # outside of any run nobody is asked either
+        return None
+    if context.auto_approve or context.rules.allows(tool_name):
+        return None
+    return lambda here, there: is_same_site(here, there) or is_on(there, allowed_hosts)
 
 
 def shortened(text: str, limit: int) -> str:

@@ -77,7 +77,10 @@ class DataTool(BaseTool):
 
     async def _asked(self, context: RunContext) -> Asked:
         reader = await self.service.reader(
-            context.user_id, tenant_id=context.tenant_id, agent_id=context.assistant_id
+            context.user_id,
+            role=context.role,
+            tenant_id=context.tenant_id,
+            agent_id=context.assistant_id,
         )
         return Asked(reader, context.session_id, context.run_id)
 

@@ -17,9 +17,9 @@ from pydantic import BaseModel, Field
 from dataagent_core.documents import Document
 from dataagent_core.documents.reader import DocumentReader, Source
 from dataagent_core.errors import BadFile, LimitReached, Misconfigured, ToolFailed
-from dataagent_core.tools.base import OutboundTool, shortened
+from dataagent_core.tools.base import OutboundTool, followed_by, shortened
 from dataagent_core.tools.context import ToolContext
-from dataagent_core.tools.outbound import OutboundClient, Reply, Request
+from dataagent_core.tools.outbound import MayFollow, OutboundClient, Reply, Request
 from dataagent_core.tools.research import Research
 from dataagent_core.workspace import run_context
 
@@ -43,7 +43,12 @@ _DOCUMENTS = {
 def tools(context: ToolContext) -> list[BaseTool]:
     """As `builtin.py` asks."""
     return [
-        FetchUrlTool(client=context.client, documents=context.documents, research=context.research)
+        FetchUrlTool(
+            client=context.client,
+            documents=context.documents,
+            research=context.research,
+            allowed_hosts=tuple(context.settings.fetch_hosts),
+        )
     ]
 
 
@@ -77,19 +82,28 @@ class FetchUrlTool(OutboundTool):
     args_schema: Any = FetchUrlArguments  # BaseTool's own annotation is as wide
     documents: DocumentReader = Field(default_factory=DocumentReader, exclude=True)
     research: Research = Field(default_factory=Research, exclude=True)
+    allowed_hosts: tuple[str, ...] = ()
 
     async def work(self, client: OutboundClient, **arguments: Any) -> str:
         """Fetch and convert."""
         wanted = FetchUrlArguments.model_validate(arguments)
         documents = self.documents if client is self.client else self.documents.fresh()
-        page = await fetched(client, documents, wanted.url, start=wanted.start)
+        may_follow = followed_by(self.name, self.allowed_hosts)
+        page = await fetched(
+            client, documents, wanted.url, start=wanted.start, may_follow=may_follow
+        )
         lines = [f"[{self.research.number(page.address)}] {page.title}", page.address]
         lines += [f"CUT: {cut}" for cut in page.cuts]
         return "\n".join([*lines, "", page.text])
 
 
 async def fetched(
-    client: OutboundClient, documents: DocumentReader, url: str, *, start: int = 1
+    client: OutboundClient,
+    documents: DocumentReader,
+    url: str,
+    *,
+    start: int = 1,
+    may_follow: MayFollow | None = None,
 ) -> Page:
     """A page of the web as text.
 
@@ -97,7 +111,8 @@ async def fetched(
         HostNotAllowed: as `OutboundClient.send`.
         ToolFailed: there is no answer, or none that can be read.
     """
-    reply = await client.send(Request(url, headers={"Accept": "text/html,*/*;q=0.8"}))
+    request = Request(url, headers={"Accept": "text/html,*/*;q=0.8"})
+    reply = await client.send(request, may_follow)
     if reply.status >= 400:
         raise ToolFailed(f"The server answered with status {reply.status}.")
     cuts = ("The page is longer than what was read of it.",) if reply.is_cut else ()

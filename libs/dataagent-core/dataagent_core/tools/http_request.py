@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
 from dataagent_core.errors import ToolFailed
-from dataagent_core.tools.base import OutboundTool, shortened
+from dataagent_core.tools.base import OutboundTool, followed_by, shortened
 from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.outbound import OutboundClient, Reply, Request
 
@@ -49,7 +49,8 @@ class HttpRequestTool(OutboundTool):
         """Send it."""
         wanted = HttpRequestArguments.model_validate(arguments)
         body, headers = _encoded(wanted)
-        reply = await client.send(Request(wanted.url, wanted.method, headers, body))
+        request = Request(wanted.url, wanted.method, headers, body)
+        reply = await client.send(request, followed_by(self.name))
         return _report(reply)
 
 

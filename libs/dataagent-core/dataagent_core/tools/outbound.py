@@ -9,7 +9,7 @@ environment, no cookies, a size and a time limit. Above: the tools. Below: `netw
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -26,7 +26,11 @@ else:
 
     aiohttp = Library("aiohttp")
 
+MayFollow = Callable[[str, str], bool]
+"""Whether a redirect from the first address to the second may be followed."""
+
 _MAX_REDIRECTS = 5
+_MAX_SHOWN_URL = 2000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OURS_TO_SET = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade"})
 _KNOWN_HARMLESS = frozenset(  # any other header may be a key: each service has its own name for it
@@ -122,28 +126,35 @@ class OutboundClient:
             lookup=self._hosts.lookup,
         )
 
-    async def send(self, request: Request) -> Reply:
+    async def send(self, request: Request, may_follow: MayFollow | None = None) -> Reply:
         """Send a request, follow its redirects, and read the answer.
+
+        A redirect that `may_follow` says no to is not followed; without it, any is.
 
         Raises:
             HostNotAllowed: the URL or a redirect leads where tools may not go.
-            ToolFailed: no usable answer within the limits.
+            ToolFailed: no usable answer within the limits, or a redirect that is not followed.
         """
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._follow(request)
+                return await self._follow(request, may_follow)
         except TimeoutError as error:
             raise ToolFailed(f"No complete answer within {self._timeout:g} seconds.") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ToolFailed(f"The request failed: {_why(error)}.") from error
 
-    async def _follow(self, request: Request) -> Reply:
+    async def _follow(self, request: Request, may_follow: MayFollow | None) -> Reply:
         for _ in range(_MAX_REDIRECTS + 1):
             target = self._hosts.checked(request.url)
             outcome = await self._once(target, request)
             if isinstance(outcome, Reply):
                 return outcome
             request = _redirected(request, target, outcome)
+            if may_follow is not None and not may_follow(str(target.url), request.url):
+                raise ToolFailed(
+                    f"The server redirects to another one: {request.url[:_MAX_SHOWN_URL]} "
+                    "Call the tool with that address if you need it."
+                )
         raise ToolFailed(f"More than {_MAX_REDIRECTS} redirects.")
 
     async def _once(self, target: Target, request: Request) -> Reply | _Redirect:

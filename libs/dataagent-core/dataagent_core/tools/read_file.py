@@ -115,14 +115,17 @@ class ReadUploadedFileTool(BaseTool):
         digest = hashlib.sha256(content).hexdigest() if is_whole else file.sha256
         try:
             reader = await self.data.reader(
-                context.user_id, tenant_id=context.tenant_id, agent_id=context.assistant_id
+                context.user_id,
+                role=context.role,
+                tenant_id=context.tenant_id,
+                agent_id=context.assistant_id,
             )
             source = await self.sources.of_file(file, digest, reader=reader)
-            catalogue = await self.data.catalogue(source, reader)
+            state = await self.data.catalogue_state(source, reader)
         except DataAgentError as error:
             logger.info("no table of an upload: %s", error.code)
             return f"Tables: none could be made of it. {error.message}"
-        return _offered(source.name, catalogue.tables)
+        return _offered(source.name, state.catalogue.tables, state.left_out)
 
 
 def _joined(pieces: Callable[[], Generator[bytes]], most: int) -> bytes:
@@ -135,7 +138,7 @@ def _joined(pieces: Callable[[], Generator[bytes]], most: int) -> bytes:
     return bytes(held)
 
 
-def _offered(source: str, tables: tuple[Table, ...]) -> str:
+def _offered(source: str, tables: tuple[Table, ...], left_out: tuple[str, ...]) -> str:
     lines = [
         "Tables, whole and with exact types, for SQL (DuckDB): use sql_db_query with "
         f'source="{source}".'
@@ -143,6 +146,7 @@ def _offered(source: str, tables: tuple[Table, ...]) -> str:
     lines += [f"- {_described(table)}" for table in tables[:_MOST_TABLES]]
     if len(tables) > _MOST_TABLES:
         lines.append(f"- and {len(tables) - _MOST_TABLES} more: sql_db_list_tables names them.")
+    lines += [f"Left out: {sentence}" for sentence in left_out[:_MOST_TABLES]]
     return "\n".join(lines)
 
 

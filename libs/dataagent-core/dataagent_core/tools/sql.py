@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool
 from langchain_core.tools.base import ArgsSchema
 from pydantic import Field
 
-from dataagent_core.data.catalogue import find_table, search
+from dataagent_core.data.catalogue import CatalogueState, find_table, search
 from dataagent_core.data.results import Draft, preview
 from dataagent_core.data.service import Answered, Asked
 from dataagent_core.data.types import Limits, Receipt, Table
@@ -59,13 +59,15 @@ class ListTables(DataTool):
     async def work(self, asked: Asked, source: str | None = None) -> dict[str, Any]:  # type: ignore[override] its own arguments
         """The tables, as many as fit."""
         chosen = await self.source_of(asked.reader, source)
-        catalogue = await self.service.catalogue(chosen, asked.reader)
+        state = await self.service.catalogue_state(chosen, asked.reader)
+        catalogue = state.catalogue
         others = [one.name for one in await self.service.sources.list_for(asked.reader)]
         found: dict[str, Any] = {
             "source": chosen.name,
             "dialect": catalogue.dialect,
             "tables": [],
             "other_sources": [name for name in others if name != chosen.name],
+            **_left_out(state),
         }
         return _fitted(found, [_short(table) for table in catalogue.tables], _MOST_SCHEMA_BYTES)
 
@@ -88,13 +90,15 @@ class Schema(DataTool):
     ) -> dict[str, Any]:
         """The tables asked for, or as many as fit."""
         chosen = await self.source_of(asked.reader, source)
-        catalogue = await self.service.catalogue(chosen, asked.reader)
+        state = await self.service.catalogue_state(chosen, asked.reader)
+        catalogue = state.catalogue
         wanted = [find_table(catalogue, name) for name in tables or ()] or catalogue.tables
         found: dict[str, Any] = {
             "source": chosen.name,
             "dialect": catalogue.dialect,
             "time_zone": chosen.time_zone,
             "tables": [],
+            **_left_out(state),
         }
         return _fitted(found, [_described(table) for table in wanted], _MOST_SCHEMA_BYTES)
 
@@ -284,21 +288,27 @@ def receipt_of(receipt: Receipt) -> dict[str, Any]:
         "truncated_by": receipt.truncated_by,
         "duration_ms": receipt.duration_ms,
         "policy": list(receipt.policy),
+        "warnings": list(receipt.warnings),
         "time_zone": receipt.time_zone,
         "executed_at": receipt.executed_at.isoformat(timespec="milliseconds"),
     }
 
 
-def _rules(policy: list[str]) -> list[str]:
-    """What a policy did, in the few words there is room for."""
-    shown = [_beginning(sentence, _MOST_RULE) for sentence in policy[:_RULES]]
-    more = len(policy) - len(shown)
+def _rules(sentences: list[str]) -> list[str]:
+    """What a policy did, or what was left out, in the few words there is room for."""
+    shown = [_beginning(sentence, _MOST_RULE) for sentence in sentences[:_RULES]]
+    more = len(sentences) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
 
 
 def _beginning(text: str, most: int) -> str:
     """The text, or its beginning and a mark that it is cut."""
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _left_out(state: CatalogueState) -> dict[str, Any]:
+    """What of a source's files is in no table, if anything."""
+    return {"left_out": _rules(list(state.left_out))} if state.left_out else {}
 
 
 def _short(table: Table) -> dict[str, Any]:

@@ -3,22 +3,21 @@
 Patterns are read as Git reads them, each file for its own folder and those below, the deepest one
 first; a folder that is left out is not entered. Folders of packages and caches are left out even
 where no file says so. A search that begins inside such a folder was asked for, and finds things
-there. The files may be anybody's: they are read to a limit, and patterns that would take long to
-match are passed over. Blocking. Above: `search.py`, `copies.py`. Below: `jail.py`, pathspec.
+there. The files may be anybody's: they are read to a limit. Blocking. Above: `search.py`,
+`copies.py`. Below: `jail.py`, `patterns.py`.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
-
-from pathspec import GitIgnoreSpec
 
 from dataagent_core.errors import DataAgentError
 from dataagent_core.workspace.jail import Jail, Place, open_regular, split_path
+from dataagent_core.workspace.patterns import ANY_DEPTH, PathPattern, compiled
 
 GIT: Final = ".git"
 _FILE: Final = ".gitignore"
@@ -38,12 +37,7 @@ _ALWAYS: Final = frozenset(
     }
 )
 _MAX_BYTES: Final = 64 * 1024
-_MAX_STARS: Final = 4
-_STARS: Final = re.compile(r"\*+")
-_FOLDER_END: Final = "ps_d"
-"""pathspec's name for the slash after a folder that a pattern names."""
-_NAMED_GROUP: Final = f"(?P<{_FOLDER_END}>"
-_NEVER: Final = re.compile(r"(?!)")
+_MAX_PATTERN: Final = 1000
 
 
 class IgnoreRules:
@@ -60,12 +54,10 @@ class IgnoreRules:
 
     def leave_out(self, name: str, *, is_folder: bool = False) -> bool:
         """Whether a file or folder here is left out."""
-        if is_folder:
-            if name in _ALWAYS:
-                return True
-            name = f"{name}/"
+        if is_folder and name in _ALWAYS:
+            return True
         for spec, prefix in self._specs:
-            verdict = spec.judge(name, prefix)
+            verdict = spec.judge(name, prefix, is_folder=is_folder)
             if verdict is not None:
                 return verdict
         return False
@@ -104,47 +96,79 @@ def _rules_at(jail: Jail, path: str) -> IgnoreRules:
     return rules
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A pattern of a file: what it is for, and what it says about that."""
+
+    segments: tuple[str, ...]
+    has_path: bool  # it is for the path from the file's folder, otherwise for a name at any depth
+    is_for_folders: bool
+    is_left_out: bool
+
+
 class _Patterns:
     """The patterns of one file."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        self._last_first: list[tuple[re.Pattern[str], bool, bool]] = []
-        """Each pattern's expression, whether it is matched with the whole path, and its verdict."""
-        for pattern in reversed(list(GitIgnoreSpec.from_lines(lines).patterns)):
-            regex, verdict = getattr(pattern, "regex", None), pattern.include
-            if regex is not None and verdict is not None:
-                text = str(getattr(pattern, "pattern", "")).strip().rstrip("/")
-                self._last_first.append((regex, "/" in text, verdict))
-        self._by_name = _any([one.pattern for one, is_path, _ in self._last_first if not is_path])
-        self._by_path = _any([one.pattern for one, is_path, _ in self._last_first if is_path])
+    def __init__(self, lines: Iterable[_Line]) -> None:
+        self._last_first = [
+            (line, PathPattern(line.segments, matches_dots=True)) for line in reversed(list(lines))
+        ]
+        last = {line.segments[-1] for line, _ in self._last_first}
+        self._names = compiled(last - {ANY_DEPTH}, matches_dots=True)
+        self._contents = [p for line, p in self._last_first if line.segments[-1] == ANY_DEPTH]
+        self._with_contents: dict[str, bool] = {}  # by folder: whether one of these is for it
 
-    def judge(self, name: str, prefix: str) -> bool | None:
+    def judge(self, name: str, prefix: str, *, is_folder: bool) -> bool | None:
         """Whether the name in the folder is left out; None where no pattern speaks of it.
 
-        Most names match nothing: that is found out at once, before Git's order is gone through. The
-        folders above were judged before, so a pattern counts only if it matches the name itself.
+        Most names are the last of no pattern: that is found out at once, before Git's order is gone
+        through. The folders above were judged before.
         """
-        path = f"{prefix}{name}"
-        if self._by_name.match(name) is None and self._by_path.match(path) is None:
+        path = [*prefix.split("/")[:-1], name]
+        if self._names.fullmatch(name) is None and not self._is_content(prefix, path):
             return None
-        for regex, is_path, verdict in self._last_first:
-            found = regex.match(path if is_path else name)
-            if found is not None and not _is_of_a_folder_above(found):
-                return verdict
+        for line, pattern in self._last_first:
+            if line.is_for_folders and not is_folder:
+                continue
+            if pattern.matches(path if line.has_path else [name], _spend_nothing):
+                return line.is_left_out
         return None
 
+    def _is_content(self, prefix: str, path: list[str]) -> bool:
+        """Whether a pattern is for whatever is in the folder; so one name stands for all in it."""
+        if not self._contents:
+            return False
+        if prefix not in self._with_contents:
+            self._with_contents[prefix] = any(
+                pattern.matches(path, _spend_nothing) for pattern in self._contents
+            )
+        return self._with_contents[prefix]
 
-def _is_of_a_folder_above(found: re.Match[str]) -> bool:
-    """Whether a pattern matched because it names a folder in which the path is."""
-    if _FOLDER_END not in found.re.groupindex or found.end(_FOLDER_END) < 0:
-        return False
-    return found.end(_FOLDER_END) < len(found.string)
+
+def _spend_nothing(_: int) -> None:
+    """A search counts the entries it looks at, not the patterns that leave some out."""
 
 
-def _any(patterns: list[str]) -> re.Pattern[str]:
-    if not patterns:
-        return _NEVER
-    return re.compile("|".join(f"(?:{each})" for each in patterns).replace(_NAMED_GROUP, "(?:"))
+def _line(text: str) -> _Line | None:
+    """A line as Git reads it; None if it says nothing, or is longer than any path needs."""
+    text = _without_spaces(text)
+    if not text or text.startswith("#") or len(text) > _MAX_PATTERN:
+        return None
+    is_left_out = not text.startswith("!")
+    text = text if is_left_out else text[1:]
+    is_for_folders = text.endswith("/")
+    has_path = "/" in text.removesuffix("/")
+    segments = tuple(each for each in text.split("/") if each)
+    if not segments or segments[-1].endswith("\\"):  # a backslash with nothing to quote
+        return None
+    return _Line(segments, has_path, is_for_folders, is_left_out)
+
+
+def _without_spaces(text: str) -> str:
+    """Without the spaces at the end, but with one that is quoted."""
+    stripped = text.rstrip(" ")
+    is_quoted = stripped.endswith("\\") and len(stripped) < len(text)
+    return f"{stripped} " if is_quoted else stripped
 
 
 def _patterns_in(directory: int) -> tuple[tuple[_Patterns, str], ...]:
@@ -162,16 +186,7 @@ def _read_exclude(jail: Jail) -> bytes:
 
 
 def _patterns(text: bytes) -> list[_Patterns]:
-    """None of it, or all that can be read and is quick to match."""
-    lines = [line for line in text.decode(errors="replace").splitlines() if _is_usable(line)]
-    return [_Patterns(lines)] if lines else []
-
-
-def _is_usable(line: str) -> bool:
-    if not line.strip() or line.startswith("#") or len(_STARS.findall(line)) > _MAX_STARS:
-        return False
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except (ValueError, re.error):  # pathspec's own error is a ValueError
-        return False
-    return True
+    """None of it, or all that can be read."""
+    lines = [_line(each) for each in text.decode(errors="replace").splitlines()]
+    known = [line for line in lines if line is not None]
+    return [_Patterns(known)] if known else []

@@ -1,8 +1,9 @@
 """Finding files by name and lines by content, inside a jail and within a time budget.
 
-Blocking; run in the workers kept for searches. Links are not followed. A search that is cut short
-says so (`truncated`). In a project it leaves out what `ignored.py` says, and looks into no file
-that a `Scope` keeps closed. Above: `backend.py`. Below: `jail.py`.
+Blocking; run in the workers kept for searches. Links are not followed. How much is looked at is
+bounded, in time and in steps; a search that is cut short says so (`truncated`). In a project it
+leaves out what `ignored.py` says, and looks into no file that a `Scope` keeps closed. Above:
+`backend.py`. Below: `jail.py`, `patterns.py`.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from deepagents.backends.protocol import FileInfo, GlobResult, GrepMatch, GrepResult
-from deepagents.backends.utils import InvalidGlobPatternError, compile_grep_include_glob
+from deepagents.backends.utils import InvalidGlobPatternError
 
 from dataagent_core.workspace import files
 from dataagent_core.workspace.ignored import Kept
 from dataagent_core.workspace.jail import Jail, split_path, walk
+from dataagent_core.workspace.patterns import IncludeGlob
 
 __all__ = ["Budget", "InvalidGlobPatternError", "Outcome", "Scope", "glob", "grep"]
 
@@ -31,9 +33,17 @@ _MAX_LINE = 2000
 
 @dataclass(slots=True)
 class Budget:
-    """How long a search may run; `stop()` ends it from outside."""
+    """How long a search may run, and how many steps it may take; `stop()` ends it from outside.
+
+    A step is an entry of a folder that is looked at, or a name that is compared with a part of a
+    pattern.
+    """
 
     seconds: float
+    max_steps: int = 10_000_000
+    entries: int = field(default=0, init=False)
+    steps: int = field(default=0, init=False)
+    is_cut: bool = field(default=False, init=False)  # something was not looked at
     _stopped: threading.Event = field(default_factory=threading.Event)
     _deadline: float = field(init=False)
 
@@ -44,10 +54,24 @@ class Budget:
         """End the search at its next step."""
         self._stopped.set()
 
+    def spend(self, steps: int) -> None:
+        """Count steps."""
+        self.steps += steps
+
+    def look(self) -> bool:
+        """Count one entry of a folder; False if the search must end before it."""
+        if self.is_spent:
+            self.is_cut = True
+            return False
+        self.entries += 1
+        self.steps += 1
+        return True
+
     @property
     def is_spent(self) -> bool:
         """Whether the search must end now."""
-        return self._stopped.is_set() or time.monotonic() > self._deadline
+        is_over = self._stopped.is_set() or self.steps >= self.max_steps
+        return is_over or time.monotonic() > self._deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +91,7 @@ class Scope:
 class _Found:
     virtual: str
     relative: str
+    below: tuple[str, ...]
     directory: int
     name: str
 
@@ -78,16 +103,16 @@ def glob(jail: Jail, pattern: str, scope: Scope, budget: Budget) -> GlobResult:
         InvalidGlobPatternError: the pattern is refused.
         OutsideWorkspace: the path leads out.
     """
-    matches = compile_grep_include_glob(pattern)
+    wanted = IncludeGlob(pattern)
     found: list[FileInfo] = []
-    for entry in _walk(jail, scope, matches):
-        if budget.is_spent:
-            return GlobResult(matches=_by_path(found), truncated=True, truncation_reason="budget")
+    for entry in _walk(jail, scope, lambda path: wanted.matches(path, budget.spend), budget):
         info = _quietly(
             lambda entry=entry: files.file_info(entry.virtual, entry.directory, entry.name)
         )
         if info is not None:
             found.append(info)
+    if budget.is_cut:
+        return GlobResult(matches=_by_path(found), truncated=True, truncation_reason="budget")
     return GlobResult(matches=_by_path(found))
 
 
@@ -106,11 +131,10 @@ def grep(
         InvalidGlobPatternError: the include pattern is refused.
         OutsideWorkspace: the path leads out.
     """
-    included = compile_grep_include_glob(include) if include else _everything
-    matches = _open_only(included, jail, scope)
+    matches = _open_only(_included(include, budget), jail, scope)
     found: list[GrepMatch] = []
     is_cut = False
-    for entry in _walk(jail, scope, matches):
+    for entry in _walk(jail, scope, matches, budget):
         try:
             for match in _lines_with(pattern, entry, budget):
                 if max_count is not None and len(found) >= max_count:
@@ -120,11 +144,14 @@ def grep(
             is_cut = True
         if budget.is_spent:
             return GrepResult(matches=found, truncated=True)
-    return GrepResult(matches=found, truncated=is_cut)
+    return GrepResult(matches=found, truncated=is_cut or budget.is_cut)
 
 
-def _everything(_relative: str) -> bool:
-    return True
+def _included(include: str | None, budget: Budget) -> Callable[[str], bool]:
+    if not include:
+        return lambda _relative: True
+    wanted = IncludeGlob(include)
+    return lambda relative: wanted.matches(relative, budget.spend)
 
 
 def _open_only(matches: Callable[[str], bool], jail: Jail, scope: Scope) -> Callable[[str], bool]:
@@ -139,28 +166,35 @@ def _by_path(found: list[FileInfo]) -> list[FileInfo]:
     return sorted(found, key=lambda info: info["path"])
 
 
-def _walk(jail: Jail, scope: Scope, matches: Callable[[str], bool]) -> Iterator[_Found]:
-    """Each file below the path, or the path itself when it is a file."""
+def _walk(
+    jail: Jail, scope: Scope, matches: Callable[[str], bool], budget: Budget
+) -> Iterator[_Found]:
+    """Each file below the path, or the path itself when it is a file; fewer if that is too much."""
     steps = split_path(scope.path)
     try:
         with jail.directory(scope.path) as directory:
             kept = Kept(jail, scope.path) if scope.leave_ignored else None
-            yield from _walk_directory(directory, steps, matches, kept)
+            for found in _walk_directory(directory, steps, kept, budget):
+                if matches(found.relative) and (kept is None or kept.has(found.below, found.name)):
+                    yield found
     except NotADirectoryError:
         with jail.place(scope.path) as place:
-            yield _Found("/" + "/".join(steps), place.name, place.directory, place.name)
+            yield _Found("/" + "/".join(steps), place.name, (), place.directory, place.name)
     except FileNotFoundError:
         return
 
 
 def _walk_directory(
-    directory: int, steps: tuple[str, ...], matches: Callable[[str], bool], kept: Kept | None
+    directory: int, steps: tuple[str, ...], kept: Kept | None, budget: Budget
 ) -> Iterator[_Found]:
     for below, names, descriptor in walk(directory, kept.enter if kept else None):
+        if not budget.look():
+            return
         for name in names:
+            if not budget.look():
+                return
             relative = "/".join((*below, name))
-            if matches(relative) and (kept is None or kept.has(below, name)):
-                yield _Found("/" + "/".join((*steps, *below, name)), relative, descriptor, name)
+            yield _Found("/" + "/".join((*steps, relative)), relative, below, descriptor, name)
 
 
 def _quietly(work: Callable[[], FileInfo | None]) -> FileInfo | None:

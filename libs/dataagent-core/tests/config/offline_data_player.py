@@ -81,8 +81,8 @@ class Source:
 
     def guarded(self, sql: str) -> str:
         """The statement as it would reach the driver."""
-        tree = guard.resolve(guard.parse(sql, self.dialect), self.dialect, self.catalogue)
-        return guard.render(tree, self.dialect)
+        statement = guard.resolve(guard.parse(sql, self.dialect), self.catalogue)
+        return guard.render(statement)
 
     def _with_samples(self, table: dict[str, Any]) -> dict[str, Any]:
         name = table["name"]

@@ -325,7 +325,7 @@ def test_of_a_very_large_source_the_named_and_found_tables_are_read(source: Sour
 
 def test_a_statement_that_was_cut_is_shown_as_it_was_asked(source: Source) -> None:
     player = Player(source)
-    text = player.ask("sales by genre for Germany in 2023")
+    text = player.ask("sales by artist and country for customers of Germany in 2023")
     assert len(player.query.answer["sql_executed"]) == 600
     assert f"```sql\n{player.sql}\n```" in text
 

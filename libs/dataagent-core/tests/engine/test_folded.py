@@ -133,3 +133,16 @@ async def test_model_gets_the_system_message_and_the_thread(factory: AgentFactor
         assert [event async for event in events]
     kinds = [[message.type for message in heard] for heard in seen]
     assert kinds == [["system", "human"], ["system", "human", "ai", "human"]]
+
+
+async def test_a_deleted_thread_is_not_held_any_more(
+    factory: AgentFactory, database: Database
+) -> None:
+    checkpoints = SqliteCheckpoints(database)
+    for _ in range(2):
+        await turn(factory, checkpoints, "!echo hello")
+    folded = checkpoints._folded  # pyright: ignore[reportPrivateUsage] what it holds is not shown
+    assert folded.get("s1", "") is not None
+    await checkpoints.delete("s1")
+    assert folded.get("s1", "") is None
+    assert await thread_of(factory, checkpoints) == []

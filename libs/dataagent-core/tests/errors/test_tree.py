@@ -30,7 +30,8 @@ def test_every_error_is_exported() -> None:
 
 
 def test_no_two_errors_have_one_code() -> None:
-    codes = [kind.code for kind in ALL]
+    """A kind that gives none of its own is its parent for a client."""
+    codes = [kind.code for kind in ALL if "code" in vars(kind)]
     assert sorted(codes) == sorted(set(codes))
 
 

@@ -39,6 +39,7 @@ def test_action_request_has_name_arguments_and_description() -> None:
         "name": "write_file",
         "args": {"a": 1},
         "description": "Write it.",
+        "kind": "write_file",
     }
 
 

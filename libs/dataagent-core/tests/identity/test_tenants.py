@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Connection, delete, insert
+from sqlalchemy import Connection, delete, insert, update
 
 from dataagent_core.data.sources import Grant, NewSource, SourceStore
 from dataagent_core.errors import (
@@ -226,6 +226,8 @@ async def test_a_tenants_administrator_sees_their_tenant_and_nothing_of_another(
         tenancy.put_member(other.tenant_id, "anna", "admin", ANNA),
         tenancy.put_member(other.tenant_id, "carl", "member", ANNA),
         tenancy.remove_member(other.tenant_id, "bert", ANNA),
+        tenancy.invitations(other.tenant_id, ANNA),
+        tenancy.invite(other.tenant_id, "bert", "member", ANNA),
     ):
         with pytest.raises(TenantNotFound):
             await attempt
@@ -239,29 +241,138 @@ async def test_a_tenants_administrator_sees_their_tenant_and_nothing_of_another(
     assert await tenancy.get_for(other.tenant_id, ROOT) == other
 
 
+async def account(database: Database, user_id: str, **values: str) -> Principal:
+    """An account with that id."""
+    usual = {"username": user_id, "role": "user", "status": "active", "created_at": now()}
+    row = {"user_id": user_id, **usual, **values}
+    await database.write(lambda c: c.execute(insert(tables.users), row).rowcount)
+    return Principal(user_id, "user", "cookie")
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
 @requirement("R35.3")
-async def test_a_tenants_administrator_takes_in_nobody_of_another_tenant(
+async def test_a_tenants_administrator_cannot_take_anyone_in_or_out(
     tenancy: Tenancy, database: Database
 ) -> None:
     own = await acme(tenancy)
     other = await tenancy.create(TenantTerms(name="Other"), ROOT)
-    await tenancy.put_member(other.tenant_id, "bert", "member", ROOT)
-    row = {
-        "user_id": "chief",
-        "username": "chief",
-        "role": "admin",
-        "status": "active",
-        "created_at": datetime.now(UTC),
-    }
-    await database.write(lambda c: c.execute(insert(tables.users), row).rowcount)
-    for foreign in ("bert", "chief"):
+    await tenancy.put_member(own.tenant_id, "bert", "member", ROOT)
+    await tenancy.put_member(other.tenant_id, "carl", "member", ROOT)
+    await account(database, "dora")
+    await account(database, "chief", role="admin")
+    for foreign in ("carl", "dora", "chief", "unknown"):
         with pytest.raises(NotFound) as refused:
             await tenancy.put_member(own.tenant_id, foreign, "member", ANNA)
         assert "Other" not in refused.value.message
         assert refused.value.details is None
-    await tenancy.put_member(own.tenant_id, "carl", "member", ANNA)
-    await tenancy.remove_member(own.tenant_id, "carl", ANNA)
+    for member in ("bert", "anna", "unknown"):
+        with pytest.raises(Denied):
+            await tenancy.remove_member(own.tenant_id, member, ANNA)
+    assert (await tenancy.put_member(own.tenant_id, "bert", "admin", ANNA)).role == "admin"
+    assert (await tenancy.members(own.tenant_id, ANNA))[1] == 2
     await tenancy.put_member(own.tenant_id, "chief", "member", ROOT)
+    await tenancy.remove_member(own.tenant_id, "bert", ROOT)
+    assert (await tenancy.members(own.tenant_id, ANNA))[1] == 2
+
+
+@requirement("R35.3")
+async def test_an_account_joins_when_its_user_accepts_and_not_before(
+    tenancy: Tenancy, database: Database
+) -> None:
+    own = await acme(tenancy)
+    other = await tenancy.create(TenantTerms(name="Other"), ROOT)
+    dora = await account(database, "dora")
+    made = await tenancy.invite(own.tenant_id, "dora", "member", ANNA)
+    again = await tenancy.invite(own.tenant_id, "dora", "admin", ANNA)
+    await tenancy.invite(other.tenant_id, "dora", "member", ROOT)
+    assert (made.tenant_name, made.invited_by, again.role) == ("Acme", "anna", "admin")
+    assert await tenancy.invitations(own.tenant_id, ANNA) == [again]
+    assert await tenancy.tenant_of("dora") is None
+    assert [each.tenant_name for each in await tenancy.invitations_of(dora)] == ["Acme", "Other"]
+    with pytest.raises(NotFound):
+        await tenancy.accept(own.tenant_id, BERT)
+    joined = await tenancy.accept(own.tenant_id, dora)
+    assert (joined.user_id, joined.role) == ("dora", "admin")
+    assert await tenancy.tenant_id_of("dora") == own.tenant_id
+    assert await tenancy.invitations_of(dora) == []  # the other one is gone, too
+    for tenant in (own, other):
+        with pytest.raises(NotFound):
+            await tenancy.accept(tenant.tenant_id, dora)
+
+
+@requirement("R35.3")
+async def test_only_a_free_account_is_invited_and_only_while_it_is_free(
+    tenancy: Tenancy, database: Database
+) -> None:
+    own = await acme(tenancy)
+    other = await tenancy.create(TenantTerms(name="Other"), ROOT)
+    await account(database, "chief", role="admin")
+    await account(database, "gone", status="disabled")
+    await account(database, "taken")
+    await tenancy.put_member(other.tenant_id, "taken", "member", ROOT)
+    texts = set[str]()
+    for user_id in ("chief", "gone", "taken", "anna", "unknown"):
+        for caller in (ANNA, ROOT):
+            with pytest.raises(NotFound) as refused:
+                await tenancy.invite(own.tenant_id, user_id, "member", caller)
+            texts.add(refused.value.message.replace(user_id, "X"))
+    assert len(texts) == 1  # nothing says which of them exists
+    with pytest.raises(TenantNotFound):
+        await tenancy.invite(other.tenant_id, "chief", "member", ANNA)
+
+    dora = await account(database, "dora")
+    await tenancy.invite(own.tenant_id, "dora", "member", ANNA)
+    promoted = update(tables.users).where(tables.users.c.user_id == "dora").values(role="admin")
+    await database.write(lambda c: c.execute(promoted).rowcount)
+    with pytest.raises(NotFound):
+        await tenancy.accept(own.tenant_id, dora)
+    assert await tenancy.tenant_of("dora") is None
+
+
+async def test_an_invitation_ends_when_it_is_withdrawn_declined_or_old(
+    tenancy: Tenancy, database: Database
+) -> None:
+    own = await acme(tenancy)
+    dora = await account(database, "dora")
+
+    async def invited() -> None:
+        await tenancy.invite(own.tenant_id, "dora", "member", ANNA)
+
+    await invited()
+    with pytest.raises(TenantNotFound):
+        await tenancy.withdraw(own.tenant_id, "dora", BERT)
+    await tenancy.withdraw(own.tenant_id, "dora", ANNA)
+    with pytest.raises(NotFound):
+        await tenancy.accept(own.tenant_id, dora)
+    await invited()
+    await tenancy.withdraw(own.tenant_id, "dora", dora)
+    with pytest.raises(NotFound):
+        await tenancy.withdraw(own.tenant_id, "dora", dora)
+    await invited()
+    old = update(people.tenant_invitations).values(expires_at=now() - timedelta(seconds=1))
+    await database.write(lambda c: c.execute(old).rowcount)
+    assert await tenancy.invitations_of(dora) == []
+    assert await tenancy.invitations(own.tenant_id, ANNA) == []
+    with pytest.raises(NotFound):
+        await tenancy.accept(own.tenant_id, dora)
+
+
+@requirement("R35.4")
+async def test_an_invitation_is_no_way_round_the_limit_of_users(
+    tenancy: Tenancy, database: Database
+) -> None:
+    own = await acme(tenancy, max_users=2)
+    callers = [await account(database, name) for name in ("dora", "emil", "fred")]
+    for caller in callers:
+        await tenancy.invite(own.tenant_id, caller.user_id, "member", ANNA)
+    ends = await asyncio.gather(
+        *(tenancy.accept(own.tenant_id, each) for each in callers), return_exceptions=True
+    )
+    assert sum(isinstance(each, TenantLimit) for each in ends) == 2
+    assert (await tenancy.members(own.tenant_id, ANNA))[1] == 2
 
 
 @requirement("R35.3")

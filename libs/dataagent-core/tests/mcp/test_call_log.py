@@ -64,7 +64,7 @@ async def _until(is_so: Callable[[], Awaitable[bool]]) -> None:
 
 
 @requirement("M5.1", "M5.2")
-async def test_seed_002_a_call_is_on_record_with_every_field(database: Database) -> None:
+async def test_a_call_is_on_record_with_every_field(database: Database) -> None:
     """记录工具调用追踪: trace, user, session, agent, server, tool, schema version, times, end."""
     assert all(value is not None for value in asdict(WHOLE).values())
     log = CallLog(database, flush_seconds=0.01)

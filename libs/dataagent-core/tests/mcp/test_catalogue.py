@@ -21,7 +21,7 @@ from .stored import ORDER, Cuttable, own, remote, shared
 
 
 @requirement("M1.2")
-async def test_seed_002_tools_of_a_server_are_cached_in_memory_and_in_the_table(
+async def test_tools_of_a_server_are_cached_in_memory_and_in_the_table(
     servers: ServerStore, catalogue: Catalogue, database: Database
 ) -> None:
     """SSE 握手并缓存工具目录: names, descriptions, both schemas and versions."""

@@ -78,15 +78,11 @@ async def test_a_question_is_asked_of_its_own_caller_or_of_nobody(
 
 
 @requirement("R31.4")
-async def test_a_server_that_is_away_is_tried_again_and_early_when_somebody_waits(
-    hosts: OpenHosts,
-) -> None:
-    """The pause is long; a caller has one early try in a while."""
+async def test_a_waiting_caller_gets_one_early_retry_per_interval(hosts: OpenHosts) -> None:
     async with RawServer() as server:
-        port = server.port
-    rules = replace(QUICK, backoff=Backoff(first_seconds=600, early_seconds=3))
-    kept = Kept(raw_spec(server), hosts, rules)
-    connection = kept.connection
+        pass
+    rules = replace(QUICK, backoff=Backoff(first_seconds=600, early_seconds=600))
+    connection = Kept(raw_spec(server), hosts, rules).connection
     connection.start()
     try:
         await until(lambda: connection.status.state == "backoff")
@@ -94,11 +90,23 @@ async def test_a_server_that_is_away_is_tried_again_and_early_when_somebody_wait
         assert connection.status.next_retry_at is not None
         connection.wake()
         await until(lambda: connection.status.fail_count == 2)
-        connection.wake()  # too soon for another
+        connection.wake()
         await asyncio.sleep(0.2)
         assert connection.status.fail_count == 2
+    finally:
+        await connection.aclose()
+
+
+@requirement("R31.4")
+async def test_an_early_retry_reaches_a_server_that_is_back(hosts: OpenHosts) -> None:
+    async with RawServer() as server:
+        port = server.port
+    rules = replace(QUICK, backoff=Backoff(first_seconds=600, early_seconds=0))
+    connection = Kept(raw_spec(server), hosts, rules).connection
+    connection.start()
+    try:
+        await until(lambda: connection.status.state == "backoff")
         async with RawServer(port=port):
-            await asyncio.sleep(3)  # another early try is allowed now
             assert await connection.wait_ready(WAIT_SECONDS)
             assert (connection.status.fail_count, connection.status.reason) == (0, "")
             await connection.aclose()

@@ -50,7 +50,10 @@ async def test_a_run_that_dies_while_a_server_asks_ends_visibly_and_does_nothing
 ) -> None:
     monkeypatch.setenv("DATAAGENT_MCP_WAIT", "30")
     async with open_core(make_settings(), grace_seconds=2) as core:
-        await Shop(core).register("mine", scope="user", user_id="anna")
+        shop = Shop(core)
+        spec = await shop.register("mine", scope="user", user_id="anna")
+        await (await shop.talk()).call("mine__mall4j_product_search")
+        await shop.approve(spec, "colour")
     script, more = told("mine__colour"), ()
     if is_after_approval:  # the thread then has an older request, with an answer
         script, more = f"{told('mine__order_cancel', orderId='o1')}\n{script}", ("approve", "2")

@@ -40,6 +40,7 @@ async def talk(shop: Shop, mall: Program) -> Talk:
     spec = await shop.add("mall", mall)
     tools = shop.core.mcp.catalogue.tools_of(spec.server_id)
     await shop.bind(spec, *(tool.name for tool in tools))
+    await shop.approve(spec, DETAIL)
     return await shop.talk()
 
 
@@ -60,8 +61,24 @@ async def test_a_tool_that_may_change_something_asks_first(talk: Talk) -> None:
     assert result_of(await talk.events(run)).result == f"mall: {CANCEL} ['orderId']"
 
 
-async def test_a_tool_that_only_reads_asks_nobody(talk: Talk) -> None:
+async def test_an_approved_tool_that_only_reads_asks_nobody(talk: Talk) -> None:
     events = await talk.ask(told(NAMES[DETAIL], orderId="o1"), auto_approve=False)
+    assert result_of(events).status == "success"
+
+
+async def test_a_tool_that_says_it_only_reads_asks_until_somebody_has_approved_it(
+    shop: Shop, talk: Talk
+) -> None:
+    run = await talk.start(told(NAMES[SEARCH], text="x"), auto_approve=False)
+    request = await talk.request(run)
+    assert request.action.description.endswith("nobody has confirmed that.")
+    await talk.decide(run, request.request_id, Decision("approve"))
+    assert result_of(await talk.events(run)).status == "success"
+    planned = result_of(await talk.ask(told(NAMES[SEARCH], text="x"), is_plan=True))
+    assert planned.status == "denied"
+    [spec] = await shop.core.mcp.servers.list()
+    await shop.approve(spec, SEARCH)
+    events = await talk.ask(told(NAMES[SEARCH], text="x"), auto_approve=False)
     assert result_of(events).status == "success"
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from dataagent_core.errors import Conflict
 from dataagent_core.mcp.catalogue import Catalogue
+from dataagent_core.mcp.config_files import servers_in
 from dataagent_core.mcp.servers import ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
@@ -102,3 +103,60 @@ async def test_a_server_that_changes_its_tools_for_ever_fills_no_table(
     diff = await catalogue.diff(tool.tool_id)
     assert diff.approved is not None
     assert diff.approved["description"] == "Version 0."
+
+
+# -- who believes a server that says its tools only read ------------------------------------------
+
+
+async def test_an_approved_definition_is_believed_and_another_one_is_not(
+    servers: ServerStore, catalogue: Catalogue, database: Database
+) -> None:
+    spec = await servers.create(own("mine", user_id="u1"), by="u1")
+    await catalogue.sync(spec, [ORDER])
+    (tool,) = catalogue.tools_of(spec.server_id)
+    assert (tool.says_read_only, tool.asks_first) == (True, True)
+
+    await catalogue.approve(tool.tool_id, by="u1", definition_hash=tool.definition_hash)
+    assert not (await catalogue.find(tool.tool_id)).asks_first
+    await catalogue.sync(spec, [ORDER])
+    assert not (await Catalogue(database).find(tool.tool_id)).asks_first
+
+    await catalogue.sync(spec, [replace(ORDER, description="Another one.")])  # taken as it comes
+    assert (await catalogue.find(tool.tool_id)).asks_first
+
+
+async def test_an_approval_holds_for_the_definition_that_comes_back(
+    servers: ServerStore, catalogue: Catalogue
+) -> None:
+    spec = await servers.create(shared("s"), by="root")
+    await catalogue.sync(spec, [ORDER])
+    (tool,) = catalogue.tools_of(spec.server_id)
+    await catalogue.approve(tool.tool_id, by="root")
+    await catalogue.sync(spec, [replace(ORDER, description="Another one.")])
+    assert (await catalogue.find(tool.tool_id)).status == "quarantined"
+    await catalogue.sync(spec, [ORDER])
+    back = await catalogue.find(tool.tool_id)
+    assert (back.status, back.asks_first) == ("active", False)
+
+
+async def test_a_tool_that_destroys_asks_whoever_approved_it(
+    servers: ServerStore, catalogue: Catalogue
+) -> None:
+    spec = await servers.create(shared("s"), by="root")
+    hints = {"readOnlyHint": True, "destructiveHint": True}
+    await catalogue.sync(spec, [replace(ORDER, annotations=hints)])
+    (tool,) = catalogue.tools_of(spec.server_id)
+    assert (await catalogue.approve(tool.tool_id, by="root")).asks_first
+
+
+async def test_a_file_confirms_tools_of_its_servers_by_name(catalogue: Catalogue) -> None:
+    def spec_with(*names: str) -> ServerSpec:
+        entry = {"url": "https://mcp.example/", "read_only_tools": list(names)}
+        (spec,) = servers_in({"mcpServers": {"docs": entry}}).servers
+        return spec
+
+    for names, asks in (((), True), ((ORDER.name,), False), ((), True)):
+        spec = spec_with(*names)
+        await catalogue.sync(spec, [ORDER])
+        (tool,) = catalogue.tools_of(spec.server_id)
+        assert tool.asks_first == asks

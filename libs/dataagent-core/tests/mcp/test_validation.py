@@ -34,7 +34,7 @@ def faults(schema: dict[str, Any], value: Any) -> tuple[SchemaFault, ...]:
 
 
 @requirement("M3.2")
-def test_seed_002_a_missing_order_id_is_named_in_a_structured_fault() -> None:
+def test_a_missing_order_id_is_named_in_a_structured_fault() -> None:
     """入参缺失导致校验失败: the fault says which field is missing."""
     assert faults(ORDER, {}) == (
         SchemaFault("/orderId", "required", "orderId is a required property.", "orderId"),

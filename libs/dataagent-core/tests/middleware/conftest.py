@@ -28,6 +28,7 @@ class Agent:
         middleware: Sequence[Any],
         tools: Sequence[BaseTool] = (),
     ) -> None:
+        self.message = ""
         self.prompts: list[str] = []
         self.custom: list[Any] = []
         self.interrupts: list[Any] = []
@@ -60,7 +61,17 @@ class Agent:
         **state: Any,
     ) -> list[BaseMessage]:
         """One turn; returns the conversation so far."""
-        context = RunContext(user_id, "s", run_id, "agent", auto_approve=auto_approve, skill=skill)
+        message = given if isinstance(given, str) else self.message
+        self.message = message
+        context = RunContext(
+            user_id,
+            "s",
+            run_id,
+            "agent",
+            auto_approve=auto_approve,
+            skill=skill,
+            message=message,
+        )
         if isinstance(given, str):
             given = {"messages": [HumanMessage(given)], **state}
         config = {"configurable": {"thread_id": thread}}

@@ -68,3 +68,17 @@ async def test_calls_at_once_ask_one_by_one(agent_with: AgentWith) -> None:
     await agent.run(auto_approve=False)
     assert [i.value["args"]["text"] for i in agent.interrupts] == ["a", "b"]
     assert len({i.id for i in agent.interrupts}) == 2
+
+
+async def test_nobody_is_asked_about_a_tool_that_the_agent_does_not_have(
+    agent_with: AgentWith,
+) -> None:
+    agent = agent_with(
+        [Call("shell", {"command": "ls"}), "done"],
+        [approvals_middleware(), ToolErrorMiddleware()],
+        [send],
+    )
+    [(status, text)] = await agent.results(auto_approve=False)
+    assert agent.interrupts == []
+    assert status == "error"
+    assert "shell is not a valid tool" in text

@@ -8,9 +8,11 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dataagent_core.errors import SessionDeleted
 from dataagent_core.events import DoneEvent, TextEvent, ThinkingEvent
 from dataagent_core.runs import channel as channel_module
 from dataagent_core.runs.channel import KEPT_SECONDS, Channel
@@ -216,3 +218,21 @@ async def test_entries_of_an_ended_run_are_dropped_unless_more_came() -> None:
     await asyncio.sleep(0.01)
     assert channel.since(1) is None
     assert channel.since(2) == []
+
+
+@requirement("G4", "R32.1")
+async def test_readers_of_a_deleted_session_get_what_was_committed_and_end() -> None:
+    async with opened() as (_store, ledger, writer):
+        session_id = writer.run.session_id
+        bursts: Any = ledger.follow(session_id, after=0)
+        reading = asyncio.create_task(anext(bursts))
+        await asyncio.sleep(0)
+        writer.write(ThinkingEvent(content="the last word"))
+        await writer.flush()
+        ledger.dismiss(session_id)
+        async with asyncio.timeout(WAIT_SECONDS):
+            assert [entry.seq for entry in await reading] == [1]
+            with pytest.raises(SessionDeleted):
+                await anext(bursts)
+        restored = await read(ledger, session_id, after=0, up_to=1)
+        assert [entry.seq for entry in restored] == [1]

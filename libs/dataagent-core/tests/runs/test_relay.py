@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.errors import SessionDeleted
 from dataagent_core.events import DoneEvent, ThinkingEvent
 from dataagent_core.runs.bus import Bus, Handler, LocalBus, Subscription
 from dataagent_core.runs.ledger import Ledger, RunWriter
@@ -49,6 +50,7 @@ class Two:
 
     bus: SharedBus
     store: MemoryRunStore
+    sessions: MemorySessionStore
     session_id: str
     writer: RunWriter
     elsewhere: Ledger
@@ -67,10 +69,11 @@ async def two(look_seconds: float = 60.0) -> AsyncGenerator[Two]:
     here, elsewhere = (Ledger(store, pace_seconds=0, relay=relay) for relay in relays)
     here.start()
     relays[1].start()
-    session = await MemorySessionStore(data).create("anna", "agent")
+    sessions = MemorySessionStore(data)
+    session = await sessions.create("anna", "agent")
     run = await store.open(new_run(session.session_id), worker="w1", lease_until=now() + LEASE)
     try:
-        yield Two(bus, store, session.session_id, here.writer(run.run, 0), elsewhere)
+        yield Two(bus, store, sessions, session.session_id, here.writer(run.run, 0), elsewhere)
     finally:
         await here.aclose()
         for relay in relays:
@@ -134,6 +137,20 @@ async def test_messages_that_come_late_or_twice_are_seen_once() -> None:
         found += await next_burst(bursts)
         await bursts.aclose()
         assert [entry.seq for entry in found] == [1, 2, 3]
+
+
+@requirement("G4", "R32.1")
+@pytest.mark.parametrize("is_restorable", [True, False])
+async def test_a_reader_elsewhere_ends_when_the_session_is_deleted(is_restorable: bool) -> None:
+    async with two(look_seconds=0.02) as both:
+        bursts: Any = both.elsewhere.follow(both.session_id, after=0)
+        await both.write("one")
+        assert len(await next_burst(bursts)) == 1
+        reading = asyncio.create_task(next_burst(bursts))
+        delete = both.sessions.put_away if is_restorable else both.sessions.delete
+        await delete(both.session_id)
+        with pytest.raises(SessionDeleted):
+            await reading
 
 
 async def test_nothing_is_heard_of_a_session_nobody_reads() -> None:

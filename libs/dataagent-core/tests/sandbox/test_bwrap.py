@@ -182,6 +182,21 @@ async def test_a_new_server_is_started_when_the_old_one_has_died(tmp_path: Path)
         await wall.aclose()
 
 
+@requirement("S10.3")
+async def test_a_server_whose_files_are_its_own_alone_has_a_sandbox(tmp_path: Path) -> None:
+    umask = os.umask(0o077)
+    try:
+        wall = BwrapWall(packages=tmp_path)
+        session = await SandboxSession.start(wall, "s1", Limits())
+    finally:
+        os.umask(umask)
+    try:
+        await session.bind(wall, None)
+        assert await ran(session, "6 * 7") == "42\n"
+    finally:
+        await wall.aclose()
+
+
 @requirement("G16", "S10.3")
 async def test_what_a_killed_server_left_in_the_temporary_directory_is_taken_away(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path

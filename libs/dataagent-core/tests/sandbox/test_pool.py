@@ -6,7 +6,13 @@ import asyncio
 
 import pytest
 
-from dataagent_core.errors import NotFound, SandboxGone, SandboxUnavailable, TooManySandboxes
+from dataagent_core.errors import (
+    NotFound,
+    SandboxGone,
+    SandboxUnavailable,
+    TooManySandboxes,
+    UserLimit,
+)
 from dataagent_core.sandbox import BwrapWall, PoolSettings, Sandboxes, SandboxSession
 from dataagent_core.telemetry import Metrics
 from tests.requirements import requirement
@@ -148,6 +154,35 @@ async def test_when_all_are_busy_the_next_is_told_to_come_back(
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)
     assert (await sandboxes.session("bob", "t1")).is_alive
+
+
+@requirement("G12", "G13", "S10.3")
+async def test_a_user_over_their_share_gives_up_an_idle_one_of_their_own(
+    make_sandboxes: MakeSandboxes,
+) -> None:
+    sandboxes = make_sandboxes(PoolSettings(ready=0, max_per_user=2))
+    other = await sandboxes.session("bob", "t1")
+    mine = [await sandboxes.session("ann", f"t{number}") for number in range(4)]
+    assert [session.is_alive for session in mine] == [False, False, True, True]
+    assert other.is_alive
+    assert sandboxes.bound == 3
+
+
+@requirement("G12", "G13", "S10.3")
+async def test_a_user_whose_share_is_busy_is_told_so_and_others_are_not(
+    make_sandboxes: MakeSandboxes,
+) -> None:
+    sandboxes = make_sandboxes(PoolSettings(ready=0, max_per_user=1, wait_seconds=0.1))
+    busy = await sandboxes.session("ann", "t1")
+    running = asyncio.create_task(busy.run_python("while True: pass"))
+    await until(lambda: busy.is_busy)
+    with pytest.raises(UserLimit) as caught:
+        await sandboxes.session("ann", "t2")
+    assert caught.value.details == {"what": "sandboxes", "limit": 1, "used": 1}
+    assert (await sandboxes.session("bob", "t1")).is_alive
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert (await sandboxes.session("ann", "t2")).is_alive
 
 
 @requirement("S10.3")

@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from dataagent_core.data.results import Draft
-from dataagent_core.errors import ArtifactNotFound, RunNotFound, SessionNotFound
+from dataagent_core.errors import (
+    ArtifactNotFound,
+    RunNotFound,
+    SessionDeleted,
+    SessionNotFound,
+)
 from dataagent_core.runs.assembly import Core
 from dataagent_core.runs.retention import keep_erasing
 from dataagent_core.runs.types import Run
@@ -150,6 +155,16 @@ async def test_what_is_deleted_for_good_takes_artefacts_and_thread_along(core: C
     assert await has_thread(core, other.session_id)
     with pytest.raises(SessionNotFound):
         await core.sessions.bring_back(run.session_id, owner="anna")
+    assert core.sessions.live_sessions == 1
+
+
+@requirement("R32.1")
+async def test_deleted_session_is_never_anyones_again(core: Core) -> None:
+    run = await asked(core, "hello")
+    await core.runs.forget(run.session_id, owner="anna")
+    for user_id in ("anna", "bert"):
+        with pytest.raises(SessionDeleted):
+            await core.sessions.get_or_create_session(user_id, "agent", run.session_id)
 
 
 async def test_only_what_was_put_away_long_enough_is_erased(core: Core) -> None:

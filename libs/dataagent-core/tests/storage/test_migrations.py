@@ -14,11 +14,11 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 
 from dataagent_core.errors import Misconfigured
-from dataagent_core.session.stores.sql import SqlSessionStore
+from dataagent_core.session.stores.sql import SqlMessageStore, SqlSessionStore
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage import migrate as migrate_module
 from dataagent_core.storage.mcp import metadata
-from dataagent_core.storage.migrate import migrate, pending
+from dataagent_core.storage.migrate import migrate, migrate_to, pending
 from tests.programs import quick
 from tests.requirements import requirement
 from tests.services import fresh_database
@@ -80,6 +80,19 @@ async def test_migrating_again_keeps_the_data(database: Database) -> None:
     await migrate(database)
 
     assert await SqlSessionStore(database).get(session.session_id) == session
+
+
+@requirement("R25.7")
+async def test_what_sessions_of_an_older_version_hold_is_counted(database: Database) -> None:
+    await migrate(database)
+    store = SqlSessionStore(database)
+    session = await store.create("alice", "agent")
+    await SqlMessageStore(database).save_message(session.session_id, "user", "销售额?")
+    await migrate_to(database, "0005")
+
+    await migrate(database)
+
+    assert await store.bytes_of_user("alice") == len("销售额?".encode())
 
 
 @pytest.mark.slow

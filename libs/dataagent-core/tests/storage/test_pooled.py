@@ -6,10 +6,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, make_url, text
+from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.util import await_only
 
-from dataagent_core.errors import StorageUnavailable
+from dataagent_core.errors import StorageFull, StorageUnavailable
 from dataagent_core.storage import open_database
 from tests.requirements import requirement
 from tests.services import fresh_database
@@ -50,3 +51,42 @@ async def test_cancelled_work_is_cancelled_even_if_the_driver_answers_with_an_ou
                     await work(outage)
         finally:
             await database.close()
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mysql"])
+async def test_a_missing_table_is_no_outage_and_a_missing_database_or_user_is_named(
+    kind: str, tmp_path: Path
+) -> None:
+    with fresh_database(kind, tmp_path) as url:
+        database = open_database(url)
+        for statement in ("SELECT * FROM missing", "SELEC 1"):
+            for work in (database.read, database.write):
+                with pytest.raises(ProgrammingError):
+                    await work(lambda c, statement=statement: c.execute(text(statement)).close())
+        await database.close()
+        other = make_url(url).set(database="dataagent_not_there")
+        stranger = make_url(url).set(username="dataagent_nobody", password="wrong")
+        for wrong, why in (
+            (other, r"There is no database 'dataagent_not_there' on the server at "),
+            (stranger, r"refuses the user 'dataagent_nobody'\."),
+        ):
+            database = open_database(wrong.render_as_string(hide_password=False))
+            with pytest.raises(StorageUnavailable, match=why) as refused:
+                await database.ping()
+            assert "DATAAGENT_DATABASE_URL" in str(refused.value.details)
+            await database.close()
+
+
+async def test_a_full_disk_of_the_server_is_told_as_one(tmp_path: Path) -> None:
+    with fresh_database("postgres", tmp_path) as url:
+        database = open_database(url)
+        full = text("DO $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$")
+        with pytest.raises(StorageFull):
+            await database.write(lambda c: c.execute(full).close())
+        await database.close()
+    with fresh_database("mysql", tmp_path) as url:
+        database = open_database(url)
+        full = text("SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1114, MESSAGE_TEXT = 'is full'")
+        with pytest.raises(StorageFull):
+            await database.write(lambda c: c.execute(full).close())
+        await database.close()

@@ -1,4 +1,4 @@
-"""What sqlite3 refuses reaches a caller as an error of ours, however the unit spoke to it."""
+"""An outage of SQLite reaches a caller as an error of ours, a bug as sqlite3's."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError
 
-from dataagent_core.errors import StorageUnavailable
+from dataagent_core.errors import StorageFull, StorageUnavailable
 from dataagent_core.storage import open_database
 
 
@@ -33,8 +34,7 @@ async def test_unit_that_sqlite_itself_refuses_undoes_only_itself(tmp_path: Path
         database.write(good), database.write(refused), return_exceptions=True
     )
     assert outcomes[0] is None
-    assert isinstance(outcomes[1], StorageUnavailable)
-    assert isinstance(outcomes[1].__cause__, sqlite3.OperationalError)
+    assert isinstance(outcomes[1], sqlite3.OperationalError)
     rows = await database.read(lambda c: c.execute(text("SELECT name FROM kept")).scalars().all())
     assert rows == ["good"]
     await database.close()
@@ -49,4 +49,46 @@ async def test_database_that_cannot_be_written_to_is_unavailable(tmp_path: Path)
     database = open_database(f"sqlite:///file:{path}?mode=ro&uri=true")
     with pytest.raises(StorageUnavailable, match="readonly"):
         await database.write(lambda c: raw(c).execute("INSERT INTO kept VALUES ('x')"))
+    await database.close()
+
+
+@pytest.mark.parametrize("statement", ["SELECT * FROM missing", "SELEC 1", "SELECT nothing"])
+async def test_a_statement_that_is_wrong_is_no_outage(tmp_path: Path, statement: str) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'x.db'}")
+    for work in (database.read, database.write):
+        with pytest.raises(OperationalError):
+            await work(lambda c: c.execute(text(statement)).close())
+        with pytest.raises(sqlite3.OperationalError):
+            await work(lambda c: raw(c).execute(statement).close())
+    await database.close()
+
+
+async def test_a_full_disk_is_told_at_once_and_the_next_write_works_when_there_is_room(
+    tmp_path: Path,
+) -> None:
+    database = open_database(f"sqlite:///{tmp_path / 'x.db'}")
+    await database.write(lambda c: raw(c).execute("CREATE TABLE kept (name TEXT)").close())
+
+    def limit_pages(connection: Connection, count: int) -> None:
+        raw(connection).execute(f"PRAGMA max_page_count={count}").close()
+
+    def fill(connection: Connection) -> None:
+        raw(connection).execute("INSERT INTO kept VALUES (hex(zeroblob(100000)))").close()
+
+    def good(connection: Connection) -> None:
+        raw(connection).execute("INSERT INTO kept VALUES ('small')").close()
+
+    await database.write(lambda c: limit_pages(c, 1))  # SQLite allows no fewer than are in use
+    with pytest.raises(StorageFull, match="is full") as refused:
+        await database.write(fill)
+    assert refused.value.details == {
+        "hint": "make room on the disk, or choose another data directory."
+    }
+    together = await asyncio.gather(
+        database.write(good), database.write(fill), database.write(good), return_exceptions=True
+    )
+    assert {type(each) for each in together} <= {type(None), StorageFull}
+    assert isinstance(together[1], StorageFull)
+    await database.write(lambda c: limit_pages(c, 1_000_000))
+    await database.write(fill)
     await database.close()

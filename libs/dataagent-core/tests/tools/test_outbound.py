@@ -8,11 +8,17 @@ import zlib
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any, TypedDict
 
 import pytest
 from aiohttp import web
+from langchain_core.tools import BaseTool
+from langgraph.graph import StateGraph  # pyright: ignore[reportMissingTypeStubs] it has none
 
 from dataagent_core.errors import HostNotAllowed, ToolFailed
+from dataagent_core.identity import RunContext
+from dataagent_core.tools.fetch_url import FetchUrlTool
+from dataagent_core.tools.http_request import HttpRequestTool
 from dataagent_core.tools.outbound import OutboundClient, Request
 from tests.requirements import requirement
 
@@ -313,3 +319,58 @@ async def test_the_address_that_was_checked_is_the_one_that_is_reached(site: Sit
         with pytest.raises(HostNotAllowed):
             await client.send(Request(f"http://rebind.example:{site.port}/"))
     assert site.seen == []
+
+
+# -- redirects in a run that asks a person --------------------------------------------------------
+
+
+class Graph(TypedDict):
+    """The state of a graph that makes one call."""
+
+    result: str
+
+
+async def called(tool: BaseTool, *, auto_approve: bool = False, **arguments: Any) -> str:
+    """What a tool answers in a run."""
+
+    async def call(_: Graph) -> Graph:
+        return {"result": await tool.ainvoke(arguments)}
+
+    context = RunContext("u", "s", "r", "a", auto_approve=auto_approve)
+    graph: Any = StateGraph(Graph, context_schema=RunContext)
+    graph.add_node("call", call)
+    graph.set_entry_point("call")
+    return (await graph.compile().ainvoke({"result": ""}, context=context))["result"]
+
+
+@pytest.mark.parametrize("tool", [HttpRequestTool, FetchUrlTool])
+async def test_what_was_approved_for_one_server_does_not_go_on_to_another(
+    site: Site, tool: type[HttpRequestTool | FetchUrlTool]
+) -> None:
+    here, there = f"first.example:{site.port}", f"second.example:{site.port}"
+
+    def lookup(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    async with OutboundClient(allow_private_hosts=[here, there], lookup=lookup) as client:
+        made = tool(client=client)
+        address = f"http://{here}/to?code=307&url=http://{there}/echo"
+        with pytest.raises(ToolFailed, match=r"redirects to another one.*second\.example"):
+            await called(made, url=address)
+        assert [request.host for request in site.seen] == [here]
+        await called(made, url=f"http://{here}/to?url=/inside")
+        assert {request.host for request in site.seen} == {here}
+        await called(made, url=address, auto_approve=True)  # a run that asks nobody
+        assert site.seen[-1].host == there
+
+
+async def test_a_page_redirects_to_a_host_that_is_allowed(site: Site) -> None:
+    here, there = f"first.example:{site.port}", f"second.example:{site.port}"
+
+    def lookup(host: str, port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    async with OutboundClient(allow_private_hosts=[here, there], lookup=lookup) as client:
+        made = FetchUrlTool(client=client, allowed_hosts=("second.example",))
+        await called(made, url=f"http://{here}/to?url=http://{there}/inside")
+    assert site.seen[-1].host == there

@@ -31,12 +31,20 @@ from dataagent_server.deps.providers import administrator, container_of
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-_ADMINISTERED = ("/auth", "/users", "/tenants", "/api-keys", "/data-sources", "/agents", "/mcp")
+_ADMINISTERED = (
+    *("/auth", "/users", "/tenants", "/invitations", "/api-keys", "/data-sources", "/agents"),
+    "/mcp",
+)
 # they write nothing; `sql.query` has them, and `mcp.call` each call behind the other door
 _QUESTIONS = frozenset({"run_query", "check_query", "mcp_door"})
 _COPIES = frozenset({"export_audit"})  # they write nothing, and carry everything away
 _LOGINS = {"log_in": "password", "login_by_link": "link"}
 _ACTIONS = {"log_in": "login", "login_by_link": "login", "log_out": "logout"}
+# what is done to another user's account, and what the log says of that under their name
+_DONE_TO_OTHERS = {
+    "create_api_key": "api_key_created_by_other",
+    "revoke_api_key": "api_key_revoked_by_other",
+}
 _SHOWN = frozenset({"username", "role", "status", "name", "user_id", "tenant_id", "keep_keys"})
 _IDS = (
     *("id", "server_id", "template_id", "user_id", "tenant_id", "source_id", "policy_id"),
@@ -98,6 +106,17 @@ async def _record(operation: str, request: Request, status: int, made: dict[str,
             "values": _shown(dict(request.query_params)) | _shown(sent),
         },
     )
+    owner = request.query_params.get("user_id", caller.user_id)
+    is_done = status < HTTPStatus.BAD_REQUEST and operation in _DONE_TO_OTHERS
+    if is_done and owner != caller.user_id:
+        await container.core.observers.audit.record(
+            _DONE_TO_OTHERS[operation],
+            "success",
+            target="/".join(ids.values()) or target,
+            user_id=owner,
+            via=caller.via,
+            details={"by": caller.user_id, "values": _shown(sent)},
+        )
 
 
 async def _record_login(

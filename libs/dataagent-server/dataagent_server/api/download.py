@@ -14,6 +14,7 @@ from contextlib import aclosing, suppress
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -95,10 +96,10 @@ class Download(Response):
         """Make and send it. What fails before the first byte is answered as any error.
 
         Raises:
-            TooManyConnections: all slots are taken.
+            TooManyConnections, UserLimit: there is no slot for the caller.
             Others: as making it does; after the first byte, the connection is cut.
         """
-        with self._capacity.slot(), suppress(CallerLeft):
+        with self._capacity.slot(Request(scope).state.principal.user_id), suppress(CallerLeft):
             await while_connected(receive, self._send_all(send))
 
     async def _send_all(self, send: Send) -> None:

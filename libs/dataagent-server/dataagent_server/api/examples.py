@@ -43,6 +43,9 @@ SAMPLES: Mapping[str, Any] = {
     "content": "Sales by country?",
     "content_type": "text/csv",
     "created_at": _TIME,
+    "created_by": "dora",
+    "invited_by": "dora",
+    "tenant_name": "Acme",
     "day": "2026-03-01",
     "deny": ["shell", "write_*"],
     "description": "What the shop sold",
@@ -153,6 +156,7 @@ SAMPLES: Mapping[str, Any] = {
     "version": "1.0.0",
     "via": "api_key",
     "wall_seconds": 41.0,
+    "warnings": [],
     "why": "its name has `customer`",
     "workspace_quota": None,
 }

@@ -33,7 +33,9 @@ HEADERS: Iterable[tuple[str, str]] = (
     ("X-Content-Type-Options", "nosniff"),
     ("Referrer-Policy", "no-referrer"),
     ("X-Frame-Options", "DENY"),
+    ("Cache-Control", "no-store"),
 )
+"""What every answer carries that does not say otherwise. The web app's files may be stored."""
 
 
 class RequestContext:
@@ -51,7 +53,7 @@ class RequestContext:
         request_id = accepted_request_id(headers.get("x-request-id"))
         client: tuple[str, int] | None = scope.get("client")
         token = bind_request_id(request_id, address=client[0] if client else None)
-        exchange = _Exchange(send, request_id)
+        exchange = _Exchange(scope, send, request_id)
         try:
             with _span(scope, headers) as span:
                 await self._app(scope, receive, exchange.send)
@@ -69,7 +71,8 @@ class RequestContext:
 class _Exchange:
     """One request's answer on its way out."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, scope: Scope, send: Send, request_id: str) -> None:
+        self._state: dict[str, Any] = scope.setdefault("state", {})
         self._send = send
         self._request_id = request_id
         self._started_at = time.perf_counter()
@@ -85,6 +88,8 @@ class _Exchange:
             headers["X-Request-Id"] = self._request_id
             for name, value in HEADERS:
                 headers.setdefault(name, value)
+            if "principal" in self._state and "no-store" not in headers["Cache-Control"]:
+                headers["Cache-Control"] = "no-store"  # it is someone's own, whatever made it
         await self._send(message)
 
     async def rescue(self, scope: Scope, receive: Receive) -> None:

@@ -21,9 +21,10 @@ from starlette.types import Receive, Scope, Send
 from dataagent_core.errors import (
     BadInput,
     DataAgentError,
+    LimitReached,
     NotAuthenticated,
-    TooManyConnections,
 )
+from dataagent_core.identity import Principal
 from dataagent_core.runs.types import Entry
 from dataagent_server.api.errors import error_response
 from dataagent_server.api.presence import until_gone
@@ -122,20 +123,21 @@ class EventStream(Response):
         """The client is gone before the source ended."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until there are no more or nobody to send them to; 503 without room."""
+        """Send events until there are no more, or no one to send to; 503 or 429 without room."""
+        principal: Principal = Request(scope).state.principal
         try:
-            self._capacity.take()
-        except TooManyConnections as error:
+            self._capacity.take(principal.user_id)
+        except LimitReached as error:
             await error_response(error)(scope, receive, send)
             return
         try:
             await self._prepare()
-            with self._visitors.present(Request(scope).state.principal, self._turn_out):
+            with self._visitors.present(principal, self._turn_out):
                 head = {"type": "http.response.start", "status": 200, "headers": list(_HEADERS)}
                 await send(head)
                 has_left = await self._stream(receive, send)
         finally:
-            self._capacity.release()
+            self._capacity.release(principal.user_id)
         if has_left:
             await self._left(scope)
 

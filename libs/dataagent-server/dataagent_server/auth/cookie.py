@@ -23,7 +23,6 @@ def set_login_cookie(request: Request, response: Response, tokens: LoginTokens, 
         samesite="lax",
         secure=_is_behind_tls(request),
     )
-    response.headers["Cache-Control"] = "no-store"
 
 
 def drop_login_cookie(request: Request, response: Response) -> None:

@@ -69,6 +69,8 @@ class ServerSettings(Settings):
 
     # how much
     max_connections: int = Field(default=200, ge=1)
+    max_connections_per_user: int = Field(default=100, ge=0)  # 0: any number
+    max_mcp_sessions_per_user: int = Field(default=100, ge=0)  # 0: any number
     max_message_bytes: int = Field(default=MIB, ge=1024)
     max_body_bytes: int = Field(default=8 * MIB, ge=1024)
     rate_limit_per_minute: int = Field(default=1200, ge=0)

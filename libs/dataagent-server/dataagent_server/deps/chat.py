@@ -82,6 +82,8 @@ async def start_run(
             is_plan=chat.mode == "plan",
             deny=tuple(chat.deny or ()),
             max_tokens=chat.max_tokens,
+            has_account=caller.grounds is not None,
+            role=caller.role,
         ),
     )
 

@@ -7,17 +7,20 @@ Opened by the app's lifespan, closed with it. Routers and sockets get their part
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from dataagent_core.errors import DataAgentError
 from dataagent_core.identity.logins import LoginLimits, Logins
 from dataagent_core.identity.secret import shared_secret
 from dataagent_core.identity.users import UserStore
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.bus import USERS
+from dataagent_core.runs.service import RunService
 from dataagent_core.storage import Database
 from dataagent_core.storage.tasks import end_all
 from dataagent_server.auth import Authenticator, LoginTokens
@@ -27,6 +30,8 @@ from dataagent_server.deps.mcp import Mcp, forget_deleted, mcp_of
 from dataagent_server.deps.rate import MessageRate, open_message_rate
 from dataagent_server.deps.visitors import Visitors
 from dataagent_server.deps.web_app import WebApp
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -90,12 +95,15 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
                 tokens=tokens,
                 auth=auth,
                 visitors=Visitors(auth),
-                capacity=Capacity(settings.max_connections),
+                capacity=Capacity(
+                    settings.max_connections, per_user=settings.max_connections_per_user
+                ),
                 rate=rate,
                 mcp=mcp_of(core),
                 first_password=first_password,
             )
             users.listen(container.visitors.look_again)
+            _cancel_with_account(core.runs, users)
             forget_deleted(users, container.mcp.service)
             _hear_of_users(container, users)
             core.observers.metrics.watch(
@@ -106,6 +114,20 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
                 await container.drain()
         finally:
             users.close()
+
+
+def _cancel_with_account(runs: RunService, users: UserStore) -> None:
+    """Stop the runs of a user, in all processes, when their account is disabled or deleted."""
+
+    async def cancel(user_id: str) -> None:
+        try:
+            user = await users.get(user_id)
+            if user is None or not user.is_active:
+                await runs.cancel_all(user_id)
+        except DataAgentError as error:  # the workers find these runs when they renew leases
+            logger.warning("runs of a user who is out were not cancelled: %s", error.message)
+
+    users.listen(cancel)
 
 
 def _hear_of_users(container: Container, users: UserStore) -> None:

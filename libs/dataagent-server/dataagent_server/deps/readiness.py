@@ -7,8 +7,11 @@ Below: the container.
 from __future__ import annotations
 
 import asyncio
+import shutil
+from pathlib import Path
 
-from dataagent_core.errors import Unavailable
+from dataagent_core.config import Settings
+from dataagent_core.errors import StorageFull, Unavailable
 from dataagent_core.mcp.views import ServerView
 from dataagent_core.runs.peers import Peers
 from dataagent_core.storage import Database
@@ -16,16 +19,20 @@ from dataagent_core.storage.migrate import pending
 from dataagent_server.deps.container import Container
 
 _CHECK_SECONDS = 2.0
+_LEAST_FREE_BYTES = 1024 * 1024
+"""With less left on a disk, the next message or result may find none."""
 
 
 async def readiness(container: Container) -> dict[str, str]:
     """Each thing that has to work for the process to take work: `ok`, or what is wrong with it."""
     if container.is_draining:
         return {"server": "shutting down"}
-    database, peers = await asyncio.gather(
-        _of_database(container.core.database), _of_peers(container.core.peers)
+    database, disk, peers = await asyncio.gather(
+        _of_database(container.core.database),
+        asyncio.to_thread(_of_disks, container.core.settings),
+        _of_peers(container.core.peers),
     )
-    return database | peers
+    return database | disk | peers
 
 
 async def _of_database(database: Database) -> dict[str, str]:
@@ -35,7 +42,33 @@ async def _of_database(database: Database) -> dict[str, str]:
             is_behind = await pending(database)
     except Exception:  # whatever it is, the answer is the same
         return {"database": "does not answer"}
-    return {"database": "ok", "migrations": "pending" if is_behind else "ok"}
+    if is_behind:
+        return {"database": "ok", "migrations": "pending"}
+    return {"database": await _of_writing(database), "migrations": "ok"}
+
+
+async def _of_writing(database: Database) -> str:
+    try:
+        async with asyncio.timeout(_CHECK_SECONDS):
+            await database.check_writable()
+    except StorageFull:
+        return "its disk is full"
+    except Exception:  # as above
+        return "takes no writes"
+    return "ok"
+
+
+def _of_disks(settings: Settings) -> dict[str, str]:
+    """Whether there is space for results, uploads and workspaces."""
+    is_full = any(_is_full(each) for each in (settings.home_dir, settings.workspaces_dir))
+    return {"disk": "full" if is_full else "ok"}
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _LEAST_FREE_BYTES
+    except OSError:  # a folder that is not there yet
+        return False
 
 
 async def _of_peers(peers: Peers) -> dict[str, str]:

@@ -158,6 +158,7 @@ def _found(visit: Visit, source: Source, answered: Answered, page: Page) -> SqlR
         url=visit.address(f"/api/v1/artifacts/{artifact.artifact_id}"),
         sql_executed=receipt.sql_executed,
         policy=list(receipt.policy),
+        warnings=list(receipt.warnings),
         duration_ms=receipt.duration_ms,
         time_zone=receipt.time_zone,
     )

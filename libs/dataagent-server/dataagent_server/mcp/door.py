@@ -20,13 +20,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from dataagent_core.errors import NotAuthenticated, TooManyConnections
+from dataagent_core.errors import LimitReached, NotAuthenticated, UserLimit
 from dataagent_core.identity import Principal
 from dataagent_server import __version__
 from dataagent_server.api.errors import error_response
 from dataagent_server.deps.container import Container
 from dataagent_server.mcp.ask import Ask
 from dataagent_server.mcp.data import DescribeTable, ListSources, RunSql
+from dataagent_server.mcp.sessions import UserSessions
 from dataagent_server.mcp.toolbox import DoorTool, Toolbox
 
 TOOLS: tuple[DoorTool, ...] = (Ask(), ListSources(), DescribeTable(), RunSql())
@@ -65,6 +66,11 @@ class McpDoor:
             max_sessions=_MOST_SESSIONS,
             session_idle_timeout=_IDLE_SECONDS,
         )
+        self._sessions = UserSessions(
+            self._manager,
+            per_user=container.settings.max_mcp_sessions_per_user,
+            idle_seconds=_IDLE_SECONDS,
+        )
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
@@ -74,7 +80,7 @@ class McpDoor:
 
     def answer(self, caller: Principal) -> Response:
         """The response to a request of the caller's."""
-        return _Exchange(self._container, self._manager, caller)
+        return _Exchange(self._container, self._sessions, caller)
 
 
 @asynccontextmanager
@@ -94,37 +100,40 @@ class _Exchange(Response):
     the server shuts down. Calls under way are let end: they see to that themselves.
     """
 
-    def __init__(
-        self, container: Container, manager: StreamableHTTPSessionManager, caller: Principal
-    ) -> None:
+    def __init__(self, container: Container, sessions: UserSessions, caller: Principal) -> None:
         super().__init__()
         self._container = container
-        self._manager = manager
+        self._sessions = sessions
         self._caller = caller
         self._out = asyncio.Event()
         self._has_begun = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve it; 503 without room."""
+        """Serve it; 503 or 429 without room."""
         scope["user"] = _owner(self._caller)
         capacity = self._container.capacity
         try:
-            capacity.take()
-        except TooManyConnections as error:
+            capacity.take(self._caller.user_id)
+        except LimitReached as error:
             await error_response(error)(scope, receive, send)
             return
         try:
             with self._container.visitors.present(self._caller, self._turn_out):
                 await self._serve(scope, receive, send)
+        except UserLimit as error:
+            await error_response(error)(scope, receive, send)
         finally:
-            capacity.release()
+            capacity.release(self._caller.user_id)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def watched(message: Message) -> None:
             self._has_begun = True
             await send(message)
 
-        work = asyncio.create_task(self._manager.handle_request(scope, receive, watched))
+        handling = self._sessions.handle_request(
+            scope, receive, watched, user_id=self._caller.user_id
+        )
+        work = asyncio.create_task(handling)
         ends = [asyncio.create_task(self._out.wait())]
         if Request(scope).method == "GET":
             ends.append(asyncio.create_task(self._container.closing.wait()))

@@ -64,6 +64,7 @@ class ReceiptInfo(ResponseModel):
     truncated_by: TruncatedBy | None
     duration_ms: float
     policy: list[str]
+    warnings: list[str]
     time_zone: str
     executed_at: UtcTime
 
@@ -81,6 +82,7 @@ class ReceiptInfo(ResponseModel):
             truncated_by=receipt.truncated_by,
             duration_ms=receipt.duration_ms,
             policy=list(receipt.policy),
+            warnings=list(receipt.warnings),
             time_zone=receipt.time_zone,
             executed_at=receipt.executed_at,
         )

@@ -190,6 +190,12 @@ class SourceInfo(ResponseModel):
         return info.model_copy(update={**hidden, "is_own": is_own})
 
 
+class UploadedSourceInfo(SourceInfo):
+    """A data source made of files. `left_out` says what of them is in no table, and why."""
+
+    left_out: tuple[str, ...] = ()
+
+
 _FOR_ADMINS = ("owner_id", "address", "folder", "files", "has_credentials", "grants")
 
 

@@ -26,6 +26,10 @@ class ApiKeyInfo(ResponseModel):
     prefix: str
     created_at: UtcTime
     last_used: UtcTime | None
+    created_by: str | None = Field(
+        description="The name of who made it, or their id if they have no account."
+    )
+    is_by_other: bool = Field(description="Whether someone else made it for the user.")
 
     @classmethod
     def of(cls, key: ApiKey) -> ApiKeyInfo:
@@ -36,6 +40,8 @@ class ApiKeyInfo(ResponseModel):
             prefix=key.prefix,
             created_at=key.created_at,
             last_used=key.last_used,
+            created_by=key.maker or key.created_by,
+            is_by_other=key.is_by_other,
         )
 
 

@@ -171,6 +171,9 @@ class ServerToolInfo(ResponseModel):
     description: str = Field(examples=["An order with its lines."])
     status: ToolStatus
     enabled: bool = Field(examples=[True])
+    annotations: dict[str, Any] = Field(examples=[{"readOnlyHint": True}])
+    asks_first: bool = Field(description="A person is asked before it is called.")
+    definition_hash: str = Field(examples=["9f86d081" * 8])
 
     @classmethod
     def of(cls, tool: CatalogueTool) -> Self:
@@ -182,6 +185,9 @@ class ServerToolInfo(ResponseModel):
             description=tool.definition.description,
             status=tool.status,
             enabled=tool.enabled,
+            annotations=tool.definition.annotations,
+            asks_first=tool.asks_first,
+            definition_hash=tool.definition_hash,
         )
 
 

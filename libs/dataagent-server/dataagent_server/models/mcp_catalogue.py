@@ -49,7 +49,10 @@ class McpToolInfo(ResponseModel):
     enabled: bool = Field(examples=[True])
     retry_safe: bool
     timeout: float | None = Field(description="Null: the server's.", examples=[None])
-    asks_first: bool = Field(description="A person is asked before it is called.")
+    asks_first: bool = Field(
+        description="A person is asked before it is called: not if its definition says that it "
+        "only reads and somebody approved that definition."
+    )
     first_seen_at: UtcTime | None = Field(examples=["2026-03-01T09:30:00.000Z"])
     last_seen_at: UtcTime | None = Field(examples=["2026-03-01T09:30:00.000Z"])
 

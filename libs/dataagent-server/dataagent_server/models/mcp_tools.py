@@ -121,7 +121,8 @@ class SqlArguments(RequestModel):
 class SqlResult(ResponseModel):
     """What a statement found: `row_count` rows, kept at `url`; the first are in `rows`.
 
-    `truncated_by` is why the reading stopped early, if it did. Integers beyond 2^53 and decimals
+    `truncated_by` is why the reading stopped early, if it did, or `values` where the source cut a
+    value; `warnings` are the source's. Integers beyond 2^53 and decimals
     are text.
     """
 
@@ -136,5 +137,6 @@ class SqlResult(ResponseModel):
     url: str
     sql_executed: str
     policy: list[str]
+    warnings: list[str]
     duration_ms: float
     time_zone: str

@@ -188,6 +188,7 @@ class QueryResponse(ResponseModel):
     statistics: list[StatisticsInfo]
     sql_executed: str
     policy: list[str]
+    warnings: list[str]
     duration_ms: float
     time_zone: str
 
@@ -206,6 +207,7 @@ class QueryResponse(ResponseModel):
             statistics=[StatisticsInfo.of(column.name, figures) for column, figures in known],
             sql_executed=receipt.sql_executed,
             policy=list(receipt.policy),
+            warnings=list(receipt.warnings),
             duration_ms=receipt.duration_ms,
             time_zone=receipt.time_zone,
         )

@@ -11,6 +11,7 @@ from dataagent_core.identity.tenants import (
     FEATURE_PATTERN,
     MAX_FEATURES,
     Tenant,
+    TenantInvitation,
     TenantMember,
     TenantRole,
     TenantTerms,
@@ -91,3 +92,27 @@ class MemberInfo(ResponseModel):
     def of(cls, member: TenantMember) -> Self:
         """The public form of a membership."""
         return cls.model_validate(member, from_attributes=True)
+
+
+class InvitationBody(RequestModel):
+    """Whom to invite, and as what."""
+
+    user_id: TenantId = Field(description="The id of an account, as `GET /api/auth/me` shows it.")
+    role: TenantRole = Field(default="member", examples=["member"])
+
+
+class InvitationInfo(ResponseModel):
+    """A place in a tenant that a user may take until the invitation expires."""
+
+    tenant_id: str
+    tenant_name: str
+    user_id: str
+    role: TenantRole
+    invited_by: str
+    created_at: UtcTime
+    expires_at: UtcTime
+
+    @classmethod
+    def of(cls, invitation: TenantInvitation) -> Self:
+        """The public form of an invitation."""
+        return cls.model_validate(invitation, from_attributes=True)

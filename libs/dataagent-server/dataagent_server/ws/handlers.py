@@ -111,8 +111,10 @@ class ChatSocket:
                 await self._send_events(burst)
         except ClientGone:
             return
-        except SessionNotFound:
-            await self._outbox.close(NO_SUCH_SESSION, "The session was deleted.")
+        except SessionNotFound as error:
+            with suppress(ClientGone):
+                await self._outbox.send(protocol.error_frame(error))
+            await self._outbox.close(NO_SUCH_SESSION, error.code)
         except DataAgentError as error:
             logger.warning("a reader was dropped: %s", error.message)
             await self._outbox.close(TRY_AGAIN_LATER, error.code)

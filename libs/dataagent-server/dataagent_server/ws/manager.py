@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from dataagent_core.errors import TooManyConnections
+from dataagent_core.identity import Principal
 from dataagent_core.mcp.changes import McpChange
 from dataagent_server.deps.capacity import Capacity
 from dataagent_server.ws.protocol import mcp_changed_frame
@@ -75,11 +76,21 @@ class ConnectionManager:
             )
         connection.is_stranger = True
 
+    def identify(self, connection: Connection, principal: Principal) -> None:
+        """Note whose a socket is, and count it for them.
+
+        Raises:
+            UserLimit: the user holds as many connections as one may.
+        """
+        self._capacity.assign(principal.user_id)
+        connection.user_id = principal.user_id
+        connection.tenant_id = principal.tenant_id
+
     def close(self, connection: Connection) -> None:
         """Count a socket out; a second time does nothing."""
         if self._connections.pop(connection.connection_id, None) is None:
             return
-        self._capacity.release()
+        self._capacity.release(connection.user_id)
         siblings = self._by_session[connection.session_id]
         siblings.discard(connection.connection_id)
         if not siblings:

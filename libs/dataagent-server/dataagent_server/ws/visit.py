@@ -19,9 +19,11 @@ from dataagent_core.errors import (
     DataAgentError,
     Denied,
     NotAuthenticated,
+    SessionDeleted,
     SessionNotFound,
     TooManyConnections,
     Unavailable,
+    UserLimit,
 )
 from dataagent_core.identity import Principal
 from dataagent_core.telemetry import bind_user
@@ -94,8 +96,7 @@ class Visit:
             if refusal is not None:
                 raise _Refused(NOT_AUTHENTICATED, refusal)
             principal = principal or await self._from_first_message()
-            self._connection.user_id = principal.user_id
-            self._connection.tenant_id = principal.tenant_id
+            self._identify(principal)
             bind_user(principal.user_id, via=principal.via)
             await self._open_session(principal)
         except _Refused as refused:
@@ -178,6 +179,12 @@ class Visit:
         await self._outbox.send(protocol.error_frame(stranger))
         return None
 
+    def _identify(self, principal: Principal) -> None:
+        try:
+            self._connections.identify(self._connection, principal)
+        except UserLimit as error:
+            raise _Refused(TRY_AGAIN_LATER, error) from None
+
     # -- is the session theirs --------------------------------------------------------------
 
     async def _open_session(self, principal: Principal) -> None:
@@ -193,6 +200,8 @@ class Visit:
                 )
             else:
                 await sessions.get(self._session_id, owner=principal.user_id)
+        except SessionDeleted as error:
+            raise _Refused(NO_SUCH_SESSION, error) from None
         except SessionNotFound as error:  # a UUID that is not there would have been created
             raise _Refused(NOT_YOURS if is_uuid else NO_SUCH_SESSION, error) from None
         except DataAgentError as error:

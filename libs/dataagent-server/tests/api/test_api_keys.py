@@ -35,6 +35,8 @@ async def test_a_key_is_shown_once_and_works_until_it_is_revoked(live: LiveServe
             "prefix": key[:12],
             "created_at": shown["created_at"],
             "last_used": None,
+            "created_by": (await browser.get("/api/auth/me")).json()["username"],
+            "is_by_other": False,
         }
         async with live.http(None, headers={"X-API-Key": key}) as program:
             me = (await browser.get("/api/auth/me")).json()
@@ -106,6 +108,45 @@ async def test_nobody_else_gets_at_anothers_keys_by_naming_them(live: LiveServer
         ):
             assert (answer.status_code, answer.json()["error_code"]) == (403, "denied")
     assert await live.on_server(live.container.users.keys.list(user.user_id)) == [key]
+
+
+async def test_a_key_that_an_administrator_makes_is_told_to_its_user_and_kept_under_both_names(
+    live: LiveServer,
+) -> None:
+    users = live.container.users
+    headers = await login_headers(live)
+    boss = await live.on_server(users.create(f"boss_{uuid4().hex[:8]}", role="admin"))
+    _, boss_key = await live.on_server(users.keys.create(boss.user_id, "laptop"))
+    async with (
+        live.http(None, headers=headers) as browser,
+        live.http("root") as root,
+        live.http(None, headers={"X-API-Key": boss_key}) as admin,
+    ):
+        me = (await browser.get("/api/auth/me")).json()
+        whose = {"user_id": me["id"]}
+        made = [
+            (await each.post("/api/v1/api-keys", params=whose, json={"name": "theirs"})).json()
+            for each in (root, admin)
+        ]
+        await browser.post("/api/v1/api-keys", json={"name": "mine"})
+        listed = (await browser.get("/api/v1/api-keys")).json()["items"]
+        assert [(each["created_by"], each["is_by_other"]) for each in listed] == [
+            ("root", True),  # a deployment's key has no account
+            (boss.username, True),
+            (me["username"], False),
+        ]
+        gone = await admin.delete(f"/api/v1/api-keys/{made[0]['id']}", params=whose)
+        assert gone.status_code == 204
+        audit = {"action": "create_api_key", "user_id": boss.user_id}
+        [theirs] = (await root.get("/api/v1/audit", params=audit)).json()["items"]
+        assert theirs["target"] == made[1]["id"]
+        kept = (await root.get("/api/v1/audit", params=whose)).json()["items"]
+    assert [(each["action"], each["target"], each["details"].get("by")) for each in kept] == [
+        ("api_key_revoked_by_other", made[0]["id"], boss.user_id),
+        ("create_api_key", listed[2]["id"], None),
+        ("api_key_created_by_other", made[1]["id"], boss.user_id),
+        ("api_key_created_by_other", made[0]["id"], "root"),
+    ]
 
 
 async def test_a_caller_without_an_account_has_no_keys(live: LiveServer) -> None:

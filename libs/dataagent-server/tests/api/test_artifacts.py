@@ -74,6 +74,7 @@ async def test_an_artefact_is_listed_seen_and_deleted(live: LiveServer) -> None:
             "truncated_by",
             "duration_ms",
             "policy",
+            "warnings",
             "time_zone",
             "executed_at",
         }

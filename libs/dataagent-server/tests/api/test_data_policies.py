@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -113,6 +114,35 @@ async def test_two_users_see_each_their_rows_and_masked_columns(
             assert artifact["receipt"]["policy"] == body["policy"]
             assert artifact["receipt"]["sql_executed"] == body["sql_executed"]
     assert seen == {"alice": [1, 3], "bob": [2], "root": [1, 2, 3]}
+
+
+async def test_the_statement_that_is_shown_has_nothing_of_the_policy(
+    live: LiveServer, source: dict[str, Any]
+) -> None:
+    await put_policy(live, source)
+    url = f"{URL}/{source['source_id']}"
+    async with live.http("alice") as client:
+        for route in ("query", "check"):
+            answer = await client.post(f"{url}/{route}", json={"sql": "SELECT id FROM customers"})
+            assert answer.json()["sql_executed"] == 'SELECT id FROM "customers"', answer.text
+
+
+async def test_a_policy_for_a_role_holds_in_chat_as_over_rest(
+    live: LiveServer, source: dict[str, Any]
+) -> None:
+    rules = {"subjects": {"roles": ["admin"]}, "tables": {"salaries": {"grant": False}}}
+    url = f"{URL}/{source['source_id']}"
+    sql = "SELECT amount FROM salaries"
+    async with live.http("root") as client:
+        added = await client.post(f"{url}/policies", json={"name": "admins", "rules": rules})
+        assert added.status_code == 201, added.text
+        refused = await client.post(f"{url}/query", json={"sql": sql})
+        assert refused.status_code == 403, refused.text
+        call = json.dumps({"sql": sql, "source": source["name"]})
+        chat = await client.post("/api/v1/chat", json={"message": f"!tool sql_db_query {call}"})
+    results = [e for e in chat.json()["events"] if e["event_type"] == "tool_result"]
+    assert "424242" not in chat.text
+    assert len(results) == 1
 
 
 async def test_who_has_no_such_attribute_sees_no_row(

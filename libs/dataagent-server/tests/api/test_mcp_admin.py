@@ -30,11 +30,15 @@ async def ok(answer: httpx.Response, status: int = 200) -> Json:
     return answer.json()
 
 
-async def registered(root: httpx.AsyncClient, **body: Any) -> Json:
-    """A shared server that is connected."""
+async def registered(root: httpx.AsyncClient, *, is_approved: bool = True, **body: Any) -> Json:
+    """A shared server that is connected, and whose tools an administrator has approved."""
     made = await ok(await root.post(SERVERS, json={"name": "calc", **body}), 201)
     tried = await ok(await root.post(f"{SERVERS}/{made['server_id']}/test"))
     assert tried["ok"], tried
+    listed: list[Json] = tried["tools"] if is_approved else []
+    for tool in listed:
+        seen = {"definition_hash": tool["definition_hash"]}
+        await ok(await root.post(f"{TOOLS}/{tool['id']}/approve", json=seen))
     return await ok(await root.get(f"{SERVERS}/{made['server_id']}"))
 
 
@@ -239,6 +243,42 @@ async def test_a_tool_is_switched_off_and_given_a_time_limit(start_server: Start
             await root.patch(f"{TOOLS}/999999", json={}),
         ):
             assert (answer.status_code, answer.json()["error_code"]) == (404, "tool_not_found")
+
+
+async def test_a_tool_that_says_it_only_reads_asks_until_an_administrator_approved_it(
+    start_server: StartServer,
+) -> None:
+    live = start_server()
+    async with live.http("root") as root, live.http() as client:
+        server = await registered(root, is_approved=False, **stdio_command())
+        body = {"agent_id": "general", "tools": [entry(server, "add")]}
+        await ok(await root.put(LISTS, json=body))
+        tool = await tool_named(root, "add")
+        assert (tool["annotations"]["readOnlyHint"], tool["asks_first"]) == (True, True)
+        call = {"message": '!tool calc__add {"a": 1, "b": 1}'}
+        waiting = await ok(await client.post("/api/v1/chat", json=call))
+        assert waiting["status"] == "waiting"
+        one, seen = f"{TOOLS}/{tool['id']}/approve", {"definition_hash": tool["definition_hash"]}
+        assert (await client.post(one, json=seen)).status_code == 403
+        assert not (await ok(await root.post(one, json=seen)))["asks_first"]
+        assert (await turn(live, call["message"]))["status"] == "success"
+
+
+async def test_the_owner_of_a_server_approves_its_tools(start_server: StartServer) -> None:
+    live = start_server(**OPEN)
+    own = "/api/v1/users/alice/mcp-servers"
+    with http_server() as standin:
+        async with live.http() as client, live.http("bob") as other:
+            await ok(await client.post(own, json={"name": "own", "url": standin.url}), 201)
+            tried = await ok(await client.post(f"{own}/own/test"))
+            tool = next(each for each in tried["tools"] if each["name"] == "add")
+            assert (tool["annotations"]["readOnlyHint"], tool["asks_first"]) == (True, True)
+            one = f"{TOOLS}/{tool['id']}/approve"
+            seen = {"definition_hash": tool["definition_hash"]}
+            assert (await other.post(one, json=seen)).status_code == 403
+            assert (await client.post(f"{TOOLS}/999999/approve", json=seen)).status_code == 403
+            assert not (await ok(await client.post(one, json=seen)))["asks_first"]
+            assert (await turn(live, '!tool own__add {"a": 1, "b": 1}'))["status"] == "success"
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from dataagent_core.identity.sealing import MASK
@@ -25,6 +26,14 @@ StartServer = Callable[..., "LiveServer"]
 def standin() -> Iterator[HttpServer]:
     with http_server("--token", TOKEN) as server:
         yield server
+
+
+async def approve_add(client: httpx.AsyncClient) -> None:
+    """Confirm, as the server's owner, that its tool only reads."""
+    tried = await ok(await client.post(f"{MINE}/calc/test"))
+    tool = next(each for each in tried["tools"] if each["name"] == "add")
+    seen = {"definition_hash": tool["definition_hash"]}
+    await ok(await client.post(f"/api/v1/mcp/tools/{tool['id']}/approve", json=seen))
 
 
 def shown(standin: HttpServer) -> Json:
@@ -120,6 +129,7 @@ async def test_a_users_chat_has_the_users_tools_and_nobody_elses(
     assert results(await said(live, call))[0][0] == "error"  # there is no such tool
     async with live.http() as client:
         await ok(await client.post(MINE, json=calc(standin)), 201)
+        await approve_add(client)
         [(status, result)] = results(await said(live, call))
         assert status == "success"
         assert "42" in result
@@ -190,7 +200,8 @@ async def test_the_installations_file_gives_everyone_servers_they_can_override(
     start_server: StartServer, standin: HttpServer, tmp_path: Path
 ) -> None:
     file = tmp_path / "defaults.json"
-    file.write_text(json.dumps({"servers": [{"name": "calc", **stdio_command()}]}))
+    entry = {"name": "calc", **stdio_command(), "read_only_tools": ["add"]}
+    file.write_text(json.dumps({"servers": [entry]}))
     live = start_server(mcp_config=file, **OPEN)
     call = '!tool calc__add {"a": 2, "b": 5}'
     async with live.http() as client:
@@ -201,6 +212,7 @@ async def test_the_installations_file_gives_everyone_servers_they_can_override(
         assert (await client.delete(f"{MINE}/calc")).status_code == 404
         await ok(await client.post(MINE, json=calc(standin)), 201)
         assert (await ok(await client.get(f"{MINE}/calc")))["scope"] == "user"
+        await approve_add(client)
         assert results(await said(live, call))[0][0] == "success"
 
 

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.services import fresh_database
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import LiveServer
 
 URL = "/api/v1/data-sources/chinook"
@@ -126,6 +130,7 @@ FIELDS = {
     "statistics",
     "sql_executed",
     "policy",
+    "warnings",
     "duration_ms",
     "time_zone",
 }
@@ -161,6 +166,21 @@ async def test_a_query_gives_its_artefact_shape_first_rows_figures_and_receipt(
     assert body["statistics"][2]["nulls"] == len(rows)
     assert body["policy"] == []
     assert body["time_zone"] == "UTC"
+
+
+async def test_a_warning_of_the_source_is_in_the_answer_and_in_the_kept_receipt(
+    live: LiveServer, tmp_path: Path
+) -> None:
+    with fresh_database("mysql", tmp_path) as url:
+        async with live.http("root") as admin:
+            made = await admin.post("/api/v1/data-sources", json={"name": "warned", "url": url})
+            assert made.status_code == 201, made.text
+            query = {"sql": "SELECT 1 / 0 AS x"}
+            answer = (await admin.post("/api/v1/data-sources/warned/query", json=query)).json()
+            kept = await admin.get(f"/api/v1/artifacts/{answer['artifact']['artifact_id']}")
+            await admin.delete(f"/api/v1/data-sources/{made.json()['source_id']}")
+    assert answer["warnings"] == ["MySQL: Division by 0 (1365)"]
+    assert kept.json()["receipt"]["warnings"] == answer["warnings"]
 
 
 @pytest.mark.parametrize(("limit", "is_truncated"), [(5, True), (10_000_000, False)])

@@ -132,7 +132,7 @@ async def test_what_was_made_of_a_file_follows_it_and_goes_with_it(live: LiveSer
         ("a.pdf", pdf(["hello from a page"]), "hello from a page"),
         ("a.docx", word(["A heading", "text"]), "# A heading"),
         ("a.pptx", slides(["A slide"]), "## Slide 1: A slide"),
-        ("a.xls", old_workbook(), '"amount" DOUBLE, "day" DATE'),
+        ("a.xls", old_workbook(), '"amount" DECIMAL(18,1), "day" DATE'),
         ("a.xlsx", workbook(), "| 5 | =B3&C3 | 5 | #DIV/0! |"),
     ],
 )
@@ -142,6 +142,18 @@ async def test_every_kind_is_read(live: LiveServer, name: str, content: bytes, s
         status, text, _ = await called(client, "read_uploaded_file", file_id=file_id)
     assert status == "success", text
     assert says in text
+
+
+async def test_the_model_is_told_that_a_total_row_is_not_in_the_table(live: LiveServer) -> None:
+    content = "产品,金额\n苹果,1\n梨,2\n合计,3\n".encode()
+    async with live.http() as client:
+        file_id = await uploaded(client, "sales.csv", content)
+        _, text, session_id = await called(client, "read_uploaded_file", file_id=file_id)
+        source = text.partition('source="')[2].partition('"')[0]
+        told = await called(client, "sql_db_schema", session_id, source=source)
+    assert "Left out: 'sales.csv', table sales: 1 row that sums up others" in text
+    assert "“合计 · 3”" in told[1]
+    assert "(2 rows)" in text
 
 
 @requirement("R32.4", "S10.4")

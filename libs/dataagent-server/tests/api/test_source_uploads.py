@@ -131,3 +131,19 @@ async def test_what_cannot_be_a_source_is_refused_and_leaves_nothing(
         listed = (await carol.get(URL)).json()["items"]
         assert [each["name"] for each in listed if not each["is_sample"]] == []
     assert copies(live, "carol") == []
+
+
+async def test_a_total_row_is_left_out_and_the_answer_to_the_upload_says_so(
+    live: LiveServer,
+) -> None:
+    name = f"s{uuid4().hex[:8]}"
+    async with live.http() as alice:
+        answer = await upload(alice, name, ("orders.csv", ORDERS + b"Total,42\n"))
+        source = answer.json()
+        assert (await total(alice, source["source_id"], "orders"))["preview"] == [["42"]]
+        catalogue = (await alice.get(f"{URL}/{name}/catalogue")).json()
+        await alice.delete(f"{URL}/{source['source_id']}")
+    assert source["left_out"] == catalogue["left_out"]
+    assert source["left_out"] == [
+        "'orders.csv', table orders: 1 row that sums up others, no data: “Total · 42”."
+    ]

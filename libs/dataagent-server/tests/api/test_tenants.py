@@ -119,12 +119,12 @@ async def test_a_tenants_administrator_manages_its_members_and_nothing_else(
     async with server.http("alice") as client:
         assert [each["tenant_id"] for each in (await client.get(URL)).json()["items"]] == ["acme"]
         assert (await client.get(own)).json()["max_users"] == 10
-        assert (await client.put(f"{own}/users/carl", json={"role": "member"})).status_code == 200
-        assert (await client.get(f"{own}/users")).json()["total"] == 2
-        assert (await client.delete(f"{own}/users/carl")).status_code == 204
         # a user of another tenant looks like one who is not there
-        assert error_of(await client.put(f"{own}/users/bob", json={})) == (404, "not_found")
-        assert error_of(await client.delete(f"{own}/users/bob")) == (404, "not_found")
+        for other in ("bob", "carl", "root"):
+            assert error_of(await client.put(f"{own}/users/{other}", json={})) == (404, "not_found")
+        for member in ("alice", "bob"):
+            assert error_of(await client.delete(f"{own}/users/{member}")) == (403, "denied")
+        assert (await client.get(f"{own}/users")).json()["total"] == 1
         for answer in (
             await client.get(foreign),
             await client.get(f"{foreign}/users"),
@@ -148,6 +148,50 @@ async def test_a_tenants_administrator_manages_its_members_and_nothing_else(
 
 
 @requirement("R35.3")
+async def test_a_user_who_accepts_an_invitation_is_in_the_tenant(server: LiveServer) -> None:
+    await made(server, "acme", admin="alice", features_enabled={"agent:sql": False})
+    users = server.container.users
+    dora = await server.on_server(users.create("dora"))
+    _, key = await server.on_server(users.keys.create(dora.user_id, "laptop"))
+    async with (
+        server.http("alice") as admin,
+        server.http(None, headers={"X-API-Key": key}) as client,
+        server.http("root") as root,
+    ):
+        for unknown in ("nobody", "root", (await root.get("/api/auth/me")).json()["id"]):
+            refused = await admin.post(f"{URL}/acme/invitations", json={"user_id": unknown})
+            assert error_of(refused) == (404, "not_found")
+        answer = await admin.post(f"{URL}/acme/invitations", json={"user_id": dora.user_id})
+        assert answer.status_code == 201
+        invitation = answer.json()
+        assert invitation == snapshot(
+            {
+                "tenant_id": "acme",
+                "tenant_name": "acme",
+                "user_id": dora.user_id,
+                "role": "member",
+                "invited_by": "alice",
+                "created_at": ANY,
+                "expires_at": ANY,
+            }
+        )
+        listed = {"items": [invitation], "total": 1}
+        assert (await admin.get(f"{URL}/acme/invitations")).json() == listed
+        assert (await client.get("/api/v1/invitations")).json() == listed
+        question = {"message": "hi", "assistant_id": "sql"}
+        assert (await client.post("/api/v1/chat", json=question)).status_code == 200
+        joined = await client.post("/api/v1/invitations/acme/accept")
+        assert (joined.status_code, joined.json()["user_id"]) == (200, dora.user_id)
+        refused = await client.post("/api/v1/chat", json=question)
+        assert error_of(refused) == (403, "agent_disabled")
+        assert error_of(await client.post("/api/v1/invitations/acme/accept")) == (404, "not_found")
+        assert error_of(await admin.delete(f"{URL}/acme/users/{dora.user_id}")) == (403, "denied")
+        rows = (await root.get("/api/v1/audit", params={"action": "accept_invitation"})).json()
+        assert [row["user_id"] for row in rows["items"]] == [dora.user_id, dora.user_id]
+        assert (await root.delete(f"{URL}/acme/users/{dora.user_id}")).status_code == 204
+
+
+@requirement("R35.3")
 async def test_who_is_no_administrator_of_a_tenant_sees_none(server: LiveServer) -> None:
     await made(server, "acme", admin="alice")
     async with server.http("bob", headers={"X-Tenant-Id": "acme", "tenant_id": "acme"}) as client:
@@ -155,6 +199,10 @@ async def test_who_is_no_administrator_of_a_tenant_sees_none(server: LiveServer)
         assert error_of(await client.get(f"{URL}/acme")) == (404, "tenant_not_found")
         joined = await client.put(f"{URL}/acme/users/bob", json={"role": "admin"})
         assert error_of(joined) == (404, "tenant_not_found")
+        assert error_of(await client.get(f"{URL}/acme/invitations")) == (404, "tenant_not_found")
+        body = {"user_id": "bob"}
+        invited = await client.post(f"{URL}/acme/invitations", json=body)
+        assert error_of(invited) == (404, "tenant_not_found")
     async with server.http(None) as client:
         assert error_of(await client.get(URL)) == (401, "not_authenticated")
 

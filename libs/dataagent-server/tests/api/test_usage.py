@@ -132,6 +132,49 @@ async def test_too_many_runs_at_once_are_429_and_leave_nothing_behind(
         await second.until("done")
 
 
+async def test_runs_of_a_service_key_count_for_the_user_it_acts_for(
+    start_server: StartServer,
+) -> None:
+    server = start_server(max_runs_per_user=1, sample_data=False)
+    for person in ("one", "two"):
+        who = {"X-User-Id": person}
+        async with server.socket(user="service", headers=who) as socket:
+            await socket.chat("!slow 1000 60")
+            async with server.http("service", headers=who) as client:
+                answer = await client.post(CHAT, json={"message": "!echo second"})
+            assert error_of(answer) == (429, "too_many_runs")
+
+
+@requirement("G12")
+async def test_conversations_that_hold_too_much_take_no_more_until_one_is_deleted(
+    start_server: StartServer,
+) -> None:
+    server = start_server(conversation_quota=100_000, sample_data=False)
+    long = {"message": "!echo " + "x" * 20_000}
+    async with server.http("alice") as client, server.socket() as socket:
+        session_ids: list[str] = []
+        while (answer := await client.post(CHAT, json=long)).status_code == 200:
+            session_ids.append(answer.json()["session_id"])
+        assert len(session_ids) == 2
+        assert error_of(answer) == (429, "user_limit")
+        details = answer.json()["details"]
+        assert (details["what"], details["limit"]) == ("conversation_bytes", 100_000)
+        assert details["used"] >= 100_000
+        assert "DELETE /api/v1/sessions" in answer.json()["message"]
+        assert error_of(await client.post("/api/v1/sessions", json={})) == (429, "user_limit")
+        await socket.say("chat", {"message": "!echo hi"})
+        assert (await socket.next("error"))["data"]["error_code"] == "user_limit"
+        async with server.http("bob") as other:
+            assert (await other.post(CHAT, json=long)).status_code == 200
+
+        for path in (f"/api/conversations/{session_ids[0]}", f"/api/v1/sessions/{session_ids[1]}"):
+            refused = await client.post(CHAT, json={"message": "!echo hi"})
+            assert error_of(refused) == (429, "user_limit"), "a deletion that can be undone counts"
+            assert (await client.delete(path)).status_code == 204
+        await socket.chat("!echo hi")
+        await socket.until("done")
+
+
 @requirement("G12")
 async def test_messages_that_come_too_fast_are_429_and_leave_nothing_behind(
     start_server: StartServer,

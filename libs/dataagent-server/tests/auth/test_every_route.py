@@ -36,7 +36,8 @@ OPEN = {
     ("GET", "/admin/{view:path}"),
     ("GET", "/assets/{name}"),
     ("GET", "/api/info"),  # what the page must know before the login
-    ("GET", "/login"),  # the one-time link is the credential
+    ("GET", "/login"),  # asks whether to log in; shows nothing
+    ("POST", "/login"),  # the one-time link is the credential
     ("POST", "/api/auth/login"),  # name and password are
     ("POST", "/api/auth/logout"),  # nothing to get
     ("GET", "/api/agents"),  # names and descriptions, for the page before the login
@@ -117,6 +118,27 @@ async def test_what_is_for_administrators_is_denied_to_everyone_else(live: LiveS
             for method, path in theirs:
                 answer = await client.request(method, re.sub(r"{[\w:]+}", "sample", path), json={})
                 assert (answer.status_code, answer.json()["error_code"]) == (403, "denied"), path
+
+
+async def test_no_cache_may_store_what_is_someones_own_or_why_they_did_not_get_it(
+    live: LiveServer,
+) -> None:
+    private = [
+        one
+        for route in every_route(live.app.routes)
+        if is_private(route)
+        for one in addresses(route)
+    ]
+    answers = dict[str, str | None]()
+    for user in ("root", None):
+        async with live.http(user) as client:
+            for method, path in private:
+                address = re.sub(r"{[\w:]+}", "sample", path)
+                answer = await client.request(method, address, json={})
+                key = f"{method} {path} {answer.status_code}"
+                answers[key] = answer.headers.get("Cache-Control")
+    assert {key: found for key, found in answers.items() if "no-store" not in (found or "")} == {}
+    assert len({key.split()[2] for key in answers}) >= 6  # answers and refusals of many kinds
 
 
 @requirement("R19.3")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataagent_core.errors import TooManyConnections
+from dataagent_core.errors import TooManyConnections, UserLimit
 from dataagent_server.deps import Capacity
 from tests.requirements import requirement
 from tests.tiers import examples
@@ -34,6 +34,22 @@ def test_never_more_than_the_limit_and_every_slot_comes_back(limit: int, moves: 
 @requirement("P28")
 def test_a_slot_is_given_back_when_its_holder_fails() -> None:
     capacity = Capacity(1)
-    with pytest.raises(ValueError, match="broken"), capacity.slot():
+    with pytest.raises(ValueError, match="broken"), capacity.slot("anna"):
         raise ValueError("broken")
     assert capacity.used == 0
+
+
+def test_one_user_cannot_take_all_slots() -> None:
+    capacity = Capacity(5, per_user=2)
+    for _ in range(2):
+        capacity.take("anna")
+    with pytest.raises(UserLimit) as refused:
+        capacity.take("anna")
+    assert refused.value.details == {"what": "connections", "limit": 2, "used": 2}
+    capacity.take()
+    with pytest.raises(UserLimit):
+        capacity.assign("anna")
+    capacity.assign("bert")
+    capacity.release("anna")
+    capacity.take("anna")
+    assert capacity.used == 3

@@ -97,6 +97,37 @@ async def test_a_session_is_of_no_use_to_anyone_else(live: LiveServer) -> None:
         assert (await http.post("/mcp", json=asked, headers=ALICE)).status_code == 404
 
 
+async def test_a_user_has_a_share_of_the_sessions(start_server: Callable[..., LiveServer]) -> None:
+    server = start_server(max_mcp_sessions_per_user=2)
+    session_ids = [(await hello(server, **ALICE)).headers["mcp-session-id"] for _ in range(2)]
+    refused = await asyncio.gather(*(hello(server, **ALICE) for _ in range(5)))
+    for answer in refused:
+        assert answer.status_code == 429
+        assert int(answer.headers["Retry-After"]) > 0
+        assert answer.json()["error_code"] == "user_limit"
+        assert answer.json()["details"] == {"what": "mcp_sessions", "limit": 2, "used": 2}
+        assert "DELETE /mcp" in answer.json()["message"]
+    assert (await hello(server, **BOB)).status_code == 200
+    for person in ("one", "two"):  # a service key's sessions are those of the user it acts for
+        service = {"X-API-Key": "service-key-0b1c2d", "X-User-Id": person}
+        assert [(await hello(server, **service)).status_code for _ in range(3)] == [200, 200, 429]
+    headers = {**ACCEPT, **ALICE, "Mcp-Session-Id": session_ids[0]}
+    async with httpx2.AsyncClient(base_url=server.url, timeout=WAIT_SECONDS) as http:
+        assert (await http.delete("/mcp", headers=headers)).status_code == 200
+    assert (await hello(server, **ALICE)).status_code == 200
+
+
+async def test_requests_that_open_no_session_are_not_counted(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    server = start_server(max_mcp_sessions_per_user=1)
+    async with httpx2.AsyncClient(base_url=server.url, timeout=WAIT_SECONDS) as http:
+        for _ in range(3):
+            bad = await http.post("/mcp", json={"jsonrpc": "2.0"}, headers={**ACCEPT, **ALICE})
+            assert bad.status_code == 400
+    assert (await hello(server, **ALICE)).status_code == 200
+
+
 async def test_a_body_over_the_limit_is_refused(start_server: Callable[..., LiveServer]) -> None:
     server = start_server(max_body_bytes=2048)
 

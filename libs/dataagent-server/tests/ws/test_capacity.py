@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from conftest import LiveServer
 
+ALICE_KEY = "alice-key-4f9a0c"
+
 
 @requirement("P38", "G12", "R23.6")
 async def test_over_the_limit_is_503_before_the_socket_exists_and_a_slot_comes_back(
@@ -48,6 +50,46 @@ async def test_over_the_limit_is_503_before_the_socket_exists_and_a_slot_comes_b
         async with server.socket(user="bob") as again:
             await again.say("ping")
             await again.next("pong")
+
+
+@requirement("G12", "G13")
+async def test_a_user_has_a_share_of_the_connections(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    server = start_server(max_connections_per_user=2)
+    async with server.socket() as first, server.socket():
+        async with server.socket(is_greeted=False) as third:
+            refusal = (await third.next("error"))["data"]
+            assert refusal["error_code"] == "user_limit"
+            assert "2 connections" in refusal["error"]
+            assert await third.closed() == 1013
+        async with server.socket(user=None, is_greeted=False) as fourth:
+            await fourth.say("auth", {"api_key": ALICE_KEY})
+            assert (await fourth.next("error"))["data"]["error_code"] == "user_limit"
+            assert await fourth.closed() == 1013
+        async with server.http() as client:
+            for request in (
+                client.get(f"/api/v1/sessions/{first.session_id}/events"),
+                client.post("/api/v1/chat", json={"message": "hi"}),
+            ):
+                answer = await request
+                assert answer.status_code == 429
+                assert int(answer.headers["Retry-After"]) > 0
+                assert answer.json()["error_code"] == "user_limit"
+                assert answer.json()["details"] == {"what": "connections", "limit": 2, "used": 2}
+            assert (await client.get("/api/v1/sessions")).status_code == 200
+        for person in ("one", "two"):  # a service key's are those of the user it acts for
+            who = {"X-User-Id": person}
+            async with (
+                server.socket(user="service", headers=who),
+                server.socket(user="service", headers=who),
+                server.socket(user="service", headers=who, is_greeted=False) as too_many,
+            ):
+                assert await too_many.closed() == 1013
+    await server.until(lambda: server.container.capacity.used == 0)
+    async with server.socket(), server.socket() as again:
+        await again.say("ping")
+        await again.next("pong")
 
 
 @requirement("P37", "P28", "R23.5")

@@ -213,11 +213,11 @@ async def test_several_sockets_watch_one_session_and_one_may_leave(live: LiveSer
         assert await first.until("done") == await second.until("done")
 
 
-async def test_a_deleted_session_takes_no_more_messages(live: LiveServer) -> None:
+async def test_a_socket_is_told_that_its_session_was_deleted(live: LiveServer) -> None:
     async with live.socket() as socket, live.http() as client:
         assert (await client.delete(f"/api/v1/sessions/{socket.session_id}")).status_code == 204
-        await socket.say("chat", {"message": "!echo ghost"})
         assert (await socket.next("error"))["data"]["error_code"] == "session_not_found"
+        assert await socket.closed() == 4404
         gone = await client.get(f"/api/v1/sessions/{socket.session_id}")
         assert gone.status_code == 404
 

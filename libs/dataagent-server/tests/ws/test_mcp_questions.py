@@ -24,7 +24,11 @@ async def server(live: LiveServer) -> AsyncGenerator[LiveServer]:
     async with live.http("root") as root:
         made = (await root.post("/api/v1/mcp/servers", json=body)).json()
         url = f"/api/v1/mcp/servers/{made['server_id']}"
-        assert (await root.post(f"{url}/test")).json()["ok"]
+        tried = (await root.post(f"{url}/test")).json()
+        colour = next(each for each in tried["tools"] if each["name"] == "colour")
+        seen = {"definition_hash": colour["definition_hash"]}
+        approved = await root.post(f"/api/v1/mcp/tools/{colour['id']}/approve", json=seen)
+        assert approved.status_code == 200
         tools = [{"server_id": made["server_id"], "tool_name": "colour"}]
         bound = {"agent_id": "general", "tools": tools}
         assert (await root.put("/api/v1/mcp/allowlists", json=bound)).status_code == 200

@@ -6,14 +6,17 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 import httpx
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from tests.services import fresh_database
+from dataagent_core.events import DoneEvent
+from dataagent_core.identity.users import UserStore
+from tests.requirements import requirement
+from tests.services import fresh_database, fresh_redis_prefix, redis_url
 from tests.tiers import SQL_STORES
 from tests.waiting import WAIT_SECONDS
 
@@ -158,18 +161,87 @@ async def test_a_client_that_does_not_read_is_not_heard_any_more(
     assert messages.json() == {"items": [], "total": 0}
 
 
-async def test_the_run_of_someone_who_is_put_out_goes_on(live: LiveServer) -> None:
+async def status_of(server: LiveServer, run_id: str) -> str:
+    """A run's status, once it has ended."""
+    runs = server.container.core.runs
+
+    async def look() -> str:
+        [done] = [entry async for entry in runs.read(run_id) if entry.event_type == "done"]
+        assert isinstance(done.event, DoneEvent)
+        return "cancelled" if done.event.cancelled else done.event.reason
+
+    return await asyncio.wait_for(server.on_server(look()), WAIT_SECONDS)
+
+
+@requirement("G6")
+@pytest.mark.parametrize("message", ["!slow 100000 20", '!tool write_file {"file_path": "/a"}'])
+@pytest.mark.parametrize("change", ["disabled", "deleted"])
+async def test_the_runs_of_a_user_who_is_disabled_or_deleted_are_cancelled(
+    live: LiveServer, change: str, message: str
+) -> None:
     account = await make_account(live)
-    async with live.socket(user=None, headers=account.key) as socket:
-        accepted = await socket.chat("!slow 20 10")
-        await CHANGES["disabled"][0](account)
+    async with live.socket(user=None, headers=account.key) as socket, live.socket() as another:
+        accepted = await socket.chat(message)
+        others = await another.chat("!slow 20 10")
+        await socket.receive()
+        await CHANGES[change][0](account)
         assert await socket.closed() == 4401
-    service = {"X-API-Key": "service-key-0b1c2d", "X-User-Id": account.user.user_id}
-    async with live.http(None, headers=service) as client:
-        url = f"/api/v1/runs/{accepted['run_id']}/events"
-        async with client.stream("GET", url) as stream:
-            lines = await ended(stream)
-    assert [line for line in lines if line.startswith("event:")][-1] == "event: done"
+    assert await status_of(live, accepted["run_id"]) == "cancelled"
+    assert await status_of(live, others["run_id"]) == "completed"
+
+
+@pytest.mark.parametrize("change", ["another role", "password reset", "logged out", "key revoked"])
+async def test_the_run_of_someone_who_has_to_log_in_again_goes_on(
+    live: LiveServer, change: str
+) -> None:
+    account = await make_account(live)
+    async with live.socket(user=None, headers=account.cookie) as socket:
+        accepted = await socket.chat("!slow 20 10")
+        await CHANGES[change][0](account)
+    assert await status_of(live, accepted["run_id"]) == "completed"
+
+
+async def test_a_run_that_begins_while_its_user_is_deleted_is_cancelled(
+    start_server: Callable[..., LiveServer],
+) -> None:
+    """The account goes without a word to the server, as by a command in another process."""
+    server = start_server(lease_seconds=0.5)
+    for action in ("disable", "delete"):
+        account = await make_account(server)
+        async with server.http(None, headers=account.key) as client:
+            body = {"message": "!slow 100000 20"}
+            waiting = asyncio.create_task(client.post("/api/v1/chat", json=body))
+            await server.until(lambda: server.container.core.worker.active == 1)
+            silent = UserStore(server.container.core.database)
+            change = (
+                silent.set_status(account.user.user_id, "disabled")
+                if action == "disable"
+                else silent.delete(account.user.user_id)
+            )
+            await server.on_server(cast("Any", change))
+            answer = await asyncio.wait_for(waiting, WAIT_SECONDS)
+            assert answer.json()["status"] == "cancelled", action
+
+
+@requirement("G10")
+async def test_a_user_disabled_in_one_process_is_out_of_all(
+    start_server: Callable[..., LiveServer], tmp_path: Path
+) -> None:
+    with fresh_database("postgres", tmp_path) as url, fresh_redis_prefix() as prefix:
+        shared = {"database_url": url, "redis_url": redis_url(), "redis_prefix": prefix}
+        here = start_server(**shared, recheck_interval=3600)
+        elsewhere = start_server(**shared)
+        for change in ("disabled", "deleted"):
+            account = await make_account(here)
+            async with here.socket(user=None, headers=account.key) as socket:
+                accepted = await socket.chat("!slow 100000 20")
+                await socket.next("text")
+                there = Account(elsewhere, account.user, {}, {}, "")
+                await CHANGES[change][0](there)
+                assert await socket.closed() == 4401
+            assert await status_of(elsewhere, accepted["run_id"]) == "cancelled"
+        elsewhere.stop()
+        here.stop()
 
 
 @pytest.mark.slow

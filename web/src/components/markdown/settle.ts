@@ -3,18 +3,42 @@
  * that are only half there do not show and vanish again. Pure; for display only.
  */
 
-const OPEN_LINK = /!?\[([^\]\n]*)\]\([^)\n]*$/;
-const OPEN_ADDRESS = /(?:https?:\/\/|www\.)[^\s]*$/i;
+const ADDRESS = /https?:\/\/|www\./i;
 const BARE_MARK = /\n[ \t]*(?:[-=*_]{1,}|#{1,6}|[-*+]|\d{1,9}[.)]|>|`{1,2}|~{1,2})[ \t]*$/;
-const TABLE_RULE = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
+const TABLE_RULE = /^\s*(?:\|\s*)?:?-+:?\s*(?:\|\s*:?-+:?\s*)*(?:\|\s*)?$/;
 
 /** The block as it can be shown now. */
 export function settle(block: string): string {
   if (isInFence(block)) return block;
   if (isTableWithoutRule(block)) return "";
-  const certain = block.replace(BARE_MARK, "").replace(OPEN_LINK, "$1");
-  if (OPEN_ADDRESS.test(certain)) return certain;
+  const certain = withoutOpenLink(block.replace(BARE_MARK, ""));
+  if (ADDRESS.test(lastWord(certain))) return certain;
   return closed(certain);
+}
+
+/** With the text alone of a link whose address has not ended: `[text](https://exam`. */
+function withoutOpenLink(block: string): string {
+  const line = block.lastIndexOf("\n");
+  const ended = Math.max(block.lastIndexOf(")"), line) + 1;
+  let middle = block.indexOf("](", Math.max(0, ended - 2));
+  while (middle >= 0) {
+    const from = middle > 0 ? Math.max(block.lastIndexOf("]", middle - 1), line) + 1 : 0;
+    const open = block.slice(from, middle).indexOf("[");
+    if (open >= 0) {
+      const start = from + open;
+      const isPicture = block[start - 1] === "!";
+      return block.slice(0, isPicture ? start - 1 : start) + block.slice(start + 1, middle);
+    }
+    middle = block.indexOf("](", middle + 1);
+  }
+  return block;
+}
+
+/** What stands behind the last white space. */
+function lastWord(text: string): string {
+  let start = text.length;
+  while (start > 0 && !/\s/.test(text.charAt(start - 1))) start -= 1;
+  return text.slice(start);
 }
 
 function isInFence(block: string): boolean {

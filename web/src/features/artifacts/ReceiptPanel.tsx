@@ -29,9 +29,24 @@ export function ReceiptPanel({ receipt }: { receipt: Receipt }) {
         ))}
       </dl>
       <Policies policies={receipt.policy} />
+      {receipt.warnings.length > 0 && <Warnings warnings={receipt.warnings} />}
       {!isSame && <CodeBlock code={receipt.sql} language="sql" label={t("receipt.asked")} />}
       <CodeBlock code={receipt.sql_executed} language="sql" label={t("receipt.executed")} />
     </section>
+  );
+}
+
+function Warnings({ warnings }: { warnings: string[] }) {
+  const { t } = useTranslation("results");
+  return (
+    <div className="text-sm">
+      <h4 className="text-xs text-muted">{t("receipt.warnings")}</h4>
+      <ul className="list-disc pl-5 text-warn">
+        {warnings.map((warning) => (
+          <li key={warning}>{warning}</li>
+        ))}
+      </ul>
+    </div>
   );
 }
 

@@ -2,8 +2,8 @@
 
 import type { Json } from "@/events/types";
 
-/** A sum of prices is 1018.8000000000026 to a machine. The whole value is on the cell. */
-const SHOWN_DIGITS = 12;
+/** As many digits of a fraction as the server sends and exports: the screen agrees with both. */
+const SHOWN_DIGITS = 15;
 const NUMBERS = /^(u?int\d+|float|double|halffloat|decimal)/;
 
 /** Whether a column's values stand right, their digits under each other. */

@@ -64,7 +64,7 @@ function isInexact(value: Json): boolean {
 }
 
 function readReceipt(receipt: JsonObject): Receipt {
-  const { policy, duration_ms: duration, row_count: rowCount } = receipt;
+  const { policy, warnings, duration_ms: duration, row_count: rowCount } = receipt;
   const by = receipt["truncated_by"];
   return {
     source_name: textOf(receipt["source"]),
@@ -72,12 +72,17 @@ function readReceipt(receipt: JsonObject): Receipt {
     sql_executed: textOf(receipt["sql_executed"]),
     row_count: typeof rowCount === "number" ? rowCount : 0,
     truncated: receipt["truncated"] === true,
-    truncated_by: by === "rows" || by === "bytes" || by === "time" ? by : null,
+    truncated_by: isLimit(by) ? by : null,
     duration_ms: typeof duration === "number" ? duration : 0,
     policy: Array.isArray(policy) ? policy.map(textOf) : [],
+    warnings: Array.isArray(warnings) ? warnings.map(textOf) : [],
     time_zone: textOf(receipt["time_zone"]),
     executed_at: textOf(receipt["executed_at"]),
   };
+}
+
+function isLimit(by: Json | undefined): by is NonNullable<Receipt["truncated_by"]> {
+  return by === "rows" || by === "bytes" || by === "time" || by === "values";
 }
 
 function countOthers(others: Json | undefined): number {

@@ -8,7 +8,7 @@ import { afterEach, beforeAll, expect, it, vi } from "vitest";
 import { loopback } from "@/api/loopback";
 import { queryClient } from "@/api/queries";
 import { currentToasts, dismissToast } from "@/components/ui/toast";
-import { addStanding, standingTools } from "@/features/chat/answer/approval/standing";
+import { addStanding, standingKinds } from "@/features/chat/answer/approval/standing";
 import { EMPTY_DRAFT, readDraft, writeDraft } from "@/features/composer/drafts";
 import { startI18n } from "@/i18n";
 
@@ -76,9 +76,9 @@ it("what the browser kept of a conversation goes with it, and comes back with it
   const { result } = deletion();
   act(() => result.current(CONVERSATION));
   await vi.waitFor(() => expect(currentToasts()).toHaveLength(1));
-  expect([readDraft("c1"), standingTools("c1")]).toEqual([EMPTY_DRAFT, []]);
+  expect([readDraft("c1"), standingKinds("c1")]).toEqual([EMPTY_DRAFT, []]);
   expect(localStorage).toHaveLength(1); // another conversation's
   act(() => currentToasts()[0]?.action?.run());
   await vi.waitFor(() => expect(currentToasts()).toHaveLength(2));
-  expect([readDraft("c1"), standingTools("c1")]).toEqual([draft, ["shell"]]);
+  expect([readDraft("c1"), standingKinds("c1")]).toEqual([draft, ["shell"]]);
 });

@@ -137,7 +137,13 @@ function Tools({ server }: { server: UserServer }) {
         />
         {count}
       </button>
-      {isOpen && <ToolList tools={server.tools} label={t("toolsOf", { name: server.name })} />}
+      {isOpen && (
+        <ToolList
+          tools={server.tools}
+          label={t("toolsOf", { name: server.name })}
+          isOwn={server.scope === "user"}
+        />
+      )}
     </div>
   );
 }

@@ -69,6 +69,16 @@ export function setCredentials(
   );
 }
 
+/** Lets a tool be used as it is defined, and believes it if it says that it only reads. */
+export function approveTool(toolId: number, definitionHash: string): Promise<unknown> {
+  return call(
+    api.POST("/api/v1/mcp/tools/{tool_id}/approve", {
+      params: { path: { tool_id: toolId } },
+      body: { definition_hash: definitionHash },
+    }),
+  );
+}
+
 /** Everything about MCP is asked for again. */
 export async function refreshMcp(): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: ["mcp"] });

@@ -7,6 +7,7 @@ import { useTranslation } from "react-i18next";
 
 import { api, call, type Schemas } from "@/api/client";
 import { queryClient } from "@/api/queries";
+import { Banner } from "@/components/ui/Banner";
 import { ConfirmDialog } from "@/components/ui/ConfirmDialog";
 import { IconButton } from "@/components/ui/IconButton";
 import { Card } from "@/components/ui/Page";
@@ -40,6 +41,11 @@ export function ApiKeys() {
       <p className="text-sm text-muted">{t("keys.text")}</p>
       {keys.isPending && <LoadingState lines={2} />}
       {keys.isError && <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />}
+      {keys.data?.items.some((key) => key.is_by_other) === true && (
+        <div className="mt-3">
+          <Banner kind="warn">{t("keys.byOther")}</Banner>
+        </div>
+      )}
       {keys.data?.items.length === 0 && <p className="mt-3 text-sm">{t("keys.empty")}</p>}
       <ul className="mt-2 divide-y divide-line">
         {keys.data?.items.map((key) => (
@@ -62,6 +68,7 @@ export function ApiKeys() {
 function KeyLine({ apiKey, onRevoke }: { apiKey: Key; onRevoke: () => void }) {
   const { t } = useTranslation("settings");
   const { name, prefix, created_at: createdAt, last_used: lastUsed } = apiKey;
+  const { created_by: maker, is_by_other: isByOther } = apiKey;
   return (
     <li className="flex items-center gap-3 py-2 text-sm">
       <div className="min-w-0 flex-1">
@@ -70,6 +77,9 @@ function KeyLine({ apiKey, onRevoke }: { apiKey: Key; onRevoke: () => void }) {
           <code className="font-mono">{prefix}…</code> · {t("keys.created")} {formatDate(createdAt)}{" "}
           · {t("keys.lastUsed")} {lastUsed === null ? t("keys.never") : formatDateTime(lastUsed)}
         </p>
+        {isByOther && (
+          <p className="text-xs text-warn">{t("keys.madeBy", { name: maker ?? "" })}</p>
+        )}
       </div>
       <IconButton
         icon={Trash2}

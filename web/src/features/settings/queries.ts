@@ -11,6 +11,11 @@ export const keysQuery = queryOptions({
   queryFn: () => call(api.GET("/api/v1/api-keys")),
 });
 
+export const invitationsQuery = queryOptions({
+  queryKey: ["settings", "invitations"],
+  queryFn: () => call(api.GET("/api/v1/invitations")),
+});
+
 export function memoryQuery(userId: string) {
   const params = { path: { user_id: userId } };
   return queryOptions({

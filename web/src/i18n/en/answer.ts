@@ -158,12 +158,16 @@ export const answer = {
       delete: "Deletes a file or folder of your workspace with everything in it.",
       shell: "Runs a command on the machine.",
       http_request: "Sends a request to another server, which may carry data out.",
+      fetch_url:
+        "Reads a page at an address that is not from you or a search. An address may carry data out.",
       keep_files: "Writes files that code made into your workspace, and deletes others.",
     },
     left: "{{time}} left",
     expired: "Time is up",
     approve: "Approve",
     alwaysApprove: "Always in this conversation",
+    alwaysQuestion: "Approve every call of this kind in this conversation without asking? {{kind}}",
+    alwaysConfirm: "Yes, always",
     alwaysHint:
       "Kept in this browser: elsewhere you are asked again. Below the answer you can take it back.",
     edit: "Change it",

@@ -27,7 +27,7 @@ export const data = {
   deleteText:
     "Its tables go and cannot be asked about any more. Results in your conversations stay until they expire.",
   problem: "The source does not answer at the moment; this is how it was at {{when}}.",
-  leftOut: "Some of it could not be read and is left out:",
+  leftOut: "Not everything in the files is in the tables:",
   drift: "What has changed lately:",
   driftAt: "What changed at {{when}}:",
   tables: "Tables",

@@ -64,6 +64,10 @@ export const mcp = {
   toolsOf: "Tools of {{name}}",
   noTools: "No tools are known yet. Test the server to read them.",
   noDescription: "No description.",
+  confirmReads: "Only reads",
+  confirmReadsOf: "Confirm that {{name}} only reads",
+  confirmReadsHint:
+    "The server says that it only reads. Confirm it, and you are no longer asked before each call.",
   toolStatus: {
     quarantined: "Waits for an administrator",
     removed: "Gone",

@@ -102,7 +102,8 @@ export const mcpAdmin = {
     timeoutOf: "Time limit of {{name}} in seconds",
     serverTimeout: "Server’s",
     asksFirst: "Asks first",
-    asksFirstHint: "A person is asked before it is called.",
+    asksFirstHint:
+      "A person is asked before it is called. One that says it only reads asks no more once you have reviewed and approved it.",
     statuses: { active: "In use", quarantined: "To review", removed: "Gone" },
     version: "v{{version}}",
     reviewTool: "Review {{name}}",
@@ -122,7 +123,7 @@ export const mcpAdmin = {
     same: "There is no difference to what was approved.",
     hash: "Fingerprint",
     approve: "Approve this definition",
-    approved: "“{{name}}” is in use again.",
+    approved: "“{{name}}” is approved.",
     again: "It has changed once more in the meantime. Here is the new difference; look again.",
     added: "added",
     taken: "removed",

@@ -29,6 +29,18 @@ export const settings = {
     newText: "Copy it now: it is not shown again.",
     copyKey: "Copy the key",
     done: "I have it",
+    byOther:
+      "Someone else has made a key of your account. It can do what you can do: revoke it if you do not know it.",
+    madeBy: "Made by {{name}}",
+  },
+  invitations: {
+    title: "Invitations",
+    text: "An organisation invites you to join it. If you accept, its rules hold for you, and only an administrator can take you out.",
+    until: "Until {{date}}",
+    accept: "Accept",
+    decline: "Decline",
+    accepted: "You have joined.",
+    declined: "The invitation is declined.",
   },
   memory: {
     title: "Memory",

@@ -27,7 +27,7 @@ export const data: Translated<typeof en> = {
   deleteTitle: "删除 {{name}}？",
   deleteText: "其中的表将被删除，无法再提问。对话中的结果会保留到过期。",
   problem: "该数据源目前没有响应；以下是它在 {{when}} 时的情况。",
-  leftOut: "有一部分无法读取，未包含在内：",
+  leftOut: "文件中有一部分未包含在表中：",
   drift: "最近的变化：",
   driftAt: "{{when}} 的变化：",
   tables: "表",

@@ -55,6 +55,9 @@ export const mcp: Translated<typeof en> = {
   toolsOf: "{{name}} 的工具",
   noTools: "还不知道有哪些工具。测试一下服务器即可读取。",
   noDescription: "没有说明。",
+  confirmReads: "只读",
+  confirmReadsOf: "确认 {{name}} 只读取",
+  confirmReadsHint: "服务器声称它只读取数据。确认后，每次调用前不再询问您。",
   toolStatus: { quarantined: "等待管理员确认", removed: "已移除", off: "已停用" },
 
   addTitle: "添加 MCP 服务器",

@@ -30,6 +30,17 @@ export const settings: Translated<typeof en> = {
     newText: "请立即复制：它不会再次显示。",
     copyKey: "复制密钥",
     done: "我已保存",
+    byOther: "有人为您的账户创建了密钥。它的权限与您相同：如果您不认识它，请吊销。",
+    madeBy: "创建者：{{name}}",
+  },
+  invitations: {
+    title: "邀请",
+    text: "有组织邀请您加入。接受后，其规则对您生效，只有管理员能将您移出。",
+    until: "有效期至 {{date}}",
+    accept: "接受",
+    decline: "拒绝",
+    accepted: "您已加入。",
+    declined: "邀请已拒绝。",
   },
   memory: {
     title: "记忆",

@@ -29,7 +29,7 @@ from dataagent_core.config.models.offline_summary import summary_of
 from dataagent_core.config.models.steps import Call, Fail, Say, Step, Think, Turn
 from dataagent_core.errors import ModelRefused, ModelUnavailable
 
-_LINE: Final = re.compile(r"^\s*!(echo|think|slow|tools|tool|fail)(?:[ \t]+(.*))?$")
+_LINE: Final = re.compile(r"^\s*!(echo|think|slow|tools|tool|fail)(?:[ \t]++(.*))?$")
 _AFTER_TOOLS: Final = "Done."
 
 

@@ -13,18 +13,22 @@ class EventParser:
     """Cuts a server-sent event stream into the payloads of its events."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest: list[bytes] = []  # of a line that has not ended
         self._data: list[bytes] = []
 
     def feed(self, received: bytes) -> list[bytes]:
         """The payloads that are complete with these bytes."""
-        lines = (self._rest + received).split(b"\n")
-        self._rest = lines.pop()
-        return self._payloads(lines)
+        *ended, rest = received.split(b"\n")
+        if not ended:  # joined once, however many reads a line takes
+            self._rest.append(rest)
+            return []
+        ended[0] = b"".join([*self._rest, ended[0]])
+        self._rest = [rest]
+        return self._payloads(ended)
 
     def finish(self) -> list[bytes]:
         """What is left when the stream ends without an empty line."""
-        lines, self._rest = [self._rest, b""], b""
+        lines, self._rest = [b"".join(self._rest), b""], []
         return self._payloads(lines)
 
     def _payloads(self, lines: Iterable[bytes]) -> list[bytes]:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from typing import Final
 
-_MESSAGES: Final = re.compile(r"<messages>\s*Messages to summarize:\n(.*)\n</messages>", re.DOTALL)
-_MESSAGE: Final = re.compile(r'<message type="(\w+)">(.*?)</message>', re.DOTALL)
-_CONTENT: Final = re.compile(r"<content>(.*?)</content>", re.DOTALL)
+_MESSAGES: Final = re.compile(r"<messages>\s*Messages to summarize:\n")
+_MESSAGE: Final = re.compile(r'<message type="(\w+)">')
 _TOOL: Final = re.compile(r'<tool_call id="[^"]*" name="([^"]*)"')
 _SHOWN: Final = {"human": 300, "ai": 500}
 _TITLES: Final = {"human": "Asked", "ai": "Answered"}
@@ -21,20 +21,32 @@ _TITLES: Final = {"human": "Asked", "ai": "Answered"}
 
 def summary_of(prompt: str) -> str | None:
     """The summary a prompt asks for; None if it asks for none."""
-    asked = _MESSAGES.search(prompt)
-    if asked is None:
+    begin = _MESSAGES.search(prompt)
+    end = prompt.rfind("\n</messages>")
+    if begin is None or end < begin.end():
         return None
-    lines = [line for kind, body in _MESSAGE.findall(asked[1]) for line in _lines(kind, body)]
+    messages = _messages(prompt[begin.end() : end])
+    lines = [line for kind, body in messages for line in _lines(kind, body)]
     return "\n".join(lines) or "Nothing was said."
+
+
+def _messages(text: str) -> Iterator[tuple[str, str]]:
+    """The kind and the body of each message, up to one that does not end."""
+    at = 0
+    while begin := _MESSAGE.search(text, at):
+        at = text.find("</message>", begin.end())
+        if at < 0:
+            return
+        yield begin[1], text[begin.end() : at]
 
 
 def _lines(kind: str, body: str) -> list[str]:
     """What stays of one message: results of tools are in the answers that were made of them."""
     if kind not in _TITLES:
         return []
-    content = _CONTENT.search(body)
+    content, end, _ = body.partition("<content>")[2].partition("</content>")
     has_calls = "<tool_call" in body
-    text = content[1] if content else "" if has_calls else body
+    text = content if end else "" if has_calls else body
     lines: list[str] = []
     if said := " ".join(html.unescape(text).split()):
         lines.append(f"- {_TITLES[kind]}: {_shortened(said, _SHOWN[kind])}")

@@ -40,7 +40,8 @@ _GRACE_SECONDS = 5.0
 class CatalogueState:
     """A catalogue with its news. `problem` is why the last attempt to refresh it failed.
 
-    `left_out` has a sentence for each file of the source's folder that could not be read.
+    `left_out` has a sentence for each file that could not be read, and for rows of files that only
+    sum up others.
     """
 
     catalogue: Catalogue

@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, Protocol, cast
 
 from dataagent_core.data.charts.fields import Spec, refuse
@@ -26,10 +26,17 @@ MAX_DRAWN = 5_000
 MAX_AGGREGATED = 50_000
 MAX_CATEGORIES = 500
 MAX_PANELS = 50
+FEW_TICKS = 12  # are all shown; of more, as many as there is room for
 
 _DAY = r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?"
 _ISO = re.compile(_DAY + r"(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?")
 _CJK = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+_TICKS = (  # dates this far apart at least, and the interval of their ticks
+    (timedelta(365), "year", 1),
+    (timedelta(90), "month", 3),
+    (timedelta(28), "month", 1),
+    (timedelta(1), "day", 1),
+)
 _PANELS = frozenset({"row", "column", "facet"})
 _DISCRETE = frozenset({"nominal", "ordinal"})
 _AGGREGATE_WORDS = {
@@ -113,6 +120,8 @@ def draw(spec: Spec, rows: Rows, *, total_rows: int | None = None) -> Drawing:
     _check_categories(channels, ids, values)
     ids |= {name: f"t{at}" for at, name in enumerate(sorted(_made(spec)))}
     bound = cast("Spec", _bind(spec, ids))
+    ticks = {ids[name]: _ticks(row[ids[name]] for row in values) for name in dates}
+    _space_ticks(bound, {key: found for key, found in ticks.items() if found is not None})
     note = _note(spec, len(values), total) if len(values) < total else None
     if note:
         _add_subtitle(bound, note)
@@ -250,6 +259,41 @@ def _timestamp(text: str) -> str | None:
     except ValueError:  # a browser would take the 30th of February for a day in March
         return None
     return f"{start.isoformat()}T{clock or '00:00:00'}"
+
+
+def _ticks(moments: Iterable[object]) -> Spec | None:
+    """An axis with ticks as far apart as the dates: a series by year has one a year at most."""
+    try:
+        ordered = sorted({datetime.fromisoformat(one) for one in moments if isinstance(one, str)})
+    except ValueError:  # a clock at 24:00, which Vega reads
+        return None
+    closest = min((later - earlier for earlier, later in pairwise(ordered)), default=timedelta(0))
+    for least, interval, step in _TICKS:
+        if closest < least:
+            continue
+        if (ordered[-1] - ordered[0]) / least <= FEW_TICKS:
+            return {"tickCount": {"interval": interval, "step": step}}
+        return {"tickMinStep": least // timedelta(milliseconds=1)}
+    return None
+
+
+def _space_ticks(node: object, ticks: Mapping[str, Spec]) -> None:
+    """Put the ticks of each field with dates on its axes, but for what an axis says itself."""
+    if isinstance(node, list):
+        for item in cast("list[object]", node):
+            _space_ticks(item, ticks)
+    if not isinstance(node, dict):
+        return
+    spec = cast("Spec", node)
+    for key in ("x", "y"):
+        channel = cast("Spec", spec.get(key)) if isinstance(spec.get(key), dict) else {}
+        axis = channel.get("axis", {})
+        if channel.get("type") != "temporal" or "timeUnit" in channel or axis is None:
+            continue  # Vega-Lite knows the ticks of a time unit
+        if (given := ticks.get(channel.get("field", ""))) is not None:
+            channel["axis"] = {**given, **axis}
+    for item in spec.values():
+        _space_ticks(item, ticks)
 
 
 def _check_categories(

@@ -22,6 +22,7 @@ _NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")
 _TEXTS = ("string", "large_string", "utf8", "large_utf8", "string_view", "dictionary")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _NEAREST = 5
+_LONGEST = 200  # characters of a name that are compared: comparing takes their square
 
 
 def words(line: str) -> frozenset[str]:
@@ -84,7 +85,7 @@ class Scope:
 
     def nearest(self, name: str) -> list[str]:
         """Fields that look like this name: other case first, then close spelling or part of it."""
-        folded = name.casefold()
+        folded = name[:_LONGEST].casefold()
         by_fold = {known.casefold(): known for known in self.kinds}
         close = difflib.get_close_matches(folded, by_fold, n=_NEAREST, cutoff=0.5)
         parts = [known for known in by_fold if folded and (folded in known or known in folded)]

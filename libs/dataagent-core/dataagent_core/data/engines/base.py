@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
 from dataagent_core.data.arrow import pa
-from dataagent_core.data.types import Column, Table
+from dataagent_core.data.types import Column, SourceWarnings, Table
 from dataagent_core.errors import QueryFailed
 
 logger = logging.getLogger(__name__)
@@ -105,6 +105,11 @@ class Statement(ABC):
     @abstractmethod
     def interrupt(self) -> None:
         """Stop the statement in the engine. Returns at once; before, during, after: all fine."""
+
+    @property
+    def warnings(self) -> SourceWarnings:
+        """What the engine warned of; known once the last batch was handed out."""
+        return SourceWarnings()
 
     def read(self, consume: Callable[[Iterator[pa.RecordBatch]], T]) -> T:
         """What `consume` makes of the batches; it starts over when a later row needs wider columns.

@@ -1,11 +1,11 @@
-"""DuckDB files, in this process: read-only, without files, network or extensions.
+"""DuckDB files and kept tables: read-only, without files, network or extensions.
 
-The database is opened `read_only`; then every file, its own included, is out of reach, extensions
-are neither installed nor loaded, Python's variables out of sight, memory and threads bounded
-(nothing spills to disk), and the configuration is locked but for the time zone. A statement must be
-one `SELECT`, says DuckDB's own parser. Rows stream in DuckDB's Arrow form; what Arrow or its
-readers cannot hold as a value (a bit string, a time with a zone, more than 38 digits, an infinite
-date) is asked for again as text. Below: `duckdb_columns.py`, `duckdb_catalogue.py`.
+Statements run in processes of their own (`duckdb_process.py`). A file is opened `read_only`; then
+every file, its own included, is out of reach, extensions are neither installed nor loaded, Python's
+variables out of sight, memory and threads bounded (nothing spills to disk), and the configuration
+is locked but for the time zone. A statement must be one `SELECT`, says DuckDB's own parser. Rows
+stream in DuckDB's Arrow form; what Arrow or its readers cannot hold as a value (a bit string, a
+time with a zone, more than 38 digits, an infinite date) is asked for again as text.
 """
 
 # pyarrow has no type stubs: this module is a border to it.
@@ -14,171 +14,240 @@ date) is asked for again as text. Below: `duckdb_columns.py`, `duckdb_catalogue.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dataagent_core.data.arrow import duckdb, pa
 from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.duckdb_catalogue import tables_of
-from dataagent_core.data.engines.duckdb_columns import ArrowColumn, is_kept_as_text
+from dataagent_core.data.engines.duckdb_columns import ArrowColumn
 from dataagent_core.data.engines.duckdb_plan import plan_lines
-from dataagent_core.data.engines.pool import Pool
+from dataagent_core.data.engines.duckdb_process import (
+    Database,
+    DuckdbProcesses,
+    Process,
+    WorkerEnded,
+    WorkerError,
+)
 from dataagent_core.data.engines.reading import Reading
+from dataagent_core.data.engines.watch import Watch, timed_out
 from dataagent_core.data.types import Table
 from dataagent_core.errors import DataAgentError, QueryFailed, SourceUnavailable
 
-Connection = duckdb.DuckDBPyConnection
-
-_CONFIGURED = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "allow_community_extensions": False,
-    "allow_persistent_secrets": False,
-    "python_enable_replacements": False,
-    "allowed_configs": ["timezone"],
-}
-_LOCKED = (  # once the file is open: its own path would stay readable, bytes past every policy
-    "SET temp_directory = ''",
-    "SET enable_external_access = false",
-    "SET disabled_filesystems = 'LocalFileSystem'",
-    "SET lock_configuration = true",
+_METADATA = b"dataagent"  # under which the worker says what it started
+_ATTEMPTS_BEFORE_KILLING = 10
+_LOOK_SECONDS = 60.0
+_TOO_MUCH = (
+    "Ask for less: filter or aggregate before sorting and joining, select fewer columns, and make "
+    "no long texts or lists."
 )
+_REFUSED = {
+    "only_select": "DuckDB: only one SELECT is allowed. Write one query.",
+    "row_too_large": f"DuckDB: a row has more bytes than may be handed over. {_TOO_MUCH}",
+}
+_Translate = Callable[[Exception], DataAgentError]
 
 
-class DuckdbEngine(Engine):
-    """One DuckDB file."""
+class ProcessEngine(Engine):
+    """A database that is read by processes of DuckDB's."""
 
     dialect: ClassVar[str] = "duckdb"
 
-    def __init__(self, path: Path, options: EngineOptions) -> None:
-        if not path.is_file():
-            raise SourceUnavailable(
-                f"There is no DuckDB file {path.name!r}. Check the path in the source's address."
-            )
+    def __init__(
+        self, database: Database, options: EngineOptions, processes: DuckdbProcesses | None
+    ) -> None:
+        """Without `processes` the engine has its own, which end with it."""
+        self._database = database
         self._options = options
-        self._root = _opened(path, options)
-        self._pool = Pool(
-            self._root.cursor, size=options.max_connections, close=duckdb.DuckDBPyConnection.close
-        )
+        self._is_sharing = processes is not None
+        self._processes = processes or DuckdbProcesses(options)
+        self._lending = _Lending(self._processes, database, self.translated)
 
     def statement(
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started."""
         terms = Terms(timeout_seconds, time_zone, self._options)
-        return closing(DuckdbStatement(sql, self._pool, terms))
+        return closing(DuckdbStatement(sql, self._lending, terms, self.translated))
+
+    def close(self) -> None:
+        """Close the database in all processes."""
+        if self._is_sharing:
+            self._processes.forget(self._database)
+        else:
+            self._processes.close()
+
+    @abstractmethod
+    def translated(self, error: Exception) -> DataAgentError:
+        """What an error of a process is to a caller."""
+
+    def fetch(self, sql: str, *, timeout_seconds: float) -> list[list[Any]]:  # Any: JSON
+        """All rows of a small result of our own asking, which need not be a SELECT."""
+        process = self._lending.take(timeout_seconds=timeout_seconds, is_given_up=lambda: False)
+        assert process is not None  # noqa: S101  # nobody gives up
+        watch = Watch(lambda attempt: stop(process, attempt), timeout_seconds=timeout_seconds)
+        watch.start()
+        is_clean = False
+        try:
+            found: list[list[Any]] = process.ask("fetch", sql=sql)
+            is_clean = True
+        except (WorkerError, WorkerEnded) as error:
+            is_clean = isinstance(error, WorkerError)
+            if watch.reason == "timed_out":
+                raise timed_out(timeout_seconds) from error
+            raise self.translated(error) from error
+        finally:
+            watch.end()
+            self._lending.give_back(process, is_clean=is_clean)
+        return found
+
+
+class DuckdbEngine(ProcessEngine):
+    """One DuckDB file."""
+
+    def __init__(
+        self, path: Path, options: EngineOptions, processes: DuckdbProcesses | None = None
+    ) -> None:
+        if not path.is_file():
+            raise SourceUnavailable(
+                f"There is no DuckDB file {path.name!r}. Check the path in the source's address."
+            )
+        super().__init__(Database(str(path.absolute())), options, processes)
+        self._name = path.name
+        try:
+            self.fetch("SELECT 1", timeout_seconds=_LOOK_SECONDS)
+        except BaseException:
+            self.close()
+            raise
 
     def explain(self, sql: str, *, timeout_seconds: float) -> list[str]:
         """DuckDB's physical plan."""
-        try:
-            with closing(self._root.cursor()) as cursor:
-                found = cursor.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()
-        except duckdb.Error as error:
-            raise _translated(error) from error
+        found = self.fetch(f"EXPLAIN (FORMAT JSON) {sql}", timeout_seconds=timeout_seconds)
         return [line for _, plan in found for line in plan_lines(plan)]
 
     def introspect(self) -> list[Table]:
         """Tables and views of every schema, with exact row counts."""
-        try:
-            with closing(self._root.cursor()) as cursor:
-                tables = tables_of(cursor)
-        except duckdb.Error as error:
-            raise _translated(error) from error
+        tables = tables_of(lambda sql: self.fetch(sql, timeout_seconds=_LOOK_SECONDS))
         return self.counted(tables)
-
-    def close(self) -> None:
-        """Close the database."""
-        self._pool.close()
-        self._root.close()
-
-
-class DuckdbStatement(Reading[Connection]):
-    """One query of a DuckDB file."""
-
-    driver_errors = (duckdb.Error, OSError)
-
-    def __init__(self, sql: str, pool: Pool[Connection], terms: Terms) -> None:
-        super().__init__(sql, pool, terms)
-        self._arrow: list[ArrowColumn] | None = None  # kept when the statement is read again
-        self._reader: pa.RecordBatchReader | None = None
-
-    def start(self, connection: Connection) -> Columns:
-        """Have the statement bound, then run."""
-        connection.execute("SET SESSION timezone = ?", [self.terms.time_zone])
-        statements = connection.extract_statements(self.sql)
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise QueryFailed("DuckDB: only one SELECT is allowed. Write one query.")
-        relation = connection.sql(statements[0])
-        if self._arrow is None:
-            self._arrow = [ArrowColumn(is_text=is_kept_as_text(kind)) for kind in relation.types]
-        labels = relation.columns
-        if any(column.is_text for column in self._arrow):
-            relation = connection.sql(_with_texts(self.sql, self._arrow))
-        reader = relation.to_arrow_reader(self.terms.options.batch_rows)
-        for column, field in zip(self._arrow, reader.schema, strict=True):
-            column.settle_on(field.type)
-        self._reader = reader
-        return Columns(labels, self._arrow)
-
-    def chunks(self, connection: Connection) -> Iterator[Sequence[Any]]:  # Any: Arrow arrays
-        """The rows, as an array for each column."""
-        assert self._reader is not None  # noqa: S101  # `start` came before
-        for batch in self._reader:
-            if batch.num_rows:
-                yield batch.columns
-
-    def stop(self, connection: Connection, attempt: int) -> None:
-        """Interrupt."""
-        connection.interrupt()
-
-    def halt(self, connection: Connection) -> None:
-        """Close the stream, which ends the statement."""
-        reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.close()
 
     def translated(self, error: Exception) -> DataAgentError:
         """DuckDB's message."""
-        return _translated(error)
+        if isinstance(error, CannotOpen):
+            return SourceUnavailable(
+                f"The DuckDB file {self._name!r} cannot be opened. It must be a database of this "
+                "version of DuckDB or an older one that no other program is writing."
+            )
+        return query_error(error)
 
 
-def _opened(path: Path, options: EngineOptions) -> Connection:
-    bounded = {"memory_limit": options.memory_limit, "threads": options.threads}
-    try:
-        root = duckdb.connect(str(path), read_only=True, config={**_CONFIGURED, **bounded})
-        for setting in _LOCKED:
-            root.execute(setting)
-    except duckdb.Error as error:
-        raise SourceUnavailable(
-            f"The DuckDB file {path.name!r} cannot be opened. It must be a database of DuckDB "
-            f"{duckdb.__version__} or older that no other program is writing."
-        ) from error
-    return root
+class CannotOpen(Exception):
+    """A process could not open the database; its cause says why."""
 
 
-def _with_texts(sql: str, columns: Sequence[ArrowColumn]) -> str:
-    """The statement, with the columns that need it cast to text on their way out.
+@dataclass(frozen=True, slots=True)
+class _Lending:
+    """The processes, each with the database open when it is lent."""
 
-    DuckDB keeps the order of a sub-query's rows, and its parser has read the statement alone.
-    """
-    names = [f"c{i}" for i in range(len(columns))]
-    shown = [
-        f"CAST({name} AS VARCHAR)" if column.is_text else name
-        for name, column in zip(names, columns, strict=True)
-    ]
-    return f"SELECT {', '.join(shown)} FROM ({sql}\n) AS q({', '.join(names)})"  # noqa: S608  # see above
+    processes: DuckdbProcesses
+    database: Database
+    translated: _Translate
+
+    def take(self, *, timeout_seconds: float, is_given_up: Callable[[], bool]) -> Process | None:
+        try:
+            return self.processes.take(
+                self.database, timeout_seconds=timeout_seconds, is_given_up=is_given_up
+            )
+        except WorkerError as error:
+            raise self.translated(CannotOpen(error.message)) from error
+        except WorkerEnded as error:
+            raise SourceUnavailable(
+                "A process for DuckDB could not be started, or ended at once. Try again."
+            ) from error
+
+    def give_back(self, connection: Process, *, is_clean: bool) -> None:
+        self.processes.give_back(connection, is_clean=is_clean)
 
 
-def _translated(error: Exception) -> DataAgentError:
-    if isinstance(error, duckdb.OutOfMemoryException) or "Out of Memory" in str(error):
+class DuckdbStatement(Reading[Process]):
+    """One query of a DuckDB database."""
+
+    driver_errors = (WorkerError, WorkerEnded)
+
+    def __init__(self, sql: str, lending: _Lending, terms: Terms, translated: _Translate) -> None:
+        super().__init__(sql, lending, terms)
+        self._translated = translated
+        self._arrow: list[ArrowColumn] | None = None  # kept when the statement is read again
+        self._is_over = True
+
+    def start(self, connection: Process) -> Columns:
+        """Have the statement bound, then run."""
+        known = None if self._arrow is None else [column.is_text for column in self._arrow]
+        self._is_over = False
+        schema = connection.ask(
+            "start",
+            sql=self.sql,
+            time_zone=self.terms.time_zone,
+            texts=known,
+            rows=self.terms.options.batch_rows,
+        ).schema
+        about: dict[str, Any] = json.loads(schema.metadata[_METADATA])
+        if self._arrow is None:
+            self._arrow = [ArrowColumn(is_text=is_text) for is_text in about["texts"]]
+        for column, field in zip(self._arrow, schema, strict=True):
+            column.settle_on(field.type)
+        return Columns(about["labels"], self._arrow)
+
+    def chunks(self, connection: Process) -> Iterator[Sequence[Any]]:  # Any: Arrow arrays
+        """The rows, as an array for each column."""
+        while (batch := connection.ask("next")) is not None:
+            if batch.num_rows:
+                yield batch.columns
+        self._is_over = True
+
+    def stop(self, connection: Process, attempt: int) -> None:
+        """Interrupt; kill when that does not help."""
+        stop(connection, attempt)
+
+    def halt(self, connection: Process) -> None:
+        """Close the stream, which ends the statement."""
+        if not self._is_over:
+            connection.ask("stop")
+            self._is_over = True
+
+    def translated(self, error: Exception) -> DataAgentError:
+        """DuckDB's message."""
+        return self._translated(error)
+
+
+def stop(process: Process, attempt: int) -> None:
+    """Have a process give up its statement; where it does not hear, end it."""
+    if attempt > _ATTEMPTS_BEFORE_KILLING:
+        process.kill()
+    else:
+        process.interrupt()
+
+
+def query_error(error: Exception) -> DataAgentError:
+    """What an error of a statement's is to a caller: DuckDB's words, or that it went too far."""
+    if isinstance(error, WorkerEnded):
         return QueryFailed(
-            "DuckDB: the statement needs more memory than it may have. Ask for less: filter or "
-            "aggregate before sorting and joining, and select fewer columns."
+            "DuckDB: the statement needed more memory than it may have, and the process that ran "
+            f"it has ended. {_TOO_MUCH}"
         )
-    message = str(error).partition("\n\nLINE ")[0].strip()
-    if isinstance(error, duckdb.FatalException | duckdb.ConnectionException):
+    if not isinstance(error, WorkerError):
+        return QueryFailed(f"DuckDB: {error}")
+    if error.kind == "Refused":
+        return QueryFailed(_REFUSED[error.message])
+    if error.kind in ("OutOfMemoryException", "MemoryError", "ArrowMemoryError") or (
+        "Out of Memory" in error.message or "bad_alloc" in error.message
+    ):
+        return QueryFailed(f"DuckDB: the statement needs more memory than it may have. {_TOO_MUCH}")
+    message = error.message.partition("\n\nLINE ")[0].strip()
+    if error.kind in ("FatalException", "ConnectionException"):
         return SourceUnavailable(f"DuckDB: {message} Open the source again.")
     return QueryFailed(f"DuckDB: {message}")

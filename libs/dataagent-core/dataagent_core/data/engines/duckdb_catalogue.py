@@ -1,14 +1,14 @@
 """What DuckDB says about its tables: four questions, whatever their number.
 
-`schema` is None for the schema `main`. Above: `duckdb.py`. Below: a cursor of the database.
+`schema` is None for the schema `main`. Above: `duckdb.py`, which brings the answers.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from dataagent_core.data.arrow import duckdb
 from dataagent_core.data.types import Column, ForeignKey, Table
 
 _RELATIONS = """
@@ -33,14 +33,16 @@ _KEYS = """
 """
 _DEFAULT = "main"
 
+Fetch = Callable[[str], Sequence[Sequence[Any]]]  # Any: whatever a row holds
 
-def tables_of(cursor: duckdb.DuckDBPyConnection) -> list[Table]:
+
+def tables_of(fetch: Fetch) -> list[Table]:
     """Every table and view, without row counts."""
     columns: dict[tuple[str, str], list[Column]] = defaultdict(list)
-    for schema, table, name, kind, is_nullable, comment in _rows(cursor, _COLUMNS):
+    for schema, table, name, kind, is_nullable, comment in fetch(_COLUMNS):
         columns[schema, table].append(Column(name, kind, is_nullable, comment))
     keys: dict[tuple[str, str], list[tuple[Any, ...]]] = defaultdict(list)
-    for schema, table, *key in _rows(cursor, _KEYS):
+    for schema, table, *key in fetch(_KEYS):
         keys[schema, table].append(tuple(key))
     return [
         Table(
@@ -65,13 +67,9 @@ def tables_of(cursor: duckdb.DuckDBPyConnection) -> list[Table]:
                 if kind == "FOREIGN KEY"
             ),
         )
-        for schema, name, is_view, comment in _rows(cursor, _RELATIONS)
+        for schema, name, is_view, comment in fetch(_RELATIONS)
     ]
 
 
 def _shown(schema: str) -> str | None:
     return None if schema == _DEFAULT else schema
-
-
-def _rows(cursor: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    return cursor.execute(sql).fetchall()

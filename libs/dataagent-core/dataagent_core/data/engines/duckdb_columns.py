@@ -13,25 +13,18 @@ digits than it says. Such a column is told here, before its values are handed ou
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from decimal import Decimal
 
 from dataagent_core.data.arrow import pa, pc
 from dataagent_core.data.engines.columns import Column
 
-_TEXT = re.compile(r"\bBIT\b|TIME WITH TIME ZONE|UHUGEINT|BIGNUM|VARIANT|\bUNION\(")
 _DIGITS = 38
 _UTC = "UTC"
 _EPOCH = date(1970, 1, 1)
 _FIRST_DAY, _LAST_DAY = (date.min - _EPOCH).days, (date.max - _EPOCH).days
 _TICKS_A_DAY = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
 _LARGEST = 2**63 - 2  # one more is infinity
-
-
-def is_kept_as_text(kind: object) -> bool:
-    """Whether a type of DuckDB's, alone or inside another, has no true form in Arrow."""
-    return bool(_TEXT.search(str(kind).replace("TIMESTAMP WITH TIME ZONE", "")))
 
 
 class ArrowColumn(Column):

@@ -34,21 +34,23 @@ from dataagent_core.data.engines.mysql_types import column_for
 from dataagent_core.data.engines.mysql_wire import (
     Line,
     RowStream,
-    column_count,
+    prepare,
     reset,
     run,
     translated,
+    warnings_of,
 )
 from dataagent_core.data.engines.pool import Pool
 from dataagent_core.data.engines.reading import Reading
 from dataagent_core.data.engines.sockets import hang_up, has_input
-from dataagent_core.data.types import Table
+from dataagent_core.data.types import SourceWarnings, Table
 from dataagent_core.errors import DataAgentError, Misconfigured, QueryFailed, SourceUnavailable
 
 _MODES = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 _FILE_RIGHTS = re.compile(r"\bGRANT\b.*\b(FILE|ALL PRIVILEGES)\b.* ON \*\.\*", re.IGNORECASE)
 _FILE_WORDS = re.compile(r"\b(load_file|outfile|dumpfile)\b", re.IGNORECASE)
 _ENDLESS = 4_294_967_295
+_GROUP_CONCAT_BYTES = 16 * 1024 * 1024
 _UNKNOWN_ZONE = 1298
 _ATTEMPTS_BEFORE_HANGING_UP = 30
 _KILL_TIMEOUT_SECONDS = 5
@@ -167,6 +169,12 @@ class MysqlStatement(Reading[Session]):
         super().__init__(sql, pool, terms)
         self._engine = engine
         self._stream: RowStream | None = None
+        self._warnings = SourceWarnings()
+
+    @property
+    def warnings(self) -> SourceWarnings:
+        """What the server warned of, division by zero and cut values among it."""
+        return self._warnings
 
     def start(self, connection: Session) -> Columns:
         """Prepare the session, have the statement looked at, then have it run."""
@@ -175,11 +183,13 @@ class MysqlStatement(Reading[Session]):
                 f"MySQL: {word[0]!r} is refused, because this source's account may touch the "
                 "server's files. Use an account without the FILE privilege."
             )
+        self._warnings = SourceWarnings()
         self._prepare(connection)
-        if not column_count(connection.line, self.sql):
+        prepared = prepare(connection.line, self.sql)
+        if not prepared.column_types:
             raise QueryFailed("The statement returns no columns. Write one query.")
         self._stream = RowStream(connection.line, options=self.terms.options)
-        self._stream.begin(self.sql)
+        self._stream.begin(self.sql, prepared)
         fields = self._stream.fields
         return Columns([field.name for field in fields], [column_for(field) for field in fields])
 
@@ -187,6 +197,8 @@ class MysqlStatement(Reading[Session]):
         """The rows, as an array of text or binary for each column."""
         assert self._stream is not None  # noqa: S101  # `start` came before
         yield from self._stream.chunks()
+        if self._stream.warning_count:
+            self._warnings = warnings_of(connection.line, self._stream.warning_count)
 
     def stop(self, connection: Session, attempt: int) -> None:
         """Kill the query on the server; hang up when that does not help for long."""
@@ -222,6 +234,8 @@ class MysqlStatement(Reading[Session]):
         run(session.line, f"SET NAMES utf8mb4, SESSION sql_mode = '{modes}', SESSION {limit}")
         # MariaDB ends a recursion at 1,000 without an error, so that a count would be wrong
         run(session.line, f"SET SESSION {depth} = {_ENDLESS}")
+        # the default of MySQL is 1,024 bytes, of which a list of names is soon cut
+        run(session.line, f"SET SESSION group_concat_max_len = {_GROUP_CONCAT_BYTES}")
         self._set_zone(session)
         run(session.line, "SET SESSION TRANSACTION READ ONLY")
         run(session.line, "START TRANSACTION READ ONLY")

@@ -1,8 +1,9 @@
 """MySQL's protocol below PyMySQL's cursors: look at a statement, read its rows.
 
 PyMySQL builds a packet object for every row and converts every value; here packets are cut from
-what the socket gives and values stay bytes, which Arrow parses, many at once. PyMySQL does all
-the rest: it connects, authenticates, sends and reports errors. Above: `mysql.py`.
+what the socket gives and values stay bytes, which Arrow parses, many at once. As text the server
+rounds a FLOAT to six digits, so a result that has one is asked for in binary (`mysql_binary.py`).
+PyMySQL does all the rest: it connects, authenticates, sends and reports errors. Above: `mysql.py`.
 """
 
 # This module is the border to the inside of PyMySQL, and pyarrow has no type stubs.
@@ -16,17 +17,22 @@ from __future__ import annotations
 import ssl
 import struct
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pymysql
 from pymysql import err
 from pymysql.connections import MySQLResult
-from pymysql.constants import COMMAND, CR, FLAG
+from pymysql.constants import COMMAND, CR, FIELD_TYPE, FLAG
+from pymysql.protocol import FieldDescriptorPacket
 
 from dataagent_core.data.arrow import pa
 from dataagent_core.data.engines.base import EngineOptions
+from dataagent_core.data.engines.mysql_binary import binary_splitter
 from dataagent_core.data.engines.mysql_types import Field
+from dataagent_core.data.types import SourceWarnings
 from dataagent_core.errors import DataAgentError, QueryFailed, QueryTimedOut, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -42,6 +48,8 @@ _WHOLE_PACKET = 0xFFFFFF  # one as long is continued in the next
 _NULL, _TWO, _THREE, _EIGHT = 0xFB, 0xFC, 0xFD, 0xFE  # how a value's length begins
 _END, _ERROR = 0xFE, 0xFF
 _END_BYTES = 9
+_MAX_WARNING = 300  # characters
+_CUTS = {1260, 1301, 1931}  # by GROUP_CONCAT, by max_allowed_packet, by LIMIT ROWS EXAMINED
 _LOST = {1040, 1053, 1077, 1079, 1080, 1152, 1184, 1927, 4031}
 _STOPPED = {1317, 1969, 3024}
 
@@ -83,8 +91,21 @@ def reset(line: Line) -> None:
     line._read_ok_packet()
 
 
-def column_count(line: Line, sql: str) -> int:
-    """How many columns a statement has; it is prepared and not run.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A statement that the server has looked at and not run. A reset of the session closes it."""
+
+    statement_id: int
+    column_types: tuple[int, ...]
+
+    @property
+    def has_floats(self) -> bool:
+        """Whether a column is a 4-byte float."""
+        return FIELD_TYPE.FLOAT in self.column_types
+
+
+def prepare(line: Line, sql: str) -> Prepared:
+    """Have the server look at a statement, which is not run.
 
     Raises:
         pymysql.Error: as the server says, also for more than one statement.
@@ -92,13 +113,40 @@ def column_count(line: Line, sql: str) -> int:
     line._execute_command(COMMAND.COM_STMT_PREPARE, sql.encode())
     answer = line._read_packet().get_all_data()
     statement_id, columns, parameters = struct.unpack_from("<IHH", answer, 1)
-    for count in (parameters, columns):
-        for _ in range(count + 1 if count else 0):  # each list has an end of its own
-            line._read_packet()
-    line._execute_command(COMMAND.COM_STMT_CLOSE, struct.pack("<I", statement_id))
+    for _ in range(parameters + 1 if parameters else 0):  # each list has an end of its own
+        line._read_packet()
+    types = tuple(line._read_packet(FieldDescriptorPacket).type_code for _ in range(columns))
+    if columns:
+        line._read_packet()
     if parameters:
         raise QueryFailed("The statement has parameters without values. Write the values.")
-    return columns
+    return Prepared(statement_id, types)
+
+
+def warnings_of(line: Line, count: int) -> SourceWarnings:
+    """What the server warned of in the last statement, one sentence a kind of warning.
+
+    Args:
+        line: on which the statement was the last.
+        count: how many warnings the server has counted; it lists only the first of many.
+
+    Raises:
+        pymysql.Error: as the server says.
+    """
+    firsts: dict[int, str] = {}
+    numbers: Counter[int] = Counter()
+    for level, number, message in run(line, "SHOW WARNINGS"):
+        if level != "Note":
+            firsts.setdefault(number, str(message)[:_MAX_WARNING])
+            numbers[number] += 1
+    said = [f"MySQL: {message} ({number})" for number, message in firsts.items()]
+    said = [
+        sentence if numbers[number] == 1 else f"{sentence}, and {numbers[number] - 1} more like it"
+        for number, sentence in zip(firsts, said, strict=True)
+    ]
+    if said and count > numbers.total():
+        said.append(f"MySQL lists {numbers.total()} of its {count} warnings.")
+    return SourceWarnings(tuple(said), has_cut=any(number in _CUTS for number in firsts))
 
 
 class RowStream:
@@ -108,17 +156,23 @@ class RowStream:
         self._line = line
         self._options = options
         self._rest = b""
+        self._split = _split
         self.fields: list[Field] = []
+        self.warning_count = 0  # known at the end
         self.is_over = True
 
-    def begin(self, sql: str) -> None:
+    def begin(self, sql: str, prepared: Prepared) -> None:
         """Have a statement run, up to its first row.
 
         Raises:
             pymysql.Error: as the server says.
         """
         self.is_over = False
-        self._line._execute_command(COMMAND.COM_QUERY, sql.encode())
+        if prepared.has_floats:
+            execute = struct.pack("<IBI", prepared.statement_id, 0, 1)
+            self._line._execute_command(COMMAND.COM_STMT_EXECUTE, execute)
+        else:
+            self._line._execute_command(COMMAND.COM_QUERY, sql.encode())
         result = MySQLResult(self._line)
         try:
             result.init_unbuffered_query()
@@ -137,6 +191,8 @@ class RowStream:
             for field in result.fields
         ]
         result.unbuffered_active = False  # from here on the rows are ours
+        if prepared.has_floats:
+            self._split = binary_splitter(self.fields)
 
     def chunks(self) -> Iterator[Sequence[pa.Array]]:
         """One array of text or binary for each column, several times.
@@ -203,12 +259,12 @@ class RowStream:
                 if joined is None:
                     break
                 body, end = joined
-                _split(body, 0, appends)
+                self._split(body, 0, appends)
             elif first >= _END and (first == _ERROR or size < _END_BYTES):
                 self._ended(data[start:end], is_error=first == _ERROR)
                 return end
             else:
-                _split(data, start, appends)
+                self._split(data, start, appends)
             position = end
         return position
 
@@ -216,6 +272,7 @@ class RowStream:
         self.is_over = True
         if is_error:
             err.raise_mysql_exception(packet)
+        self.warning_count = int.from_bytes(packet[1:3], "little")
 
 
 def _split(data: bytes, at: int, appends: Sequence[Any]) -> None:

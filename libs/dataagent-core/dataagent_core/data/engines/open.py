@@ -18,13 +18,21 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from dataagent_core.data.engines.base import Engine, EngineOptions
+from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.errors import Misconfigured
 
 _FILES = ("sqlite", "duckdb")
 
 
-def open_engine(url: str | URL, *, options: EngineOptions | None = None) -> Engine:
+def open_engine(
+    url: str | URL,
+    *,
+    options: EngineOptions | None = None,
+    processes: DuckdbProcesses | None = None,
+) -> Engine:
     """The engine of an address. A server is first reached when something is asked of it.
+
+    DuckDB runs in `processes`; without, its engine has processes of its own.
 
     Raises:
         Misconfigured: the address cannot be read, its kind is not known, or its driver is missing.
@@ -34,7 +42,7 @@ def open_engine(url: str | URL, *, options: EngineOptions | None = None) -> Engi
     chosen = options or EngineOptions()
     kind = address.get_backend_name()
     if kind in _FILES:
-        return _file_engine(kind, _path(address), chosen)
+        return _file_engine(kind, _path(address), chosen, processes)
     return _server_engine(kind, address, chosen)
 
 
@@ -57,14 +65,16 @@ def _path(address: URL) -> Path:
     return Path(address.database)
 
 
-def _file_engine(kind: str, path: Path, options: EngineOptions) -> Engine:
+def _file_engine(
+    kind: str, path: Path, options: EngineOptions, processes: DuckdbProcesses | None
+) -> Engine:
     if kind == "sqlite":
         from dataagent_core.data.engines.sqlite import SqliteEngine
 
         return SqliteEngine(path, options)
     from dataagent_core.data.engines.duckdb import DuckdbEngine
 
-    return DuckdbEngine(path, options)
+    return DuckdbEngine(path, options, processes)
 
 
 def _server_engine(kind: str, address: URL, options: EngineOptions) -> Engine:

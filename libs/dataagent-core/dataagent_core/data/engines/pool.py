@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from dataagent_core.errors import SourceUnavailable
 
@@ -19,6 +19,18 @@ logger = logging.getLogger(__name__)
 C = TypeVar("C")
 
 _LOOK_SECONDS = 0.1
+
+
+class Connections(Protocol[C]):
+    """Where a statement gets its connection from, and gives it back to."""
+
+    def take(self, *, timeout_seconds: float, is_given_up: Callable[[], bool]) -> C | None:
+        """A connection; None when `is_given_up` became true while waiting."""
+        ...
+
+    def give_back(self, connection: C, *, is_clean: bool) -> None:
+        """End the use of a connection that was taken; keep it only if it is clean."""
+        ...
 
 
 class Pool(Generic[C]):

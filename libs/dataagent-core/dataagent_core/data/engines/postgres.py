@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager, closing, suppress
 from typing import Any, ClassVar
 
 import psycopg
@@ -41,7 +41,7 @@ from dataagent_core.data.engines.texts import (
     is_t,
     time_of_day,
 )
-from dataagent_core.data.types import Table
+from dataagent_core.data.types import SourceWarnings, Table
 from dataagent_core.errors import DataAgentError, QueryFailed, SourceUnavailable
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -51,6 +51,8 @@ _ROLES_SINCE = 140000  # pg_read_all_data
 _STOP_SECONDS = 5.0
 _ATTEMPTS_BEFORE_HANGING_UP = 30
 _NUMERIC = 1700
+_MAX_WARNINGS = 20
+_MAX_WARNING = 300  # characters
 
 
 class PostgresEngine(Engine):
@@ -102,13 +104,14 @@ class PostgresEngine(Engine):
 
     def _opened(self) -> Connection:
         given = self._url.query.get("options", "")
+        own = "-c default_transaction_read_only=on -c standard_conforming_strings=on"
         try:
             return psycopg.connect(
                 self._url.render_as_string(hide_password=False),
                 autocommit=True,
                 connect_timeout=math.ceil(self._options.connect_timeout_seconds),
                 client_encoding="utf8",
-                options=f"{given} -c default_transaction_read_only=on",
+                options=f"{given} {own}",
                 fallback_application_name="dataagent",
                 keepalives_idle=30,
                 tcp_user_timeout=60_000,
@@ -126,10 +129,19 @@ class PostgresStatement(Reading[Connection]):
     def __init__(self, sql: str, pool: Pool[Connection], terms: Terms) -> None:
         super().__init__(sql, pool, terms)
         self._copy: CopyOut | None = None
+        self._warnings: dict[str, None] = {}  # each once, in order
+
+    @property
+    def warnings(self) -> SourceWarnings:
+        """What the server warned of."""
+        said = list(self._warnings)[:_MAX_WARNINGS]
+        return SourceWarnings(tuple(f"PostgreSQL: {message}" for message in said))
 
     def start(self, connection: Connection) -> Columns:
         """Begin, have the statement described, then have its rows sent."""
         run(connection, self._preamble(connection))
+        self._warnings.clear()
+        connection.add_notice_handler(self._noted)
         fields = described(connection, self.sql)
         if not fields:
             raise QueryFailed("The statement returns no columns. Write one query.")
@@ -151,6 +163,8 @@ class PostgresStatement(Reading[Connection]):
 
     def halt(self, connection: Connection) -> None:
         """Cancel what still runs and read what is still on its way."""
+        with suppress(ValueError):  # it was not added: the statement did not start
+            connection.remove_notice_handler(self._noted)
         copy, self._copy = self._copy, None
         if copy is not None and not copy.is_over:
             connection.cancel_safe(timeout=_STOP_SECONDS)
@@ -164,6 +178,10 @@ class PostgresStatement(Reading[Connection]):
     def translated(self, error: Exception) -> DataAgentError:
         """The server's message and hint."""
         return translated(error)
+
+    def _noted(self, notice: psycopg.errors.Diagnostic) -> None:
+        if notice.severity_nonlocalized == "WARNING":
+            self._warnings[str(notice.message_primary)[:_MAX_WARNING]] = None
 
     def _preamble(self, connection: Connection) -> str:
         milliseconds = max(1, math.ceil(self.terms.timeout_seconds * 1000))

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from dataagent_core.data.arrow import pa
 from dataagent_core.data.engines.base import Interrupted, SchemaChanged, Statement, Terms
 from dataagent_core.data.engines.columns import Columns
-from dataagent_core.data.engines.pool import Pool
+from dataagent_core.data.engines.pool import Connections
 from dataagent_core.data.engines.watch import Watch, timed_out
 from dataagent_core.errors import DataAgentError, QueryFailed, QueryTimedOut
 
@@ -37,7 +37,7 @@ class Reading(Statement, Generic[C]):
 
     driver_errors: ClassVar[tuple[type[Exception], ...]] = ()
 
-    def __init__(self, sql: str, pool: Pool[C], terms: Terms) -> None:
+    def __init__(self, sql: str, pool: Connections[C], terms: Terms) -> None:
         self.sql = sql
         self.terms = terms
         self._pool = pool

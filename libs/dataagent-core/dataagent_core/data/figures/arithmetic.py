@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import combinations, islice, permutations
 
-from dataagent_core.data.figures.hints import says
+from dataagent_core.data.figures.budget import WorkBudget
+from dataagent_core.data.figures.hints import Wording
 from dataagent_core.data.figures.index import IndexedTable
 from dataagent_core.data.figures.reading import Figure, FigureKind
 
@@ -19,6 +20,7 @@ MAX_ANCHORS = 12
 MAX_SCALARS = 16
 MAX_TOP = 10
 MAX_COLUMNS = 8
+STEPS = 8  # what a candidate costs, in comparisons
 _HUNDRED = Decimal(100)
 _JOINT = ("share", "total", "top", "others")  # what is said of several rows together
 _NEGLIGIBLE = Decimal("0.05")  # what is taken away must be a visible part
@@ -40,55 +42,58 @@ class Part:
     """What of one table a figure is about."""
 
     table: IndexedTable
+    budget: WorkBudget
     columns: tuple[int, ...]  # those the words speak of, with numbers
     named: tuple[int, ...]  # rows of the sentence
     before: tuple[int, ...]  # and of those before it, when it names fewer than two itself
     bound: tuple[int, ...]  # rows of the figure itself
-    count: int = 0  # how many rows carry the figure's own name
-    is_top: bool = False  # the sentence speaks of the first few
+    count: int  # how many rows carry the figure's own name
+    is_top: bool  # the sentence speaks of the first few
 
 
-def candidates(figure: Figure, parts: Sequence[Part], words: str) -> Iterator[Candidate]:
+def candidates(figure: Figure, parts: Sequence[Part], words: Wording) -> Iterator[Candidate]:
     """Everything a figure of this kind may be, by the words of its clause."""
     for part in parts:
-        yield from _BY_KIND[figure.kind](part, words)
+        for one in _BY_KIND[figure.kind](part, words):
+            part.budget.spend(STEPS)
+            yield one
     yield from _between(figure, parts, words)
 
 
-def _percent(part: Part, words: str) -> Iterator[Candidate]:
-    if says("change", words) and not says("share", words):
+def _percent(part: Part, words: Wording) -> Iterator[Candidate]:
+    if words.says("change") and not words.says("share"):
         yield from _changes(part, words)
         return
     yield from _shares(part, words)
-    if len(part.table.numbers) == 1 or not says("total", words):
+    if len(part.table.numbers) == 1 or not words.says("total"):
         yield from _row_ratios(part, part.columns, _HUNDRED)
 
 
-def _multiple(part: Part, words: str) -> Iterator[Candidate]:
+def _multiple(part: Part, words: Wording) -> Iterator[Candidate]:
     yield from _ratios(part)
     yield from _row_ratios(part, part.columns, Decimal(1))
 
 
-def _points(part: Part, words: str) -> Iterator[Candidate]:
+def _points(part: Part, words: Wording) -> Iterator[Candidate]:
     yield from _differences(part)
 
 
-def _plain(part: Part, words: str) -> Iterator[Candidate]:
-    if says("change", words):
+def _plain(part: Part, words: Wording) -> Iterator[Candidate]:
+    if words.says("change"):
         yield from _differences(part)
-    if says("rest", words):
+    if words.says("rest"):
         yield from _row_differences(part)
-    if says("average", words):
+    if words.says("average"):
         yield from _row_ratios(part, _at_least_two(part), Decimal(1))
         if not part.named:
             yield from _average_of_totals(part)
     for column in part.columns:
         yield from _sums_of(part, column, words)
-    if part.count > 1 and not says("change", words):
+    if part.count > 1 and not words.says("change"):
         yield Candidate(Decimal(part.count), part.table.artifact_id, "count", "count(named rows)")
 
 
-_BY_KIND: dict[FigureKind, Callable[[Part, str], Iterator[Candidate]]] = {
+_BY_KIND: dict[FigureKind, Callable[[Part, Wording], Iterator[Candidate]]] = {
     "percent": _percent,
     "multiple": _multiple,
     "points": _points,
@@ -105,6 +110,7 @@ def _pairs(part: Part) -> Iterator[tuple[str, int, int, Decimal, Decimal]]:
             rows = set(combinations(part.named[:MAX_ANCHORS], 2))
         else:
             rows = set(_few_rows(part, column, last))
+        part.budget.spend(len(rows))
         for one, two in sorted(rows):
             first, second = numbers[one][column], numbers[two][column]
             if first is not None and second is not None:
@@ -118,17 +124,10 @@ def _few_rows(part: Part, column: int, last: int) -> Iterator[tuple[int, int]]:
     if part.table.is_series:
         others |= {row + by for row in starts for by in (-1, 1) if 0 <= row + by <= last}
     if not part.before:
-        ends = {0, last, *_extremes(part.table, column)}
+        ends = {0, last, *part.table.extremes(column)}
         others |= ends
         starts = starts or ends
     yield from ((one, two) for one in starts for two in others if one != two)
-
-
-def _extremes(table: IndexedTable, column: int) -> tuple[int, int]:
-    known = [
-        (value, at) for at, row in enumerate(table.numbers) if (value := row[column]) is not None
-    ]
-    return min(known)[1], max(known)[1]
 
 
 def _differences(part: Part) -> Iterator[Candidate]:
@@ -137,11 +136,11 @@ def _differences(part: Part) -> Iterator[Candidate]:
         yield Candidate(abs(first - second), part.table.artifact_id, "difference", text, name)
 
 
-def _changes(part: Part, words: str) -> Iterator[Candidate]:
+def _changes(part: Part, words: Wording) -> Iterator[Candidate]:
     """Growth is measured against the smaller value, decline against the larger."""
     for name, one, two, first, second in _pairs(part):
         small, large = sorted((first, second), key=abs)
-        is_decline, is_growth = says("decline", words), says("growth", words)
+        is_decline, is_growth = words.says("decline"), words.says("growth")
         bases = {large} if is_decline and not is_growth else {small}
         bases = bases if is_decline != is_growth else {small, large}
         for base in bases - {Decimal(0)}:
@@ -160,7 +159,7 @@ def _ratios(part: Part) -> Iterator[Candidate]:
             yield Candidate(large / small, part.table.artifact_id, "ratio", text, name)
 
 
-def _shares(part: Part, words: str) -> Iterator[Candidate]:
+def _shares(part: Part, words: Wording) -> Iterator[Candidate]:
     """Parts of a column's total: one row's, several named rows', the first few rows'."""
     table = part.table
     for column in part.columns:
@@ -172,38 +171,47 @@ def _shares(part: Part, words: str) -> Iterator[Candidate]:
                 text = f"{name}[{row}] / sum({name})"
                 yield Candidate(value / total * _HUNDRED, table.artifact_id, "share", text, name)
         for one in _sums_of(part, column, words):
-            if total and any(says(what, words) for what in _JOINT):
+            if total and any(words.says(what) for what in _JOINT):
                 share = one.value / total * _HUNDRED
                 text = f"{one.expression} / sum({name})"
                 yield Candidate(share, table.artifact_id, "share", text, name)
 
 
-def _sums_of(part: Part, column: int, words: str) -> Iterator[Candidate]:
+def _sums_of(part: Part, column: int, words: Wording) -> Iterator[Candidate]:
     """The named rows together; the first two, three, … where the words say `top`."""
     table = part.table
     name = table.columns[column].name
     together = tuple(sorted({*part.named, *part.before}))
     groups = [together] if len(together) > 1 else []
-    is_joint = any(says(what, words) for what in _JOINT)
+    is_joint = any(words.says(what) for what in _JOINT)
     if is_joint and part.is_top and not part.named:
         last = min(MAX_TOP, len(table.numbers) - 1)
         groups += [tuple(range(top)) for top in range(2, last + 1)]
-    if says("others", words):
-        everything = set(range(len(table.numbers)))
-        groups += [tuple(sorted(everything - set(group))) for group in groups]
-    for group in groups:
-        values = [value for row in group if (value := table.numbers[row][column]) is not None]
-        text = f"sum({name}[{', '.join(map(str, group[:MAX_ANCHORS]))}])"
-        total = sum(values, Decimal(0))
-        yield Candidate(total, table.artifact_id, "sum_of_rows", text, name)
+    sums = [_sum_of(table, column, group) for group in groups]
+    for group, total in zip(groups, sums, strict=True):
+        yield Candidate(total, table.artifact_id, "sum_of_rows", _sum_text(name, group), name)
+    for group, total in zip(groups, sums, strict=True) if words.says("others") else ():
+        others = (row for row in range(len(table.numbers)) if row not in group)
+        text = _sum_text(name, tuple(islice(others, MAX_ANCHORS)))
+        value = table.sum_read(column) - total
+        yield Candidate(value, table.artifact_id, "sum_of_rows", text, name)
+
+
+def _sum_of(table: IndexedTable, column: int, rows: Sequence[int]) -> Decimal:
+    values = (table.numbers[row][column] for row in rows)
+    return sum((value for value in values if value is not None), Decimal(0))
+
+
+def _sum_text(name: str, rows: Sequence[int]) -> str:
+    return f"sum({name}[{', '.join(map(str, rows[:MAX_ANCHORS]))}])"
 
 
 def _at_least_two(part: Part) -> Sequence[int]:
     """The columns in play; all of them when only one is, for a ratio needs two."""
     if len(part.columns) > 1:
         return part.columns[:MAX_COLUMNS]
-    numeric = [at for at in range(len(part.table.columns)) if part.table.column(at)]
-    return numeric[:MAX_COLUMNS]
+    numeric = (at for at in range(len(part.table.columns)) if part.table.column(at))
+    return list(islice(numeric, MAX_COLUMNS))
 
 
 def _row_pairs(
@@ -212,6 +220,7 @@ def _row_pairs(
     table = part.table
     rows = part.bound or (range(1) if len(table.numbers) == 1 else ())
     for row in rows[:MAX_ANCHORS]:
+        part.budget.spend(MAX_COLUMNS**2)
         for one, two in permutations(columns[:MAX_COLUMNS], 2):
             first, second = table.numbers[row][one], table.numbers[row][two]
             if first is not None and second is not None:
@@ -259,7 +268,7 @@ def _scalars(part: Part) -> Iterator[tuple[Part, str, Decimal]]:
         yield part, "row_count", Decimal(table.row_count)
 
 
-def _between(figure: Figure, parts: Sequence[Part], words: str) -> Iterator[Candidate]:
+def _between(figure: Figure, parts: Sequence[Part], words: Wording) -> Iterator[Candidate]:
     """One result against another: a part of a total, a difference of two totals."""
     if len(parts) < 2:
         return
@@ -267,15 +276,17 @@ def _between(figure: Figure, parts: Sequence[Part], words: str) -> Iterator[Cand
     for one, two in permutations(scalars[: MAX_SCALARS * 2], 2):
         if one[0] is two[0]:
             continue
+        one[0].budget.spend()
         for value, how, sign in _combined(figure, one[2], two[2], words):
+            one[0].budget.spend(STEPS)
             text = f"{one[1]} {sign} {two[1]} of {two[0].table.artifact_id}"
             yield Candidate(value, one[0].table.artifact_id, how, text)
 
 
 def _combined(
-    figure: Figure, one: Decimal, two: Decimal, words: str
+    figure: Figure, one: Decimal, two: Decimal, words: Wording
 ) -> Iterator[tuple[Decimal, str, str]]:
-    is_change = says("change", words)
+    is_change = words.says("change")
     if figure.kind == "plain" and is_change:
         yield one - two, "difference", "-"
     if two and figure.kind == "percent":
@@ -283,5 +294,5 @@ def _combined(
             yield abs((one - two) / two) * _HUNDRED, "percent_change", "/"
         else:
             yield one / two * _HUNDRED, "ratio", "/"
-    if two and (figure.kind == "multiple" or (figure.kind == "plain" and says("average", words))):
+    if two and (figure.kind == "multiple" or (figure.kind == "plain" and words.says("average"))):
         yield one / two, "ratio", "/"

@@ -9,23 +9,29 @@ results, `labels.py` tells rows, `arithmetic.py` what follows from them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
+from heapq import nsmallest
 from typing import Any
 
 from dataagent_core.data.figures.arithmetic import MAX_ANCHORS, Part, candidates
-from dataagent_core.data.figures.focus import clause, clause_span, column_said, columns_in_play
-from dataagent_core.data.figures.hints import says
+from dataagent_core.data.figures.budget import WorkBudget, WorkBudgetSpent
+from dataagent_core.data.figures.focus import ColumnNames, clause_span, words_of
+from dataagent_core.data.figures.hints import TextHints, Wording
 from dataagent_core.data.figures.index import Cell, Index, IndexedTable, ResultTable, Summary
-from dataagent_core.data.figures.labels import Sentence, bound_rows, rows_before, sentences
-from dataagent_core.data.figures.matching import PERCENT_NAME, Span, equal_cells, needs_exact, span
-from dataagent_core.data.figures.reading import Figure, find_figures
+from dataagent_core.data.figures.labels import ROWS_IN_A_STEP, Passage, Sentence
+from dataagent_core.data.figures.matching import Span, equal_cells, needs_exact, span
+from dataagent_core.data.figures.reading import MAX_TEXT, Figure, FigureKind, find_figures
 
 MAX_FIGURES = 1_000  # of one answer
 INFORMATIVE = 3  # a figure of so many digits is not met by chance
+_PERCENT = Decimal("0.01")
+_NO_WORDS = TextHints("").within(0, 0)
 _COUNTS = frozenset({"row_count", "count", "distinct"})
 _WORD_BEFORE = re.compile(r"([^\W\d]+|[\u3400-\u9fff])\W{0,2}$")
 _WORD_AFTER = re.compile(r"\W{0,2}([^\W\d]+)")
@@ -60,21 +66,37 @@ class Unbacked:
 
 @dataclass(frozen=True, slots=True)
 class FigureReport:
-    """Every claim of an answer. `is_complete` is false when a result was too large to read."""
+    """Every claim of an answer.
+
+    `unchecked` are figures that were not looked up, since the answer has too many or the check was
+    too much work. `is_complete` is false when there are such, when the answer is longer than what
+    is read of it, or when a result was too large to read.
+    """
 
     verified: tuple[Verified, ...]
     unbacked: tuple[Unbacked, ...]
+    unchecked: tuple[Figure, ...]
     is_complete: bool
 
 
 def check_figures(text: str, question: str, results: Sequence[ResultTable]) -> FigureReport:
     """Look each figure of `text` up in `results`; figures of `question` are not claims.
 
-    Of a very long text only the first thousand figures are looked up.
+    The work is bounded: what is left of a very long answer is reported as unchecked.
     """
     index = Index(results)
-    figures = find_figures(text)[:MAX_FIGURES]
-    return _Check(text, index, figures, question).report()
+    figures = find_figures(text)
+    check = _Check(text[:MAX_TEXT], index, figures, question)
+    return check.report(is_cut=len(text) > MAX_TEXT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A figure with the words around it."""
+
+    figure: Figure
+    sentence: Sentence
+    words: Wording  # of its clause
 
 
 class _Check:
@@ -85,88 +107,111 @@ class _Check:
         self._index = index
         self._figures = figures
         self._question = question
-        self._asked = find_figures(question)
-        self._sentences = sentences(text, index)
+        self._hints = TextHints(text)
+        self._budget = WorkBudget()
+        self._columns = [ColumnNames(table) for table in index.tables]
+        self._words: dict[int, frozenset[str]] = {}  # by sentence
+        self._in_play: dict[tuple[int, int], tuple[int, ...]] = {}  # by table and sentence
 
-    def report(self) -> FigureReport:
-        """First cells, then what follows from cells of rows that are now known to be meant."""
+    def report(self, *, is_cut: bool) -> FigureReport:
+        """First cells, then what follows from cells of rows that are now known to be meant.
+
+        `is_cut` says that the answer goes on: its last sentence may be half a figure.
+        """
         found: dict[int, Evidence] = {}
-        for at, figure in enumerate(self._figures):
-            evidence = self._direct(figure)
-            if evidence is not None:
-                found[at] = evidence
-        for at, figure in enumerate(self._figures):
-            if at not in found and (evidence := self._derived(figure, found)) is not None:
-                found[at] = evidence
+        missed: dict[int, str] = {}
+        knows_all_labels = False
+        with suppress(WorkBudgetSpent):
+            self._passage = Passage(self._hints, self._index, self._figures, self._budget)
+            knows_all_labels = self._passage.knows_all_labels
+            places = self._places(is_cut=is_cut)
+            for at, place in enumerate(places):
+                if (evidence := self._direct(place)) is not None:
+                    found[at] = evidence
+            self._note_cells(places, found)
+            for at, place in enumerate(places):
+                if at in found:
+                    continue
+                if (evidence := self._derived(place)) is not None:
+                    found[at] = evidence
+                else:
+                    missed[at] = self._reason(place)
         claims = [
-            at
+            (at, figure)
             for at, figure in enumerate(self._figures)
             if not self._is_asked(figure) and not self._is_name(found.get(at))
         ]
+        unchecked = tuple(one for at, one in claims if at not in found and at not in missed)
         return FigureReport(
-            tuple(Verified(self._figures[at], found[at]) for at in claims if at in found),
-            tuple(
-                Unbacked(self._figures[at], self._reason(self._figures[at]))
-                for at in claims
-                if at not in found
-            ),
-            self._index.is_complete,
+            tuple(Verified(figure, found[at]) for at, figure in claims if at in found),
+            tuple(Unbacked(figure, missed[at]) for at, figure in claims if at in missed),
+            unchecked,
+            self._index.is_complete and knows_all_labels and not is_cut and not unchecked,
         )
 
-    def _sentence(self, figure: Figure) -> Sentence:
-        return next(one for one in self._sentences if one.start <= figure.start < one.end)
+    def _places(self, *, is_cut: bool) -> list[_Place]:
+        """The figures that are looked up."""
+        places: list[_Place] = []
+        for figure in self._figures[:MAX_FIGURES]:
+            sentence = self._passage.sentence_of(figure)
+            if is_cut and sentence is self._passage.sentences[-1]:
+                break
+            words = self._hints.within(*clause_span(self._text, figure))
+            places.append(_Place(figure, sentence, words))
+        return places
 
-    def _direct(self, figure: Figure) -> Evidence | None:
-        sentence = self._sentence(figure)
+    def _direct(self, place: _Place) -> Evidence | None:
+        self._budget.spend()
         return (
-            self._label(figure, sentence)
-            or self._cell(figure, sentence)
-            or self._summary(figure, sentence)
-            or self._year(figure)
+            self._label(place)
+            or self._cell(place)
+            or self._summary(place)
+            or self._year(place.figure)
         )
 
-    def _label(self, figure: Figure, sentence: Sentence) -> Evidence | None:
+    def _label(self, place: _Place) -> Evidence | None:
         """A number that is part of a name in the results: Boeing 747."""
-        for one in sentence.mentions:
-            if one.start <= figure.start and figure.end <= one.end:
-                artifact_id = self._index.tables[one.table].artifact_id
-                return Evidence(artifact_id, "label", row=min(one.rows))
-        return None
+        mention = place.sentence.mention_around(place.figure)
+        if mention is None:
+            return None
+        artifact_id = self._index.tables[mention.table].artifact_id
+        return Evidence(artifact_id, "label", row=min(mention.rows))
 
-    def _cells(self, figure: Figure) -> list[Cell]:
-        is_less = says("decline", self._sentence(figure).text)
-        return equal_cells(figure, self._index, may_lose_sign=is_less)
+    def _cells(self, place: _Place) -> Iterator[Cell]:
+        is_less = place.sentence.words.says("decline")
+        return equal_cells(place.figure, self._index, self._budget, may_lose_sign=is_less)
 
-    def _cell(self, figure: Figure, sentence: Sentence) -> Evidence | None:
+    def _cell(self, place: _Place) -> Evidence | None:
         meant: dict[int, tuple[frozenset[int] | None, int | None]] = {}  # by table: rows, column
-        for cell in self._cells(figure):
+        for cell in self._cells(place):
             table = self._index.tables[cell.table]
             if cell.table not in meant:
-                rows = self._bound(figure, sentence, cell.table)
-                meant[cell.table] = rows, column_said(table, self._text, figure)
+                said = self._columns[cell.table].said_after(self._text, place.figure)
+                meant[cell.table] = self._bound(place, cell.table), said
             rows, said = meant[cell.table]
             if (rows is None or cell.row in rows) and said in (None, cell.column):
                 name = table.columns[cell.column].name
                 return Evidence(table.artifact_id, "cell", row=cell.row, column=name)
         return None
 
-    def _bound(self, figure: Figure, sentence: Sentence, table: int) -> frozenset[int] | None:
-        words = clause(self._text, figure)
-        return bound_rows(figure, sentence, self._figures, table, words=words)
+    def _bound(self, place: _Place, table: int) -> frozenset[int] | None:
+        return place.sentence.bound_rows(table, place.figure, place.words)
 
-    def _summary(self, figure: Figure, sentence: Sentence) -> Evidence | None:
-        wanted = span(figure)
-        words = clause(self._text, figure)
-        for table in self._index.tables:
-            said = column_said(table, self._text, figure)
-            for one in table.summaries:
-                is_said = said is not None and said == one.column
-                if _reads_as(one, wanted, figure, table) and _may_be(
-                    one, figure, "" if is_said else words
-                ):
-                    column = table.columns[one.column].name if one.column is not None else None
-                    text = f"{one.name}({column or '*'})"
-                    return Evidence(table.artifact_id, one.name, column=column, expression=text)
+    def _summary(self, place: _Place) -> Evidence | None:
+        figure, wanted = place.figure, span(place.figure)
+        part = wanted.times(_PERCENT) if figure.kind == "percent" else wanted
+        ranges = {(wanted.low, wanted.high), (part.low, part.high)}
+        for one in self._index.summaries_between(*ranges):
+            self._budget.spend()
+            table = self._index.tables[one.table]
+            if not _reads_as(one, wanted, figure, table):
+                continue
+            said = self._columns[one.table].said_after(self._text, figure)
+            is_said = said is not None and said == one.column
+            if _may_be(one, figure, _NO_WORDS if is_said else place.words):
+                column = table.columns[one.column].name if one.column is not None else None
+                text = f"{one.name}({column or '*'})"
+                return Evidence(table.artifact_id, one.name, column=column, expression=text)
         return None
 
     def _year(self, figure: Figure) -> Evidence | None:
@@ -184,11 +229,18 @@ class _Check:
                     years.setdefault(year, Evidence(table.artifact_id, "label", row=row))
         return years
 
-    def _derived(self, figure: Figure, found: Mapping[int, Evidence]) -> Evidence | None:
-        parts = [self._part(at, figure, found) for at in range(len(self._index.tables))]
-        words = clause(self._text, figure)
-        if figure.kind == "percent" and not (says("change", words) or says("share", words)):
-            words = self._sentence(figure).text
+    def _note_cells(self, places: Sequence[_Place], found: Mapping[int, Evidence]) -> None:
+        """Which cells the figures of each sentence were found in, by table."""
+        self._near: defaultdict[tuple[int, str], list[Evidence]] = defaultdict(list)
+        for at, evidence in found.items():
+            if evidence.how == "cell":
+                self._near[places[at].sentence.at, evidence.artifact_id].append(evidence)
+
+    def _derived(self, place: _Place) -> Evidence | None:
+        figure, words = place.figure, place.words
+        parts = [self._part(at, place) for at in range(len(self._index.tables))]
+        if figure.kind == "percent" and not (words.says("change") or words.says("share")):
+            words = place.sentence.words
         wanted, exact = span(figure), needs_exact(figure)
         factor = 10 if figure.unit == "‰" else 1
         for one in candidates(figure, parts, words):
@@ -200,39 +252,58 @@ class _Check:
                 )
         return None
 
-    def _part(self, at: int, figure: Figure, found: Mapping[int, Evidence]) -> Part:
+    def _part(self, at: int, place: _Place) -> Part:
         """The rows and columns of a table that a figure's sentence names or has figures from."""
-        table, sentence = self._index.tables[at], self._sentence(figure)
-        near = [
-            evidence
-            for place, evidence in found.items()
-            if evidence.how == "cell"
-            and evidence.artifact_id == table.artifact_id
-            and sentence.start <= self._figures[place].start < sentence.end
-        ]
-        rows = sentence.rows_of(at) | {one.row for one in near if one.row is not None}
-        start, end = clause_span(self._text, figure)
-        own = sentence.rows_of(at, start, end)
-        rows = own if len(own) > 1 else rows
-        before = rows_before(sentence, self._sentences, at) if len(rows) < 2 else set[int]()
-        named = tuple(sorted(rows)[:MAX_ANCHORS])
-        bound = self._bound(figure, sentence, at)
-        known = [one.column for one in near if one.column]
-        texts = (sentence.text, self._before(sentence), self._question)
-        columns = columns_in_play(table, *texts, known=known)
+        table, sentence = self._index.tables[at], place.sentence
+        near = self._near.get((sentence.at, table.artifact_id), [])
+        columns = self._columns_in_play(at, sentence)
+        self._budget.spend(len(columns) + len(near))
+        own = sentence.rows_within(at, place.words.start, place.words.end)
+        named = sentence.rows_of(at)
+        rows = own if len(own) > 1 else named | {one.row for one in near if one.row is not None}
+        before = self._passage.rows_before(sentence, at) if len(rows) < 2 else frozenset[int]()
+        self._budget.spend(len(rows) // ROWS_IN_A_STEP)
+        anchors = tuple(nsmallest(MAX_ANCHORS, rows))
+        bound = self._bound(place, at)
         return Part(
-            table,
-            tuple(column for column in columns if table.column(column)),
-            named,
-            tuple(sorted(before)),
-            named if bound is None else tuple(row for row in named if row in bound),
-            len(bound or ()),
-            says("top", sentence.text),
+            table=table,
+            budget=self._budget,
+            columns=columns,
+            named=anchors,
+            before=tuple(sorted(before)),
+            bound=anchors if bound is None else tuple(row for row in anchors if row in bound),
+            count=len(bound or ()),
+            is_top=sentence.words.says("top"),
         )
 
-    def _before(self, sentence: Sentence) -> str:
-        at = self._sentences.index(sentence)
-        return self._sentences[at - 1].text if at else ""
+    def _columns_in_play(self, at: int, sentence: Sentence) -> tuple[int, ...]:
+        """The columns with numbers that a sentence, the one before it or the question names."""
+        known = self._in_play.get((at, sentence.at))
+        if known is None:
+            table = self._index.tables[at]
+            near = self._near.get((sentence.at, table.artifact_id), [])
+            self._budget.spend(len(table.columns) + len(near))
+            texts = (
+                self._words_of(sentence.at),
+                self._words_of(sentence.at - 1),
+                self._asked_words,
+            )
+            names = {one.column for one in near if one.column}
+            columns = self._columns[at].in_play(*texts, known=names)
+            known = tuple(column for column in columns if table.column(column))
+            self._in_play[at, sentence.at] = known
+        return known
+
+    def _words_of(self, at: int) -> frozenset[str]:
+        """The words of a sentence; none if there is no such."""
+        if at not in self._words:
+            text = self._passage.sentences[at].words.text if at >= 0 else ""
+            self._words[at] = words_of(text)
+        return self._words[at]
+
+    @cached_property
+    def _asked_words(self) -> frozenset[str]:
+        return words_of(self._question[:MAX_TEXT])
 
     def _is_name(self, evidence: Evidence | None) -> bool:
         """Whether a number turned out to be part of a name or a year in the results."""
@@ -240,34 +311,48 @@ class _Check:
 
     def _is_asked(self, figure: Figure) -> bool:
         """Whether a figure only repeats the question: the same number of the same thing."""
-        for asked in self._asked:
-            if (asked.value, asked.kind) != (figure.value, figure.kind):
-                continue
-            if asked.significant_digits >= INFORMATIVE:
-                return True
-            if _neighbours(self._text, figure) & _neighbours(self._question, asked):
-                return True
-        return False
+        asked = self._asked.get((figure.value, figure.kind))
+        if asked is None:
+            return False
+        return asked.is_informative or bool(_neighbours(self._text, figure) & asked.neighbours)
 
-    def _reason(self, figure: Figure) -> str:
-        return "other_row" if self._cells(figure) else "not_found"
+    @cached_property
+    def _asked(self) -> dict[tuple[Decimal, FigureKind], _Asked]:
+        """The figures of the question."""
+        asked: dict[tuple[Decimal, FigureKind], _Asked] = {}
+        for figure in find_figures(self._question):
+            one = asked.setdefault((figure.value, figure.kind), _Asked())
+            one.is_informative |= figure.significant_digits >= INFORMATIVE
+            one.neighbours |= _neighbours(self._question, figure)
+        return asked
+
+    def _reason(self, place: _Place) -> str:
+        return "other_row" if next(self._cells(place), None) else "not_found"
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A number that a question names, and the words beside it."""
+
+    is_informative: bool = False
+    neighbours: set[str] = field(default_factory=set[str])
 
 
 def _reads_as(summary: Summary, wanted: Span, figure: Figure, table: IndexedTable) -> bool:
     """Whether a summary has the figure's value; a column of percentages may hold fractions."""
     if figure.kind != "percent":
         return wanted.holds(summary.value)
-    if summary.column is None or not PERCENT_NAME.search(table.columns[summary.column].name):
+    if summary.column is None or not table.is_percentage(summary.column):
         return False
     is_fraction = table.has_fractions(summary.column)
     return wanted.holds(summary.value * 100 if is_fraction else summary.value)
 
 
-def _may_be(summary: Summary, figure: Figure, words: str) -> bool:
+def _may_be(summary: Summary, figure: Figure, words: Wording) -> bool:
     """Whether a figure may be read as this summary, by its kind and the words around it."""
     name = summary.name
     if name in ("min", "max", "median"):
-        return says(name, words) and figure.kind in ("plain", "percent")
+        return words.says(name) and figure.kind in ("plain", "percent")
     if figure.kind == "percent":
         return name == "mean"
     if figure.kind != "plain" or (needs_exact(figure) and summary.value != figure.value):
@@ -275,7 +360,7 @@ def _may_be(summary: Summary, figure: Figure, words: str) -> bool:
     is_informative = figure.significant_digits >= INFORMATIVE
     if name in _COUNTS:
         return figure.value == summary.value or is_informative
-    is_average, is_total = says("average", words), says("total", words)
+    is_average, is_total = words.says("average"), words.says("total")
     said, other = (is_average, is_total) if name == "mean" else (is_total, is_average)
     return said or (is_informative and not other)
 
@@ -299,6 +384,7 @@ def to_metadata(report: FigureReport) -> dict[str, Any]:  # Any: JSON for an eve
             {**_figure_data(one.figure), **_evidence_data(one.evidence)} for one in report.verified
         ],
         "unbacked": [{**_figure_data(one.figure), "reason": one.reason} for one in report.unbacked],
+        "unchecked": len(report.unchecked),
         "is_complete": report.is_complete,
     }
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 
 from dataagent_core.data.figures.index import IndexedTable
@@ -29,46 +30,54 @@ def clause_span(text: str, figure: Figure) -> tuple[int, int]:
     return start, found.start() if found else min(len(text), figure.end + MAX_CLAUSE)
 
 
-def clause(text: str, figure: Figure) -> str:
-    """The words around a figure, up to the next comma on either side."""
-    start, end = clause_span(text, figure)
-    return text[start:end]
+def words_of(text: str) -> frozenset[str]:
+    """What in a text can name a column: its words, and each two Chinese characters in a row."""
+    words: set[str] = set()
+    for token in _TOKEN.findall(text):
+        words.add(_stem(token))
+        if not token.isascii():
+            words.update(token[at : at + 2] for at in range(len(token) - 1))
+    return frozenset(words)
 
 
-def columns_in_play(table: IndexedTable, *texts: str, known: Iterable[str] = ()) -> list[int]:
-    """The columns that figures nearby came from or words name; the first text that names any.
+class ColumnNames:
+    """The columns of a table, by the words of their names."""
 
-    All columns when nothing is said about them, or there is only one row.
-    """
-    if len(table.numbers) == 1:
-        return list(range(len(table.columns)))
-    sure = {at for at, column in enumerate(table.columns) if column.name in set(known)}
-    for text in texts:
-        words = {_stem(word) for word in _TOKEN.findall(text)}
-        named = {
-            at for at, column in enumerate(table.columns) if _is_named(column.name, words, text)
-        }
-        sure |= {at for at in named if table.column(at)}
-        if sure:
-            return sorted(sure)
-    return list(range(len(table.columns)))
+    def __init__(self, table: IndexedTable) -> None:
+        self._table = table
+        self._by_name: defaultdict[str, list[int]] = defaultdict(list)
+        self._by_word: defaultdict[str, list[int]] = defaultdict(list)
+        self._by_stem: dict[str, int] = {}
+        for at, column in enumerate(table.columns):
+            self._by_name[column.name].append(at)
+            self._by_stem.setdefault(_stem(column.name), at)
+            for token in {_stem(token) for token in _TOKEN.findall(column.name)} - _GENERIC:
+                self._by_word[token].append(at)
+                if len(token) > 2 and not token.isascii():
+                    self._by_word[token[:2]].append(at)
 
+    def in_play(self, *texts: frozenset[str], known: Iterable[str] = ()) -> list[int]:
+        """The columns that figures nearby came from or words name; the first text that names any.
 
-def column_said(table: IndexedTable, text: str, figure: Figure) -> int | None:
-    """The column whose name follows a figure at once: `98 orders`."""
-    found = _WORD_AFTER.match(text, figure.end)
-    if found is None:
-        return None
-    word = _stem(found[1])
-    said = [at for at, column in enumerate(table.columns) if _stem(column.name) == word]
-    return said[0] if said and table.column(said[0]) else None
+        All columns when nothing is said about them, or there is only one row.
+        """
+        if len(self._table.numbers) == 1:
+            return list(range(len(self._table.columns)))
+        sure = {at for name in known for at in self._by_name.get(name, ())}
+        for words in texts:
+            named = {at for word in words for at in self._by_word.get(word, ())}
+            sure |= {at for at in named if self._table.column(at)}
+            if sure:
+                return sorted(sure)
+        return list(range(len(self._table.columns)))
 
-
-def _is_named(name: str, words: set[str], text: str) -> bool:
-    tokens = {_stem(token) for token in _TOKEN.findall(name)} - _GENERIC
-    return bool(tokens & words) or any(
-        len(token) > 1 and not token.isascii() and token[:2] in text for token in tokens
-    )
+    def said_after(self, text: str, figure: Figure) -> int | None:
+        """The column whose name follows a figure at once: `98 orders`."""
+        found = _WORD_AFTER.match(text, figure.end)
+        if found is None:
+            return None
+        said = self._by_stem.get(_stem(found[1]))
+        return said if said is not None and self._table.column(said) else None
 
 
 def _stem(word: str) -> str:

@@ -7,6 +7,8 @@ that a wrong figure could match by chance.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from dataclasses import dataclass
 
 _GROWTH = (
     r"increas|\brose\b|\bris(?:e|en|es|ing)\b|grew|grow|\bup\b|gain|higher|\bmore\b|ahead|\blead|"
@@ -18,8 +20,9 @@ _DECLINE = (
 )
 _EITHER = (
     r"versus|\bvs\b|against|compar|\bas (?:many|much)\b|相比|对比|"
-    r"chang|differen|\bgap\b|narrow|\bmargin\b|\bfrom\b.*\bto\b|差|变化|同比|环比|从.*到|由.*[至到]"
+    r"chang|differen|\bgap\b|narrow|\bmargin\b|差|变化|同比|环比"
 )
+_FROM_TO = ((r"\bfrom\b", r"\bto\b"), ("从", "到"), ("由", "[至到]"))  # a change as well
 _REST = r"profit|\bnet\b|remain|\bleft\b|less|fewer|利润|剩|净|少|差|margin|inactive|未"
 _SHARE = (
     r"share|account|portion|\bmade?\b|make up|represent|contribut|%\s+of\b|"
@@ -58,8 +61,53 @@ _PATTERNS = {
         "min": _LOWEST,
     }.items()
 }
+_BEGINS = {f"from {at}": _speaks_of(begin) for at, (begin, _) in enumerate(_FROM_TO)}
+_ENDS = {f"to {at}": _speaks_of(end) for at, (_, end) in enumerate(_FROM_TO)}
+_LOOKED_FOR = {**_PATTERNS, **_BEGINS, **_ENDS}
 
 
-def says(what: str, text: str) -> bool:
-    """Whether a text speaks of growth, decline, change, rest, share, total, top, average, …"""
-    return _PATTERNS[what].search(text) is not None
+class TextHints:
+    """What a text speaks of, and where. Each pattern is searched for once in the whole text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._places: dict[str, tuple[list[int], list[int]]] = {}
+
+    def within(self, start: int, end: int) -> Wording:
+        """A stretch of the text."""
+        return Wording(self, start, end)
+
+    def first(self, what: str, start: int, end: int) -> int | None:
+        """Where the first hint inside a stretch of the text ends; None if it has none."""
+        places = self._places.get(what)
+        if places is None:
+            found = [one.span() for one in _LOOKED_FOR[what].finditer(self.text)]
+            places = self._places[what] = ([one for one, _ in found], [one for _, one in found])
+        starts, ends = places
+        at = bisect_left(starts, start)
+        return ends[at] if at < len(ends) and ends[at] <= end else None
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A stretch of a text, a sentence or a clause."""
+
+    hints: TextHints
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The words themselves."""
+        return self.hints.text[self.start : self.end]
+
+    def says(self, what: str) -> bool:
+        """Whether it speaks of growth, decline, change, rest, share, total, top, average, …"""
+        if self.hints.first(what, self.start, self.end) is not None:
+            return True
+        return what == "change" and any(map(self._has_range, _BEGINS, _ENDS))
+
+    def _has_range(self, begin: str, end: str) -> bool:
+        """Whether it says `from … to …`: if any pair does, the first `from` has a `to`."""
+        first = self.hints.first(begin, self.start, self.end)
+        return first is not None and self.hints.first(end, first, self.end) is not None

@@ -20,6 +20,11 @@ from dataagent_core.data.types import ResultColumn
 
 MAX_CELLS = 100_000
 _TIME = re.compile(r"(?:19|20)\d{2}(?:-?(?:Q\d|W?\d{1,2})(?:-\d{1,2})?)?")
+_PERCENT_NAME = re.compile(
+    r"pct|percent|%|share|rate|ratio|growth|change|margin|discount|tax|yoy|mom|"
+    r"占比|比例|率|增长|增幅|份额|同比|环比|折扣|百分",
+    re.IGNORECASE,
+)
 _STATISTICS = {
     "sum": "sum",
     "total": "sum",
@@ -80,8 +85,13 @@ class IndexedTable:
     numbers: list[list[Decimal | None]]  # by row, then by column
     texts: list[list[str | date | None]]
     summaries: list[Summary] = field(default_factory=list[Summary])
+    _is_series: bool | None = None
+    _totals: dict[int, Decimal] | None = None
+    _sums: dict[int, Decimal] = field(default_factory=dict[int, Decimal])
+    _extremes: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     _columns: dict[int, list[Decimal]] = field(default_factory=dict[int, list[Decimal]])
     _fractions: dict[int, bool] = field(default_factory=dict[int, bool])
+    _percentages: dict[int, bool] = field(default_factory=dict[int, bool])
 
     @property
     def is_complete(self) -> bool:
@@ -91,11 +101,13 @@ class IndexedTable:
     @property
     def is_series(self) -> bool:
         """Whether the rows follow one another in time."""
-        cells = [cell for row in self.texts[:3] for cell in row]
-        return any(
-            isinstance(cell, date) or (isinstance(cell, str) and _TIME.fullmatch(cell))
-            for cell in cells
-        )
+        if self._is_series is None:
+            self._is_series = any(
+                isinstance(cell, date) or (isinstance(cell, str) and bool(_TIME.fullmatch(cell)))
+                for row in self.texts[:3]
+                for cell in row
+            )
+        return self._is_series
 
     def column(self, at: int) -> list[Decimal]:
         """The numbers of a column, without nulls; not to be changed."""
@@ -112,10 +124,39 @@ class IndexedTable:
             known = self._fractions[at] = all(abs(value) <= 1 for value in self.column(at))
         return known
 
+    def is_percentage(self, at: int) -> bool:
+        """Whether a column's name says that it holds percentages."""
+        known = self._percentages.get(at)
+        if known is None:
+            found = _PERCENT_NAME.search(self.columns[at].name)
+            known = self._percentages[at] = found is not None
+        return known
+
     def total(self, at: int) -> Decimal | None:
         """The sum of a column, if the whole of it is known."""
-        found = (one for one in self.summaries if one.column == at and one.name == "sum")
-        return next((one.value for one in found), None)
+        if self._totals is None:
+            sums = (one for one in self.summaries if one.name == "sum")
+            self._totals = {one.column: one.value for one in sums if one.column is not None}
+        return self._totals.get(at)
+
+    def sum_read(self, at: int) -> Decimal:
+        """The sum of the numbers of a column that were read."""
+        known = self._sums.get(at)
+        if known is None:
+            known = self._sums[at] = sum(self.column(at), Decimal(0))
+        return known
+
+    def extremes(self, at: int) -> tuple[int, int]:
+        """The rows of the smallest and the greatest number of a column that has some."""
+        known = self._extremes.get(at)
+        if known is None:
+            numbers = [
+                (value, row)
+                for row, values in enumerate(self.numbers)
+                if (value := values[at]) is not None
+            ]
+            known = self._extremes[at] = (min(numbers)[1], max(numbers)[1])
+        return known
 
 
 class Index:
@@ -132,6 +173,10 @@ class Index:
         cells = sorted(self._cells(), key=lambda cell: cell.value)
         self._sorted = cells
         self._values = [cell.value for cell in cells]
+        summaries = [one for table in self.tables for one in table.summaries]
+        self._summaries = summaries
+        self._by_value = sorted(range(len(summaries)), key=lambda at: summaries[at].value)
+        self._summary_values = [summaries[at].value for at in self._by_value]
 
     @property
     def is_complete(self) -> bool:
@@ -145,13 +190,20 @@ class Index:
                     if value is not None:
                         yield Cell(value, at, row, column)
 
-    def between(self, low: Decimal, high: Decimal) -> list[Cell]:
+    def between(self, low: Decimal, high: Decimal) -> Iterator[Cell]:
         """The cells whose value is in a range, both ends included."""
-        return self._sorted[bisect_left(self._values, low) : bisect_right(self._values, high)]
+        first, end = bisect_left(self._values, low), bisect_right(self._values, high)
+        return (self._sorted[at] for at in range(first, end))
 
-    def column_name(self, table: int, column: int) -> str:
-        """What a column is called in the result."""
-        return self.tables[table].columns[column].name
+    def summaries_between(self, *ranges: tuple[Decimal, Decimal]) -> Iterator[Summary]:
+        """The summaries whose value is in one of some ranges, by table and column."""
+        values = self._summary_values
+        found = {
+            at
+            for low, high in ranges
+            for at in self._by_value[bisect_left(values, low) : bisect_right(values, high)]
+        }
+        return (self._summaries[at] for at in sorted(found))
 
 
 def number(cell: Any) -> Decimal | None:  # Any: a cell of any type

@@ -8,16 +8,22 @@ its own name, otherwise to any of the names in the sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from itertools import groupby
 
-from dataagent_core.data.figures.hints import says
+from dataagent_core.data.figures.budget import WorkBudget
+from dataagent_core.data.figures.hints import TextHints, Wording
 from dataagent_core.data.figures.index import Index, IndexedTable
 from dataagent_core.data.figures.reading import Figure
 
-MAX_LABELS = 20_000
+MAX_LABELS = 50_000  # of a table, that begin as something in the text does
+ROWS_IN_A_STEP = 64
+CHARACTERS_IN_A_STEP = 64
 NEAR = 4  # sentences that name rows
 FEW = 6  # rows
 SHORT = 5  # shorter labels are found only as they are written
@@ -46,65 +52,159 @@ class Mention:
         return self.end - self.start
 
 
-@dataclass(frozen=True, slots=True)
 class Sentence:
-    """A stretch of text with the labels it mentions."""
+    """A stretch of text with the labels it mentions and the figures that stand in it."""
 
-    start: int
-    end: int
-    text: str
-    mentions: tuple[Mention, ...]
+    def __init__(
+        self,
+        at: int,
+        words: Wording,
+        mentions: Sequence[Mention],
+        figures: Sequence[Figure],
+        budget: WorkBudget,
+    ) -> None:
+        self.at = at
+        self.start, self.end = words.start, words.end
+        self.words = words
+        self.mentions = mentions
+        self.figures = figures
+        self._budget = budget
+        self._by_table: dict[int, _NamedRows] = {}
 
-    def rows_of(self, table: int, start: int = 0, end: int | None = None) -> frozenset[int]:
-        """Every row of a table that the sentence, or a stretch of the text in it, mentions."""
-        last = self.end if end is None else end
-        inside = (one for one in self.mentions if start <= one.start and one.end <= last)
-        return frozenset[int]().union(*(one.rows for one in inside if one.table == table))
+    def mention_around(self, figure: Figure) -> Mention | None:
+        """The label that a figure is part of."""
+        return self._around.get(figure.start)
+
+    @cached_property
+    def _around(self) -> Mapping[int, Mention]:
+        """By the start of each figure, the first label that it lies in."""
+        starts = [figure.start for figure in self.figures]
+        around: dict[int, Mention] = {}
+        for one in self.mentions:
+            first, last = _range(starts, one.start, one.end)
+            self._budget.spend(1 + last - first)
+            for figure in self.figures[first:last]:
+                if figure.end <= one.end:
+                    around.setdefault(figure.start, one)
+        return around
+
+    def mentions_of(self, table: int) -> Sequence[Mention]:
+        """The labels of one table, in order."""
+        return self._in(table).mentions
+
+    def rows_of(self, table: int) -> frozenset[int]:
+        """Every row of a table that the sentence mentions."""
+        return self._in(table).rows
+
+    def rows_within(self, table: int, start: int, end: int) -> frozenset[int]:
+        """Every row of a table that a stretch of the text in the sentence mentions."""
+        mentions = self.mentions_of(table)
+        first, last = _range(self._in(table).starts, start, end)
+        inside = {one.rows for one in mentions[first:last] if one.end <= end}
+        self._budget.spend(1 + last - first + sum(map(len, inside)) // ROWS_IN_A_STEP)
+        return frozenset[int]().union(*inside)
+
+    def bound_rows(self, table: int, figure: Figure, words: Wording) -> frozenset[int] | None:
+        """The rows of a table that a figure of it may be from, or None when it names none.
+
+        `words` is the figure's clause: one that compares takes its figures from any row named.
+        """
+        named = self._in(table)
+        if not named.mentions:
+            return None
+        if words.says("change"):  # `in April it fell to 3 from 4 in March`
+            return named.with_neighbours
+        owner = named.owners.get(figure.start)
+        if owner is None and named.mentions[0].start >= figure.end:
+            self._budget.spend(len(named.labels))
+            text = words.text
+            is_near = any(label in text for label in named.labels)
+            return named.rows if is_near else None  # `between 2 and 4, the most in March`
+        return owner if owner is not None else named.rows
+
+    def _in(self, table: int) -> _NamedRows:
+        known = self._by_table.get(table)
+        if known is None:
+            mentions = [one for one in self.mentions if one.table == table]
+            steps = sum(len(one.rows) for one in mentions) // ROWS_IN_A_STEP
+            self._budget.spend(len(self.mentions) + len(self.figures) + steps)
+            known = self._by_table[table] = _NamedRows(self, mentions)
+        return known
 
 
-def sentences(text: str, index: Index) -> list[Sentence]:
-    """The sentences of a text; a line of a list or table is one."""
-    mentions = _longest(_mentions(text, index))
-    result: list[Sentence] = []
-    start = 0
-    for end in [*(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]:
-        if end > start:
-            inside = tuple(one for one in mentions if start <= one.start and one.end <= end)
-            result.append(Sentence(start, end, text[start:end], inside))
-        start = end
-    return result
+class _NamedRows:
+    """The rows of one table that a sentence names, and which of its figures belong to which."""
+
+    def __init__(self, sentence: Sentence, mentions: Sequence[Mention]) -> None:
+        self.mentions = mentions
+        self.starts = [one.start for one in mentions]
+        self.rows = frozenset[int]().union(*{one.rows for one in mentions})
+        self._sentence = sentence
+
+    @cached_property
+    def with_neighbours(self) -> frozenset[int]:
+        """The rows, and those before and after each."""
+        return self.rows | {row + by for row in self.rows for by in (-1, 1)}
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """The labels as the sentence writes them."""
+        text, start = self._sentence.words.text, self._sentence.start
+        return frozenset(text[one.start - start : one.end - start] for one in self.mentions)
+
+    @cached_property
+    def owners(self) -> Mapping[int, frozenset[int]]:
+        """The rows of each figure, by its start, where names and figures take turns."""
+        return _owners(_groups(self.mentions), self._sentence.figures)
 
 
-def rows_before(sentence: Sentence, all_sentences: Sequence[Sentence], table: int) -> set[int]:
-    """The rows that the few sentences or lines before one were about, if they are few."""
-    at = all_sentences.index(sentence)
-    earlier = [one for one in all_sentences[:at] if one.mentions][-NEAR:]
-    rows = {row for one in earlier for row in one.rows_of(table)}
-    return rows if len(rows) <= FEW else set()
+class Passage:
+    """A text in sentences; a line of a list or table is one."""
+
+    def __init__(
+        self, hints: TextHints, index: Index, figures: Sequence[Figure], budget: WorkBudget
+    ) -> None:
+        """Find the labels of `index` in the text. `figures` are those that stand in it."""
+        text = hints.text
+        labels = _LabelIndex(text, index, budget)
+        mentions = list(labels.mentions())
+        self.knows_all_labels = labels.is_complete
+        self.sentences: list[Sentence] = []
+        self._before: dict[tuple[int, int], frozenset[int]] = {}
+        figure_starts = [one.start for one in figures]
+        mention_starts = [one.start for one in mentions]
+        start = 0
+        for end in [*(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]:
+            if end > start:
+                near = mentions[slice(*_range(mention_starts, start, end))]
+                inside = [one for one in near if one.end <= end]
+                standing = figures[slice(*_range(figure_starts, start, end))]
+                at = len(self.sentences)
+                words = hints.within(start, end)
+                self.sentences.append(Sentence(at, words, inside, standing, budget))
+            start = end
+        self._starts = [one.start for one in self.sentences]
+        self._with_mentions = [one.at for one in self.sentences if one.mentions]
+
+    def sentence_of(self, figure: Figure) -> Sentence:
+        """The sentence that a figure stands in."""
+        return self.sentences[bisect_right(self._starts, figure.start) - 1]
+
+    def rows_before(self, sentence: Sentence, table: int) -> frozenset[int]:
+        """The rows that the few sentences or lines before one were about, if they are few."""
+        key = sentence.at, table
+        known = self._before.get(key)
+        if known is None:
+            until = bisect_left(self._with_mentions, sentence.at)
+            near = self._with_mentions[max(0, until - NEAR) : until]
+            rows = frozenset[int]().union(*(self.sentences[at].rows_of(table) for at in near))
+            known = self._before[key] = rows if len(rows) <= FEW else frozenset[int]()
+        return known
 
 
-def bound_rows(
-    figure: Figure, sentence: Sentence, figures: Sequence[Figure], table: int, *, words: str
-) -> frozenset[int] | None:
-    """The rows of a table that a figure may be from, or None when the sentence names none.
-
-    `words` is the figure's clause: one that compares takes its figures from any row named.
-    """
-    mentions = [one for one in sentence.mentions if one.table == table]
-    if not mentions:
-        return None
-    named = sentence.rows_of(table)
-    if says("change", words):  # `in April it fell to 3 from 4 in March`
-        return named | {row + by for row in named for by in (-1, 1)}
-    groups = _groups(mentions)
-    inside = [one for one in figures if sentence.start <= one.start < sentence.end]
-    turns = _turns(groups, inside)
-    owner = _owner(turns, figure)
-    if owner is None and not any(one.start < figure.end for one in mentions):
-        labels = {sentence.text[one.start - sentence.start :][: len(one)] for one in mentions}
-        is_near = any(label in words for label in labels)
-        return named if is_near else None  # `between 2 and 4, the most in March`
-    return owner if owner is not None else named
+def _range(ordered: Sequence[int], start: int, end: int) -> tuple[int, int]:
+    """Which of some ordered positions are in a stretch."""
+    return bisect_left(ordered, start), bisect_left(ordered, end)
 
 
 def _groups(mentions: Sequence[Mention]) -> list[Mention]:
@@ -119,79 +219,117 @@ def _groups(mentions: Sequence[Mention]) -> list[Mention]:
     return merged
 
 
-def _turns(
-    groups: Sequence[Mention], figures: Sequence[Figure]
-) -> list[tuple[bool, list[Mention | Figure]]]:
-    """Names and figures in the order they stand, in runs of the same sort."""
+def _owners(groups: Sequence[Mention], figures: Sequence[Figure]) -> Mapping[int, frozenset[int]]:
+    """The rows of the name that each figure, by its start, belongs to; empty if it is not clear."""
     ordered = sorted([*groups, *figures], key=lambda one: one.start)
-    return [
+    turns = [
         (is_name, list(run))
         for is_name, run in groupby(ordered, key=lambda one: isinstance(one, Mention))
     ]
+    if len(turns) % 2 or any(is_name and len(run) != 1 for is_name, run in turns):
+        return {}  # they do not take turns: `A and B have 1 and 2`
+    names = [one for is_name, run in turns if is_name for one in run if isinstance(one, Mention)]
+    runs = [run for is_name, run in turns if not is_name]
+    return {
+        figure.start: name.rows for name, run in zip(names, runs, strict=True) for figure in run
+    }
 
 
-def _owner(
-    turns: Sequence[tuple[bool, list[Mention | Figure]]], figure: Figure
-) -> frozenset[int] | None:
-    names = [run for is_name, run in turns if is_name]
-    if len(turns) % 2 or any(len(run) != 1 for run in names):
-        return None  # they do not take turns: `A and B have 1 and 2`
-    starts_with_name = turns[0][0]
-    for at, (is_name, run) in enumerate(turns):
-        if not is_name and figure in run:
-            name = turns[at - 1 if starts_with_name else at + 1][1][0]
-            return name.rows if isinstance(name, Mention) else None
-    return None
+class _LabelIndex:
+    """The labels of all results that a text may contain, by their beginning and length."""
+
+    def __init__(self, text: str, index: Index, budget: WorkBudget) -> None:
+        self._text = text
+        self._folded = _fold(text)
+        self._budget = budget
+        self._tables = len(index.tables)
+        self._written = _ByBeginning()
+        self._any_case = _ByBeginning()
+        self.is_complete = True
+        pairs = {self._folded[at : at + 2] for at in range(len(text) - 1)}
+        for at in range(self._tables):
+            for label, rows in self._labels(index.tables[at], pairs).items():
+                if len(label) >= SHORT and label not in _MONTHS:  # May is not may
+                    self._any_case.add(_fold(label), at, frozenset(rows))
+                else:
+                    self._written.add(label, at, frozenset(rows))
+
+    def mentions(self) -> Iterator[Mention]:
+        """In order, of each table only those that do not lie inside a longer one."""
+        ends = [0] * self._tables
+        for start in range(len(self._text) - 1):
+            if _joins(self._text[start - 1 : start] if start else "", self._text[start]):
+                continue
+            written = self._written.at(self._text, start, self._budget)
+            any_case = self._any_case.at(self._folded, start, self._budget)
+            for end, table, rows in sorted([*written, *any_case], key=lambda one: -one[0]):
+                if end > ends[table] and not _joins(self._text[end : end + 1], self._text[end - 1]):
+                    ends[table] = end
+                    yield Mention(start, end, table, rows)
+
+    def _labels(self, table: IndexedTable, pairs: set[str]) -> Mapping[str, set[int]]:
+        """The texts of a table that can name a row, with the rows they name.
+
+        Only those that begin with two characters that stand side by side in the text.
+        """
+        labels: dict[str, set[int]] = {}
+        forms: dict[str | date, list[str]] = {}
+        named = [at for at in range(len(table.columns)) if _can_name(table, at)]
+        for row, cells in enumerate(table.texts):
+            self._budget.spend(len(named))
+            for cell in (cells[column] for column in named):
+                if cell is None:
+                    continue
+                if cell not in forms:
+                    forms[cell] = [form for form in _forms(cell) if _fold(form[:2]) in pairs]
+                for form in forms[cell]:
+                    labels.setdefault(form, set()).add(row)
+            if len(labels) > MAX_LABELS:
+                self.is_complete = False
+                break
+        count = len(table.texts)
+        return {label: rows for label, rows in labels.items() if len(rows) < count or count == 1}
 
 
-def _mentions(text: str, index: Index) -> Iterator[Mention]:
-    lowered = text.lower()
-    folded = lowered if len(lowered) == len(text) else text
-    for at in range(len(index.tables)):
-        for label, rows in _labels(index, at).items():
-            is_word = len(label) >= SHORT and label not in _MONTHS  # May is not may
-            place = (folded, label.lower()) if is_word else (text, label)
-            for start in _places(*place):
-                yield Mention(start, start + len(label), at, frozenset(rows))
+class _ByBeginning:
+    """Labels by their first two characters and their length, the longest first."""
+
+    def __init__(self) -> None:
+        self._labels: dict[str, list[tuple[int, frozenset[int]]]] = {}
+        self._lengths: defaultdict[str, set[int]] = defaultdict(set)
+        self._ordered: dict[str, list[int]] = {}
+
+    def add(self, label: str, table: int, rows: frozenset[int]) -> None:
+        """Put in a label; of two that a table writes alike the first counts."""
+        entries = self._labels.setdefault(label, [])
+        if all(known != table for known, _ in entries):
+            entries.append((table, rows))
+        self._lengths[label[:2]].add(len(label))
+
+    def at(
+        self, text: str, start: int, budget: WorkBudget
+    ) -> Iterator[tuple[int, int, frozenset[int]]]:
+        """The labels that stand at a place of a text: their ends, tables and rows."""
+        beginning = text[start : start + 2]
+        if beginning not in self._lengths:
+            return
+        if beginning not in self._ordered:
+            self._ordered[beginning] = sorted(self._lengths[beginning], reverse=True)
+        for length in self._ordered[beginning]:
+            budget.spend(1 + length // CHARACTERS_IN_A_STEP)
+            if start + length > len(text):
+                continue
+            for table, rows in self._labels.get(text[start : start + length], ()):
+                yield start + length, table, rows
 
 
-def _longest(mentions: Iterable[Mention]) -> list[Mention]:
-    """In order, without those that lie inside a longer one of the same table."""
-    kept: list[Mention] = []
-    for one in sorted(mentions, key=lambda mention: (mention.start, -mention.end)):
-        if not any(other.table == one.table and one.end <= other.end for other in kept[-8:]):
-            kept.append(one)
-    return kept
-
-
-def _places(text: str, label: str) -> Iterator[int]:
-    at = text.find(label)
-    while at >= 0:
-        before, after = text[at - 1 : at], text[at + len(label) : at + len(label) + 1]
-        if not (_joins(before, label[0]) or _joins(after, label[-1])):
-            yield at
-        at = text.find(label, at + 1)
+def _fold(text: str) -> str:
+    """The text in small letters, as long as before."""
+    return "".join(small if len(small := char.lower()) == 1 else char for char in text)
 
 
 def _joins(outside: str, inside: str) -> bool:
     return bool(outside) and all(char.isascii() and char.isalnum() for char in (outside, inside))
-
-
-def _labels(index: Index, at: int) -> Mapping[str, set[int]]:
-    """The texts of a table that can name a row, with the rows they name."""
-    labels: dict[str, set[int]] = {}
-    table = index.tables[at]
-    named = [at for at in range(len(table.columns)) if _can_name(table, at)]
-    for row, cells in enumerate(table.texts):
-        for cell in (cells[column] for column in named):
-            if cell is None:
-                continue
-            for form in _forms(cell):
-                labels.setdefault(form, set()).add(row)
-        if len(labels) > MAX_LABELS:
-            break
-    count = len(table.texts)
-    return {label: rows for label, rows in labels.items() if len(rows) < count or count == 1}
 
 
 def _can_name(table: IndexedTable, column: int) -> bool:

@@ -51,7 +51,7 @@ _DATES = (
     rf"\b{_MONTH},?\s+{_YEAR}\b",
     r"(?:\d{2}|\d{4}|[〇零一二三四五六七八九]{4})\s*年(?:度|底|初|末|间)?"
     r"(?:\s*\d{1,2}\s*月份?)?(?:\s*\d{1,2}\s*[日号])?",
-    r"\d{1,2}\s*(?:月|日)?\s*[-–—~～至到]\s*\d{1,2}\s*(?:月|日)",
+    r"\d{1,2}\s*+(?:[月日]\s*+)?[-–—~～至到]\s*\d{1,2}\s*[月日]",
     r"\d{1,2}\s*月份?\s*(?:\d{1,2}\s*[日号])?(?!\d)",
     r"(?<!\d)\d{1,2}\s*[日号](?!\w)",
     r"[一二三四五六七八九十]{1,3}月(?:份|[一二三四五六七八九十]{1,3}[日号])?",
@@ -71,7 +71,7 @@ _ORDER = (
     r"\b\d+(?:st|nd|rd|th)\b",
     r"第\s*(?:\d+|[一二三四五六七八九十百]+)\s*(?:名|位|季度|个|周|天|行|列|章|节|步|次|条)?",
     r"[前后首末]\s*(?:\d+|[一二三四五六七八九十]+)(?!\d)(?![,.]\d)(?:名|位|大|个|条|行)?",
-    r"(?:过去|最近|近|未来|排名|显示|展示|列出|步骤|图|表)\s*\d+(?![\d.,]*\d|\s?[%％万亿])",
+    r"(?:过去|最近|近|未来|排名|显示|展示|列出|步骤|图|表)\s*\d++(?![\d.,]*\d|\s?[%％万亿])",
     rf"\b(?:{_NUMBERED})\s+(?:the\s+)?(?:first\s+|top\s+)?#?\d+\b(?![.,]\d|\s?[%％])",
     r"#\s?\d+",
     r"\b\d+[-–]?(?:year|month|day|week|hour|quarter|digit|row|column|point)s?[-–][a-z]+",
@@ -82,12 +82,15 @@ _IDENTIFIERS = (
     r"\b(?:v\.?|version|python)\s?\d+(?:\.\d+)*\b",
     r"(?:版本|版)\s*\d+(?:\.\d+)*",
     r"(?<![\d,.])\d+(?:\.\d+){2,}(?!,?\d)",
-    r"\b(?:[a-z_]{0,64}id|ISBN|SKU|code|zip|phone|tel)\b\s*(?:is|[:：#=])?\s*\d[\d-]*",
-    r"(?:编号|工号|单号|代码|电话|邮编|序号|账号)\s*(?:为|是|[:：])?\s*\d[\d-]*",
+    r"\b(?:[a-z_]{0,64}id|ISBN|SKU|code|zip|phone|tel)\b\s*+(?:(?:is|[:：#=])\s*+)?\d[\d-]*",
+    r"(?:编号|工号|单号|代码|电话|邮编|序号|账号)\s*+(?:[为是:：]\s*+)?\d[\d-]*",
     r"(?<![\w.])\+?\d{2,4}(?:-\d{2,4}){2,}(?![\w])",
     r"\b[^\W\d]{1,64}[-_]\d[\w-]*",
     r"\b\w{0,64}_\w*\b",
 )
+# Text comes from anyone, so the time must grow with its length alone. Two runs of spaces side by
+# side, or digits that a check behind them can shorten, would square it: `*+` and `++` give nothing
+# back.
 _ALL = (*_CODE, *_QUOTED, *_ADDRESSES, *_DATES, *_ORDER, *_IDENTIFIERS)
 _FLAGS = re.IGNORECASE | re.MULTILINE | re.ASCII  # ASCII: a word may end where Chinese begins
 _PATTERNS = tuple(

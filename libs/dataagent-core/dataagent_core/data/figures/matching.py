@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from dataagent_core.data.figures.budget import WorkBudget
 from dataagent_core.data.figures.index import Cell, Index
 from dataagent_core.data.figures.reading import Figure
 
 EXACT_BELOW = 100  # a small whole number is a count: 0.99 is not 1
-PERCENT_NAME = re.compile(
-    r"pct|percent|%|share|rate|ratio|growth|change|margin|discount|tax|yoy|mom|"
-    r"占比|比例|率|增长|增幅|份额|同比|环比|折扣|百分",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +51,42 @@ def needs_exact(figure: Figure) -> bool:
     return is_whole and figure.hedge is None and not figure.unit and abs(figure.value) < EXACT_BELOW
 
 
-def equal_cells(figure: Figure, index: Index, *, may_lose_sign: bool) -> list[Cell]:
-    """The cells that read as the figure."""
+def equal_cells(
+    figure: Figure, index: Index, budget: WorkBudget, *, may_lose_sign: bool
+) -> Iterator[Cell]:
+    """The cells that read as the figure; each that is looked at is a step."""
     spans = [span(figure)]
     if may_lose_sign and figure.value > 0:
         spans.append(spans[0].negated())
-    if figure.kind == "percent":
-        return [cell for one in spans for cell in _percent_cells(figure, one, index)]
-    if figure.kind == "points":
-        return []
-    found = [cell for one in spans for cell in index.between(one.low, one.high)]
-    if needs_exact(figure):
-        return [cell for cell in found if abs(cell.value) == abs(figure.value)]
-    return found
+    exact = needs_exact(figure)
+    for one in spans:
+        if figure.kind == "percent":
+            yield from _percent_cells(figure, one, index, budget)
+        elif figure.kind != "points":
+            for cell in index.between(one.low, one.high):
+                budget.spend()
+                if not exact or abs(cell.value) == abs(figure.value):
+                    yield cell
 
 
-def _percent_cells(figure: Figure, wanted: Span, index: Index) -> list[Cell]:
+def _percent_cells(
+    figure: Figure, wanted: Span, index: Index, budget: WorkBudget
+) -> Iterator[Cell]:
     """Cells that are percentages: 45.2 in a column called share, or 0.452 in one of fractions."""
     part = wanted.times(Decimal("0.001") if figure.unit == "‰" else Decimal("0.01"))
-    raw = [cell for cell in index.between(wanted.low, wanted.high) if is_percent(index, cell)]
-    return raw + [cell for cell in index.between(part.low, part.high) if is_fraction(index, cell)]
+    for cell in index.between(wanted.low, wanted.high):
+        budget.spend()
+        if is_percent(index, cell):
+            yield cell
+    for cell in index.between(part.low, part.high):
+        budget.spend()
+        if is_fraction(index, cell):
+            yield cell
 
 
 def is_percent(index: Index, cell: Cell) -> bool:
     """Whether a column may hold percentages: by its name, or since its numbers are not whole."""
-    if PERCENT_NAME.search(index.column_name(cell.table, cell.column)):
+    if index.tables[cell.table].is_percentage(cell.column):
         return True
     type_name = index.tables[cell.table].columns[cell.column].type
     return type_name.startswith(("float", "double", "decimal")) and abs(cell.value) <= 100
@@ -87,6 +94,7 @@ def is_percent(index: Index, cell: Cell) -> bool:
 
 def is_fraction(index: Index, cell: Cell) -> bool:
     """Whether a column holds parts of one."""
-    return index.tables[cell.table].has_fractions(cell.column) or bool(
-        PERCENT_NAME.search(index.column_name(cell.table, cell.column)) and abs(cell.value) < 20
+    table = index.tables[cell.table]
+    return table.has_fractions(cell.column) or (
+        table.is_percentage(cell.column) and abs(cell.value) < 20
     )

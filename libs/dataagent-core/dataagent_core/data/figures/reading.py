@@ -8,6 +8,7 @@ signs and Chinese numerals. Dates, list numbers, code, quotes and the like are n
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
@@ -117,10 +118,12 @@ def find_figures(text: str) -> list[Figure]:
     figures = [
         figure for found in _NUMBER.finditer(clear) if (figure := _figure(found, clear, text))
     ]
-    taken = [(figure.start, figure.end) for figure in figures]
+    ends = [figure.end for figure in figures]
+    starts = [figure.start for figure in figures]
     for found in _NUMERAL.finditer(clear):
         figure = _written_out(found, clear, text)
-        if figure and not any(start < figure.end and figure.start < end for start, end in taken):
+        # Figures do not overlap: one that does this numeral would end behind its start.
+        if figure and bisect_right(ends, figure.start) == bisect_left(starts, figure.end):
             figures.append(figure)
     return _ranges(sorted(figures, key=lambda figure: figure.start), clear)
 

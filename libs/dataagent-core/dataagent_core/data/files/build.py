@@ -1,7 +1,7 @@
 """Reads open files into one new DuckDB database. Runs in the process that reads hostile files.
 
-For each file: kind → raw tables → types → `CREATE TABLE`. Nothing here starts a process or opens a
-file by a name people chose. Above: `worker.py`. Below: the readers of each kind.
+For each file: kind → raw tables → without totals → types → `CREATE TABLE`. Nothing here starts a
+process or opens a file by a name people chose. Above: `worker.py`. Below: the readers of each kind.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from dataagent_core.data.files.json_rows import read_json
 from dataagent_core.data.files.kinds import kind_of
 from dataagent_core.data.files.names import column_names, quoted, table_name
 from dataagent_core.data.files.tables import FileLimits, LoadedTable, OpenFile, Raw
+from dataagent_core.data.files.totals import without_totals
 from dataagent_core.data.files.workbook import read_workbook
 from dataagent_core.data.types import Column
 from dataagent_core.errors import BadInput, DataAgentError, LimitReached
@@ -124,7 +125,7 @@ class _Builder:
                 self._store(file, self._parquet(file))
             case "workbook":
                 for raw in read_workbook(self._connection, file, self._limits, into=_INTO):
-                    self._store(file, raw)
+                    self._store(file, without_totals(self._connection, raw))
             case "json":
                 self._add_json(file)
             case "text":
@@ -144,7 +145,8 @@ class _Builder:
         one = outline(file.name, text.path, self._limits)
         if one.is_even:
             try:
-                self._store(file, scanned(one, self._limits), notes=text.notes)
+                raw = without_totals(self._connection, scanned(one, self._limits))
+                self._store(file, raw, notes=text.notes)
             except duckdb.OutOfMemoryException:
                 raise
             except duckdb.Error:
@@ -152,7 +154,7 @@ class _Builder:
             else:
                 return
         raw = read_row_by_row(self._connection, one, self._limits, into=_INTO)
-        self._store(file, raw, notes=text.notes)
+        self._store(file, without_totals(self._connection, raw), notes=text.notes)
 
     def _parquet(self, file: OpenFile) -> Raw:
         described = self._connection.execute(
@@ -205,6 +207,7 @@ class _Builder:
                 count,
                 tuple(Column(str(row[0]), str(row[1])) for row in described),
                 (*notes, *raw.notes, *renamed),
+                tuple(f"'{file.name}', table {name}: {sentence}" for sentence in raw.left_out),
             )
         )
 

@@ -2,7 +2,9 @@
 
 A look at the first rows says what a column might be; then one scan of the whole table, inside the
 database, says whether every cell fits. What does not fit stays text. Nothing is rounded: a number
-becomes DOUBLE only where that keeps all its digits. Above: `build.py`. Below: `shapes.py`, DuckDB.
+becomes DOUBLE only where that keeps all its digits, and decimals of any number of places become
+DECIMAL with the most of them, so that their sum is exact. Above: `build.py`. Below: `shapes.py`,
+DuckDB.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from dataagent_core.data.files.shapes import Shape
 from dataagent_core.data.files.tables import Raw
 
 _LOOK_ROWS = 500
+_QUICK_PLACES = 6
 _AT_ONCE = 100
 """Columns examined by one statement."""
 
@@ -171,12 +174,11 @@ def _tries(shape: Shape, cell: str, words: Sequence[str]) -> list[Try]:
 
 
 def _quick_decimals(form: str, words: Sequence[str]) -> list[Try]:
-    """Forms that one cast there and back proves: all with as many places, or plain doubles."""
+    """A form that one cast there and back proves, where all have as many places."""
     scales = {len(word.partition(".")[2]) for word in words}
-    if len(scales) == 1 and 0 < (scale := scales.pop()) <= 6:
-        sql_type = f"DECIMAL(18,{scale})"
-    else:
-        sql_type = "DOUBLE"
+    if len(scales) != 1 or not 0 < (scale := scales.pop()) <= _QUICK_PLACES:
+        return []
+    sql_type = f"DECIMAL(18,{scale})"
     fits = f"TRY_CAST({form} AS {sql_type})::VARCHAR = {form}"
     return [Try(shapes.DECIMAL, form, sql_type, fits, f"CAST({form} AS {sql_type})")]
 

@@ -48,9 +48,13 @@ def _is_regular(path: Path) -> bool:
         return False
 
 
+_READING = "decimals, no totals"
+"""How files are read. When that changes, what was loaded before is loaded again."""
+
+
 def signature(paths: Sequence[Path]) -> str:
     """A short text that differs when a file was added, removed, renamed or written again."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(_READING.encode())
     for path in sorted(paths):
         try:
             status = path.stat()

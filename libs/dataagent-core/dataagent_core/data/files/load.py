@@ -220,6 +220,7 @@ def _table(values: dict[str, Any]) -> LoadedTable:
         values["row_count"],
         columns,
         tuple(values["notes"]),
+        tuple(values["left_out"]),
     )
 
 

@@ -17,7 +17,9 @@ from dataagent_core.data.files.shapes import Shape
 _EXACT_DIGITS = 15
 """So many significant digits survive in a DOUBLE."""
 _MONEY_PLACES = 6
-"""Up to so many decimal places a column is kept as DECIMAL."""
+"""Up to so many decimal places no number looks like the rest of a binary fraction."""
+_WIDE_PLACES = 12
+"""Up to so many decimal places a DECIMAL may have 38 digits: a product has twice the places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,12 @@ def _number(digits: _Digits) -> str | None:
     if digits.places == 0:
         return "BIGINT" if digits.is_bigint else None
     size = digits.whole + digits.places
-    if size <= 18 and digits.places <= _MONEY_PLACES:
+    is_noise = digits.is_double and digits.places > _MONEY_PLACES  # 0.30000000000000004
+    if size <= 18 and (digits.significant <= _EXACT_DIGITS or not is_noise):
         return f"DECIMAL(18,{digits.places})"
+    is_wide = size <= 38 and digits.places <= _WIDE_PLACES
+    if is_wide and digits.significant <= _EXACT_DIGITS:
+        return f"DECIMAL(38,{digits.places})"
     return _double(digits) or (f"DECIMAL(38,{digits.places})" if size <= 38 else None)
 
 

@@ -49,6 +49,7 @@ class LoadedTable:
     row_count: int
     columns: tuple[Column, ...]
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()  # a sentence on rows of the file that are not in the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +79,5 @@ class Raw:
     sheet: str | None = None
     label: str | None = None  # what tells this table from the file's others
     notes: list[str] = field(default_factory=list[str])
+    left_out: list[str] = field(default_factory=list[str])
     may_have_decimal_comma: bool = False

@@ -1,8 +1,8 @@
 """Workbooks (.xlsx, .xls, .xlsb, .ods) as raw tables, one for each sheet that has cells.
 
 Cells are what was saved: a formula is its last result. Dates are dates, whole numbers integers. A
-column of one kind of cell keeps it; one with several is text, and is examined like the text of a
-CSV. Above: `build.py`. Below: python-calamine.
+column of one kind of cell keeps it; one with several, or with fractions, is text at first and is
+examined like the text of a CSV. Above: `build.py`. Below: python-calamine.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _column_type(kinds: set[type], is_whole: bool) -> str:
     if not kinds:
         return "VARCHAR"
     if kinds <= {int, float}:
-        return "BIGINT" if is_whole else "DOUBLE"
+        return "BIGINT" if is_whole else "VARCHAR"  # as decimals, if their digits allow it
     if kinds <= {dt.date, dt.datetime}:
         return "DATE" if kinds == {dt.date} else "TIMESTAMP"
     if kinds == {bool}:

@@ -1,5 +1,7 @@
 """Columns inside expressions: each found in the scope where it stands, and given its table.
 
+A column is written anew only where the engine would not find it under the name that was written.
+
 Walks an expression without recursion; a query inside one is handed back to the walker above.
 """
 
@@ -10,10 +12,10 @@ from typing import Literal
 
 from sqlglot import exp
 
-from dataagent_core.data.guard.names import Naming, ambiguous, caseless, quoted, unknown
+from dataagent_core.data.guard.edits import place_of, quoted, rewrite
+from dataagent_core.data.guard.names import Naming, ambiguous, caseless, nearest, unknown
 from dataagent_core.data.guard.refusals import refusal
 from dataagent_core.data.guard.scope import Scope, Source
-from dataagent_core.data.guard.wrap import with_visible_columns_only
 
 Clause = Literal[
     "select",
@@ -39,6 +41,10 @@ _ALIAS_CLAUSES: dict[str, frozenset[str]] = {
     "duckdb": frozenset({"order", "group", "having", "where", "qualify", "select", "window"}),
 }
 _COLUMNS_FIRST = {"select", "where", "window"}  # an alias counts if no column is so called
+_OPERATIONS = (exp.Binary, exp.In, exp.Between, exp.Func, exp.Paren, exp.Not)
+"""Where a text may stand; a plain output or an item of ORDER BY is none of these."""
+_NEARLY_A_COLUMN = 0.85
+_ROW_IDS = {"sqlite": ("rowid", "_rowid_", "oid"), "duckdb": ("rowid",)}
 _ROW_DIALECTS = {"postgres", "duckdb"}
 _STRING_HINT = " If it is a text, write it in single quotes."
 
@@ -46,9 +52,13 @@ _STRING_HINT = " If it is a text, write it in single quotes."
 class Expressions:
     """Resolves the columns of expressions in place."""
 
-    def __init__(self, naming: Naming, subquery: Callable[[exp.Expr, Scope], None]) -> None:
+    def __init__(
+        self, naming: Naming, text: str, subquery: Callable[[exp.Expr, Scope], None]
+    ) -> None:
         self._naming = naming
+        self._text = text
         self._subquery = subquery
+        self.notes: dict[str, None] = {}  # in order, each once
         self._with_aliases = _ALIAS_CLAUSES.get(naming.dialect, frozenset({"order", "group"}))
 
     def resolve(self, root: exp.Expr | None, scope: Scope, *, clause: Clause) -> None:
@@ -93,12 +103,11 @@ class Expressions:
             self._field(node, scope, clause)
 
     def _row(self, table: exp.Identifier | None, scope: Scope) -> None:
-        """`t.*` as a value: the whole row, which must not show more than the catalogue does."""
+        """`t.*` as a value: the whole row."""
         source = scope.source(self._naming.stored(table)) if table else None
         if source is None or table is None:
             raise self._no_source(table.name if table else "*", scope)
-        with_visible_columns_only(source)
-        table.replace(quoted(source.name))
+        table.replace(self._naming.spell_table(table, source.name))
 
     def _bare(self, node: exp.Column, scope: Scope, clause: Clause) -> None:
         identifier = node.this
@@ -108,19 +117,44 @@ class Expressions:
         if owner and owner[0] is scope and clause in _COLUMNS_FIRST:
             alias = None
         if alias is not None:  # the engine decides, where it could also be a column
-            node.set("this", quoted(alias))
+            node.set("this", self._naming.spell_column(identifier, alias))
         elif owner:
             self._owned(node, owner, is_output=clause == "order")
+        elif name.lower() in _ROW_IDS.get(self._naming.dialect, ()) and scope.has_table():
+            pass  # each row has one, and a policy's sub-query has none
         elif (row := self._whole_row(name, scope)) is not None:
-            node.set("this", quoted(row.name))
+            node.set("this", self._naming.spell_table(identifier, row.name))
+        elif self._is_text(node, scope):
+            self._take_as_text(node)
         else:
             raise self._no_column(identifier, name, scope)
+
+    def _is_text(self, node: exp.Column, scope: Scope) -> bool:
+        """Whether SQLite takes a name in double quotes for a text, and its author meant one.
+
+        It does where no column has the name. A word that is nearly a column's name, or that stands
+        alone in a list, is more likely a slip.
+        """
+        start = node.this.meta.get("start")
+        return (
+            self._naming.dialect == "sqlite"
+            and start is not None
+            and self._text[start] == '"'
+            and isinstance(node.parent, _OPERATIONS)
+            and not nearest(node.name, scope.column_names(), cutoff=_NEARLY_A_COLUMN)
+        )
+
+    def _take_as_text(self, node: exp.Column) -> None:
+        literal = exp.Literal.string(node.name)
+        rewrite(literal, place_of([node.this]))
+        node.replace(literal)
+        self.notes[f'"{node.name[:60]}" was read as a text: no column has that name.'] = None
 
     def _owned(
         self, node: exp.Column, owner: tuple[Scope, str, list[Source]], *, is_output: bool
     ) -> None:
         scope, name, sources = owner
-        node.set("this", quoted(name))
+        node.set("this", self._naming.spell_column(node.this, name))
         seen = [one for one in sources if not one.is_hidden] or sources
         key = self._naming.column_key(name)
         if key in scope.merged:
@@ -134,10 +168,7 @@ class Expressions:
     def _whole_row(self, name: str, scope: Scope) -> Source | None:
         if self._naming.dialect not in _ROW_DIALECTS:
             return None
-        source = scope.source(name)
-        if source:
-            with_visible_columns_only(source)
-        return source
+        return scope.source(name)
 
     def _dotted(self, node: exp.Column, scope: Scope) -> bool:
         """`table.column` or `schema.table.column`; whether the table is there."""
@@ -152,9 +183,8 @@ class Expressions:
         if column is None:
             where = f"in {source.table.key if source.table else source.name}"
             raise unknown("column", name, source.columns, where=where)
-        node.set("this", quoted(column))
-        node.set("table", quoted(source.name))
-        node.set("db", None)
+        node.set("this", self._naming.spell_column(node.this, column))
+        node.set("table", self._naming.spell_table(table, source.name))
         return True
 
     def _of_schema(self, node: exp.Column, scope: Scope) -> Source | None:

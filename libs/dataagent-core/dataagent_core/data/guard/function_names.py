@@ -72,6 +72,19 @@ _MYSQL = (
     "utc_timestamp uuid week weekday weekofyear weight_string year yearweek"
 )
 _DUCKDB = (
+    "aggregate apply approx_top_k arg_max_null arg_max_nulls_last arg_min_null arg_min_nulls_last "
+    "array_aggr binom bitstring can_cast_implicitly enum_code enum_first enum_last enum_range "
+    "enum_range_boundary flatten formatreadabledecimalsize formatreadablesize from_json_strict "
+    "get_current_time get_type histogram_exact is_histogram_other_bin json_deep_merge json_insert "
+    "json_normalize json_remove json_replace json_set json_strip_nulls list_aggr list_bit_and "
+    "list_bit_or list_bit_xor list_cosine_distance list_kurtosis list_kurtosis_pop "
+    "list_negative_dot_product list_negative_inner_product list_sem list_skewness lttb "
+    "make_timestamp_ms make_timestamp_ns map_contains_entry map_contains_value md5_number_lower "
+    "md5_number_upper nanosecond normalized_interval overlay parse_dirname parse_dirpath "
+    "parse_path path_join percentile_cont percentile_disc pg_typeof right_grapheme set_bit "
+    "struct_contains struct_extract_at struct_has struct_indexof struct_position "
+    "struct_update timezone_hour timezone_minute union_extract union_tag union_value "
+    "uuid_extract_timestamp uuid_extract_version uuidv4 uuidv7 variant_typeof "
     "acosh add age ago any_value approx_count_distinct approx_quantile arbitrary arg_max arg_min "
     "argmax argmin array_agg array_aggregate array_append array_apply array_cat array_concat "
     "array_contains array_cosine_distance array_cosine_similarity array_cross_product "
@@ -173,3 +186,12 @@ TABLE_FUNCTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 """The columns each gives; none: one column, named after its alias, or the function."""
+
+_SYNTAX = (
+    "any_value array coalesce current_time current_timestamp greatest grouping json_array "
+    "json_arrayagg json_exists json_object json_objectagg json_query json_scalar json_serialize "
+    "json_value least localtime localtimestamp nullif row trim xmlagg xmlconcat xmlelement "
+    "xmlforest"
+)
+OUTSIDE_PG_CATALOG = frozenset(_SYNTAX.split())
+"""What PostgreSQL reads as syntax, or has in new versions only: it takes no schema before it."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel
 from sqlglot.parser import Parser
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 _SPECIAL = frozenset(
     {"CAST", "TRY_CAST", "EXTRACT", "JSON_TABLE", "OVERLAY", "POSITION", "SUBSTRING", "TRIM"}
@@ -28,6 +29,20 @@ _MORE_SPECIAL: dict[str, frozenset[str]] = {
 _OPERATOR_TABLES = ("COLUMN_OPERATORS", "JSON_OPERATORS", "CONCAT_OPERATORS")
 
 Operator = Callable[[Parser, exp.Expr, exp.Expr], exp.Expr]
+
+
+class _DuckDBTokenizer(DuckDB.Tokenizer):
+    """DuckDB's words; it takes names in backticks, too."""
+
+    IDENTIFIERS: ClassVar = ['"', "`"]
+
+
+def tokens_of(text: str, dialect: str) -> list[Token]:
+    """The tokens of a text. Raises `TokenError`."""
+    grammar = Dialect.get_or_raise(dialect)
+    if dialect == "duckdb":
+        return _DuckDBTokenizer(dialect=grammar).tokenize(text)
+    return grammar.tokenize(text)
 
 
 def parser_of(dialect: str) -> Parser:

@@ -6,20 +6,29 @@ import re
 
 from sqlglot import exp
 
-from dataagent_core.data.guard.render import render
+from dataagent_core.data.guard.render import write
+from dataagent_core.data.guard.statement import Statement
 
-MAX_LABEL = 60
 _UNNAMED = "?column?"  # PostgreSQL's word for a value with no name of its own
 _CALL = re.compile(r"(\w+)\(")
 _THROUGH = (exp.Paren, exp.Window, exp.Filter, exp.WithinGroup, exp.Bracket, exp.Cast)
 
 
-def label_of(node: exp.Expr, dialect: str) -> str:
-    """The expression as text, cut to fit; in PostgreSQL the name the server would choose."""
-    if dialect == "postgres":
-        return _postgres(node)
-    text = render(node, dialect)
-    return text if len(text) <= MAX_LABEL else f"{text[: MAX_LABEL - 1]}…"
+class Labels:
+    """The names that an engine gives to the outputs of a statement."""
+
+    def __init__(self, statement: Statement) -> None:
+        self._statement = statement
+
+    def of(self, node: exp.Expr) -> str:
+        """The expression as written; in PostgreSQL the name the server would choose."""
+        if self._statement.dialect == "postgres":
+            return _postgres(node)
+        written = next((each for each in node.walk() if "start" in each.meta), None)
+        if written is None:
+            return write(node, self._statement.dialect)
+        first, last = self._statement.item_at(written.meta["start"])
+        return self._statement.text[first : last + 1]
 
 
 def _postgres(node: exp.Expr) -> str:
@@ -31,5 +40,5 @@ def _postgres(node: exp.Expr) -> str:
         return "case"
     if isinstance(node, exp.Exists):
         return "exists"
-    call = _CALL.match(render(node, "postgres"))
+    call = _CALL.match(write(node, "postgres"))
     return call[1].lower() if call and isinstance(node, exp.Func) else _UNNAMED

@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 
 from sqlglot import exp
 
+from dataagent_core.data.guard.edits import renamed
 from dataagent_core.errors import UnknownName
 
 Kind = Literal["table", "column"]
@@ -48,6 +49,16 @@ class Naming:
             return name
         return name.lower() if self.dialect == "mysql" else name.translate(_LOWER)
 
+    def spell_column(self, written: exp.Expr, name: str) -> exp.Expr:
+        """The identifier as written if the engine takes it for this stored name, or else that."""
+        is_same = self.column_key(self.stored(written)) == self.column_key(name)
+        return written if is_same else renamed(written, name)
+
+    def spell_table(self, written: exp.Expr, name: str) -> exp.Expr:
+        """As `spell_column`, for tables, WITH queries and aliases."""
+        is_same = self.table_key(self.stored(written)) == self.table_key(name)
+        return written if is_same else renamed(written, name)
+
     def table_key(self, name: str) -> str:
         """Equal for two stored names of tables or aliases if the engine takes them for one."""
         if self._is_exact or self.dialect == "mysql":
@@ -66,10 +77,10 @@ def only(found: Iterable[T]) -> T | None:
     return listed[0] if len(listed) == 1 else None
 
 
-def nearest(name: str, known: Iterable[str]) -> list[str]:
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> list[str]:
     """Up to three known names that are spelled most like it."""
     spelled = {one.casefold(): one for one in reversed(list(known))}
-    near = difflib.get_close_matches(name.casefold(), list(spelled), n=3, cutoff=0.5)
+    near = difflib.get_close_matches(name.casefold()[:200], list(spelled), n=3, cutoff=cutoff)
     return [spelled[one] for one in near]
 
 
@@ -100,8 +111,3 @@ def twice(name: str) -> Exception:
         f"Two items of FROM are called '{name[:100]}'. Give each an alias of its own.",
         details={"kind": "table", "name": name, "nearest": [], "is_ambiguous": True},
     )
-
-
-def quoted(name: str) -> exp.Identifier:
-    """An identifier that means this stored name and no other."""
-    return exp.Identifier(this=name, quoted=True)

@@ -114,11 +114,10 @@ def is_writing(node: exp.Expr) -> bool:
     return isinstance(node, _WRITES)
 
 
-def check_words(node: exp.Expr) -> None:
-    """Raise `QueryRefused` if text that is written out unquoted is more than a word.
+def check_plain_words(node: exp.Expr) -> None:
+    """Raise `QueryRefused` if text of a node that stands for a keyword is more than a word.
 
-    The parser takes a quoted name for a word in places (`EXTRACT("…" FROM d)`); written out again
-    without its quotes, it would be SQL.
+    The parser takes a quoted name for a word in places (`EXTRACT("…" FROM d)`).
     """
     pattern = _TEXTS.get(type(node), _WORDS)
     for value in node.args.values():

@@ -1,8 +1,7 @@
-"""From text to a tree that is one plain query, or a refusal that says why not.
+"""From text to a statement that is one plain query, or a refusal that says why not.
 
 Looks at form alone: which statement, which nodes, which functions, no system tables. Whether its
-tables and columns exist is `resolve.py`'s question. Nothing of the text but this tree goes on, so a
-comment or trick of spelling that the parser does not see is not seen by the server either.
+tables and columns exist is `resolve.py`'s question.
 """
 
 from __future__ import annotations
@@ -11,15 +10,22 @@ import re
 from typing import cast
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
+from dataagent_core.data.guard.edits import HAS_SCHEMA
 from dataagent_core.data.guard.functions import check_function, name_of
 from dataagent_core.data.guard.grammar import parser_of
-from dataagent_core.data.guard.nodes import check_node, check_words, is_writing
+from dataagent_core.data.guard.nodes import check_node, check_plain_words, is_writing
 from dataagent_core.data.guard.refusals import refusal
-from dataagent_core.data.guard.text import checked_tokens, cleaned, too_deep, unparsable
+from dataagent_core.data.guard.statement import (
+    Statement,
+    check_words,
+    clean,
+    tokenize,
+    too_deep,
+    unparsable,
+)
 
 _SYSTEM_SCHEMAS: dict[str, frozenset[str]] = {
     "postgres": frozenset({"pg_catalog", "information_schema", "pg_toast"}),
@@ -32,23 +38,25 @@ _SYSTEM_TABLES: dict[str, re.Pattern[str]] = {
     "duckdb": re.compile(r"duckdb_|pragma_|sqlite_(master|schema|temp)|pg_"),
 }
 
+MAX_DEPTH = 1_000  # of the tree; SQLite stops there, and others near it
 _UNIT_NAMES = "MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR"
 _UNITS = frozenset(_UNIT_NAMES.split())
 
 
-def parse(sql: str, dialect: str) -> exp.Query:
+def parse(sql: str, dialect: str) -> Statement:
     """The query in `sql`, read as the dialect reads it. Raises `QueryRefused` otherwise."""
-    text = cleaned(sql)
-    grammar = Dialect.get_or_raise(dialect)
-    tokens = checked_tokens(text, grammar)
+    text, tokens = tokenize(clean(sql), dialect)
     try:
-        trees = _trees(tokens, text, dialect)
-        tree = _only_query(trees)
+        tree = _only_query(_trees(tokens, text, dialect))
+        _check_depth(tree)
+        if dialect == "postgres":
+            _drop_catalog_schema(tree)
         for node in tree.walk():
             _check(node, dialect)
     except RecursionError:
         raise too_deep() from None
-    return tree
+    check_words(text, tokens, tree)
+    return Statement(text, dialect, tuple(tokens), tree)
 
 
 def _trees(tokens: list[Token], text: str, dialect: str) -> list[exp.Expr]:
@@ -81,9 +89,37 @@ def _only_query(trees: list[exp.Expr]) -> exp.Query:
     )
 
 
+def _drop_catalog_schema(tree: exp.Expr) -> None:
+    """Take `pg_catalog.lower(x)` for `lower(x)`, which is sent in that form anyway."""
+    for node in list(tree.find_all(exp.Dot, exp.Column, exp.Table)):
+        schema, called = (
+            (node.this, node.expression)
+            if isinstance(node, exp.Dot)
+            else (node.args.get("table") or node.args.get("db"), node.this)
+        )
+        if not isinstance(schema, exp.Identifier) or schema.name != "pg_catalog":
+            continue
+        function = called.this if isinstance(called, exp.Filter | exp.WithinGroup) else called
+        if isinstance(function, exp.Anonymous):
+            function.meta[HAS_SCHEMA] = True
+            if isinstance(node, exp.Table):
+                node.set("db", None)
+            else:
+                node.replace(called)
+
+
+def _check_depth(tree: exp.Expr) -> None:
+    level = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in node.iter_expressions()]
+        if not level:
+            return
+    raise too_deep()
+
+
 def _check(node: exp.Expr, dialect: str) -> None:
     if not isinstance(node, exp.Identifier | exp.Literal):
-        check_words(node)
+        check_plain_words(node)
     if isinstance(node, exp.Func):
         check_function(node, dialect)
         _unit_is_a_word(node, dialect)

@@ -1,25 +1,26 @@
-"""Names of a query checked against the catalogue and spelled out, with no change of meaning.
+"""Names of a query checked against the catalogue, with no change of meaning.
 
-Every table gets the catalogue's spelling and an alias, every column its table, every `*` over a
-table becomes its columns. What the engine decides better than we do (an output's alias in ORDER BY,
-a column merged by USING) stays a bare name that was found to exist. Only the catalogue passed in is
-visible, so no error can tell of anything else. Above: the query service. Below: `sources.py` for
-FROM, `expressions.py` for everything else, `outputs.py` for SELECT lists.
+The tree learns which table each column is of. The text changes only where the engine would not find
+what the statement means: a table gets the catalogue's spelling, and a name of another case the one
+that is there. Only the catalogue passed in is visible, so no error can tell of anything else.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from dataagent_core.data.guard.expressions import Clause, Expressions
+from dataagent_core.data.guard.labels import Labels
 from dataagent_core.data.guard.names import Naming, caseless, unknown
-from dataagent_core.data.guard.outputs import Outputs, Shown
+from dataagent_core.data.guard.outputs import Outputs
 from dataagent_core.data.guard.parts import parts
 from dataagent_core.data.guard.refusals import refusal
 from dataagent_core.data.guard.scope import Ctes, Scope
 from dataagent_core.data.guard.shelves import Handle, arranged
 from dataagent_core.data.guard.sources import Sources, values_columns
-from dataagent_core.data.guard.text import too_deep
+from dataagent_core.data.guard.statement import Statement, too_deep
 from dataagent_core.data.types import Catalogue
 
 _CLAUSES: tuple[Clause, ...] = (
@@ -29,36 +30,41 @@ _CLAUSES: tuple[Clause, ...] = (
 _TAIL: tuple[Clause, ...] = ("order", "limit", "offset")
 
 
-def resolve(tree: exp.Query, dialect: str, catalogue: Catalogue) -> exp.Query:
-    """A copy of the query with all names resolved. Raises `UnknownName`, with the nearest names."""
+def resolve(statement: Statement, catalogue: Catalogue) -> Statement:
+    """The statement with all names resolved. Raises `UnknownName`, with the nearest names."""
     try:
-        copied = tree.copy()
-        walker = _Walker(dialect, catalogue)
-        walker.query(copied, ctes={}, outer=None, shown="result")
+        tree = statement.tree.copy()
+        walker = _Walker(replace(statement, tree=tree), catalogue)
+        walker.query(tree, ctes={}, outer=None)
     except RecursionError:
         raise too_deep() from None
-    return copied
+    return replace(statement, tree=tree, notes=tuple(walker.notes))
 
 
 class _Walker:
     """Goes through the queries of a tree from the inside out, and knows what each one gives."""
 
-    def __init__(self, dialect: str, catalogue: Catalogue) -> None:
-        self._naming = Naming(dialect)
-        self._expressions = Expressions(self._naming, self._subquery)
-        self._outputs = Outputs(self._naming, self._expressions)
-        shelves = arranged(Handle(catalogue), dialect)
+    def __init__(self, statement: Statement, catalogue: Catalogue) -> None:
+        self._naming = Naming(statement.dialect)
+        self._expressions = Expressions(self._naming, statement.text, self._subquery)
+        self._outputs = Outputs(self._naming, self._expressions, Labels(statement).of)
+        shelves = arranged(Handle(catalogue), statement.dialect)
         self._sources = Sources(self._naming, shelves, self._expressions, self.query)
 
-    def query(self, node: exp.Expr, *, ctes: Ctes, outer: Scope | None, shown: Shown) -> list[str]:
-        """Resolve a query in place; the names of its outputs. `shown`: to whom they are."""
+    @property
+    def notes(self) -> list[str]:
+        """What the reader should know about how names were read."""
+        return list(self._expressions.notes)
+
+    def query(self, node: exp.Expr, *, ctes: Ctes, outer: Scope | None) -> list[str]:
+        """Resolve a query in place; the names of its outputs."""
         visible = self._with(node, ctes, outer)
         if isinstance(node, exp.Select):
-            return self._select(node, visible, outer, shown=shown)
+            return self._select(node, visible, outer)
         if isinstance(node, exp.SetOperation):
-            return self._set_operation(node, visible, outer, shown=shown)
+            return self._set_operation(node, visible, outer)
         if isinstance(node, exp.Subquery):
-            names = self.query(node.this, ctes=visible, outer=outer, shown=shown)
+            names = self.query(node.this, ctes=visible, outer=outer)
             self._tail(node, names, visible, outer)
             return names
         if isinstance(node, exp.Values):
@@ -75,11 +81,9 @@ class _Walker:
         )
 
     def _subquery(self, node: exp.Expr, scope: Scope) -> None:
-        self.query(node, ctes=scope.ctes, outer=scope, shown="none")
+        self.query(node, ctes=scope.ctes, outer=scope)
 
-    def _select(
-        self, node: exp.Select, ctes: Ctes, outer: Scope | None, *, shown: Shown
-    ) -> list[str]:
+    def _select(self, node: exp.Select, ctes: Ctes, outer: Scope | None) -> list[str]:
         scope = Scope(self._naming, ctes, outer)
         from_ = node.args.get("from_")
         if from_ and not self._is_dual(node, from_.this):
@@ -92,10 +96,10 @@ class _Walker:
             self._expressions.resolve(window, scope, clause="window")
         distinct = node.args.get("distinct")
         self._expressions.resolve(distinct, scope, clause="order")
-        return self._outputs.resolve(node, scope, shown=shown)
+        return self._outputs.resolve(node, scope)
 
     def _is_dual(self, node: exp.Select, table: exp.Expr) -> bool:
-        """MySQL's `FROM DUAL`, which is no FROM at all, is left out."""
+        """MySQL's `FROM DUAL`, which is no FROM at all; the tree has none then."""
         if self._naming.dialect != "mysql" or not isinstance(table, exp.Table):
             return False
         if caseless(table.name) != "dual" or table.db or node.args.get("joins"):
@@ -103,14 +107,9 @@ class _Walker:
         node.set("from_", None)
         return True
 
-    def _set_operation(
-        self, node: exp.SetOperation, ctes: Ctes, outer: Scope | None, *, shown: Shown
-    ) -> list[str]:
+    def _set_operation(self, node: exp.SetOperation, ctes: Ctes, outer: Scope | None) -> list[str]:
         arms, nodes = _arms(node)
-        named = [
-            self.query(arm, ctes=ctes, outer=outer, shown=shown if index == 0 else "none")
-            for index, arm in enumerate(arms)
-        ]
+        named = [self.query(arm, ctes=ctes, outer=outer) for arm in arms]
         names = named[0]
         if any(each.args.get("by_name") for each in nodes):
             names = list(dict.fromkeys(name for each in named for name in each))
@@ -148,7 +147,7 @@ class _Walker:
         body = cte.this
         if is_recursive and isinstance(body, exp.SetOperation):
             return self._recursive(cte, body, given, ctes, outer)
-        names = self.query(body, ctes=ctes, outer=outer, shown="none" if given else "inner")
+        names = self.query(body, ctes=ctes, outer=outer)
         return [*given, *names[len(given) :]]
 
     def _recursive(
@@ -162,11 +161,11 @@ class _Walker:
         """The first arm gives the columns that the others may read under the query's own name."""
         arms, nodes = _arms(body)
         inner = self._with(body, ctes, outer)
-        names = self.query(arms[0], ctes=inner, outer=outer, shown="none" if given else "inner")
+        names = self.query(arms[0], ctes=inner, outer=outer)
         names = [*given, *names[len(given) :]]
         inner = {**inner, self._cte_key(cte): names}
         for arm in arms[1:]:
-            self.query(arm, ctes=inner, outer=outer, shown="none")
+            self.query(arm, ctes=inner, outer=outer)
         for each in nodes:
             self._tail(each, names, inner, outer)
         own = caseless(cte.alias)

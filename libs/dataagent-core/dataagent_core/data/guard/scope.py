@@ -92,6 +92,10 @@ class Scope:
                         return source
         return None
 
+    def has_table(self) -> bool:
+        """Whether a table of the catalogue is among the sources, here or around."""
+        return any(source.table for scope in self.around() for source in scope.sources)
+
     def alias(self, name: str) -> str | None:
         """The output of this query that is so called."""
         exact = self.aliases.get(self.naming.column_key(name))

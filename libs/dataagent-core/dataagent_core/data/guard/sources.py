@@ -1,7 +1,7 @@
 """The items of FROM: tables, WITH queries, inner queries, functions; and how joins combine them.
 
-Each becomes a `Source` of the scope, with its columns in order. Real tables get the catalogue's
-spelling and always an alias, so that a policy can put something else in their place.
+Each becomes a `Source` of the scope, with its columns in order. Real tables are written in the
+catalogue's spelling, under the name the statement has for them.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from dataagent_core.data.guard.edits import place_of, quoted, rewrite
 from dataagent_core.data.guard.expressions import Expressions
 from dataagent_core.data.guard.function_names import TABLE_FUNCTIONS
 from dataagent_core.data.guard.functions import name_of
-from dataagent_core.data.guard.names import Naming, caseless, only, quoted, twice, unknown
-from dataagent_core.data.guard.outputs import Shown
+from dataagent_core.data.guard.names import Naming, caseless, only, twice, unknown
 from dataagent_core.data.guard.parts import parts
 from dataagent_core.data.guard.refusals import MAX_SOURCES, refusal, too_many
 from dataagent_core.data.guard.scope import Ctes, Flow, Scope, Source, flow_of
 from dataagent_core.data.guard.shelves import Shelves
-from dataagent_core.data.guard.wrap import with_visible_columns_only
 
 _MERGED_FIRST = {"postgres", "mysql"}  # where `*` lists the columns of USING before all others
 
@@ -27,9 +26,7 @@ _MERGED_FIRST = {"postgres", "mysql"}  # where `*` lists the columns of USING be
 class QueryWalk(Protocol):
     """How an inner query is resolved: `resolve.py` passes itself down."""
 
-    def __call__(
-        self, node: exp.Expr, *, ctes: Ctes, outer: Scope | None, shown: Shown
-    ) -> list[str]:
+    def __call__(self, node: exp.Expr, *, ctes: Ctes, outer: Scope | None) -> list[str]:
         """The names of its outputs."""
         ...
 
@@ -48,7 +45,6 @@ class Sources:
         self._shelves = shelves
         self._expressions = expressions
         self._query = query
-        self._count = 0  # of inner queries that had no alias
 
     def join(self, joins: list[exp.Expr], scope: Scope) -> None:
         """Add joined items in order, each with its condition."""
@@ -112,23 +108,21 @@ class Sources:
 
     def _table(self, node: exp.Table, scope: Scope) -> Source:
         written = self._naming.stored(node.this)
-        alias = node.args.get("alias")
         name = self._alias(node) or written
-        given = [self._naming.stored(one) for one in alias.columns] if alias else []
+        given = self._given(node)
         cte = None if node.args.get("db") else self._cte(written, scope)
         if cte:
-            node.set("this", quoted(cte[0]))
-            return Source(name, [*given, *cte[1][len(given) :]], node)
+            node.set("this", self._naming.spell_table(node.this, cte[0]))
+            return Source(name, _renamed(given, cte[1], name), node)
         table = self._shelves.find(node)
+        rewrite(node, place_of([node.this, node.args.get("db")]))
         node.set("this", quoted(table.name))
         node.set("db", quoted(table.schema) if table.schema else None)
-        node.set("alias", exp.TableAlias(this=quoted(name)))
+        key = self._naming.table_key
+        if not node.args.get("alias") and key(table.name) != key(name):
+            node.set("alias", exp.TableAlias(this=quoted(name)))
         columns = [column.name for column in table.columns]
-        source = Source(name, columns, node, table)
-        if given:
-            source.columns = [*given, *columns[len(given) :]]
-            with_visible_columns_only(source, names=source.columns)
-        return source
+        return Source(name, _renamed(given, columns, name), node, table)
 
     def _cte(self, name: str, scope: Scope) -> tuple[str, list[str]] | None:
         exact = scope.ctes.get(self._naming.table_key(name))
@@ -140,16 +134,20 @@ class Sources:
     def _derived(
         self, node: exp.Expr, query: exp.Expr, scope: Scope, outer: Scope | None
     ) -> Source:
-        given = self._given(node)
         inner = query.this if isinstance(query, exp.Subquery) else query
-        shown: Shown = "none" if given else "inner"
-        names = self._query(inner, ctes=scope.ctes, outer=outer, shown=shown)
-        name = self._alias(node)
-        if name is None:
-            self._count += 1
-            name = f"_{self._count}"
-            node.set("alias", exp.TableAlias(this=quoted(name)))
-        return Source(name, [*given, *names[len(given) :]], node)
+        names = (
+            self._joined(query, scope.ctes, outer)
+            if _is_joined(query)
+            else self._query(inner, ctes=scope.ctes, outer=outer)
+        )
+        name = self._alias(node) or ""
+        return Source(name, _renamed(self._given(node), names, name), node)
+
+    def _joined(self, node: exp.Expr, ctes: Ctes, outer: Scope | None) -> list[str]:
+        """The columns of `(a JOIN b ON …) AS j`, whose inner names end at the bracket."""
+        scope = Scope(self._naming, ctes, outer)
+        self.add(node.this, scope)
+        return [one.name for one in scope.flow]
 
     def _lateral(self, node: exp.Lateral, scope: Scope) -> Source:
         inner = node.this
@@ -184,8 +182,7 @@ class Sources:
             columns = [one.name for one in function.find_all(exp.JSONColumnDef) if one.name]
         if not columns:
             columns = [name if self._naming.dialect == "postgres" else called]
-        given = self._given(node)
-        return Source(name, [*given, *columns[len(given) :]], node)
+        return Source(name, _renamed(self._given(node), columns, name), node)
 
     def _given(self, node: exp.Expr) -> list[str]:
         """The columns that an alias names: `AS x(a, b)`."""
@@ -232,17 +229,13 @@ class Sources:
         return found or name
 
     def _common(self, join: exp.Join, scope: Scope, left: int, right: list[str]) -> list[str]:
-        """The merged columns, in the order `*` gives them; NATURAL is turned into USING."""
+        """The merged columns, in the order `*` gives them."""
         key = self._naming.column_key
         ours = {key(one.name): one.name for one in reversed(scope.flow[scope.segment : left])}
         theirs = {key(one) for one in right}
         if join.method.upper() == "NATURAL":
             names = [name for each, name in ours.items() if each in theirs]
             names.sort(key=[one.name for one in scope.flow[scope.segment : left]].index)
-            join.set("method", None)
-            join.set("using", [quoted(name) for name in names] or None)
-            if not names:
-                join.set("on", exp.Boolean(this=True))
             return names
         names: list[str] = []
         for identifier in parts(join, "using"):
@@ -252,10 +245,21 @@ class Sources:
                     "column", name, [*ours.values(), *right], where="on both sides of USING"
                 )
             names.append(ours[key(name)])
-        join.set("using", [quoted(name) for name in names] or None)
+            identifier.replace(self._naming.spell_column(identifier, ours[key(name)]))
         if self._naming.dialect == "mysql":
             names.sort(key=[one.name for one in scope.flow[scope.segment : left]].index)
         return names
+
+
+def _renamed(given: list[str], columns: list[str], name: str) -> list[str]:
+    """The columns under the names that an alias gives them: `AS x(a, b)`."""
+    if len(given) > len(columns):
+        raise refusal(
+            "node_not_allowed",
+            f"{name[:60]} has {len(columns)} columns, and its alias names {len(given)}.",
+            hint="Name at most as many columns as there are.",
+        )
+    return [*given, *columns[len(given) :]]
 
 
 def _is_comma(join: exp.Join) -> bool:
@@ -264,9 +268,19 @@ def _is_comma(join: exp.Join) -> bool:
 
 
 def _is_bracket(node: exp.Expr) -> bool:
-    """`(a JOIN b ON …)`: brackets around tables, not around a query."""
+    """`(a JOIN b ON …)`: brackets around tables, not around a query, and with no name."""
     is_around = isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table | exp.Subquery)
     return is_around and not node.args.get("alias")
+
+
+def _is_joined(node: exp.Expr) -> bool:
+    """As `_is_bracket`, under a name of its own."""
+    if not isinstance(node, exp.Subquery):
+        return False
+    inner = node.this
+    return isinstance(inner, exp.Table) or (
+        isinstance(inner, exp.Subquery) and bool(inner.args.get("alias") or inner.args.get("joins"))
+    )
 
 
 def values_columns(node: exp.Values, dialect: str) -> list[str]:

@@ -6,19 +6,22 @@ applied, under the row filters. What stands around it therefore sees a table in 
 rows and columns do not exist, and nothing else about the query changes. Tables without a rule are
 left as they are.
 
-Taken in: a query that `guard/` has parsed and resolved (names checked, columns qualified with the
-alias of their table, `*` expanded). The whole catalogue, not the visible one. Given back: a tree
-that `guard/` renders; the tree taken in is not changed. Functions that read tables by themselves,
+Taken in: a query that `guard/` has parsed and resolved (each column knows its table). The whole
+catalogue, not the visible one. Given back: a tree whose replaced tables `guard/` writes into the
+text; the tree taken in is not changed. Functions that read tables by themselves,
 table functions among them, are the guard's to refuse. What an engine may do with a filter, see
 `fences.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from dataagent_core.data.guard.edits import PLACE, place_of, rewrite
+from dataagent_core.data.guard.refusals import refusal
+from dataagent_core.data.guard.statement import Statement
 from dataagent_core.data.policy.fences import can_fail, fenced
 from dataagent_core.data.policy.grouping import complete_groups
 from dataagent_core.data.policy.masks import masked
@@ -29,35 +32,29 @@ from dataagent_core.data.policy.sentences import sentences
 from dataagent_core.data.types import Catalogue, Reader
 from dataagent_core.errors import DataDenied
 
-_ON_THE_SUBQUERY = ("alias", "joins", "laterals", "pivots", "sample")
-
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """A query with its reader's policies in it, and a sentence for each rule that applied."""
 
-    tree: exp.Query
+    statement: Statement
     sentences: tuple[str, ...] = ()
 
 
 def compile_in(
-    tree: exp.Query,
-    policies: PolicySet,
-    reader: Reader,
-    catalogue: Catalogue,
-    dialect: str | None = None,
+    statement: Statement, policies: PolicySet, reader: Reader, catalogue: Catalogue
 ) -> Compiled:
-    """The query as this reader may run it; the same tree when no rule concerns the reader.
+    """The query as this reader may run it; the same statement when no rule concerns the reader.
 
     Raises:
         DataDenied: it reads something that is not open to the reader, or is not there.
     """
     reading = Reading(policies, reader, catalogue)
     if reading.is_free:
-        return Compiled(tree)
-    dialect = dialect or catalogue.dialect
-    compiled = tree.copy()
-    nodes = list(compiled.walk())
+        return Compiled(statement)
+    dialect = statement.dialect
+    compiled = replace(statement, tree=statement.tree.copy())
+    nodes = list(compiled.tree.walk())
     restricted = _restricted(nodes, reading, dialect)
     if not restricted:
         return Compiled(compiled)
@@ -65,7 +62,11 @@ def compile_in(
     is_fenced = can_fail(nodes, dialect)
     complete_groups(restricted, dialect)
     for node, seen in restricted:
-        _replace(node, seen, is_fenced=is_fenced, dialect=dialect)
+        _replace(node, seen, policies.mask_key, is_fenced=is_fenced, dialect=dialect)
+    for node in nodes:
+        if isinstance(node, exp.Column) and node.args.get("db"):
+            rewrite(node, place_of(node.parts))  # a sub-query has an alias, and no schema
+            node.set("db", None)
     return Compiled(compiled, told)
 
 
@@ -83,9 +84,8 @@ def _restricted(
         seen = reading.table(table) if table else None
         if table is None or seen is None:
             raise _denied(node.sql(dialect))
-        if node.name != table.name:  # read exactly the table whose rules were looked up
-            node.set("alias", node.args.get("alias") or exp.TableAlias(this=node.this.copy()))
-            node.set("this", exp.to_identifier(table.name, quoted=True))
+        if PLACE not in node.meta:  # the guard did not see it, so nothing can be put in its place
+            raise _denied(node.sql(dialect))
         if not seen.is_untouched:
             restricted.append((node, seen))
     return restricted
@@ -98,16 +98,22 @@ def _denied(written: str) -> DataDenied:
     )
 
 
-def _replace(node: exp.Table, seen: OpenTable, *, is_fenced: bool, dialect: str) -> None:
-    moved = {name: node.args[name] for name in _ON_THE_SUBQUERY if node.args.get(name)}
-    if dialect == "postgres":  # samples tables only, not sub-queries
-        moved.pop("sample", None)
+def _replace(
+    node: exp.Table, seen: OpenTable, mask_key: bytes | None, *, is_fenced: bool, dialect: str
+) -> None:
+    """Put a sub-query in the table's place; alias, joins and sample stay around it."""
+    if dialect == "postgres" and node.args.get("sample"):
+        raise refusal(
+            "node_not_allowed",
+            f"{seen.table.key} is sampled, and you see only a part of it.",
+            hint="Leave TABLESAMPLE out.",
+        )
     inner = exp.Table(
-        **{name: value for name, value in node.args.items() if name not in moved},
-        alias=exp.TableAlias(this=exp.to_identifier(seen.table.name, quoted=True)),
+        this=exp.to_identifier(seen.table.name, quoted=True),
+        db=exp.to_identifier(seen.table.schema, quoted=True),
     )
     query = exp.Select(
-        expressions=[_selected(seen, column.name, dialect) for column in seen.columns]
+        expressions=[_selected(seen, column.name, dialect, mask_key) for column in seen.columns]
     )
     query.set("from_", exp.From(this=inner))
     if seen.filters:
@@ -115,17 +121,21 @@ def _replace(node: exp.Table, seen: OpenTable, *, is_fenced: bool, dialect: str)
         query.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
     if seen.filters and is_fenced:
         fenced(query, dialect)
-    moved.setdefault("alias", exp.TableAlias(this=node.this.copy()))
-    node.replace(exp.Subquery(this=query, **moved))
+    around = {name: value for name, value in node.args.items() if name not in ("this", "db")}
+    if not around.get("alias"):
+        around["alias"] = exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
+    subquery = exp.Subquery(this=query, **around)
+    rewrite(subquery, node.meta.get(PLACE))
+    node.replace(subquery)
 
 
-def _selected(seen: OpenTable, name: str, dialect: str) -> exp.Expr:
+def _selected(seen: OpenTable, name: str, dialect: str, mask_key: bytes | None) -> exp.Expr:
     identifier = exp.Identifier(this=name, quoted=True)
     column = exp.Column(this=identifier, table=exp.Identifier(this=seen.table.name, quoted=True))
     mask = seen.masks.get(name)
     if mask is None:
         return column
-    return exp.Alias(this=masked(column, mask, dialect), alias=identifier.copy())
+    return exp.Alias(this=masked(column, mask, dialect, mask_key), alias=identifier.copy())
 
 
 def _told(nodes: list[exp.Expr], tables: list[OpenTable]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from dataagent_core.data.guard.edits import GROUPED_TOO
 from dataagent_core.data.policy.reading import OpenTable
 
 _NOT_PLAIN = ("cube", "rollup", "grouping_sets", "totals", "all")
@@ -38,7 +39,13 @@ def _add(
             name = _name(column, alias)
             if name in names and name not in grouped:
                 grouped.add(name)
-                group.append("expressions", column.copy())
+                group.meta.setdefault(GROUPED_TOO, []).append(_plain(name, alias))
+
+
+def _plain(name: str, alias: str) -> exp.Column:
+    return exp.column(
+        exp.to_identifier(name, quoted=True), table=exp.to_identifier(alias, quoted=True)
+    )
 
 
 def _name(node: object, alias: str) -> str | None:

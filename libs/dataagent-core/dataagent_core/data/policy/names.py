@@ -14,10 +14,13 @@ from dataagent_core.data.types import Catalogue, Table
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+    from dataagent_core.data.guard import edits
 else:  # names of tables are asked for without any query, too
     from dataagent_core.config.libraries import Library
 
     exp = Library("sqlglot.expressions")
+    edits = Library("dataagent_core.data.guard.edits")
 
 DEFAULT_SCHEMAS = {
     "sqlite": ("main",),
@@ -151,10 +154,12 @@ def _is_within(node: exp.Expr, root: exp.Expr) -> bool:
 
 def _rename(cte: exp.CTE, nodes: list[exp.Table], name: str) -> None:
     for node in nodes:
+        edits.rewrite(node, edits.place_of([node.this]))
         if not node.args.get("alias"):
-            node.set("alias", exp.TableAlias(this=node.this.copy()))
+            node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name, quoted=True)))
         node.set("this", exp.to_identifier(name, quoted=True))
-    cte.args["alias"].set("this", exp.to_identifier(name, quoted=True))
+    alias = cte.args["alias"]
+    alias.set("this", edits.renamed(alias.this, name))
 
 
 def _free_name(name: str, taken: set[str]) -> str:

@@ -42,11 +42,13 @@ class OpenTable:
     columns: tuple[Column, ...]
     masks: dict[str, Mask]  # by column name
     filters: tuple[BoundFilter, ...]
+    has_column_rules: bool = False
+    """Whether some rule speaks of columns, be it of one that the catalogue does not have yet."""
 
     @property
     def is_untouched(self) -> bool:
-        """Whether the reader sees all of it."""
-        return not (self.masks or self.filters) and len(self.columns) == len(self.table.columns)
+        """Whether the reader sees all of it, and of columns that are added to it."""
+        return not (self.has_column_rules or self.filters)
 
 
 class Reading:
@@ -88,7 +90,9 @@ class Reading:
         columns = tuple(each for each in table.columns if each.name.casefold() not in denied)
         if filters is None or not columns:
             return None
-        return OpenTable(table, columns, _masks(columns, [rule for _, rule in rules]), filters)
+        has_column_rules = any(rule.deny_columns or rule.masks for _, rule in rules)
+        masks = _masks(columns, [rule for _, rule in rules])
+        return OpenTable(table, columns, masks, filters, has_column_rules)
 
     def _named_rules(self, policy: Policy, table: Table) -> list[TableRule]:
         return [

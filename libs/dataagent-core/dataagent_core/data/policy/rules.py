@@ -117,6 +117,8 @@ class PolicySet:
 
     policies: tuple[Policy, ...] = ()
     default: Default = "allow"
+    mask_key: bytes | None = field(default=None, repr=False)
+    """The source's secret for `hash` masks; without one they show nothing."""
 
     def matching(self, reader: Reader) -> tuple[Policy, ...]:
         """The policies that speak to the reader, in their order."""

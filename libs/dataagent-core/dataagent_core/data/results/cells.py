@@ -1,9 +1,10 @@
-"""What a cell looks like outside Arrow: as text, and as a JSON value. Nothing is lost on the way.
+"""What a cell looks like outside Arrow: as text, and as a JSON value.
 
-Decimals are text with all their digits; dates and times are ISO 8601, an instant with its zone's
-offset; bytes are `0x` and hexadecimal digits; NaN and the infinities are the texts `NaN`,
-`Infinity` and `-Infinity`; a 64-bit integer stays a number, or becomes text beyond 2^53 where a
-browser will read it. Works a column at a time. Above: previews, pages and exports. Below: Arrow.
+Decimals and integers keep all their digits, decimals as text; floats are shown as `shown_floats`
+says, the same in previews, pages, charts and exports; dates and times are ISO 8601, an instant with
+its zone's offset; bytes are `0x` and hexadecimal digits; NaN and the infinities are the texts
+`NaN`, `Infinity` and `-Infinity`; a 64-bit integer stays a number, or becomes text beyond 2^53
+where a browser will read it. Works a column at a time.
 """
 
 # pyarrow has no type stubs and makes its compute functions at run time: a border to it.
@@ -23,6 +24,8 @@ from typing import Any
 from dataagent_core.data.arrow import pa, pc
 
 MAX_SAFE_INTEGER = 2**53 - 1  # the last a browser's number holds exactly
+FLOAT_DIGITS = 15  # a double holds every decimal of so many digits; the next ones may be noise
+_LAST_WHOLE = 2**53  # beyond it a double no longer tells one whole number from the next
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _UTC_NAMES = ("UTC", "Etc/UTC", "Z", "+00:00", "GMT", "Etc/GMT", "Zulu")
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -53,7 +56,10 @@ def json_values(column: pa.Array, *, are_big_integers_text: bool = False) -> lis
         values = column.to_pylist()
         return _browser_integers(values) if are_big_integers_text else values
     if types.is_floating(kind):
-        return [_json_float(value) for value in column.to_pylist()]
+        return [
+            value if value is None or math.isfinite(value) else _NOT_FINITE[str(value)]
+            for value in shown_floats(column).to_pylist()
+        ]
     if types.is_nested(kind):
         return _nested(column, are_big_integers_text=are_big_integers_text)
     if types.is_boolean(kind) or types.is_null(kind):
@@ -62,6 +68,43 @@ def json_values(column: pa.Array, *, are_big_integers_text: bool = False) -> lis
     if types.is_timestamp(kind):
         rendered = pc.replace_substring(rendered, " ", "T", max_replacements=1)
     return rendered.to_pylist()
+
+
+def shown_floats(column: pa.Array) -> pa.Array:
+    """A column of floats as doubles, with the digits that are shown.
+
+    A 4-byte float is the shortest decimal that gives it back: 4.7, not 4.699999809265137. A double
+    has 15 significant digits, as in a spreadsheet: a sum is 96.03, not 96.02999999999997. A whole
+    number that a double holds exactly keeps all its digits.
+    """
+    if column.type != pa.float64():
+        return column.cast(pa.float32()).cast(pa.string()).cast(pa.float64())
+    length = pc.binary_length(column.cast(pa.string()))
+    is_whole = pc.and_(
+        pc.equal(pc.trunc(column), column), pc.less_equal(pc.abs(column), _LAST_WHOLE)
+    )
+    is_long = pc.and_not(pc.greater(length, FLOAT_DIGITS + 1), is_whole)  # one more for the point
+    is_long = pc.fill_null(is_long, False)
+    if not pc.any(is_long).as_py():
+        return column
+    long = column.filter(is_long)
+    form = f"%.{FLOAT_DIGITS}g\n" * len(long)  # all in one go, which is much quicker
+    rounded = pa.array((form % tuple(long.to_pylist())).split()).cast(pa.float64())
+    rounded = pc.if_else(pc.is_finite(rounded), rounded, long)  # the largest double overflows
+    return pc.replace_with_mask(column, is_long, rounded)
+
+
+def with_shown_floats(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, its columns of floats as `shown_floats` has them."""
+    for at, column in enumerate(batch.columns):
+        if pa.types.is_floating(column.type):
+            batch = batch.set_column(at, batch.schema.names[at], shown_floats(column))
+    return batch
+
+
+def shown_float(value: float) -> float:
+    """A double with the digits that are shown (see `shown_floats`)."""
+    return shown_floats(pa.array([value], pa.float64()))[0].as_py()
 
 
 def json_text(value: object) -> str:
@@ -74,12 +117,6 @@ def _browser_integers(values: list[int | None]) -> list[Any]:
         value if value is None or -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else str(value)
         for value in values
     ]
-
-
-def _json_float(value: float | None) -> float | str | None:
-    if value is None or math.isfinite(value):
-        return value
-    return _NOT_FINITE[str(value)]
 
 
 # -- nested ---------------------------------------------------------------------------------
@@ -131,6 +168,7 @@ def _mapping(entries: list[Any]) -> Any:
 
 
 def _float_texts(column: pa.Array) -> pa.Array:
+    column = shown_floats(column)
     rendered = column.cast(pa.string())
     is_finite = pc.is_finite(column)
     if pc.all(is_finite).as_py() is not False:

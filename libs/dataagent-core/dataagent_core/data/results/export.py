@@ -7,8 +7,9 @@
 | parquet | NULL | themselves | themselves | same |
 | json | `null` | decimals as text, integers as numbers | ISO 8601 with offset | same |
 
-Rows are read a batch at a time. Blocking: run it in a worker thread. Above: the artefact routes,
-the terminal. Below: `csv_file.py`, `json_file.py`, `xlsx_file.py`.
+Floats have the digits that are shown on the screen (`cells.shown_floats`), but in Parquet all their
+bits. Rows are read a batch at a time. Blocking: run it in a worker thread. Above: the artefact
+routes, the terminal. Below: `csv_file.py`, `json_file.py`, `xlsx_file.py`.
 """
 
 # pyarrow has no type stubs: this module is a border to it.

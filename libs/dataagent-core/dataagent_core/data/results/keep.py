@@ -26,7 +26,7 @@ from dataagent_core.data.column_names import unique_names
 from dataagent_core.data.results.kept import PREVIEW_ROWS, Kept, first_rows, footer
 from dataagent_core.data.results.shapes import stored, stored_type
 from dataagent_core.data.results.statistics import ColumnMeter
-from dataagent_core.data.types import Limits, ResultColumn, TruncatedBy
+from dataagent_core.data.types import Limits, ResultColumn, SourceWarnings, TruncatedBy
 from dataagent_core.errors import QueryFailed, QueryTimedOut
 
 OnBytes = Callable[[int], None]  # told how many bytes the file has by now; may raise to refuse
@@ -44,6 +44,7 @@ def keep(
     limits: Limits,
     on_bytes: OnBytes | None = None,
     cut_before: TruncatedBy | None = None,
+    warnings: Callable[[], SourceWarnings] = SourceWarnings,
     clock: Callable[[], float] = time.monotonic,
 ) -> Kept:
     """Write the rows to `path` and say what they are.
@@ -56,6 +57,7 @@ def keep(
         on_bytes: called with the file's size each time it has grown, and before it gets its name.
             What it raises ends the read; nothing is left behind then.
         cut_before: the limit that had cut what the rows were made from, if one had.
+        warnings: what the source has warned of, asked for once the rows have been read.
         clock: seconds; for tests.
 
     Raises:
@@ -70,7 +72,9 @@ def keep(
         try:
             for batch in caps.passed(batches):
                 writer.add(batch)
-            return writer.finish(caps.truncated_by or cut_before)
+            said = warnings()
+            cut = caps.truncated_by or cut_before or ("values" if said.has_cut else None)
+            return writer.finish(cut, said.sentences)
         finally:
             writer.close()
 
@@ -160,7 +164,7 @@ class _Writer:
             if self._waiting_rows >= GROUP_ROWS or self._waiting_bytes >= GROUP_BYTES:
                 self._write_group()
 
-    def finish(self, truncated_by: TruncatedBy | None) -> Kept:
+    def finish(self, truncated_by: TruncatedBy | None, warnings: tuple[str, ...]) -> Kept:
         """Write what waits and the footer."""
         if self._waiting or self._schema is None:
             self._write_group()
@@ -170,7 +174,7 @@ class _Writer:
             for field, label in zip(self._schema, self._labels, strict=True)
         )
         statistics = tuple(meter.result() for meter in self._meters)
-        self._file.add_key_value_metadata(footer(columns, statistics, truncated_by))
+        self._file.add_key_value_metadata(footer(columns, statistics, truncated_by, warnings))
         self.close()
         byte_size = self._path.stat().st_size
         self._tell(byte_size)
@@ -182,6 +186,7 @@ class _Writer:
             truncated_by=truncated_by,
             preview_rows=self._preview,
             statistics=statistics,
+            warnings=warnings,
         )
 
     def close(self) -> None:

@@ -54,6 +54,7 @@ class Kept:
     truncated_by: TruncatedBy | None
     preview_rows: tuple[tuple[Any, ...], ...]  # JSON values; long texts are `CutText`
     statistics: tuple[ColumnStatistics, ...]
+    warnings: tuple[str, ...] = ()  # what the source warned of
 
 
 def first_rows(batch: pa.RecordBatch | pa.Table, count: int) -> tuple[tuple[Any, ...], ...]:
@@ -102,12 +103,14 @@ def footer(
     columns: Sequence[ResultColumn],
     statistics: Sequence[ColumnStatistics],
     truncated_by: TruncatedBy | None,
+    warnings: Sequence[str],
 ) -> Mapping[bytes, bytes]:
     """What goes into the Parquet file's key-value metadata."""
     content = {
         "labels": [column.label for column in columns],
         "statistics": [asdict(one) for one in statistics],
         "truncated_by": truncated_by,
+        "warnings": list(warnings),
     }
     return {_KEY: json.dumps(content, default=_tagged).encode()}
 
@@ -147,4 +150,5 @@ def reopen(path: Path) -> Kept:
         truncated_by=content["truncated_by"],
         preview_rows=() if head is None else first_rows(head, PREVIEW_ROWS),
         statistics=tuple(ColumnStatistics(**one) for one in content["statistics"]),
+        warnings=tuple(content.get("warnings", ())),
     )

@@ -1,9 +1,10 @@
 """A result as the model gets it: small however large the result is.
 
-The exact row count, whether the read was cut short and why, the columns with their statistics, and
-the first rows; the whole stays within a number of bytes. What does not fit gives way in this order:
-length of texts, statistics, rows, columns; the columns left out are counted and named as far as
-they fit. Numbers, dates and times are never cut. Above: the data tools. Below: `kept.py`.
+The exact row count, whether the read was cut short and why, what the source warned of, the columns
+with their statistics, and the first rows; the whole stays within a number of bytes. What does not
+fit gives way in this order: length of texts, statistics, rows, columns; the columns left out are
+counted and named as far as they fit. Numbers, dates and times are never cut. Above: the data tools.
+Below: `kept.py`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dataagent_core.data.types import ResultColumn
 MAX_BYTES = 4_000
 _CELL_LENGTHS = (200, 100, 60, 40, 20, 12)
 _NAME_LENGTH = 60
+_WARNING_LENGTH = 80  # in a preview of a thousand bytes one still fits
 _EXTREME_LENGTH = 40  # more than any date or time has
 _INTEGERS = range(-(2**63), 2**64)  # what every reader and writer of JSON here holds as a number
 _COLUMN_SHARE = 0.5  # of the bytes, for the columns; the rest is for rows
@@ -54,6 +56,8 @@ def preview(
         "columns": columns,
         "rows": [],
     }
+    if kept.warnings:
+        shown["warnings"] = _listed(kept.warnings, _WARNING_LENGTH, int(max_bytes * _OTHERS_SHARE))
     if len(columns) < len(kept.columns):
         names = [column.name for column in kept.columns[len(columns) :]]
         shown["other_columns"] = _others(names, int(max_bytes * _OTHERS_SHARE))
@@ -75,6 +79,8 @@ def _size(value: object) -> int:
 def _truncated(kept: Kept) -> str | None:
     if kept.truncated_by is None:
         return None
+    if kept.truncated_by == "values":
+        return "the source has cut a value: see the warnings"
     return f"{_REASONS[kept.truncated_by]}: the source has more rows than these {kept.row_count}"
 
 
@@ -142,14 +148,19 @@ def _rounded(mean: float | Decimal | None) -> float | Decimal | None:
 
 
 def _others(names: Sequence[str], room: int) -> dict[str, Any]:
+    return {"count": len(names), "first_names": _listed(names, _NAME_LENGTH, room)}
+
+
+def _listed(texts: Sequence[str], length: int, room: int) -> list[str]:
+    """As many of the texts as fit, each no longer than that."""
     listed: list[str] = []
-    for name in names:
-        short = _shortened(name, _NAME_LENGTH)
+    for text in texts:
+        short = _shortened(text, length)
         room -= _size(short) + 1
         if room < 0:
             break
         listed.append(short)
-    return {"count": len(names), "first_names": listed}
+    return listed
 
 
 # -- rows -----------------------------------------------------------------------------------

@@ -29,11 +29,20 @@ def artifact_of(row: Mapping[Any, Any]) -> Artifact:
 def receipt_json(receipt: Receipt) -> dict[str, Any]:
     """A receipt as JSON values."""
     executed_at = receipt.executed_at.isoformat()
-    return asdict(receipt) | {"policy": list(receipt.policy), "executed_at": executed_at}
+    return asdict(receipt) | {
+        "policy": list(receipt.policy),
+        "warnings": list(receipt.warnings),
+        "executed_at": executed_at,
+    }
 
 
 def receipt_of(values: Mapping[str, Any]) -> Receipt:
     """The receipt that `receipt_json` wrote."""
     executed_at = datetime.fromisoformat(values["executed_at"])
-    read: dict[str, Any] = {**values, "policy": tuple(values["policy"]), "executed_at": executed_at}
+    read: dict[str, Any] = {
+        **values,
+        "policy": tuple(values["policy"]),
+        "warnings": tuple(values.get("warnings", ())),  # older receipts have none
+        "executed_at": executed_at,
+    }
     return Receipt(**read)

@@ -2,7 +2,8 @@
 
 Gathered while the rows pass by, in constant memory. Totals are exact: integers are added as
 Python's, decimals as decimals of any length; only floating-point columns have floating-point
-totals. Above: `keep.py`. Below: Arrow.
+totals, and 4-byte floats count as the decimals they are shown as. Figures have the digits that are
+shown. Above: `keep.py`. Below: Arrow.
 """
 
 # pyarrow has no type stubs and makes its compute functions at run time: a border to it.
@@ -18,7 +19,7 @@ from hashlib import blake2b
 from typing import Any, Literal
 
 from dataagent_core.data.arrow import pa, pc
-from dataagent_core.data.results.cells import json_values, texts
+from dataagent_core.data.results.cells import json_values, shown_float, shown_floats, texts
 
 MAX_DISTINCT = 1_000
 MAX_EXTREME_LENGTH = 100  # characters of a text's minimum or maximum that are kept
@@ -57,6 +58,8 @@ class ColumnMeter:
         self._count += len(column) - column.null_count
         if not self._is_scalar or column.null_count == len(column):
             return
+        if pa.types.is_floating(column.type) and column.type != pa.float64():
+            column = shown_floats(column)
         self._add_extremes(column)
         self._add_distinct(column)
         if _is_number(self._kind):
@@ -68,11 +71,11 @@ class ColumnMeter:
         total = self._total if self._count and _is_number(self._kind) else None
         return ColumnStatistics(
             nulls=self._nulls,
-            minimum=low,
-            maximum=high,
+            minimum=_shown(low),
+            maximum=_shown(high),
             distinct=self._distinct_count(),
-            total=total,
-            mean=None if total is None else _mean(total, self._count),
+            total=_shown(total),
+            mean=None if total is None else _shown(_mean(total, self._count)),
         )
 
     def _add_extremes(self, column: pa.Array) -> None:
@@ -100,7 +103,7 @@ class ColumnMeter:
             return
         present = column.drop_null()
         if pa.types.is_floating(self._kind):
-            present = pc.add(present, pa.scalar(0.0, self._kind))  # -0.0 equals 0.0
+            present = pc.add(present, 0.0)  # -0.0 equals 0.0
         unique = present.unique()
         if len(unique) > MAX_DISTINCT:
             self._distinct = None
@@ -113,6 +116,10 @@ class ColumnMeter:
         if not self._is_scalar:
             return None
         return "many" if self._distinct is None else len(self._distinct)
+
+
+def _shown(figure: Any) -> Any:  # Any: a figure of any type
+    return shown_float(figure) if isinstance(figure, float) else figure
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -144,6 +151,8 @@ def _marked(text: str | None) -> str | None:
 def _keys(unique: pa.Array) -> list[object]:
     """What tells the values apart, short however long they are."""
     is_bytes = pa.types.is_binary(unique.type) or pa.types.is_large_binary(unique.type)
+    if pa.types.is_floating(unique.type):
+        unique = unique.cast(pa.string())  # with all digits: those that are shown tell less apart
     values = unique.to_pylist() if is_bytes else texts(unique).to_pylist()
     return [_key(value) for value in values]
 

@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from dataagent_core.data.arrow import pa
-from dataagent_core.data.results.cells import texts
+from dataagent_core.data.results.cells import shown_floats, texts
 from dataagent_core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -145,9 +145,9 @@ def _values(column: pa.Array) -> list[Any]:
     """Python values for what Excel has a type for, else text. Times come as ISO 8601 text."""
     kind = column.type
     types = pa.types
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
-        return column.to_pylist()
-    if types.is_decimal(kind):
+    if types.is_floating(kind):
+        return shown_floats(column).to_pylist()
+    if types.is_integer(kind) or types.is_boolean(kind) or types.is_decimal(kind):
         return column.to_pylist()
     return texts(column).to_pylist()
 

@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 PolicyCheck = Callable[[dict[str, Any]], object]
 """Raises a `DataAgentError` if rules make no sense; what it returns is not used."""
 
-_PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
+_PLACEHOLDER = re.compile(r"\$\{([^{}]*)\}")
 _FIELDS = {
     *("name", "url", "folder", "files", "description", "time_zone"),
     *("default_policy", "limits", "grants", "policies"),

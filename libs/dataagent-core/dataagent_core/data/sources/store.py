@@ -9,6 +9,7 @@ engine calls. Sources from the configuration file are changed there alone. `poli
 from __future__ import annotations
 
 import builtins
+import hmac
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
@@ -36,6 +37,7 @@ from dataagent_core.data.sources.types import Grant, NewSource, Source, SourceCh
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import Conflict, SourceNotFound
 from dataagent_core.identity.sealing import SecretBox, secret_box
+from dataagent_core.identity.secret import shared_secret
 from dataagent_core.storage import Database, Unit
 from dataagent_core.storage.tables import data_grants, data_sources, removed_sources
 from dataagent_core.storage.text import is_storable
@@ -71,6 +73,7 @@ class SourceStore:
         self._db = database
         self._secret_key = secret_key
         self._box: SecretBox | None = None
+        self._mask_key: SecretStr | None = None
         self.policies = PolicyStore(database)
         self.attributes = AttributeStore(database)
         self.temporary = TemporarySources()
@@ -286,6 +289,14 @@ class SourceStore:
 
     async def _sealed(self, url: SecretStr | None, source_id: str) -> str | None:
         return None if url is None else (await self._secrets()).seal(url, bound_to=source_id)
+
+    async def mask_key(self, source_id: str) -> bytes:
+        """The source's secret for values that a policy shows hashed."""
+        key = self._mask_key or self._secret_key
+        if key is None:
+            key = self._mask_key = SecretStr(await shared_secret(self._db, "data-source-masks"))
+        secret = key.get_secret_value().encode()
+        return hmac.digest(secret, f"mask {source_id}".encode(), "sha256")
 
     async def _secrets(self) -> SecretBox:
         if self._box is None:

@@ -41,6 +41,12 @@ class FoldedThreads:
             while self._messages > self._kept_messages:
                 self._drop(next(iter(self._kept)))
 
+    def forget(self, thread_id: str) -> None:
+        """Drop a deleted thread."""
+        with self._lock:
+            for key in [each for each in self._kept if each[0] == thread_id]:
+                self._drop(key)
+
     def _drop(self, key: tuple[str, str]) -> None:
         known = self._kept.pop(key, None)
         if known is not None:

@@ -151,6 +151,7 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""
         await self._database.write(lambda c: self._on(c).delete_thread(thread_id))
+        self._folded.forget(thread_id)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]

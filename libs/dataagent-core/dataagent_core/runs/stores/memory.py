@@ -120,6 +120,7 @@ class MemoryRunStore(RunStore):
     def _close_session(self, run: Run, ending: Ending) -> None:
         del self._data.active_runs[run.session_id]
         self._data.sessions[run.session_id].last_active = ending.ended_at
+        self._data.bytes_used[run.session_id] += ending.bytes_used
         messages = self._data.messages.get(run.session_id, {})
         if run.answer_id in messages:
             messages[run.answer_id] = replace(
@@ -159,6 +160,11 @@ class MemoryRunStore(RunStore):
     async def active_run(self, session_id: str) -> Run | None:
         """As `RunStore.active_run`."""
         return self._runs.get(self._data.active_runs.get(session_id, ""))
+
+    async def active_of_user(self, user_id: str) -> list[Run]:
+        """As `RunStore.active_of_user`."""
+        active = (self._runs[run_id] for run_id in self._data.active_runs.values())
+        return [run for run in active if run.user_id == user_id]
 
     async def active_agents(self) -> dict[str, frozenset[str]]:
         """As `RunStore.active_agents`."""
@@ -232,6 +238,11 @@ class MemoryRunStore(RunStore):
     async def last_seq(self, session_id: str) -> int:
         """As `RunStore.last_seq`."""
         return self._last_seq(session_id)
+
+    async def last_seqs(self, session_ids: Collection[str]) -> dict[str, int]:
+        """As `RunStore.last_seqs`."""
+        seen = (each for each in session_ids if self._data.seen(each) is not None)
+        return {session_id: self._last_seq(session_id) for session_id in seen}
 
     # -- approvals ------------------------------------------------------------------------------
 

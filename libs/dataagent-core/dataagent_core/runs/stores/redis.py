@@ -65,6 +65,7 @@ class RedisRunStore(RunStore):
         self._queued = space.script(scripts.QUEUED)
         self._last_seqs = space.script(scripts.LAST_SEQS)
         self._active_run = space.script(scripts.ACTIVE_RUN)
+        self._active_of_user = space.script(scripts.ACTIVE_OF_USER)
         self._active_agents = space.script(scripts.ACTIVE_AGENTS)
         self._read_run = space.script(scripts.READ_RUN)
         self._approvals = space.script(scripts.APPROVALS)
@@ -132,6 +133,8 @@ class RedisRunStore(RunStore):
             storable(ending.content),
             ending.message_status,
             _decision_json(rules.CLOSING_DECISION),
+            ending.bytes_used,
+            run.user_id,
             *fields_of(further),
         )
         return bool(closed)
@@ -168,6 +171,10 @@ class RedisRunStore(RunStore):
         """As `RunStore.active_run`."""
         row = await self._space.run(self._active_run, session_id)
         return _run(row) if row else None
+
+    async def active_of_user(self, user_id: str) -> list[Run]:
+        """As `RunStore.active_of_user`."""
+        return [_run(row) for row in await self._space.run(self._active_of_user, user_id)]
 
     async def active_agents(self) -> dict[str, frozenset[str]]:
         """As `RunStore.active_agents`."""
@@ -243,7 +250,8 @@ class RedisRunStore(RunStore):
     async def last_seqs(self, session_ids: Collection[str]) -> dict[str, int]:
         """As `RunStore.last_seqs`."""
         found = await self._space.run(self._last_seqs, *session_ids)
-        return dict(zip(session_ids, map(int, found), strict=True))
+        told = zip(session_ids, found, strict=True)
+        return {session_id: int(last_seq) for session_id, last_seq in told if last_seq}
 
     # -- approvals ------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ run has ended or a newer attempt owns it.
 
 from __future__ import annotations
 
-from dataagent_core.session.stores.redis_scripts import TOUCH_FUNCTION
+from dataagent_core.session.stores.redis_scripts import GROW_FUNCTION, TOUCH_FUNCTION
 
 _OWNS = """
 local ACTIVE = {queued = true, running = true, waiting = true}
@@ -118,11 +118,12 @@ return refused
 )
 
 # ARGV run, attempt, session, status, ended, first, last, lines, answer, content, message status,
-# decision for the undecided, then the run's further fields
+# decision for the undecided, bytes, user, then the run's further fields
 CLOSE = (
     _OWNS
     + _KEEP
     + TOUCH_FUNCTION
+    + GROW_FUNCTION
     + """
 local P, run, attempt, sid, status, ended = unpack(ARGV, 1, 6)
 local first, last, lines, answer, content, told, decision = unpack(ARGV, 7, 13)
@@ -132,7 +133,7 @@ if not owns(P, run, attempt) then
   return kept[1] == attempt and kept[2] == status and kept[3] == ended and 1 or 0
 end
 keep(P, sid, run, first, last, lines)
-redis.call('HSET', key, 'status', status, 'ended_at', ended, unpack(ARGV, 14))
+redis.call('HSET', key, 'status', status, 'ended_at', ended, unpack(ARGV, 16))
 redis.call('HDEL', key, 'lease_owner', 'lease_until')
 redis.call('ZREM', P..'leases', run)
 redis.call('HDEL', P..'session:'..sid, 'active_run')
@@ -142,6 +143,7 @@ end
 for _, request in ipairs(redis.call('HKEYS', P..'approvals:'..run)) do
   redis.call('HSETNX', P..'decisions:'..run, request, decision)
 end
+grow(P, sid, ARGV[15], ARGV[14])
 touch(P, sid, ended)
 return 1
 """
@@ -240,6 +242,23 @@ return 1
 """
 )
 
+ACTIVE_OF_USER = (
+    _OWNS
+    + """
+local found, P = {}, ARGV[1]
+for _, some in ipairs({redis.call('ZRANGE', P..'leases', 0, -1),
+                       redis.call('LRANGE', P..'queued', 0, -1)}) do
+  for _, run in ipairs(some) do
+    local kept = redis.call('HMGET', P..'run:'..run, 'user_id', 'status')
+    if kept[1] == ARGV[2] and ACTIVE[kept[2]] then
+      found[#found + 1] = redis.call('HGETALL', P..'run:'..run)
+    end
+  end
+end
+return found
+"""
+)
+
 ACTIVE_AGENTS = (
     _OWNS
     + """
@@ -261,7 +280,8 @@ return found
 LAST_SEQS = """
 local found = {}
 for i = 2, #ARGV do
-  found[#found + 1] = redis.call('HGET', ARGV[1]..'session:'..ARGV[i], 'last_seq') or '0'
+  local of = redis.call('HMGET', ARGV[1]..'session:'..ARGV[i], 'user_id', 'deleted_at', 'last_seq')
+  found[#found + 1] = of[1] and not of[2] and (of[3] or '0') or ''
 end
 return found
 """

@@ -133,6 +133,12 @@ class SqlRunStore(RunStore):
         values = {"session_id": session_id}
         return await self._db.read(lambda c: run_of(c.execute(sql.ACTIVE_RUN, values).first()))
 
+    async def active_of_user(self, user_id: str) -> list[Run]:
+        """As `RunStore.active_of_user`."""
+        values = {"user_id": user_id}
+        rows = await self._db.read(lambda c: c.execute(sql.ACTIVE_OF_USER, values).all())
+        return [Run(*row) for row in rows]
+
     async def active_agents(self) -> dict[str, frozenset[str]]:
         """As `RunStore.active_agents`."""
         return await self._db.read(
@@ -318,7 +324,8 @@ def _close(
         "new_status": ending.message_status,
     }
     sql.CLOSE_ANSWER.execute(connection, answer)
-    sql.TOUCH_SESSION.execute(connection, {"key": run.session_id, "at": ending.ended_at})
+    touched = {"key": run.session_id, "at": ending.ended_at, "more_bytes": ending.bytes_used}
+    sql.TOUCH_SESSION.execute(connection, touched)
     closing = {
         "key": run.run_id,
         "answer": rules.CLOSING_DECISION.to_dict(),

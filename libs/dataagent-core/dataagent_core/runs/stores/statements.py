@@ -34,6 +34,9 @@ FENCE = _IS_RUN & (runs.c.attempt == bindparam("fence")) & _IS_ACTIVE
 _RUN = select(*(runs.c[f.name] for f in fields(Run)))
 GET = _RUN.where(_IS_RUN)
 ACTIVE_RUN = _RUN.where(runs.c.active_session == bindparam("session_id"))
+ACTIVE_OF_USER = _RUN.where(
+    runs.c.active_session.is_not(None), runs.c.user_id == bindparam("user_id")
+)
 _ANSWERS = func.coalesce(runs.c.input[ANSWERED_BY].as_string(), runs.c.assistant_id)
 ACTIVE_AGENTS = select(_ANSWERS, runs.c.status).where(runs.c.active_session.is_not(None)).distinct()
 BY_CLIENT_ID = _RUN.where(
@@ -120,7 +123,7 @@ CLOSE_ANSWER = Prepared(
 TOUCH_SESSION = Prepared(
     update(sessions)
     .where(sessions.c.session_id == bindparam("key"))
-    .values(last_active=bindparam("at"))
+    .values(last_active=bindparam("at"), bytes_used=sessions.c.bytes_used + bindparam("more_bytes"))
 )
 CLOSE_APPROVALS = Prepared(
     update(approvals)
@@ -152,7 +155,7 @@ _newest = (  # of each session by its key: a grouped maximum would read all its 
     .scalar_subquery()
 )
 LAST_SEQS = select(sessions.c.session_id, _newest).where(
-    sessions.c.session_id.in_(bindparam("session_ids", expanding=True))
+    sessions.c.session_id.in_(bindparam("session_ids", expanding=True)), _IS_SEEN
 )
 _BATCH = select(
     event_batches.c.first_seq,

@@ -42,6 +42,7 @@ def main() -> None:
     """Do it. `stage` is an empty directory, `places` names what is mounted in it."""
     order: dict[str, Any] = json.loads(sys.argv[1])  # Any: our own server wrote it
     user, stage = int(order["user"]), str(order["stage"])
+    os.umask(0o022)  # what is made here is for that user, too
     system.unshare(system.CLONE_NEWNS)
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     system.mount("tmpfs", stage, "tmpfs", system.MS_NOSUID | system.MS_NODEV, "size=1m,mode=755")

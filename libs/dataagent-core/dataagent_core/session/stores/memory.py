@@ -21,6 +21,7 @@ from dataagent_core.session.types import (
     MessageStatus,
     Role,
     Session,
+    metadata_bytes,
     now,
 )
 from dataagent_core.storage.text import storable
@@ -33,6 +34,8 @@ class MemoryData:
     sessions: dict[str, Session] = field(default_factory=dict[str, Session])
     threads: dict[str, str] = field(default_factory=dict[str, str])  # thread id to session id
     put_away: dict[str, datetime] = field(default_factory=dict[str, datetime])  # since when
+    bytes_used: dict[str, int] = field(default_factory=dict[str, int])  # by session
+    deleted: set[str] = field(default_factory=set[str])  # ids that no session gets again
     messages: dict[str, dict[str, Message]] = field(default_factory=dict[str, dict[str, Message]])
     active_runs: dict[str, str] = field(default_factory=dict[str, str])
     on_delete: list[Callable[[str], None]] = field(default_factory=list[Callable[[str], None]])
@@ -45,13 +48,16 @@ class MemoryData:
         """Append a message to its session."""
         self.messages.setdefault(message.session_id, {})[message.message_id] = message
 
-    def delete(self, session_id: str) -> bool:
+    def delete(self, session_id: str, *, frees_id: bool = False) -> bool:
         """Forget a session and all that belongs to it."""
         session = self.sessions.pop(session_id, None)
         if session is None:
             return False
+        if not frees_id:
+            self.deleted.add(session_id)
         self.threads.pop(session.thread_id, None)
         self.put_away.pop(session_id, None)
+        self.bytes_used.pop(session_id, None)
         self.messages.pop(session_id, None)
         for forget in self.on_delete:
             forget(session_id)
@@ -68,10 +74,13 @@ class MemorySessionStore(SessionStore):
         """As `SessionStore.insert`."""
         if session.session_id in self._data.sessions:
             raise Conflict(f"Session {session.session_id!r} exists already.")
+        if session.session_id in self._data.deleted:
+            raise Conflict(f"Session {session.session_id!r} was deleted.")
         if session.thread_id in self._data.threads:
             return False
         self._data.threads[session.thread_id] = session.session_id
         self._data.sessions[session.session_id] = deepcopy(session)
+        self._data.bytes_used[session.session_id] = metadata_bytes(session)
         return True
 
     async def get(self, session_id: str) -> Session | None:
@@ -98,9 +107,9 @@ class MemorySessionStore(SessionStore):
         if session is not None:
             session.last_active = now()
 
-    async def delete(self, session_id: str) -> bool:
+    async def delete(self, session_id: str, *, frees_id: bool = False) -> bool:
         """As `SessionStore.delete`."""
-        return self._data.delete(session_id)
+        return self._data.delete(session_id, frees_id=frees_id)
 
     async def put_away(self, session_id: str) -> bool:
         """As `SessionStore.put_away`."""
@@ -138,6 +147,11 @@ class MemorySessionStore(SessionStore):
     async def count_by_user(self, user_id: str) -> int:
         """As `SessionStore.count_by_user`."""
         return len(self._newest_first(lambda session: session.user_id == user_id))
+
+    async def bytes_of_user(self, user_id: str) -> int:
+        """As `SessionStore.bytes_of_user`."""
+        own = (each for each in self._data.sessions.values() if each.user_id == user_id)
+        return sum(self._data.bytes_used[each.session_id] for each in own)
 
     async def expired(self, timeout_seconds: float) -> list[str]:
         """As `SessionStore.expired`; a session with an active run is not idle."""

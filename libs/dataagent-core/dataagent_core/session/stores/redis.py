@@ -22,6 +22,7 @@ from dataagent_core.session.types import (
     MessageStatus,
     Role,
     Session,
+    metadata_bytes,
     now,
 )
 from dataagent_core.storage.redis import RedisSpace, Value, fields_of, milliseconds, moment, pairs
@@ -52,10 +53,13 @@ class RedisSessionStore(SessionStore):
             session.session_id,
             session.thread_id,
             milliseconds(session.last_active),
+            session.user_id,
+            metadata_bytes(session),
             *fields_of({f.name: getattr(session, f.name) for f in fields(Session)}),
         )
-        if outcome == b"exists":
-            raise Conflict(f"Session {session.session_id!r} exists already.")
+        if outcome in (b"exists", b"deleted"):
+            why = "exists already" if outcome == b"exists" else "was deleted"
+            raise Conflict(f"Session {session.session_id!r} {why}.")
         return outcome != b"thread"
 
     async def get(self, session_id: str) -> Session | None:
@@ -87,9 +91,12 @@ class RedisSessionStore(SessionStore):
         """As `SessionStore.touch`."""
         await self._space.run(self._update, session_id, milliseconds(now()))
 
-    async def delete(self, session_id: str) -> bool:
+    async def delete(self, session_id: str, *, frees_id: bool = False) -> bool:
         """As `SessionStore.delete`."""
-        return is_storable(session_id) and bool(await self._space.run(self._delete, session_id, ""))
+        if not is_storable(session_id):
+            return False
+        is_free = "1" if frees_id else "0"
+        return bool(await self._space.run(self._delete, session_id, "", is_free))
 
     async def put_away(self, session_id: str) -> bool:
         """As `SessionStore.put_away`."""
@@ -130,6 +137,10 @@ class RedisSessionStore(SessionStore):
         """As `SessionStore.count_by_user`."""
         return await self._space.command("ZCARD", self._space.key("user:", user_id))
 
+    async def bytes_of_user(self, user_id: str) -> int:
+        """As `SessionStore.bytes_of_user`."""
+        return int(await self._space.command("GET", self._space.key("bytes:", user_id)) or 0)
+
     async def expired(self, timeout_seconds: float) -> list[str]:
         """As `SessionStore.expired`; a session with an active run is not idle."""
         found = await self._space.run(self._expired, _cutoff(timeout_seconds))
@@ -139,7 +150,7 @@ class RedisSessionStore(SessionStore):
         """As `SessionStore.cleanup_expired`, a session at a time."""
         cutoff = _cutoff(timeout_seconds)
         found = await self._space.run(self._expired, cutoff)
-        return sum([await self._space.run(self._delete, each, cutoff) for each in found])
+        return sum([await self._space.run(self._delete, each, cutoff, "0") for each in found])
 
 
 class RedisMessageStore(MessageStore):

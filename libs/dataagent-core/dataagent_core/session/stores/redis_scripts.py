@@ -9,6 +9,8 @@ Keys, after the prefix:
     events:S    batches by last_seq         clients:S  client message id to run id
     approvals:R request id to request       decisions:R request id to decision
     away        sessions that were put away, by when; they are in no other index but `sessions`
+    bytes:U     bytes of all sessions of a user, also in each session's hash
+    deleted     set of ids of deleted sessions, which are not used again
 """
 
 from __future__ import annotations
@@ -25,13 +27,24 @@ local function touch(P, sid, at)
 end
 """
 
+GROW_FUNCTION = """
+local function grow(P, sid, user, bytes)
+  redis.call('HINCRBY', P..'session:'..sid, 'bytes_used', bytes)
+  redis.call('INCRBY', P..'bytes:'..user, bytes)
+end
+"""
+
+# ARGV session, thread, time, user, bytes, then the session's fields
 CREATE = (
     TOUCH_FUNCTION
+    + GROW_FUNCTION
     + """
 local P, sid, thread, at = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if redis.call('EXISTS', P..'session:'..sid) == 1 then return 'exists' end
+if redis.call('SISMEMBER', P..'deleted', sid) == 1 then return 'deleted' end
 if redis.call('SETNX', P..'thread:'..thread, sid) == 0 then return 'thread' end
-redis.call('HSET', P..'session:'..sid, unpack(ARGV, 5))
+redis.call('HSET', P..'session:'..sid, unpack(ARGV, 7))
+grow(P, sid, ARGV[5], ARGV[6])
 touch(P, sid, at)
 return 'created'
 """
@@ -109,12 +122,12 @@ end
 return idle
 """
 
-# ARGV session, cutoff: with a cutoff, only if the session is still idle
+# ARGV session, cutoff: with a cutoff, only if the session is still idle; '1' to free the id
 DELETE = """
 local P, sid, cutoff = ARGV[1], ARGV[2], ARGV[3]
 local session = P..'session:'..sid
 local of = redis.call('HMGET', session,
-  'user_id', 'assistant_id', 'thread_id', 'last_active', 'active_run')
+  'user_id', 'assistant_id', 'thread_id', 'last_active', 'active_run', 'bytes_used')
 if not of[1] then return 0 end
 if cutoff ~= '' and (of[5] or tonumber(of[4]) >= tonumber(cutoff)) then return 0 end
 for _, message in ipairs(redis.call('LRANGE', P..'messages:'..sid, 0, -1)) do
@@ -130,6 +143,8 @@ redis.call('ZREM', P..'sessions', sid)
 redis.call('ZREM', P..'away', sid)
 redis.call('ZREM', P..'user:'..of[1], sid)
 redis.call('ZREM', P..'assistant:'..of[2], sid)
+redis.call('DECRBY', P..'bytes:'..of[1], of[6] or 0)
+if ARGV[4] ~= '1' then redis.call('SADD', P..'deleted', sid) end
 return 1
 """
 

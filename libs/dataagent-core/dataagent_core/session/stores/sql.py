@@ -35,11 +35,12 @@ from dataagent_core.session.types import (
     MessageStatus,
     Role,
     Session,
+    metadata_bytes,
     now,
 )
 from dataagent_core.storage import Database
 from dataagent_core.storage.prepared import Prepared
-from dataagent_core.storage.tables import messages, runs, sessions
+from dataagent_core.storage.tables import deleted_sessions, messages, runs, sessions
 from dataagent_core.storage.text import is_storable, storable
 
 _ID = sessions.c.session_id == bindparam("key")
@@ -59,7 +60,13 @@ _BY_ASSISTANT = _SESSION.where(
     sessions.c.assistant_id == bindparam("assistant_id"), _IS_SEEN
 ).order_by(*_NEWEST_FIRST)
 _COUNT_BY_USER = select(func.count()).where(_OF_USER)
+_BYTES_OF_USER = select(func.sum(sessions.c.bytes_used)).where(
+    sessions.c.user_id == bindparam("user_id")
+)
 _CREATE = insert(sessions)
+_WAS_DELETED = select(deleted_sessions.c.session_id).where(
+    deleted_sessions.c.session_id == bindparam("key")
+)
 _TOUCH = update(sessions).where(_ID, _IS_SEEN).values(last_active=bindparam("at"))
 _PUT_AWAY = update(sessions).where(_ID, _IS_SEEN).values(deleted_at=bindparam("at"))
 _BRING_BACK = update(sessions).where(_ID, _IS_AWAY).values(deleted_at=None)
@@ -80,12 +87,13 @@ _UPDATE = (
 )
 _DELETE_RUNS = delete(runs).where(runs.c.session_id == bindparam("key"))
 _DELETE = delete(sessions).where(_ID)
+_CLOSE_ID = insert(deleted_sessions)
 # a session whose run is active is not idle, however long the run takes
 _IS_IDLE = (sessions.c.last_active < bindparam("cutoff")) & ~exists().where(
     runs.c.active_session == sessions.c.session_id
 )
 _EXPIRED = select(sessions.c.session_id).where(_IS_IDLE).order_by(sessions.c.last_active)
-_DELETE_EXPIRED = delete(sessions).where(_IS_IDLE)
+_LOCK_EXPIRED = select(sessions.c.session_id).where(_IS_IDLE).with_for_update()
 
 _OF_SESSION = messages.c.session_id == bindparam("key")
 _MESSAGES = (
@@ -109,16 +117,19 @@ class SqlSessionStore(SessionStore):
     async def insert(self, session: Session) -> bool:
         """As `SessionStore.insert`."""
         row = {f.name: getattr(session, f.name) for f in fields(Session)}
+        row["bytes_used"] = metadata_bytes(session)
         try:
-            await self._write(_CREATE, row)
+            await self._db.write(lambda c: _insert(c, row))
         except IntegrityError as error:
             same = {"key": session.session_id, "thread_id": session.thread_id}
             taken = {row[0] for row in await self._read(_IS_TAKEN, same)}
             if session.session_id in taken:
                 raise Conflict(f"Session {session.session_id!r} exists already.") from error
-            if not taken:
-                raise
-            return False
+            if taken:
+                return False
+            if await self._read(_WAS_DELETED, {"key": session.session_id}):
+                raise _deleted(session.session_id) from error
+            raise
         return True
 
     async def get(self, session_id: str) -> Session | None:
@@ -154,9 +165,11 @@ class SqlSessionStore(SessionStore):
         """As `SessionStore.touch`."""
         await self._write(_TOUCH, {"key": session_id, "at": now()})
 
-    async def delete(self, session_id: str) -> bool:
+    async def delete(self, session_id: str, *, frees_id: bool = False) -> bool:
         """As `SessionStore.delete`."""
-        return is_storable(session_id) and await self._db.write(lambda c: _delete(c, session_id))
+        if not is_storable(session_id):
+            return False
+        return await self._db.write(lambda c: _delete(c, session_id, frees_id=frees_id))
 
     async def put_away(self, session_id: str) -> bool:
         """As `SessionStore.put_away`."""
@@ -194,6 +207,10 @@ class SqlSessionStore(SessionStore):
         """As `SessionStore.count_by_user`."""
         return (await self._read(_COUNT_BY_USER, {"user_id": user_id}))[0][0]
 
+    async def bytes_of_user(self, user_id: str) -> int:
+        """As `SessionStore.bytes_of_user`."""
+        return int((await self._read(_BYTES_OF_USER, {"user_id": user_id}))[0][0] or 0)
+
     async def expired(self, timeout_seconds: float) -> list[str]:
         """As `SessionStore.expired`; a session with an active run is not idle."""
         rows = await self._read(_EXPIRED, {"cutoff": _cutoff(timeout_seconds)})
@@ -201,7 +218,7 @@ class SqlSessionStore(SessionStore):
 
     async def cleanup_expired(self, timeout_seconds: float) -> int:
         """As `SessionStore.cleanup_expired`."""
-        return await self._write(_DELETE_EXPIRED, {"cutoff": _cutoff(timeout_seconds)})
+        return await self._db.write(lambda c: _delete_expired(c, _cutoff(timeout_seconds)))
 
     async def _read(
         self, statement: Any, values: dict[str, Any]
@@ -295,10 +312,34 @@ def _has(dialect: str, text: str) -> ColumnElement[bool]:
     return content.contains(text, autoescape=True)
 
 
-def _delete(connection: Connection, session_id: str) -> bool:
+def _insert(connection: Connection, row: dict[str, Any]) -> None:
+    """Insert a session whose id was never deleted.
+
+    The row goes in first: it waits for a deletion under way, whose mark is then seen.
+    """
+    connection.execute(_CREATE, row)
+    session_id = row["session_id"]
+    if connection.execute(_WAS_DELETED, {"key": session_id}).first() is not None:
+        raise _deleted(session_id)
+
+
+def _deleted(session_id: str) -> Conflict:
+    return Conflict(f"Session {session_id!r} was deleted.")
+
+
+def _delete(connection: Connection, session_id: str, *, frees_id: bool = False) -> bool:
     # the run is locked before its session, as a run's own writes do: no deadlock between them
     connection.execute(_DELETE_RUNS, {"key": session_id})
-    return connection.execute(_DELETE, {"key": session_id}).rowcount > 0
+    if not connection.execute(_DELETE, {"key": session_id}).rowcount:
+        return False
+    if not frees_id:
+        connection.execute(_CLOSE_ID, {"session_id": session_id, "deleted_at": now()})
+    return True
+
+
+def _delete_expired(connection: Connection, cutoff: datetime) -> int:
+    expired = connection.execute(_LOCK_EXPIRED, {"cutoff": cutoff}).scalars().all()
+    return sum(_delete(connection, session_id) for session_id in expired)
 
 
 def _cutoff(timeout_seconds: float) -> datetime:

@@ -301,3 +301,43 @@ def test_more_categories_than_can_be_read_are_refused() -> None:
     with pytest.raises(BadChart) as caught:
         for_browser(bar(k="string", n="int64"), rows)
     assert (caught.value.details or {})["reason"] == "too_many_categories"
+
+
+@pytest.mark.parametrize(
+    ("moments", "kind", "ticks"),
+    [
+        (["2020", "2021", "2022"], "string", ["2020", "2021", "2022"]),
+        ([date(2020, 1, 1), date(2021, 1, 1)], "date32[day]", ["2020", "2021"]),
+        ([str(year) for year in range(1990, 2020)], "string", [str(y) for y in range(1990, 2020)]),
+        (["2023-01", "2023-04", "2023-07"], "string", ["2023", "April", "July"]),
+        (["2024-01", "2024-02", "2024-03"], "string", ["2024", "February", "March"]),
+        (["2024-01-01", "2024-01-02"], "string", ["2024", "Tue 02"]),
+    ],
+)
+async def test_a_series_has_no_ticks_between_its_dates(
+    renderer: Renderer, moments: list[Any], kind: str, ticks: list[str]
+) -> None:
+    rows = [{"year": moment, "sales": at + 3} for at, moment in enumerate(moments)]
+    spec = default_spec(columns(year=kind, sales="int64"), row_count=len(rows))
+    picture = await renderer.render(spec, rows, "svg")
+
+    shown = labels(picture.content)
+    named = shown[: shown.index("year")]
+    assert named[0] == ticks[0]
+    assert set(named) <= set(ticks)
+
+
+def test_an_axis_keeps_the_ticks_it_asks_for() -> None:
+    x = {"field": "year", "type": "temporal", "axis": {"tickCount": 4, "format": "%b"}}
+    spec = check_spec({"mark": "line", "encoding": {"x": x}}, columns(year="string"))
+    drawn = for_browser(spec, [{"year": "2020"}, {"year": "2021"}])
+
+    assert drawn["encoding"]["x"]["axis"] == x["axis"]
+
+
+def test_a_series_with_a_clock_at_24_is_drawn() -> None:
+    moments = ["2024-01-01 24:00", "2024-01-02 10:00:00.5", "2024-01-03 10:00:00.1234567"]
+    spec = default_spec(columns(time="string", sales="int64"), row_count=3)
+    drawn = for_browser(spec, [{"time": moment, "sales": 1} for moment in moments])
+
+    assert len(drawn["data"]["values"]) == 3

@@ -236,6 +236,30 @@ def test_each_type_of_the_database_has_its_form(
     assert wrong == []
 
 
+def test_a_float_of_mysqls_has_all_its_digits_and_changes_nothing_beside_it(
+    make_database: Callable[[str], Any],
+) -> None:
+    database = make_database("mysql")
+    database.run(
+        "SET sql_mode = ''",
+        "CREATE TABLE beside (i BIGINT UNSIGNED, s SMALLINT, y YEAR, d DATE, z DATE, "
+        "a DATETIME, b DATETIME(3), c TIMESTAMP(6) NULL, t TIME, u TIME(6), n DECIMAL(20,4), "
+        "x DOUBLE, g BIT(10), e LONGTEXT, o BLOB, f FLOAT)",
+        "INSERT INTO beside VALUES (18446744073709551615, -300, 2024, '2024-02-29', '0000-00-00', "
+        "'2024-02-29 00:00:00', '2024-02-29 12:30:15.120', '2024-02-29 12:30:15.000007', "
+        "'-26:00:05', '00:00:00.5', -1234.5, 0.1, b'1000000001', REPEAT('é', 70000), '', "
+        "1234567.8)",
+        "INSERT INTO beside (i) VALUES (NULL)",
+    )
+    others = "i, s, y, d, z, a, b, c, t, u, n, x, g, e, o"
+    assert database.read("SELECT f, f * 1 FROM beside WHERE f > 0") == [(1234567.75, 1234567.75)]
+    with_float = [row[:-1] for row in database.read(f"SELECT {others}, f FROM beside")]
+    assert with_float == database.read(f"SELECT {others} FROM beside")
+    assert database.schema(f"SELECT {others}, f FROM beside")[:-1] == database.schema(
+        f"SELECT {others} FROM beside"
+    )
+
+
 def test_what_mysql_has_and_others_have_not(make_database: Callable[[str], Any]) -> None:
     database = make_database("mysql")
     database.run(

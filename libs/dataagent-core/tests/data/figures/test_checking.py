@@ -7,7 +7,8 @@ from typing import Any
 
 from inline_snapshot import snapshot
 
-from dataagent_core.data.figures import ResultTable, check_figures, to_metadata
+from dataagent_core.data.figures import ResultTable, check_figures, find_figures, to_metadata
+from dataagent_core.data.figures.reading import MAX_TEXT
 from dataagent_core.data.types import ResultColumn
 
 from .corpus import table
@@ -69,6 +70,7 @@ REPORT = snapshot(
                 "reason": "not_found",
             }
         ],
+        "unchecked": 0,
         "is_complete": True,
     }
 )
@@ -207,3 +209,41 @@ def test_a_column_is_looked_through_once_however_many_cells_read_as_a_figure() -
         return sum(entry.callcount for entry in profile.getstats())
 
     assert steps(2_000) < 5 * steps(500)
+
+
+def test_figures_beyond_the_bound_are_neither_verified_nor_unbacked() -> None:
+    report = check_figures("7 apples. " * 1_200, "", [one_column("apples", [7, 3])])
+
+    assert len(report.verified) == 1_000
+    assert report.unbacked == ()
+    assert [one.start for one in report.unchecked] == [10 * at for at in range(1_000, 1_200)]
+    assert not report.is_complete
+    assert to_metadata(report)["unchecked"] == 200
+
+
+def test_a_check_that_is_too_much_work_leaves_figures_unchecked() -> None:
+    columns = [ResultColumn(f"sales {at}", f"sales {at}", "int64") for at in range(2_000)]
+    rows = [[row * at for at in range(2_000)] for row in range(20)]
+    text = "Sales grew by 17.3% to 77,777,777.\n" * 300
+    report = check_figures(text, "", [ResultTable("a1", columns, rows, len(rows))])
+
+    judged = [one.figure for one in (*report.verified, *report.unbacked)]
+    assert report.unchecked
+    assert not report.is_complete
+    assert sorted([*judged, *report.unchecked], key=lambda one: one.start) == find_figures(text)
+    assert set(judged).isdisjoint(report.unchecked)
+
+
+def test_of_an_answer_that_is_too_long_the_sentence_that_was_cut_is_unchecked() -> None:
+    results = one_column("n", [12, 13])
+    end = "\nThere were 12. There are 13"
+    begun = ("All is well. " * 5_000)[: MAX_TEXT - len(end)] + end
+
+    whole = check_figures(begun, "", [results])
+    cut = check_figures(f"{begun},456 now.", "", [results])
+
+    assert [one.figure.text for one in whole.verified] == ["12", "13"]
+    assert whole.is_complete
+    assert [one.figure.text for one in cut.verified] == ["12"]
+    assert [one.text for one in cut.unchecked] == ["13"]
+    assert not cut.is_complete

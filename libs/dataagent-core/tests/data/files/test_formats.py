@@ -73,7 +73,15 @@ def test_each_sheet_of_a_workbook_is_a_table_with_true_types(tmp_path: Path) -> 
         ("book_Other", "Other"),
     ]
     types = [column.type for column in loaded.tables[0].columns]
-    assert types == ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "BOOLEAN", "VARCHAR", "VARCHAR"]
+    assert types == [
+        "BIGINT",
+        "DECIMAL(18,1)",
+        "DATE",
+        "TIMESTAMP",
+        "BOOLEAN",
+        "VARCHAR",
+        "VARCHAR",
+    ]
     assert loaded.rows["book_销售"] == [
         [1, 12.5, day, moment, True, "01234", "x"],
         [2, 3.0, day, moment, False, "99999", "7"],

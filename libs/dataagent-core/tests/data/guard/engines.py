@@ -97,7 +97,9 @@ def _postgres(folder: Path) -> Generator[Engine]:
 
         def execute(sql: str) -> tuple[list[str], list[Any]]:
             cursor = server.execute(sql.encode())
-            return [one.name for one in cursor.description or []], cursor.fetchall()
+            if cursor.description is None:
+                return [], []
+            return [one.name for one in cursor.description], cursor.fetchall()
 
         for sql, rows in statements("postgres"):
             with server.cursor() as cursor:

@@ -23,7 +23,7 @@ HOSTILE: list[tuple[str, str, str]] = [
 def reason_of(sql: str, dialect: str) -> str | None:
     """Why the guard refuses it, or None and then it would have run."""
     try:
-        render(resolve(parse(sql, dialect), dialect, catalogue(dialect)), dialect)
+        render(resolve(parse(sql, dialect), catalogue(dialect)))
     except QueryRefused as error:
         return str((error.details or {})["reason"])
     except UnknownName as error:

@@ -27,7 +27,7 @@ CATALOGUES = {dialect: catalogue(dialect) for dialect in DIALECTS}
 
 def guarded(sql: str, dialect: str) -> None:
     with contextlib.suppress(QueryRefused, UnknownName):
-        render(resolve(parse(sql, dialect), dialect, CATALOGUES[dialect]), dialect)
+        render(resolve(parse(sql, dialect), CATALOGUES[dialect]))
 
 
 @given(st.text(max_size=200), st.sampled_from(DIALECTS))
@@ -65,6 +65,6 @@ def test_a_text_in_quotes_stays_one_text(text: str) -> None:
         quoted = text.replace("\\", "\\\\") if dialect == "mysql" else text
         sql = "SELECT '{}' AS t".format(quoted.replace("'", "''"))
         with contextlib.suppress(QueryRefused):
-            once = render(parse(sql, dialect), dialect)
-            tree = parse(once, dialect)
+            once = render(parse(sql, dialect))
+            tree = parse(once, dialect).tree
             assert [one.this.this for one in tree.selects] == [text]

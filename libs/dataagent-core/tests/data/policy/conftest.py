@@ -15,9 +15,8 @@ import psycopg
 import pymysql
 import pytest
 from sqlalchemy import make_url
-from sqlglot import exp
 
-from dataagent_core.data.guard import parse, render, resolve
+from dataagent_core.data.guard import Statement, parse, render, resolve
 from dataagent_core.data.policy import PolicySet, compile_in, visible
 from dataagent_core.data.types import Catalogue, Column, ForeignKey, Reader, Table
 from tests.services import fresh_database
@@ -71,13 +70,13 @@ def shop(dialect: str = "sqlite") -> Catalogue:
     )
 
 
-def prepared(sql: str, known: Catalogue) -> exp.Query:
+def prepared(sql: str, known: Catalogue) -> Statement:
     """The statement as the policy gets it: parsed and resolved on what the reader sees."""
-    return resolve(parse(sql, known.dialect), known.dialect, known)
+    return resolve(parse(sql, known.dialect), known)
 
 
 @pytest.fixture
-def prepare() -> Callable[[str, Catalogue], exp.Query]:
+def prepare() -> Callable[[str, Catalogue], Statement]:
     return prepared
 
 
@@ -99,10 +98,8 @@ def run() -> Run:
         sql: str, policies: PolicySet, reader: Reader, catalogue: Catalogue
     ) -> tuple[str, tuple[str, ...]]:
         known = visible(catalogue, policies, reader)
-        tree = prepared(sql, known)
-        result = compile_in(tree, policies, reader, catalogue)
-        assert isinstance(result.tree, exp.Query)
-        return render(result.tree, catalogue.dialect), result.sentences
+        result = compile_in(prepared(sql, known), policies, reader, catalogue)
+        return render(result.statement), result.sentences
 
     return compiled
 

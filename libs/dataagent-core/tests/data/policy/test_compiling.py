@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlglot import exp, parse_one
 
+from dataagent_core.data.guard import Statement, parse, render
 from dataagent_core.data.policy import PolicySet, compile_in, policies_from_dict
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
-from dataagent_core.errors import DataDenied, UnknownName
+from dataagent_core.errors import DataDenied, QueryRefused, UnknownName
 
 Run = Callable[..., tuple[str, tuple[str, ...]]]
 ANA = Reader("ana", attributes={"region": "EU"})
 FILTERED = (
     '(SELECT "Customer"."Id", "Customer"."Name", "Customer"."Region" '
-    'FROM "Customer" AS "Customer" WHERE "Customer"."Region" = \'EU\')'
+    'FROM "Customer" WHERE "Customer"."Region" = \'EU\')'
 )
 
 
@@ -95,12 +102,10 @@ def test_each_reference_to_a_protected_table_is_replaced(
 
 @pytest.mark.parametrize("written", ["Invoice", "INVOICE", "invoice"])
 def test_a_table_in_any_spelling_is_read_under_the_name_whose_rules_hold(
-    catalogue: Catalogue, written: str
+    run: Run, catalogue: Catalogue, written: str
 ) -> None:
-    tree = parse_one(f"SELECT {written}.Id FROM {written}", dialect="sqlite")
-    assert isinstance(tree, exp.Query)
-    (table,) = compile_in(tree, EU, ANA, catalogue).tree.find_all(exp.Table)
-    assert (table.name, table.alias_or_name) == ("Invoice", written)
+    executed, _ = run(f"SELECT {written}.Id FROM {written}", EU, ANA, catalogue)
+    assert executed == f'SELECT {written}.Id FROM "Invoice"'
 
 
 @pytest.mark.parametrize("dialect", ["postgres", "duckdb"])
@@ -130,9 +135,8 @@ def test_a_cte_with_the_name_of_its_table_reads_the_table_through_the_rules(
     executed, _ = run(sql, EU, ANA, shop_in("postgres"))
 
     assert executed == (
-        'WITH "Customer_cte1" AS (SELECT "Customer"."Id", "Customer"."Name", "Customer"."Region" '
-        f'FROM {FILTERED} AS "Customer") '
-        'SELECT "Customer"."Id" FROM "Customer_cte1" AS "Customer"'
+        f'WITH "Customer_cte1" AS (SELECT * FROM {FILTERED} AS "Customer") '
+        'SELECT "Id" FROM "Customer_cte1" AS "Customer"'
     )
 
 
@@ -152,20 +156,15 @@ def test_a_cte_with_the_name_of_its_table_reads_the_table_through_the_rules(
         'SELECT * FROM "secret"',
         "SELECT * FROM Nowhere",
         "SELECT * FROM other.Customer",
-        "SELECT * FROM a.b.Customer",
-        "SELECT * FROM 'Secret'",
         "SELECT 1 FROM Customer WHERE EXISTS (SELECT 1 FROM Secret)",
     ],
 )
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
-def test_a_closed_table_is_denied_even_to_a_tree_that_no_guard_has_seen(
+def test_a_closed_table_is_denied_even_if_its_name_was_not_resolved(
     shop_in: Callable[[str], Catalogue], dialect: str, sql: str
 ) -> None:
-    tree = parse_one(sql, dialect=dialect)
-    assert isinstance(tree, exp.Query)
-
     with pytest.raises(DataDenied) as denied:
-        compile_in(tree, EU, ANA, shop_in(dialect))
+        compile_in(parse(sql, dialect), EU, ANA, shop_in(dialect))
 
     written = denied.value.message.partition(":")[0]
     assert denied.value.message == (
@@ -174,11 +173,20 @@ def test_a_closed_table_is_denied_even_to_a_tree_that_no_guard_has_seen(
     )
 
 
-def test_a_table_after_in_is_no_way_round_in_sqlite(catalogue: Catalogue) -> None:
-    tree = parse_one("SELECT 1 WHERE 1 IN Secret", dialect="sqlite")
-    assert isinstance(tree, exp.Query)
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_a_table_that_was_not_resolved_is_not_read_past_its_rules(
+    shop_in: Callable[[str], Catalogue], dialect: str
+) -> None:
     with pytest.raises(DataDenied):
-        compile_in(tree, EU, ANA, catalogue)
+        compile_in(parse("SELECT * FROM Customer", dialect), EU, ANA, shop_in(dialect))
+
+
+def test_a_table_after_in_is_no_way_round_in_sqlite(catalogue: Catalogue) -> None:
+    statement = parse("SELECT 1 WHERE 1 IN (Secret)", "sqlite")
+    bare = parse_one("SELECT 1 WHERE 1 IN Secret", dialect="sqlite")
+    assert isinstance(bare, exp.Query)
+    with pytest.raises(DataDenied):
+        compile_in(replace(statement, tree=bare), EU, ANA, catalogue)
 
 
 def test_a_forbidden_table_and_one_that_is_not_there_cannot_be_told_apart(
@@ -193,8 +201,7 @@ def test_a_forbidden_table_and_one_that_is_not_there_cannot_be_told_apart(
 
 
 def test_nothing_changes_for_a_reader_without_rules(catalogue: Catalogue) -> None:
-    tree = parse_one("SELECT * FROM Customer, whatever")
-    assert isinstance(tree, exp.Query)
+    statement = parse("SELECT * FROM Customer, whatever", "sqlite")
     others = policies_from_dict(
         {
             "policies": [
@@ -203,47 +210,39 @@ def test_nothing_changes_for_a_reader_without_rules(catalogue: Catalogue) -> Non
         }
     )
     for policies in (PolicySet(), others):
-        compiled = compile_in(tree, policies, ANA, catalogue)
-        assert compiled.tree is tree
+        compiled = compile_in(statement, policies, ANA, catalogue)
+        assert compiled.statement is statement
         assert compiled.sentences == ()
 
 
-def test_a_query_that_touches_no_rule_reads_the_same_and_the_given_tree_is_never_changed(
-    prepare: Callable[[str, Catalogue], exp.Query], catalogue: Catalogue
+def test_a_query_that_touches_no_rule_reads_the_same_and_the_given_one_is_never_changed(
+    prepare: Callable[[str, Catalogue], Statement], catalogue: Catalogue
 ) -> None:
-    tree = prepare("SELECT i.Total FROM Invoice AS i", catalogue)
-    assert compile_in(tree, EU, ANA, catalogue).tree == tree
+    statement = prepare("SELECT i.Total FROM Invoice AS i", catalogue)
+    assert compile_in(statement, EU, ANA, catalogue).statement.tree == statement.tree
 
-    tree = prepare("SELECT c.Id FROM Customer AS c", catalogue)
-    before = tree.sql()
-    assert compile_in(tree, EU, ANA, catalogue).tree.sql() != before
-    assert tree.sql() == before
+    statement = prepare("SELECT c.Id FROM Customer AS c", catalogue)
+    before = render(statement)
+    assert render(compile_in(statement, EU, ANA, catalogue).statement) != before
+    assert render(statement) == before
 
 
-def test_what_stands_beside_a_table_moves_to_its_sub_query(
-    shop_in: Callable[[str], Catalogue],
+def test_what_stands_beside_a_table_stays_beside_its_sub_query(
+    run: Run, shop_in: Callable[[str], Catalogue]
 ) -> None:
-    catalogue = shop_in("duckdb")
-    tree = parse_one(
-        'SELECT x.a FROM "Customer" AS x(a, b, c) TABLESAMPLE (10 PERCENT)', dialect="duckdb"
-    )
-    assert isinstance(tree, exp.Query)
-
-    executed = compile_in(tree, EU, ANA, catalogue).tree.sql("duckdb")
+    sql = 'SELECT x.a FROM "Customer" AS x(a, b, c) TABLESAMPLE (10 PERCENT)'
+    executed, _ = run(sql, EU, ANA, shop_in("duckdb"))
     executed = executed.replace(" OFFSET 0", "")  # a fence
 
-    assert executed.startswith(f"SELECT x.a FROM {FILTERED} AS x(a, b, c) TABLESAMPLE")
+    assert executed == f"SELECT x.a FROM {FILTERED} AS x(a, b, c) TABLESAMPLE (10 PERCENT)"
 
 
-def test_a_sample_of_a_table_stays_on_the_table_in_postgresql(
-    shop_in: Callable[[str], Catalogue],
+def test_a_sample_of_a_table_under_rules_is_refused_in_postgresql(
+    run: Run, shop_in: Callable[[str], Catalogue]
 ) -> None:
-    tree = parse_one('SELECT 1 FROM "Customer" AS c TABLESAMPLE BERNOULLI (10)', dialect="postgres")
-    assert isinstance(tree, exp.Query)
-
-    executed = compile_in(tree, EU, ANA, shop_in("postgres")).tree.sql("postgres")
-
-    assert 'FROM "Customer" AS "Customer" TABLESAMPLE BERNOULLI (10) WHERE' in executed
+    sql = 'SELECT 1 FROM "Customer" AS c TABLESAMPLE BERNOULLI (10)'
+    with pytest.raises(QueryRefused, match="TABLESAMPLE"):
+        run(sql, EU, ANA, shop_in("postgres"))
 
 
 @pytest.mark.parametrize(
@@ -264,13 +263,7 @@ def test_a_sample_of_a_table_stays_on_the_table_in_postgresql(
             'SUBSTRING(CAST("Customer"."Email" AS TEXT), '
             'LENGTH(CAST("Customer"."Email" AS TEXT)) - 3) ELSE \'***\' END',
         ),
-        ("duckdb", "hash", 'SHA256(CAST("Customer"."Email" AS TEXT))'),
-        (
-            "postgres",
-            "hash",
-            "ENCODE(SHA256(CONVERT_TO(CAST(\"Customer\".\"Email\" AS TEXT), 'UTF8')), 'hex')",
-        ),
-        ("mysql", "hash", "SHA2(CAST(`Customer`.`Email` AS CHAR), 256)"),
+        ("postgres", "hash", 'CASE WHEN FALSE THEN "Customer"."Email" END'),  # there is no secret
     ],
 )
 def test_a_masked_column_is_replaced_by_its_mask(
@@ -333,11 +326,11 @@ def test_grouping_by_the_primary_key_still_works_in_postgresql(
         shop_in("postgres"),
     )
 
-    assert 'GROUP BY "c"."Id", "c"."Name", "c"."Region"' in executed
+    assert 'GROUP BY c."Id", "c"."Name", "c"."Region"' in executed
 
 
 def test_a_table_that_differs_in_case_only_keeps_its_own_rules(
-    shop_in: Callable[[str], Catalogue], prepare: Callable[[str, Catalogue], exp.Query]
+    shop_in: Callable[[str], Catalogue], prepare: Callable[[str, Catalogue], Statement]
 ) -> None:
     whole = shop_in("postgres")
     columns = (Column("Id", "INTEGER"), Column("Region", "TEXT"))
@@ -347,5 +340,33 @@ def test_a_table_that_differs_in_case_only_keeps_its_own_rules(
     mine = compile_in(prepare('SELECT x."Id" FROM "Customer" AS x', whole), EU, ANA, whole)
     other = compile_in(prepare('SELECT x."Id" FROM customer AS x', whole), EU, ANA, whole)
 
-    assert FILTERED in mine.tree.sql("postgres")
-    assert "WHERE" not in other.tree.sql("postgres")
+    assert FILTERED in render(mine.statement)
+    assert "WHERE" not in render(other.statement)
+
+
+@pytest.mark.parametrize("kind", ["postgres", "mysql", "duckdb"])
+def test_a_hash_can_be_compared_and_not_be_guessed_without_the_sources_secret(
+    kind: str,
+    tmp_path: Path,
+    run: Run,
+    connect: Callable[[str, Path], AbstractContextManager[Any]],
+) -> None:
+    table = Table("pay", (Column("Amount", "INTEGER"), Column("Name", "VARCHAR(20)")))
+    catalogue = Catalogue("s", kind, (table,), "h", datetime(2026, 1, 1, tzinfo=UTC))
+    policies = _policies({"pay": {"masks": {"Amount": "hash", "Name": "hash"}}})
+    policies = replace(policies, mask_key=b"k" * 32)
+    quote = "`" if kind == "mysql" else '"'
+    with connect(kind, tmp_path) as opened:
+        cursor = opened.cursor()
+        cursor.execute(
+            f"CREATE TABLE pay ({quote}Amount{quote} INTEGER, {quote}Name{quote} VARCHAR(20))"
+        )
+        cursor.execute("INSERT INTO pay VALUES (5000, '夜曲'), (NULL, NULL)")
+        executed, _ = run("SELECT * FROM pay", policies, ANA, catalogue)
+        cursor.execute(executed)
+        rows = set(cursor.fetchall())
+
+    def keyed(value: str) -> str:
+        return hmac.new(b"k" * 32, value.encode(), "sha256").hexdigest()
+
+    assert rows == {(keyed("5000"), keyed("夜曲")), (None, None)}

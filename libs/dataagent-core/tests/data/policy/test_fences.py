@@ -14,7 +14,7 @@ import pymysql
 import pytest
 from sqlglot import exp
 
-from dataagent_core.data.guard import render
+from dataagent_core.data.guard import Statement, render
 from dataagent_core.data.policy import compile_in, policies_from_dict, visible
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 
@@ -74,13 +74,13 @@ def _catalogue(dialect: str) -> Catalogue:
     return Catalogue("s", dialect, (Table("staff", columns),), "h", when)
 
 
-Prepare = Callable[[str, Catalogue], exp.Query]
+Prepare = Callable[[str, Catalogue], Statement]
 
 
-def _compiled(kind: str, sql: str, prepare: Prepare) -> exp.Query:
+def _compiled(kind: str, sql: str, prepare: Prepare) -> Statement:
     catalogue, reader = _catalogue(kind), Reader("ana")
     tree = prepare(sql, visible(catalogue, POLICIES, reader))
-    return compile_in(tree, POLICIES, reader, catalogue).tree
+    return compile_in(tree, POLICIES, reader, catalogue).statement
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_condition_that_fails_on_hidden_rows_only_does_not_fail(
     kind, run = engine
     tree = _compiled(kind, sql.format(CONDITIONS[kind]), prepare)
 
-    rows = run(render(tree, kind))
+    rows = run(render(tree))
 
     assert [row[-1] for row in rows] == [1]
 
@@ -118,14 +118,14 @@ def test_without_the_fence_the_condition_would_tell(
     tree = _compiled(kind, f"SELECT s.id FROM staff AS s WHERE {CONDITIONS[kind]}", prepare)
 
     with pytest.raises((psycopg.Error, pymysql.Error)):
-        run(render(_without_fences(tree), kind))
+        run(render(_without_fences(tree)))
 
 
-def _without_fences(tree: exp.Query) -> exp.Query:
-    for select in tree.find_all(exp.Select):
+def _without_fences(statement: Statement) -> Statement:
+    for select in statement.tree.find_all(exp.Select):
         select.set("offset", None)
         select.set("limit", None)
-    return tree
+    return statement
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,6 @@ def _without_fences(tree: exp.Query) -> exp.Query:
     [
         "-s.pay > 0",
         "EXTRACT(HOUR FROM s.born) > 0",
-        "EXTRACT(fortnight FROM s.born) > 0",
         "DATE_TRUNC('fortnight', s.born) IS NULL",
         "DATE_TRUNC('day', s.born, 'Nowhere/None') IS NULL",
     ],
@@ -148,9 +147,9 @@ def test_what_fails_on_any_row_does_not_tell_whether_a_hidden_one_is_there(
         run(sql)
 
     with pytest.raises(psycopg.Error):  # it is the fence that keeps it
-        run(render(_without_fences(_compiled(kind, sql, prepare)), kind))
+        run(render(_without_fences(_compiled(kind, sql, prepare))))
 
-    assert run(render(_compiled(kind, sql, prepare), kind)) == []
+    assert run(render(_compiled(kind, sql, prepare))) == []
 
 
 @pytest.mark.parametrize("comparison", ["s.note = 7", "s.id = s.note", "s.note IN (1, 7)"])
@@ -163,7 +162,7 @@ def test_a_comparison_that_converts_text_does_not_fail_on_hidden_rows(
     with pytest.raises(duckdb.ConversionException):
         run(sql)
 
-    assert CANARY not in str(run(render(_compiled(kind, sql, prepare), kind)))
+    assert CANARY not in str(run(render(_compiled(kind, sql, prepare))))
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgres", "mysql"])
@@ -189,7 +188,7 @@ def test_a_comparison_that_converts_text_does_not_fail_on_hidden_rows(
 def test_a_fence_stands_only_where_a_condition_can_fail(
     dialect: str, condition: str, is_fenced: bool, prepare: Prepare
 ) -> None:
-    tree = _compiled(dialect, f"SELECT s.id FROM staff AS s WHERE {condition}", prepare)
+    tree = _compiled(dialect, f"SELECT s.id FROM staff AS s WHERE {condition}", prepare).tree
 
     fences = {
         str(select.args.get("offset") or select.args.get("limit") or "")

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from dataagent_core.data.guard import parse, render, resolve
 from dataagent_core.data.policy import (
     Policy,
     PolicySet,
@@ -22,6 +23,7 @@ from dataagent_core.data.policy import (
     compile_in,
     visible,
 )
+from dataagent_core.data.policy.filters import parse_filter
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 from dataagent_core.errors import BadInput
 
@@ -206,13 +208,23 @@ def test_any_text_of_an_attribute_stays_one_value_on_every_engine(
     kind, run = asked
     table = Table("t", (Column("x", "VARCHAR(300)"),))
     catalogue = Catalogue("s", kind, (table,), "h", refreshed_at=ANY_TIME)
-    tree = exp.select(exp.column("x", table="t")).from_("t")
+    statement = resolve(parse("SELECT x FROM t", kind), catalogue)
     reader = Reader("u", attributes={"v": value})
 
-    compiled = compile_in(tree, _policies("x = :user.v", "t"), reader, catalogue)
+    compiled = compile_in(statement, _policies("x = :user.v", "t"), reader, catalogue).statement
 
-    found = run(compiled.tree.sql(kind))
+    found = run(render(compiled))
     decoys = ("decoy", "", "it's")
     assert found == ([(value,)] if value in decoys else [])
     literals = [each for each in compiled.tree.find_all(exp.Literal) if each.is_string]
     assert run(f"SELECT {literals[0].sql(kind)}") == [(value,)]
+
+
+def test_a_filter_of_a_thousand_conditions_is_refused_and_not_an_error() -> None:
+    with pytest.raises(BadInput, match="cannot be read"):
+        parse_filter("a = 1 AND " * 1_000 + "a = 1", "sqlite")
+
+
+def test_a_join_is_refused_before_the_parser_tries_its_ways_of_reading_it() -> None:
+    with pytest.raises(BadInput, match="may not use"):
+        parse_filter(f"a IN (SELECT 1 FROM t {'JOIN u ' * 60})", "postgres")

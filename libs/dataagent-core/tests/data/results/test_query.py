@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +15,8 @@ import pyarrow as pa
 import pytest
 
 from dataagent_core.data.engines.base import Interrupted
-from dataagent_core.data.results import Kept, catalogue_of, keep, open_artifacts, query
+from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
+from dataagent_core.data.results import Kept, catalogue_of, keep, open_artifacts
 from dataagent_core.data.results.query import ArtifactEngine
 from dataagent_core.data.types import Artifact, Column, Limits
 from dataagent_core.errors import (
@@ -41,10 +42,26 @@ SALES = pa.table(
 )
 
 
+OpenTables = Callable[[dict[str, Path]], ArtifactEngine]
+
+
+@pytest.fixture(scope="module")
+def processes() -> Generator[DuckdbProcesses]:
+    """Processes for all tests of this module: each takes a while to start."""
+    made = DuckdbProcesses()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def sales(kept: KeepTable) -> ArtifactEngine:
+def open_tables(processes: DuckdbProcesses) -> OpenTables:
+    return lambda paths: open_artifacts(paths, processes)
+
+
+@pytest.fixture
+def sales(kept: KeepTable, open_tables: OpenTables) -> ArtifactEngine:
     path, _result = kept(SALES)
-    return open_artifacts({"sales": path, "Other Sales": path})
+    return open_tables({"sales": path, "Other Sales": path})
 
 
 def read(
@@ -117,10 +134,10 @@ def test_times_are_told_in_the_statement_s_zone(sales: ArtifactEngine) -> None:
     ],
 )
 def test_with_no_guard_before_it_the_engine_still_refuses(
-    kept: KeepTable, tmp_path: Path, sql: str
+    kept: KeepTable, open_tables: OpenTables, tmp_path: Path, sql: str
 ) -> None:
     path, _result = kept(SALES)
-    engine = open_artifacts({"sold": path})
+    engine = open_tables({"sold": path})
     with pytest.raises((QueryFailed, QueryRefused)):
         read(engine, sql.format(path=path, folder=tmp_path))
     assert list(tmp_path.iterdir()) == []
@@ -172,10 +189,10 @@ def test_a_statement_left_early_ends(sales: ArtifactEngine) -> None:
     assert read(sales, "SELECT 1 AS one") == [{"one": 1}]
 
 
-def test_decimals_too_wide_for_duckdb_are_text(kept: KeepTable) -> None:
+def test_decimals_too_wide_for_duckdb_are_text(kept: KeepTable, open_tables: OpenTables) -> None:
     wide = Decimal("9" * 60)
     path, _result = kept(pa.table({"w": pa.array([wide, None], pa.decimal256(70, 0))}))
-    assert read(open_artifacts({"t": path}), "SELECT w FROM t") == [{"w": "9" * 60}, {"w": None}]
+    assert read(open_tables({"t": path}), "SELECT w FROM t") == [{"w": "9" * 60}, {"w": None}]
 
 
 def test_a_file_that_is_gone_is_said_at_once(tmp_path: Path) -> None:
@@ -183,20 +200,24 @@ def test_a_file_that_is_gone_is_said_at_once(tmp_path: Path) -> None:
         open_artifacts({"t": tmp_path / "gone.parquet"})
 
 
-@pytest.mark.parametrize("last_step", ["_opened", "_check_select"])
 def test_a_file_that_goes_before_it_is_read_is_a_missing_artefact(
-    kept: KeepTable, monkeypatch: pytest.MonkeyPatch, last_step: str
+    kept: KeepTable, open_tables: OpenTables
 ) -> None:
-    """It goes before a step inside: no other moment is between two looks at the file."""
     path, _result = kept(SALES)
-    step = getattr(query, last_step)
+    engine = open_tables({"t": path})
+    path.unlink()
+    with pytest.raises(ArtifactNotFound, match=path.stem) as error:
+        read(engine, "SELECT * FROM t")
+    assert str(path.parent) not in str(error.value)
 
-    def late(*given: Any) -> Any:
-        path.unlink()
-        return step(*given)
 
-    engine = open_artifacts({"t": path})
-    monkeypatch.setattr(query, last_step, late)
+def test_a_file_that_goes_between_two_statements_is_a_missing_artefact(
+    kept: KeepTable, open_tables: OpenTables
+) -> None:
+    path, _result = kept(SALES)
+    engine = open_tables({"t": path})
+    read(engine, "SELECT * FROM t")  # the process has the table open now
+    path.unlink()
     with pytest.raises(ArtifactNotFound, match=path.stem) as error:
         read(engine, "SELECT * FROM t")
     assert str(path.parent) not in str(error.value)

@@ -104,6 +104,11 @@ class Shop:
         had = (await self.core.agents.registry.get(agent)).mcp_tools
         await self.core.agents.service.set_mcp_tools(agent, [*had, *found])
 
+    async def approve(self, spec: ServerSpec, *names: str) -> None:
+        """Look at tools as they are defined, and approve them."""
+        for name in names:
+            await self.core.mcp.catalogue.approve(self.tool(spec, name).tool_id, by="root")
+
     async def calls(self, **wanted: Any) -> list[CallRow]:
         """Rows of the call log, newest first."""
         await self.core.mcp.calls.flush()

@@ -38,12 +38,18 @@ async def test_queued_runs_are_found_oldest_first_until_they_are_claimed(stores:
     assert [run.run_id for run in await stores.runs.queued(now(), limit=10)] == [young.run_id]
 
 
+@pytest.mark.every_store
 @requirement("G4")
 async def test_many_sessions_tell_how_far_they_are_at_once(stores: Stores) -> None:
     quiet = await stores.session()
     run = await stores.running()
     await stores.runs.append([batch(run, 1, ("a", "b", "c"))])
-    found = await stores.runs.last_seqs([quiet.session_id, run.session_id])
+    away, deleted = await stores.session(), await stores.session()
+    await stores.sessions.put_away(away.session_id)
+    await stores.sessions.delete(deleted.session_id)
+    found = await stores.runs.last_seqs(
+        [quiet.session_id, away.session_id, run.session_id, deleted.session_id]
+    )
     assert found == {quiet.session_id: 0, run.session_id: 3}
 
 

@@ -369,6 +369,52 @@ async def test_run_whose_worker_has_no_lease_can_be_recovered(stores: Stores) ->
     assert await stores.runs.claim(run.run_id, worker="w2", lease_until=now() + LEASE)
 
 
+@pytest.mark.every_store
+async def test_what_a_users_sessions_hold_is_counted_until_they_are_deleted(
+    stores: Stores,
+) -> None:
+    async def used(user_id: str = "alice") -> int:
+        return await stores.sessions.bytes_of_user(user_id)
+
+    assert await used() == 0
+    noted = await stores.sessions.create("alice", "agent", metadata={"ticket": "A-17"})
+    at_first = await used()
+    assert at_first == len('{"ticket":"A-17"}')
+    for number, more in enumerate((1000, 500)):
+        run = await stores.running(noted)
+        end = replace(ending(), bytes_used=more)
+        for _ in range(2):  # an end that is written again counts once
+            assert await stores.runs.close(run, end, batch(run, 1 + 2 * number))
+    other = await stores.running(await stores.session())
+    await stores.runs.close(other, replace(ending(), bytes_used=70), batch(other, 1))
+    assert await used() == at_first + 1570
+    assert await used("bob") == 0
+
+    await stores.sessions.put_away(noted.session_id)
+    assert await used() == at_first + 1570
+    await stores.sessions.delete(noted.session_id)
+    assert await used() == 70
+
+
+@pytest.mark.every_store
+async def test_a_users_active_runs_are_found_in_all_sessions(stores: Stores) -> None:
+    sessions = [await stores.session() for _ in range(5)]
+    running, waiting, ended, other = [
+        (await stores.opened(new_run(each.session_id, user_id=user))).run
+        for each, user in zip(sessions[:4], ("alice", "alice", "alice", "bob"), strict=True)
+    ]
+    await stores.runs.set_status(waiting, "waiting")
+    await stores.runs.close(ended, ending(), batch(ended, 1, "end"))
+    queued = new_run(sessions[4].session_id, user_id="alice")
+    await stores.runs.open(queued, worker=None, lease_until=None)
+
+    found = {run.run_id for run in await stores.runs.active_of_user("alice")}
+
+    assert found == {running.run_id, waiting.run_id, queued.run_id}
+    assert [run.run_id for run in await stores.runs.active_of_user("bob")] == [other.run_id]
+    assert await stores.runs.active_of_user("nobody") == []
+
+
 @requirement("B8")
 async def test_active_runs_are_known_by_the_agents_they_name(stores: Stores) -> None:
     assert await stores.runs.active_agents() == {}

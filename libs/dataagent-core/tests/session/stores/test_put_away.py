@@ -78,7 +78,10 @@ async def test_session_comes_back_with_all_it_had(stores: Stores) -> None:
     assert (await stores.opened(new_run(session.session_id))).is_new
 
 
-async def test_put_away_session_is_deleted_for_good_and_frees_its_id(stores: Stores) -> None:
+@pytest.mark.every_store
+async def test_put_away_session_is_deleted_for_good_and_its_id_stays_closed(
+    stores: Stores,
+) -> None:
     session = await stores.session()
     await stores.sessions.put_away(session.session_id)
 
@@ -87,7 +90,8 @@ async def test_put_away_session_is_deleted_for_good_and_frees_its_id(stores: Sto
     assert await stores.sessions.get_put_away(session.session_id) is None
     assert await stores.sessions.bring_back(session.session_id) is False
     assert await stores.sessions.put_away_before(now() + timedelta(days=1)) == []
-    await stores.sessions.create("alice", "agent", session_id=session.session_id)
+    with pytest.raises(Conflict):
+        await stores.sessions.create("alice", "agent", session_id=session.session_id)
 
 
 async def test_those_longest_away_are_told_first(stores: Stores) -> None:

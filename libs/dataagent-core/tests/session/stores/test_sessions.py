@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
@@ -222,16 +223,49 @@ async def test_deleted_session_takes_all_that_belongs_to_it(stores: Stores) -> N
     assert await stores.runs.last_seq(kept.session_id) == 2
 
 
-async def test_deleted_session_frees_its_ids(stores: Stores) -> None:
+@pytest.mark.every_store
+@requirement("R32.1")
+async def test_no_session_gets_the_id_of_a_deleted_one(stores: Stores) -> None:
+    deleted, expired = await stores.session(), await stores.session()
+    await stores.sessions.delete(deleted.session_id)
+    await stores.sessions.update(replace(expired, last_active=now() - timedelta(hours=2)))
+    assert await stores.sessions.cleanup_expired(3600) == 1
+
+    for session in (deleted, expired):
+        for user_id in ("alice", "bob"):
+            with pytest.raises(Conflict):
+                await stores.sessions.create(user_id, "agent", session_id=session.session_id)
+        assert await stores.sessions.get(session.session_id) is None
+        with pytest.raises(SessionNotFound):
+            await stores.opened(new_run(session.session_id))
+
+
+@pytest.mark.every_store
+async def test_an_id_that_no_one_has_seen_can_be_freed(stores: Stores) -> None:
     session = await stores.session()
     first = await stores.opened(new_run(session.session_id, client_message_id="m1"))
-    await stores.sessions.delete(session.session_id)
+    await stores.sessions.delete(session.session_id, frees_id=True)
 
     await stores.sessions.create("alice", "agent", session_id=session.session_id)
     second = await stores.opened(new_run(session.session_id, client_message_id="m1"))
 
     assert second.is_new
     assert second.run.run_id != first.run.run_id
+
+
+@pytest.mark.every_store
+@requirement("R32.1")
+async def test_an_id_is_not_given_again_while_its_session_is_being_deleted(stores: Stores) -> None:
+    for _ in range(5):
+        session = await stores.session()
+        attempts = [
+            stores.sessions.create("bob", "agent", session_id=session.session_id) for _ in range(4)
+        ]
+        deletion, *created = await asyncio.gather(
+            stores.sessions.delete(session.session_id), *attempts, return_exceptions=True
+        )
+        assert deletion is True
+        assert all(isinstance(outcome, Conflict) for outcome in created), created
 
 
 async def test_what_a_caller_changes_later_is_not_kept(stores: Stores) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query
 
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import CurrentUser, UsersDep
@@ -26,16 +26,14 @@ async def list_api_keys(
 
 @router.post("", operation_id="create_api_key", status_code=201)
 async def create_api_key(
-    *,
-    body: ApiKeyCreate,
-    response: Response,
-    user: CurrentUser,
-    users: UsersDep,
-    user_id: OfUser = None,
+    body: ApiKeyCreate, user: CurrentUser, users: UsersDep, user_id: OfUser = None
 ) -> NewApiKey:
-    """Make a key. `key` is in this answer and in no other. Only an account has keys (409)."""
-    response.headers["Cache-Control"] = "no-store"
-    return NewApiKey.made(*await users.keys.create(user.whose(user_id), body.name))
+    """Make a key. `key` is in this answer and in no other. Only an account has keys (409).
+
+    A key for another user shows in their list with who made it.
+    """
+    owner = user.whose(user_id)
+    return NewApiKey.made(*await users.keys.create(owner, body.name, by=user.user_id))
 
 
 @router.delete("/{key_id}", operation_id="revoke_api_key", status_code=204)

@@ -37,7 +37,7 @@ async def chat(
 
     A caller that leaves does not stop the run; one that does not wait reads it later.
     """
-    with container.capacity.slot():
+    with container.capacity.slot(user.user_id):
         session = await session_for(container, user, body)
         started = await start_run(container, user, session.session_id, body)
         if not wait:

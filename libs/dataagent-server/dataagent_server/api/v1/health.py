@@ -30,8 +30,8 @@ async def health(container: ContainerDep) -> Health:
 async def ready(container: ContainerDep) -> Readiness | Response:
     """The process can take work: whatever it needs for that answers.
 
-    That is the database with its tables up to date, with several processes Redis, and where
-    workers execute the runs at least one of them.
+    That is the database, which has its tables up to date and takes a write, space on the disk, with
+    several processes Redis, and where workers execute the runs at least one of them.
     """
     checks = await readiness(container)
     if all(result == "ok" for result in checks.values()):

@@ -1,6 +1,6 @@
 """`/api/v1/mcp/tools` and `/mcp/allowlists`: what MCP servers offer, and who may use it.
 
-For administrators.
+For administrators; a user may approve the tools of a server of their own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query
 
 from dataagent_server.api.errors import ERROR_RESPONSES
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import AdminUser, McpAdminDep
+from dataagent_server.deps.providers import AdminUser, CurrentUser, McpAdminDep
 from dataagent_server.models.fields import Id, Page
 from dataagent_server.models.mcp_catalogue import (
     AllowlistBody,
@@ -67,10 +67,14 @@ async def diff_mcp_tool(tool_id: ToolNumber, _: AdminUser, mcp: McpAdminDep) -> 
 
 @router.post("/tools/{tool_id}/approve", operation_id="approve_mcp_tool")
 async def approve_mcp_tool(
-    tool_id: ToolNumber, body: McpToolApproval, admin: AdminUser, mcp: McpAdminDep
+    tool_id: ToolNumber, body: McpToolApproval, user: CurrentUser, mcp: McpAdminDep
 ) -> McpToolInfo:
-    """Let a tool be used as it is now. 409 if it is not the definition that was looked at."""
-    approved = await mcp.approve(tool_id, definition_hash=body.definition_hash, by=admin.user_id)
+    """Let a tool be used as it is now, and without asking if it says that it only reads.
+
+    For administrators, and for the owner of the tool's server. 409 if it is not the definition that
+    was looked at.
+    """
+    approved = await mcp.approve(tool_id, definition_hash=body.definition_hash, by=user)
     return McpToolInfo.of(approved)
 
 

@@ -91,7 +91,7 @@ async def run_query(
     """Run a statement and keep its result, which is the caller's. A caller that leaves stops it."""
     limits = None if body.limit is None else replace(source.limits, max_rows=body.limit)
     asked = Asked(view.reader, title=body.title, limits=limits, asker_id=view.asker_id)
-    with container.capacity.slot():
+    with container.capacity.slot(view.asker_id or view.reader.user_id):
         work = data.query(source, body.sql, asked)
         return QueryResponse.of(await while_connected(request.receive, work))
 

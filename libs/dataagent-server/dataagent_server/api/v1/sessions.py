@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header
 from starlette.responses import Response
 
+from dataagent_core.runs.types import RunOptions
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.api.sse import EVENT_STREAM, EventStream, cursor
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
@@ -62,7 +63,10 @@ async def compact_session(
 
     The messages stay as they are, and the run's answer tells what the model goes on from.
     """
-    started = await runs.compact(session_id, owner=user.user_id, keep=body.keep or "")
+    options = RunOptions(has_account=user.grounds is not None, role=user.role)
+    started = await runs.compact(
+        session_id, owner=user.user_id, keep=body.keep or "", options=options
+    )
     return ChatAccepted.of(started.run)
 
 

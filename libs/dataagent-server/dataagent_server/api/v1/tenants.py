@@ -1,16 +1,20 @@
-"""`/api/v1/tenants`: their limits, switches and members.
+"""`/api/v1/tenants`: their limits, switches, members and invitations; `/api/v1/invitations`.
 
-Administrators manage all; a tenant's administrator reads it and manages its members.
+Administrators manage all; a tenant's administrator reads it, gives its members roles and invites.
+An account joins when its user accepts.
 """
 
 from __future__ import annotations
 
 from fastapi import APIRouter
 
+from dataagent_core.identity.tenants import TenantInvitation
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import AdminUser, CurrentUser, TenancyDep
 from dataagent_server.models.fields import Limit, Offset, Page, PathId
 from dataagent_server.models.tenants import (
+    InvitationBody,
+    InvitationInfo,
     MemberBody,
     MemberInfo,
     TenantBody,
@@ -20,6 +24,7 @@ from dataagent_server.models.tenants import (
 )
 
 router = APIRouter(prefix="/tenants", tags=["tenants"], route_class=PrivateRoute)
+invitation_router = APIRouter(prefix="/invitations", tags=["tenants"], route_class=PrivateRoute)
 
 
 @router.get("", operation_id="list_tenants")
@@ -72,7 +77,10 @@ async def list_tenant_users(
 async def put_tenant_user(
     tenant_id: PathId, user_id: UserId, body: MemberBody, user: CurrentUser, tenancy: TenancyDep
 ) -> MemberInfo:
-    """Take a user into a tenant, or give one of its users another role. 429 when it is full."""
+    """Take a user into a tenant, or give one of its users another role. 429 when it is full.
+
+    A tenant's administrator can only do the second; for the first they invite.
+    """
     return MemberInfo.of(await tenancy.put_member(tenant_id, user_id, body.role, user))
 
 
@@ -80,5 +88,53 @@ async def put_tenant_user(
 async def remove_tenant_user(
     tenant_id: PathId, user_id: PathId, user: CurrentUser, tenancy: TenancyDep
 ) -> None:
-    """Take a user out of a tenant."""
+    """Take a user out of a tenant. For administrators of the installation."""
     await tenancy.remove_member(tenant_id, user_id, user)
+
+
+@router.get("/{tenant_id}/invitations", operation_id="list_tenant_invitations")
+async def list_tenant_invitations(
+    tenant_id: PathId, user: CurrentUser, tenancy: TenancyDep
+) -> Page[InvitationInfo]:
+    """A tenant's invitations that wait for an answer."""
+    return _page(await tenancy.invitations(tenant_id, user))
+
+
+@router.post("/{tenant_id}/invitations", operation_id="invite_tenant_user", status_code=201)
+async def invite_tenant_user(
+    tenant_id: PathId, body: InvitationBody, user: CurrentUser, tenancy: TenancyDep
+) -> InvitationInfo:
+    """Invite an account that is in no tenant and does not administer the installation.
+
+    It holds for seven days; another one for the same account takes its place.
+    """
+    return InvitationInfo.of(await tenancy.invite(tenant_id, body.user_id, body.role, user))
+
+
+@router.delete(
+    "/{tenant_id}/invitations/{user_id}", operation_id="withdraw_invitation", status_code=204
+)
+async def withdraw_invitation(
+    tenant_id: PathId, user_id: PathId, user: CurrentUser, tenancy: TenancyDep
+) -> None:
+    """Take an invitation back, or, as the one who is invited, decline it."""
+    await tenancy.withdraw(tenant_id, user_id, user)
+
+
+@invitation_router.get("", operation_id="list_invitations")
+async def list_invitations(user: CurrentUser, tenancy: TenancyDep) -> Page[InvitationInfo]:
+    """The invitations the caller may accept."""
+    return _page(await tenancy.invitations_of(user))
+
+
+@invitation_router.post("/{tenant_id}/accept", operation_id="accept_invitation")
+async def accept_invitation(
+    tenant_id: PathId, user: CurrentUser, tenancy: TenancyDep
+) -> MemberInfo:
+    """Join the tenant; its limits and switches hold for the caller at once. 429 when it is full."""
+    return MemberInfo.of(await tenancy.accept(tenant_id, user))
+
+
+def _page(found: list[TenantInvitation]) -> Page[InvitationInfo]:
+    items = [InvitationInfo.of(each) for each in found]
+    return Page[InvitationInfo](items=items, total=len(items))

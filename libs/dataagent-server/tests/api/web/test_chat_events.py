@@ -52,7 +52,7 @@ CASES: list[tuple[AnyEvent, str, dict[str, Any]]] = [
         "hitl_request",
         {
             "request_id": "q",
-            "action": {"name": "rm", "args": {"x": 1}, "description": "Remove"},
+            "action": {"name": "rm", "args": {"x": 1}, "description": "Remove", "kind": "rm"},
             "allowed": ["approve"],
             "expires_at": None,
         },

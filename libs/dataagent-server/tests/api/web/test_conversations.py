@@ -113,8 +113,8 @@ async def test_a_deleted_conversation_stops_and_is_gone_at_every_door(live: Live
             await socket.next("text")
             assert (await client.delete(f"{URL}/{made['id']}")).status_code == 204
             assert (await socket.until("done"))[-1]["data"]["cancelled"] is True
-            await socket.say("chat", {"message": "more"})
             assert (await socket.next("error"))["data"]["error_code"] == "session_not_found"
+            assert await socket.closed() == 4404
         run, thread = accepted["run_id"], made["thread_id"]
         session = f"/api/v1/sessions/{made['id']}"
         for method, url, body in (

@@ -4,7 +4,7 @@ import type { Schemas } from "@/api/client";
 
 export type SystemInfo = Schemas["SystemInfo"];
 
-export const ADVISED = ["database", "migrations", "bus", "workers", "server"] as const;
+export const ADVISED = ["database", "migrations", "disk", "bus", "workers", "server"] as const;
 export type Advised = (typeof ADVISED)[number];
 
 export interface Check {

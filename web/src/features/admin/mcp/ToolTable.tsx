@@ -8,6 +8,7 @@ import { Badge } from "@/components/ui/Badge";
 import { Button } from "@/components/ui/Button";
 import { Table, type Column } from "@/components/ui/Table";
 import { Tooltip } from "@/components/ui/Tooltip";
+import { awaitsConfirmation } from "@/features/mcp/readOnly";
 
 import { useChange } from "../parts/change";
 import { Loaded } from "../parts/Loaded";
@@ -110,7 +111,7 @@ function ToolName({ tool, onReview }: ToolNameProps) {
             </span>
           </Tooltip>
         )}
-        {tool.status === "quarantined" && (
+        {(tool.status === "quarantined" || awaitsConfirmation(tool)) && (
           <Button
             size="small"
             aria-label={t("tools.reviewTool", { name: tool.name })}

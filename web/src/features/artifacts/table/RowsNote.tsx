@@ -4,9 +4,11 @@ import { useTranslation } from "react-i18next";
 
 import { formatNumber } from "@/lib/format";
 
+import type { Receipt } from "../previews";
+
 interface RowsNoteProps {
   rowCount: number;
-  truncatedBy: "rows" | "bytes" | "time" | null;
+  truncatedBy: Receipt["truncated_by"];
 }
 
 export function RowsNote({ rowCount, truncatedBy }: RowsNoteProps) {

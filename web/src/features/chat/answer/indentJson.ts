@@ -5,6 +5,7 @@
  * 12345678901234567000, and 1.10 become 1.1.
  */
 
+const DEEPEST = 50; // levels; what lies deeper is not moved further to the right
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
 
 /** Valid JSON with a line for each value. */
@@ -12,7 +13,7 @@ export function indentJson(json: string): string {
   const tokens = json.match(TOKEN) ?? [];
   const out: string[] = [];
   let depth = 0;
-  const line = () => `\n${"  ".repeat(depth)}`;
+  const line = () => `\n${"  ".repeat(Math.min(depth, DEEPEST))}`;
   tokens.forEach((token, at) => {
     if (token === "{" || token === "[") {
       depth += 1;

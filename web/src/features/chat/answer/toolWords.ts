@@ -15,6 +15,12 @@ export function toolWords(name: string, t: TFunction<"answer">): string {
   return spaced(name);
 }
 
+/** The kind of a call: its tool in words, and what a command or request begins with. */
+export function kindWords(kind: string, t: TFunction<"answer">): string {
+  const [, tool = kind, begin] = /^(.+?): (.+)$/s.exec(kind) ?? [];
+  return begin === undefined ? toolWords(tool, t) : `${toolWords(tool, t)}: ${begin} …`;
+}
+
 type KnownApproval = keyof (typeof answer)["approval"]["about"];
 
 /** What approving a call means, in the user's language; of a tool that is not ours as the server says it. */

@@ -9,6 +9,7 @@ export const health = {
   checks: {
     database: "Database",
     migrations: "Database tables",
+    disk: "Disk",
     bus: "Redis",
     workers: "Workers",
     server: "Server",
@@ -17,6 +18,7 @@ export const health = {
     database:
       "Is the database server up, and does DATAAGENT_DATABASE_URL still lead to it? “dataagent-server doctor” says more.",
     migrations: "Run “dataagent-server migrate” once, then look again.",
+    disk: "Make room on the disk of DATAAGENT_HOME. Until then nothing new can be stored.",
     bus: "Is Redis up, and does DATAAGENT_REDIS_URL still lead to it? Until then answers do not arrive live.",
     workers: "Start at least one: “dataagent-server worker”. Until then runs wait in the queue.",
     server: "It is being stopped and takes no new work. Wait for it to come back.",

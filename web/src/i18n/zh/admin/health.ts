@@ -10,6 +10,7 @@ export const health: Translated<typeof en> = {
   checks: {
     database: "数据库",
     migrations: "数据库表结构",
+    disk: "磁盘",
     bus: "Redis",
     workers: "工作进程",
     server: "服务器",
@@ -18,6 +19,7 @@ export const health: Translated<typeof en> = {
     database:
       "数据库服务器是否已启动，DATAAGENT_DATABASE_URL 是否仍指向它？“dataagent-server doctor”会给出更多信息。",
     migrations: "运行一次“dataagent-server migrate”，然后重新查看。",
+    disk: "请在 DATAAGENT_HOME 所在磁盘上腾出空间。在此之前无法保存新内容。",
     bus: "Redis 是否已启动，DATAAGENT_REDIS_URL 是否仍指向它？在此之前回答无法实时送达。",
     workers: "请至少启动一个：“dataagent-server worker”。在此之前运行会在队列中等待。",
     server: "服务器正在停止，不接受新任务。请等待其恢复。",

@@ -15,7 +15,8 @@ _MOST_ROWS: Final = 20
 _STEP: Final = Decimal("0.0001")
 _LONG: Final = Context(prec=500)
 """Digits enough for the largest float and the longest decimal."""
-_SIGNS: Final = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤", "eq": "=", "in": "=", "not_in": "≠"}
+_SIGNS: Final = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤", "eq": "=", "in": "=", "not_in": "≠",
+                "is": "=", "is_not": "≠"}  # fmt: skip
 _AGGREGATES: Final = {
     "count": ("number of rows of", "行数："),
     "count_distinct": ("number of different", "不同值的个数："),
@@ -71,7 +72,9 @@ def receipt(conversation: Conversation, plan: Plan, result: Result, schema: Sche
     if plan.date and schema.time_zone:
         head += conversation.say(" · time zone: ", " · 时区：") + schema.time_zone
     policy = "".join(f"\n{rule}" for rule in result.policy)
-    return f"{head}{policy}\n\n```sql\n{result.sql_shown}\n```"
+    warning = conversation.say("Warning: ", "警告：")
+    warnings = "".join(f"\n{warning}{one}" for one in result.warnings)
+    return f"{head}{policy}{warnings}\n\n```sql\n{result.sql_shown}\n```"
 
 
 def note(conversation: Conversation) -> str:

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from dataagent_core.config.models.offline_data.intent import NumberFilter, ValueFilter
+from dataagent_core.config.models.offline_data.intent import (
+    FlagFilter,
+    NumberFilter,
+    ValueFilter,
+)
 from dataagent_core.config.models.offline_data.labels import label_columns
 from dataagent_core.config.models.offline_data.sentence import Sentence
 from dataagent_core.config.models.offline_data.terms import Item, Noun, Period, Trouble, ValueTerm
@@ -24,6 +28,7 @@ class Conditions:
 
     values: list[ValueFilter] = field(default_factory=list[ValueFilter])
     numbers: list[NumberFilter] = field(default_factory=list[NumberFilter])
+    flags: list[FlagFilter] = field(default_factory=list[FlagFilter])
     periods: list[Period] = field(default_factory=list[Period])
     having: tuple[str, float] | None = None
     counted: Noun | None = None
@@ -38,6 +43,7 @@ def conditions_of(sentence: Sentence, text: str) -> Conditions:
     for place in sentence.find("op"):
         _take_comparison(sentence, place, found)
     _take_values(sentence, found)
+    _take_flags(sentence, found)
     return found
 
 
@@ -180,6 +186,16 @@ def _take_values(sentence: Sentence, found: Conditions) -> None:
         found.values.append(_narrowed(sentence, place, value, found))
         sentence.use(place)
         last = place
+
+
+def _take_flags(sentence: Sentence, found: Conditions) -> None:
+    """`active customers` are those with a yes; `by active` is a grouping."""
+    for place, noun in list(sentence.nouns()):
+        flags, before = sentence.flags(noun), sentence.at(place - 1)
+        if flags is None or (before and before.has("by", "distinct", "agg")):
+            continue
+        found.flags.append(FlagFilter(flags, _takes_not(sentence, place)))
+        sentence.use(place)
 
 
 def _takes_not(sentence: Sentence, place: int) -> bool:

@@ -15,6 +15,7 @@ from dataagent_core.config.models.offline_data.terms import (
     Direction,
     Noun,
     Period,
+    TableTerm,
     Trouble,
     ValueTerm,
 )
@@ -74,6 +75,19 @@ class NumberFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class FlagFilter:
+    """Only rows with a yes in the column, or only those without."""
+
+    noun: Noun
+    is_negated: bool = False
+
+    @property
+    def places(self) -> frozenset[tuple[str, str]]:
+        """The columns that may be meant."""
+        return frozenset((term.table, term.column) for term in self.noun.columns)
+
+
+@dataclass(frozen=True, slots=True)
 class Intent:
     """A question, whole."""
 
@@ -84,6 +98,7 @@ class Intent:
     dimensions: tuple[Dimension, ...] = ()
     values: tuple[ValueFilter, ...] = ()
     numbers: tuple[NumberFilter, ...] = ()
+    flags: tuple[FlagFilter, ...] = ()
     periods: tuple[Period, ...] = ()
     date: Noun | None = None
     direction: Direction | None = None
@@ -109,6 +124,15 @@ class Intent:
         """Whether it says what is to be counted, added up or listed."""
         return bool(self.measure or self.counted or self.listed)
 
+    @property
+    def of_flags(self) -> Noun | None:
+        """`How many are active?` as a count of the rows of the tables with such a column."""
+        if self.has_subject or self.aggregate != "count" or not self.flags:
+            return None
+        flag = self.flags[0]
+        tables = dict.fromkeys(term.table for term in flag.noun.columns)
+        return Noun(flag.noun.text, tuple(TableTerm(table, 4) for table in tables))
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -131,6 +155,7 @@ def merged(before: Intent, now: Intent) -> Intent:
         dimensions=dimensions,
         values=_values(kept, now),
         numbers=_numbers(kept, now),
+        flags=_flags(kept, now),
         periods=now.periods or kept.periods,
         date=now.date or kept.date,
         direction=now.direction or kept.direction,
@@ -183,6 +208,12 @@ def _numbers(before: Intent, now: Intent) -> tuple[NumberFilter, ...]:
     """A new limit takes the place of the earlier one on that side: `over 10`, then `over 5`."""
     lifted = frozenset(bound for number in now.numbers for bound in number.bounds)
     return (*(each for each in before.numbers if not each.bounds & lifted), *now.numbers)
+
+
+def _flags(before: Intent, now: Intent) -> tuple[FlagFilter, ...]:
+    """`And how many are not active?` takes the place of `active`."""
+    lifted = frozenset(place for flag in now.flags for place in flag.places)
+    return (*(each for each in before.flags if not each.places & lifted), *now.flags)
 
 
 def _values(before: Intent, now: Intent) -> tuple[ValueFilter, ...]:

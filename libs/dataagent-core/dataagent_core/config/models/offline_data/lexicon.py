@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from dataagent_core.config.models.offline_data.flags import state_of
 from dataagent_core.config.models.offline_data.labels import is_title
 from dataagent_core.config.models.offline_data.schema import Column, Schema, Table
 from dataagent_core.config.models.offline_data.synonyms import names, nouns
@@ -177,6 +178,9 @@ def _column_phrases(
         for owner in owners:
             if len(phrase) > len(owner) and phrase[: len(owner)] == owner:
                 yield phrase[len(owner) :], 3
+    if state := state_of(column):
+        yield state, 4
+        yield from ((keys(word), 3) for word in nouns().get(state, ()))
     if column.kind == "date":
         yield from ((phrase, 3) for phrase in _event_phrases(phrases))
 

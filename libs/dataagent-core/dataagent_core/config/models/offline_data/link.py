@@ -18,7 +18,8 @@ from dataagent_core.config.models.offline_data.choose import (
     choose_group,
     choose_value,
 )
-from dataagent_core.config.models.offline_data.intent import Dimension, Intent
+from dataagent_core.config.models.offline_data.flags import yes_values
+from dataagent_core.config.models.offline_data.intent import Dimension, FlagFilter, Intent
 from dataagent_core.config.models.offline_data.joins import Hop, Joins, repeats, tree
 from dataagent_core.config.models.offline_data.labels import label_columns
 from dataagent_core.config.models.offline_data.plan import (
@@ -173,7 +174,13 @@ def _conditions(scene: Scene, intent: Intent) -> list[Condition]:
         Condition(choose_column(scene, each.noun), each.operator, (each.number,))
         for each in intent.numbers
     ]
-    return [*found.values(), *numbers]
+    return [*found.values(), *numbers, *(_flagged(scene, each) for each in intent.flags)]
+
+
+def _flagged(scene: Scene, flag: FlagFilter) -> Condition:
+    ref = choose_column(scene, flag.noun)
+    yes = yes_values(scene.schema.column(ref.table, ref.column), scene.schema.dialect)
+    return Condition(ref, "is_not" if flag.is_negated else "is", yes)
 
 
 def _compared(

@@ -86,6 +86,7 @@ def _limited(intent: Intent, conditions: Conditions, ranking: Ranking) -> Intent
         intent,
         values=tuple(conditions.values),
         numbers=tuple(conditions.numbers),
+        flags=tuple(conditions.flags),
         periods=tuple(conditions.periods),
         having=conditions.having,
         direction=ranking.direction,

@@ -33,7 +33,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`in`, `not_in`, or a comparison with one number."""
+    """`in`, `not_in`, `is`, `is_not` (a yes), or a comparison with one number."""
 
     ref: Ref
     operator: str

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from dataagent_core.config.models.offline_data.dialects import literal
+from dataagent_core.config.models.offline_data.flags import needs_check
 from dataagent_core.config.models.offline_data.joins import Hop
 from dataagent_core.config.models.offline_data.labels import is_title, label_columns
 from dataagent_core.config.models.offline_data.plan import Plan, Ref
@@ -58,6 +59,26 @@ def key_check(plan: Plan, schema: Schema) -> str | None:
         _count_keys(ref, writer, schema.dialect)
         for ref in dict.fromkeys(refs)
         if schema.tables[ref.table].primary_key != (ref.column,)
+    ]
+    return "\nUNION ALL\n".join(checks) or None
+
+
+def flag_check(plan: Plan, schema: Schema) -> str | None:
+    """The query that counts rows with neither 0 nor 1 in columns that only their name calls flags.
+
+    None if there are no such columns.
+    """
+    writer = Writer(schema)
+    refs = [
+        each.ref
+        for each in plan.conditions
+        if each.operator in {"is", "is_not"}
+        and needs_check(schema.column(each.ref.table, each.ref.column))
+    ]
+    checks = [
+        f"SELECT {literal(str(ref), schema.dialect)} AS flag, COUNT(*) AS others"  # noqa: S608 quoted by the writer
+        f" FROM {writer.table(ref.table)} WHERE {writer.ref(ref)} NOT IN (0, 1)"
+        for ref in dict.fromkeys(refs)
     ]
     return "\nUNION ALL\n".join(checks) or None
 

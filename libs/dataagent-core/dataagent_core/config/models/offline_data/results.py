@@ -26,6 +26,7 @@ class Result:
     sql_executed: str
     source: str
     policy: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     sql: str = ""
     """As it was asked."""
 
@@ -62,6 +63,7 @@ def result_of(message: ToolMessage, sql: str = "") -> Result | Failure:
             source=str(data.get("source") or ""),
             sql=sql,
             policy=tuple(str(rule) for rule in data.get("policy") or ()),
+            warnings=tuple(str(one) for one in data.get("warnings") or ()),
         )
     except (ValueError, KeyError, TypeError, AttributeError, InvalidOperation):
         return failure_of(text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from dataagent_core.config.models.offline_data.flags import yes_values
 from dataagent_core.config.models.offline_data.reading import Reading
 from dataagent_core.config.models.offline_data.schema import Schema
 from dataagent_core.config.models.offline_data.terms import Item, Noun, Role
@@ -70,6 +71,18 @@ class Sentence:
             and not self.schema.tables[term.table].is_key(term.column)
         )
         return noun.narrowed(columns) if columns else None
+
+    def flags(self, noun: Noun) -> Noun | None:
+        """The noun as its columns that say yes or no; None if it is anything else as well."""
+        best = best_quality(noun)
+        columns = tuple(term for term in noun.columns if term.quality == best)
+        if best < 3 or not columns or any(term.quality == best for term in noun.tables):
+            return None
+        are_flags = all(
+            yes_values(self.schema.column(term.table, term.column), self.schema.dialect)
+            for term in columns
+        )
+        return noun.narrowed(columns) if are_flags else None
 
     def dates(self, noun: Noun) -> Noun | None:
         """The noun as its columns of dates; None if it has none, or is a table first of all."""
@@ -137,7 +150,8 @@ def _word_or_noun(sentence: Sentence, place: int, item: Item, noun: Noun) -> Ite
         is_noun = is_noun and not _follows_a_table(sentence, place)
     elif item.has("measure"):
         counts = any(other.has("count") for other in sentence.items)
-        is_noun = is_noun and (sentence.is_number(noun) or (counts and bool(noun.tables)))
+        is_counted = bool(noun.tables) or sentence.flags(noun) is not None
+        is_noun = is_noun and (sentence.is_number(noun) or (counts and is_counted))
     elif item.has("verb") or item.value_of("noise") == "classifier":
         is_noun = is_noun and bool(noun.tables) and not has_han(item.text)
     elif not item.has("refused", *_SILENT):

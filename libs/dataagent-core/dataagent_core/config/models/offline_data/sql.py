@@ -218,12 +218,17 @@ class Writer:
         if condition.operator in _OPERATORS:
             number = condition.values[0]
             return f"{column} {_OPERATORS[condition.operator]} {_number(number)}"
-        values = [literal(str(value), self._dialect) for value in condition.values]
+        values = [self._value(value) for value in condition.values]
         is_one = len(values) == 1
-        if condition.operator == "not_in":  # a row without a value is not one of these, either
+        if condition.operator in {"not_in", "is_not"}:  # a row without a value has it not, either
             other = f"<> {values[0]}" if is_one else f"NOT IN ({', '.join(values)})"
             return f"({column} {other} OR {column} IS NULL)"
         return f"{column} = {values[0]}" if is_one else f"{column} IN ({', '.join(values)})"
+
+    def _value(self, value: str | float) -> str:
+        if isinstance(value, str):
+            return literal(value, self._dialect)
+        return "TRUE" if value is True else _number(value)
 
     def _times(self, plan: Plan) -> list[str]:
         if plan.date is None or not plan.periods:
@@ -273,7 +278,7 @@ def _without_which_rows_stay(plan: Plan) -> set[str]:
     found: set[str] = set()
     for condition in plan.conditions:
         table = condition.ref.table
-        while condition.operator == "not_in" and table in sources:
+        while condition.operator in {"not_in", "is_not"} and table in sources:
             found.add(table)
             table = sources[table]
     return found

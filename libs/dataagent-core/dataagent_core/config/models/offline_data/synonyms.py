@@ -39,7 +39,9 @@ _NOUNS: Final = (
     "score, grade, 成绩, 分数", "project, 项目", "team, 团队", "manager, 经理, 主管", "age, 年龄",
     "gender, sex, 性别", "status, 状态", "channel, 渠道", "brand, 品牌", "rating, 评分",
     "invoice line, invoice item, 发票明细, 明细", "order item, order line, order detail, 订单明细",
-    "support rep, sales rep, 客服, 销售代表",
+    "active, 活跃, 激活, 启用", "enabled, 启用, 已启用", "valid, 有效", "deleted, 已删除",
+    "verified, 已验证, 已认证", "paid, 已付款, 已支付", "shipped, 已发货", "completed, 已完成",
+    "cancelled, canceled, 已取消", "support rep, sales rep, 客服, 销售代表",
 )  # fmt: skip
 
 _NAMES: Final = (

@@ -25,6 +25,7 @@ from dataagent_core.config.models.offline_data.mentions import mentions
 from dataagent_core.config.models.offline_data.parse import parse, refuse
 from dataagent_core.config.models.offline_data.plan import Plan
 from dataagent_core.config.models.offline_data.probe import (
+    flag_check,
     found_values,
     key_check,
     question_for,
@@ -34,7 +35,7 @@ from dataagent_core.config.models.offline_data.reading import LONGEST_QUESTION, 
 from dataagent_core.config.models.offline_data.results import Failure, Result, result_of
 from dataagent_core.config.models.offline_data.schema import Schema
 from dataagent_core.config.models.offline_data.sql import Writer
-from dataagent_core.config.models.offline_data.terms import Trouble
+from dataagent_core.config.models.offline_data.terms import Noun, Trouble
 from dataagent_core.config.models.steps import Call
 
 _MOST_REPAIRS: Final = 3
@@ -158,12 +159,35 @@ def _in_source(
         raise Trouble("unknown", *_texts(reading))
     asked = parse(reading, schema, lexicon)
     earlier = before() if asked.is_follow_up else None
-    if earlier is None and not asked.intent.has_subject:
-        raise _without_subject(asked.intent)
-    intent = merged(earlier.intent, asked.intent) if earlier else asked.intent
+    intent = asked.intent
+    if (counted := intent.of_flags) and not _is_of(earlier, counted):
+        intent, earlier = replace(intent, counted=counted), None
+    if earlier is None and not intent.has_subject:
+        raise _without_subject(intent)
+    intent = merged(earlier.intent, intent) if earlier else intent
     plan = link(intent, schema)
     yield from _check_keys(plan, schema)
+    yield from _check_flags(plan, schema)
     return _Understood(schema, intent, plan, earlier)
+
+
+def _is_of(earlier: Answered | None, noun: Noun) -> bool:
+    """Whether the answer before was about rows of one of the noun's tables."""
+    if earlier is None or not (earlier.intent.counted or earlier.intent.listed):
+        return False
+    return any(term.table == earlier.plan.base for term in noun.tables)
+
+
+def _check_flags(plan: Plan, schema: Schema) -> Generator[Call, ToolMessage, None]:
+    """See in the data that a number which is taken for yes or no is nothing else."""
+    sql = flag_check(plan, schema)
+    if sql is None:
+        return
+    message = yield Call("sql_db_query", {"sql": sql, "source": schema.source, "title": None})
+    result = result_of(message)
+    if isinstance(result, Failure) or any(row[1] for row in result.rows):
+        flags = [str(each.ref) for each in plan.conditions if each.operator in {"is", "is_not"}]
+        raise Trouble("unplaced", *flags)
 
 
 def _check_keys(plan: Plan, schema: Schema) -> Generator[Call, ToolMessage, None]:

@@ -5,12 +5,12 @@ import { useTranslation } from "react-i18next";
 
 import type { ApprovalPart } from "@/events/state";
 
-import { toolWords } from "../toolWords";
+import { kindWords, toolWords } from "../toolWords";
 import { useTurn } from "../turnContext";
 import { ArgsForm } from "./ArgsForm";
 import { Choices, type Step } from "./Choices";
 import { FormButtons } from "./FormButtons";
-import { ALWAYS_NOTE } from "./kinds";
+import { ALWAYS_NOTE, standingKind } from "./kinds";
 import { RequestFrame } from "./RequestFrame";
 import { addStanding } from "./standing";
 import { useDecision } from "./useDecision";
@@ -24,8 +24,9 @@ export function ApprovalRequest({ part }: { part: ApprovalPart }) {
   const [step, setStep] = useState<Step | null>(null);
   const { name, args, args_schema: schema } = part.action;
   const back = () => setStep(null);
-  const always = () => {
-    addStanding(conversationId, name);
+  const kind = standingKind(part);
+  const always = (confirmed: string) => {
+    addStanding(conversationId, confirmed);
     send({ type: "approve", message: ALWAYS_NOTE });
   };
   return (
@@ -52,9 +53,25 @@ export function ApprovalRequest({ part }: { part: ApprovalPart }) {
           part={part}
           isSending={isSending}
           onApprove={() => send({ type: "approve" })}
-          onAlways={always}
           onStep={setStep}
         />
+      )}
+      {step === "always" && kind !== null && (
+        <form
+          className="grid gap-3 rounded-lg border border-line p-3"
+          onSubmit={(event) => {
+            event.preventDefault();
+            always(kind);
+          }}
+        >
+          <p className="text-sm [overflow-wrap:anywhere]">
+            {t("approval.alwaysQuestion", { kind: kindWords(kind, t) })}
+          </p>
+          <p className="text-xs text-muted">{t("approval.alwaysHint")}</p>
+          <div className="flex flex-wrap gap-2">
+            <FormButtons text={t("approval.alwaysConfirm")} isBusy={isSending} onBack={back} />
+          </div>
+        </form>
       )}
       {(step === "reject" || step === "respond") && (
         <WordsForm

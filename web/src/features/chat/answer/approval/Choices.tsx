@@ -5,20 +5,19 @@ import { useTranslation } from "react-i18next";
 import { Button } from "@/components/ui/Button";
 import type { ApprovalPart } from "@/events/state";
 
-import { canStand } from "./kinds";
+import { standingKind } from "./kinds";
 
-/** An answer that needs something typed first. */
-export type Step = "edit" | "reject" | "respond";
+/** An answer that needs something typed, or a second yes, first. */
+export type Step = "edit" | "reject" | "respond" | "always";
 
 interface ChoicesProps {
   part: ApprovalPart;
   isSending: boolean;
   onApprove: () => void;
-  onAlways: () => void;
   onStep: (step: Step) => void;
 }
 
-export function Choices({ part, isSending, onApprove, onAlways, onStep }: ChoicesProps) {
+export function Choices({ part, isSending, onApprove, onStep }: ChoicesProps) {
   const { t } = useTranslation("answer");
   const { allowed } = part;
   return (
@@ -28,8 +27,8 @@ export function Choices({ part, isSending, onApprove, onAlways, onStep }: Choice
           {t("approval.approve")}
         </Button>
       )}
-      {canStand(part) && (
-        <Button disabled={isSending} title={t("approval.alwaysHint")} onClick={onAlways}>
+      {standingKind(part) !== null && (
+        <Button disabled={isSending} onClick={() => onStep("always")}>
           {t("approval.alwaysApprove")}
         </Button>
       )}

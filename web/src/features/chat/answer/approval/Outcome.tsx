@@ -13,7 +13,7 @@ import { useTurn } from "../turnContext";
 import { approvalWords, toolWords } from "../toolWords";
 import { approvedHow } from "./kinds";
 import { removeStanding } from "./standing";
-import { useStandingTools } from "./useStandingTools";
+import { useStandingKinds } from "./useStandingKinds";
 
 const LOOKS: Record<DecisionType, { icon: LucideIcon; look: string }> = {
   approve: { icon: CircleCheck, look: "text-good" },
@@ -46,7 +46,7 @@ export function Outcome({ part }: { part: ApprovalPart }) {
           <span className="min-w-0 flex-1 truncate text-muted">{toolWords(action.name, t)}</span>
         </>
       }
-      actions={how !== "byHand" && <AskAgainNextTime tool={action.name} />}
+      actions={how !== "byHand" && action.kind && <AskAgainNextTime kind={action.kind} />}
     >
       <div className="grid grid-cols-1 gap-1 border-t border-line pt-1.5 pb-2 text-sm">
         <p className="[overflow-wrap:anywhere] whitespace-pre-wrap text-muted">
@@ -63,12 +63,12 @@ export function Outcome({ part }: { part: ApprovalPart }) {
   );
 }
 
-function AskAgainNextTime({ tool }: { tool: string }) {
+function AskAgainNextTime({ kind }: { kind: string }) {
   const { t } = useTranslation("answer");
   const { conversationId } = useTurn();
-  if (!useStandingTools(conversationId).includes(tool)) return null;
+  if (!useStandingKinds(conversationId).includes(kind)) return null;
   return (
-    <Button size="small" variant="ghost" onClick={() => removeStanding(conversationId, tool)}>
+    <Button size="small" variant="ghost" onClick={() => removeStanding(conversationId, kind)}>
       {t("approval.askAgain")}
     </Button>
   );

@@ -15,7 +15,8 @@ export function approvedHow(decision: Decision | null): "byHand" | "always" | "a
   return decision.message === STANDING_NOTE ? "automatic" : "byHand";
 }
 
-/** Whether "always" can stand for this request's answer. */
-export function canStand(part: ApprovalPart): boolean {
-  return part.allowed.includes("approve") && !isQuestion(part);
+/** What "always" would cover as this request's answer; null where it is not offered. */
+export function standingKind(part: ApprovalPart): string | null {
+  const canStand = part.allowed.includes("approve") && !isQuestion(part);
+  return canStand ? (part.action.kind ?? null) : null;
 }

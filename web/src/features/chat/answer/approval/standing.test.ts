@@ -1,7 +1,7 @@
 // @vitest-environment happy-dom
 import { afterEach, describe, expect, it } from "vitest";
 
-import { addStanding, onStanding, removeStanding, standingTools } from "./standing";
+import { addStanding, onStanding, removeStanding, standingKinds } from "./standing";
 
 afterEach(() => localStorage.clear());
 
@@ -9,10 +9,10 @@ describe("standing approvals", () => {
   it("are kept per conversation until they are taken back", () => {
     addStanding("one", "shell");
     addStanding("one", "shell");
-    expect(standingTools("one")).toEqual(["shell"]);
-    expect(standingTools("two")).toEqual([]);
+    expect(standingKinds("one")).toEqual(["shell"]);
+    expect(standingKinds("two")).toEqual([]);
     removeStanding("one", "shell");
-    expect(standingTools("one")).toEqual([]);
+    expect(standingKinds("one")).toEqual([]);
     expect(localStorage.length).toBe(0);
   });
 
@@ -20,7 +20,7 @@ describe("standing approvals", () => {
     let count = 0;
     const stop = onStanding(() => (count += 1));
     addStanding("one", "shell");
-    expect(standingTools("one")).toBe(standingTools("one"));
+    expect(standingKinds("one")).toBe(standingKinds("one"));
     stop();
     removeStanding("one", "shell");
     expect(count).toBe(1);
@@ -28,8 +28,8 @@ describe("standing approvals", () => {
 
   it("approve nothing when what is stored is not readable", () => {
     localStorage.setItem("dataagent.always.one", '{"shell": true}');
-    expect(standingTools("one")).toEqual([]);
+    expect(standingKinds("one")).toEqual([]);
     localStorage.setItem("dataagent.always.one", '[1, null, "shell"]');
-    expect(standingTools("one")).toEqual(["shell"]);
+    expect(standingKinds("one")).toEqual(["shell"]);
   });
 });

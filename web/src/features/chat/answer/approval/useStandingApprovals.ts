@@ -5,22 +5,22 @@ import { useEffect, useRef } from "react";
 import { activeTurn, openApprovals } from "@/events/state";
 
 import type { Conversation } from "../../useConversation";
-import { canStand, STANDING_NOTE } from "./kinds";
-import { useStandingTools } from "./useStandingTools";
+import { standingKind, STANDING_NOTE } from "./kinds";
+import { useStandingKinds } from "./useStandingKinds";
 
 export function useStandingApprovals(conversation: Conversation): void {
-  const tools = useStandingTools(conversation.id);
+  const kinds = useStandingKinds(conversation.id);
   const asked = useRef(new Set<string>());
   const turn = activeTurn(conversation.state);
   const { decide } = conversation;
   useEffect(() => {
-    if (!turn?.runId || tools.length === 0) return;
+    if (!turn?.runId || kinds.length === 0) return;
     for (const part of openApprovals(turn)) {
-      const isMine = tools.includes(part.action.name) && canStand(part);
-      if (!isMine || asked.current.has(part.requestId)) continue;
+      const kind = standingKind(part);
+      if (kind === null || !kinds.includes(kind) || asked.current.has(part.requestId)) continue;
       asked.current.add(part.requestId);
       const decision = { type: "approve" as const, message: STANDING_NOTE };
       decide(turn.runId, part.requestId, decision).catch(() => undefined); // the card is open then
     }
-  }, [turn, tools, decide]);
+  }, [turn, kinds, decide]);
 }

@@ -1,0 +1,343 @@
+"""A statement as its author wrote it: text, tokens, and the tree that was read from them.
+
+What reaches the driver is the author's own tokens (`render.py`); the tree says what they mean. So
+two readings of one text must agree, ours and the engine's. The checks here keep them together:
+between tokens there is only white space and comments, which are not sent; a number is a number in
+every engine; and each word of the text is a name or function that the tree holds, or a keyword that
+is known to be harmless.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from dataagent_core.data.guard.grammar import tokens_of
+from dataagent_core.data.guard.keywords import KEYWORDS
+from dataagent_core.data.guard.refusals import Reason, refusal
+
+MAX_BYTES = 100_000
+MAX_TOKENS = 10_000
+MAX_INDEXES = 200  # the parser takes quadratic time for a[1][1]…
+MAX_NESTING = 30
+MAX_BARE_JOINS = 6  # the parser takes twice as long for each JOIN that has no ON or USING
+
+_FENCE = re.compile(r"\A```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<sql>.*)```\Z", re.DOTALL)
+_ONE_QUERY = "Send one SELECT, WITH or VALUES query."
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+_BEFORE_AN_ITEM = {
+    *(TokenType.SELECT, TokenType.DISTINCT, TokenType.ALL, TokenType.COMMA, TokenType.GROUP_BY)
+}
+_AFTER_AN_ITEM = {
+    *(TokenType.COMMA, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING),
+    *(TokenType.WINDOW, TokenType.QUALIFY, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET),
+    *(TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.FETCH),
+}
+_JOIN_SIDES = {*(TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.INNER, TokenType.OUTER)}
+_QUERY_STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN}
+_LITERALS = {
+    TokenType.STRING,
+    TokenType.NUMBER,
+    TokenType.IDENTIFIER,
+    TokenType.BIT_STRING,
+    TokenType.HEX_STRING,
+    TokenType.BYTE_STRING,
+    TokenType.NATIONAL_STRING,
+    TokenType.RAW_STRING,
+    TokenType.HEREDOC_STRING,
+    TokenType.UNICODE_STRING,
+}
+_EXECUTABLE = re.compile(r"/\*M?!")  # what MySQL and MariaDB run although it looks like a comment
+_NUMBER = re.compile(r"(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?")
+_WORD = re.compile(r"[^\W\d][\w$]*")
+_SIGNS = re.compile(r"[-+*/<>=~!@#%^&|?]+")
+_OPERATORS = (
+    "<> != <= >= == || << >> ** // && @@ @> <@ ~* ~~ ~~* !~ !~* !~~ !~~* ^@ -> ->> #> #>> |/ ||/ "
+    "!! ?- ?| ?-| ?|| ?# @-@ ## <-> &< &> <<| |>> &<| |&> <^ >^ -|- @@@ ~="
+)
+_TWO_STEPS = frozenset(_OPERATORS.split())
+_WRITING = (
+    "INSERT UPDATE DELETE REPLACE MERGE TRUNCATE CREATE DROP ALTER RENAME GRANT REVOKE COPY "
+    "EXPORT IMPORT LOAD INSTALL ATTACH DETACH VACUUM REINDEX CLUSTER COMMENT REFRESH CHECKPOINT "
+    "OPTIMIZE REPAIR PURGE"
+)
+_REASONS: dict[str, Reason] = {
+    **dict.fromkeys(_WRITING.split(), "statement_writes"),
+    "LOCK": "locking",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One query: `tree` is what `tokens`, which are places in `text`, mean in the dialect."""
+
+    text: str
+    dialect: str
+    tokens: tuple[Token, ...]
+    tree: exp.Query
+    notes: tuple[str, ...] = ()
+    """What the reader should know about how it was read."""
+
+    def item_at(self, start: int) -> tuple[int, int]:
+        """The first and last character of the item of a list that has a token at `start`."""
+        tokens = self.tokens
+        first = last = bisect_right(tokens, start, key=lambda token: token.start) - 1
+        depth = 0
+        while first > 0:
+            kind = tokens[first - 1].token_type
+            depth += (kind in _CLOSING) - (kind in _OPENING)
+            if depth < 0 or (depth == 0 and kind in _BEFORE_AN_ITEM):
+                break
+            first -= 1
+        depth = 0
+        while last < len(tokens) - 1:
+            kind = tokens[last + 1].token_type
+            depth += (kind in _OPENING) - (kind in _CLOSING)
+            if depth < 0 or (depth == 0 and kind in _AFTER_AN_ITEM):
+                break
+            last += 1
+        return tokens[first].start, tokens[last].end
+
+
+def clean(sql: str) -> str:
+    """The statement without white space, a Markdown fence and semicolons around it.
+
+    Raises `QueryRefused` for text that no statement needs: too long, NUL, half characters, nothing.
+    """
+    if "\x00" in sql:
+        raise refusal("nul_byte", "The statement holds a NUL character.", hint="Remove it.")
+    try:
+        size = len(sql.encode())
+    except UnicodeEncodeError:
+        raise refusal(
+            "bad_text", "The statement holds half of a character.", hint="Send valid Unicode."
+        ) from None
+    if size > MAX_BYTES:
+        raise _too_long(f"{size:,} bytes, more than the {MAX_BYTES:,} allowed")
+    text = sql.strip().removeprefix("\ufeff")
+    fenced = _FENCE.match(text)
+    text = (fenced["sql"] if fenced else text).strip()
+    while text.endswith(";"):
+        text = text[:-1].rstrip()
+    if not text:
+        raise refusal("empty", "There is no statement.", hint=_ONE_QUERY)
+    return text
+
+
+def tokenize(text: str, dialect: str) -> tuple[str, list[Token]]:
+    """The statement's tokens, and the text they are places in.
+
+    The text differs from what was passed in by spaces alone: the tokenizer takes `1e3+1` for one
+    number, and is helped by a space. Raises `QueryRefused` by what tokens alone can tell.
+    """
+    try:
+        tokens = tokens_of(text, dialect)
+        spaced = _with_spaces(text, tokens)
+        if spaced != text:
+            text, tokens = spaced, tokens_of(spaced, dialect)
+    except TokenError as error:
+        raise unparsable(str(error)) from error
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:  # and a comment after it
+        text = text[: tokens.pop().start]
+    if not tokens:
+        raise refusal("empty", "There is only a comment.", hint=_ONE_QUERY)
+    _check_start(tokens)
+    _check_amounts(tokens)
+    _check_gaps(text, tokens, dialect)
+    _check_nesting(tokens)
+    for token in tokens:
+        if token.token_type == TokenType.NUMBER and not _NUMBER.fullmatch(_slice(text, token)):
+            raise unparsable(f"{_slice(text, token)[:60]!r} is not a number.")
+    return text, tokens
+
+
+def check_words(text: str, tokens: list[Token], tree: exp.Expr) -> None:
+    """Raise `QueryRefused` for a word that is neither in the tree nor a harmless keyword.
+
+    The parser passes over some words without leaving a trace in the tree; the engine would not.
+    """
+    known = {
+        node.meta["start"] for node in tree.walk() if "start" in node.meta
+    }  # of names and of functions
+    for index, token in enumerate(tokens):
+        if token.token_type in _LITERALS or token.start in known:
+            continue
+        if index and tokens[index - 1].text.upper() == "COLLATE":
+            continue
+        if index + 1 < len(tokens) and tokens[index + 1].token_type == TokenType.COLON:
+            continue  # a key, as in {a: 1}
+        for word in _WORD.findall(_slice(text, token)):
+            if word.upper() not in KEYWORDS:
+                raise refusal(
+                    "not_parsable",
+                    f"The word {word[:60]} is not understood where it stands.",
+                    hint="Leave it out, or put a name in quotes.",
+                )
+
+
+def unparsable(why: str) -> Exception:
+    """The refusal of a text that is no statement of the dialect."""
+    plain = re.sub(r"\x1b\[\d+m", "", why).split("\n")[0]
+    hint = "Correct the syntax for this source's SQL dialect, and send one query."
+    return refusal("not_parsable", f"The statement cannot be read: {plain}", hint=hint)
+
+
+def too_deep() -> Exception:
+    """The refusal of a statement whose parts are nested too deep to be checked."""
+    hint = "Name inner queries in a WITH clause instead of nesting them."
+    return refusal("too_deep", f"The statement nests more than {MAX_NESTING} levels.", hint=hint)
+
+
+def _too_long(what: str) -> Exception:
+    hint = "Ask for less in one statement; join with a table instead of listing values."
+    return refusal("too_long", f"The statement has {what}.", hint=hint)
+
+
+def _slice(text: str, token: Token) -> str:
+    return text[token.start : token.end + 1]
+
+
+def _with_spaces(text: str, tokens: list[Token]) -> str:
+    """The text with a space where a number ends that the tokenizer reads on from."""
+    ends = [
+        token.start + number.end()
+        for token in tokens
+        if token.token_type in {TokenType.NUMBER, TokenType.VAR}
+        and (number := _NUMBER.match(_slice(text, token)))
+        and token.start + number.end() <= token.end
+        and text[token.start + number.end()] in "+-"
+    ]
+    return " ".join(text[start:end] for start, end in zip([0, *ends], [*ends, None], strict=True))
+
+
+def _check_amounts(tokens: list[Token]) -> None:
+    """Bounds on what the parser is given: some shapes take it more than linear time."""
+    if len(tokens) > MAX_TOKENS:
+        raise _too_long(f"{len(tokens):,} words and signs, more than the {MAX_TOKENS:,} allowed")
+    indexes = sum(token.token_type == TokenType.L_BRACKET for token in tokens)
+    if indexes > MAX_INDEXES:
+        raise _too_long(f"{indexes:,} square brackets, more than the {MAX_INDEXES} allowed")
+    if (joins := _bare_joins(tokens)) > MAX_BARE_JOINS:
+        raise refusal(
+            "too_large",
+            f"There are {joins} JOINs without ON or USING.",
+            hint="Write ON after each JOIN, or CROSS JOIN.",
+        )
+
+
+def _bare_joins(tokens: list[Token]) -> int:
+    """How many JOINs have no condition, and are not CROSS or NATURAL."""
+    bare = 0
+    waiting = [0]  # for a condition, by depth of brackets
+    before: TokenType | None = None
+    side: TokenType | None = None  # the word before LEFT, RIGHT, INNER, OUTER
+    for token in tokens:
+        kind = token.token_type
+        if kind == TokenType.L_PAREN:
+            waiting.append(0)
+        elif kind == TokenType.R_PAREN and len(waiting) > 1:
+            bare += waiting.pop()
+        elif kind == TokenType.JOIN:
+            waiting[-1] += not {before, side} & {TokenType.CROSS, TokenType.NATURAL}
+        elif kind in {TokenType.ON, TokenType.USING}:
+            waiting[-1] = max(waiting[-1] - 1, 0)
+        side = side if kind in _JOIN_SIDES and before in _JOIN_SIDES else before
+        before = kind
+    return bare + sum(waiting)
+
+
+def _check_gaps(text: str, tokens: list[Token], dialect: str) -> None:
+    """Between tokens there is white space and comments as the engine knows them, nothing else."""
+    end = 0
+    for token in tokens:
+        _check_gap(text[end : token.start], dialect)
+        end = token.end + 1
+    _check_gap(text[end:], dialect)
+
+
+def _check_gap(gap: str, dialect: str) -> None:
+    at = 0
+    while at < len(gap):
+        if gap[at].isspace():
+            at += 1
+        elif gap.startswith("--", at) or (dialect == "mysql" and gap[at] == "#"):
+            at = min(_find(gap, "\n", at), _find(gap, "\r", at))
+        elif gap.startswith("/*", at):
+            at = _comment_end(gap, at, dialect)
+        else:
+            raise unparsable(f"{gap[at : at + 20]!r} is neither a word nor a comment.")
+
+
+def _comment_end(gap: str, at: int, dialect: str) -> int:
+    if dialect == "mysql" and _EXECUTABLE.match(gap, at):
+        raise refusal(
+            "executable_comment",
+            "The statement holds a comment that the server would run (/*! … */).",
+            hint="Write the statement without it.",
+        )
+    depth, position = 1, at + 2
+    while depth and position < len(gap):
+        if gap.startswith("*/", position):
+            depth, position = depth - 1, position + 2
+        elif gap.startswith("/*", position):
+            if dialect not in {"postgres", "duckdb"}:
+                raise unparsable("a comment stands inside a comment.")
+            depth, position = depth + 1, position + 2
+        else:
+            position += 1
+    return position
+
+
+def _find(text: str, part: str, start: int) -> int:
+    found = text.find(part, start)
+    return len(text) if found < 0 else found
+
+
+def _check_nesting(tokens: list[Token]) -> None:
+    depth = 0
+    for token in tokens:
+        if token.token_type in _OPENING:
+            depth += 1
+            if depth > MAX_NESTING:
+                raise too_deep()
+        elif token.token_type in _CLOSING:
+            depth = max(depth - 1, 0)
+
+
+def _check_start(tokens: list[Token]) -> None:
+    """Whether it begins as a query does; what does not is never given to the parser."""
+    first = next((one for one in tokens if one.token_type != TokenType.L_PAREN), tokens[0])
+    word = first.text.upper().split()[0] if first.text.strip() else first.text
+    if first.token_type in _QUERY_STARTS or word in {"FROM", "TABLE"}:
+        return
+    reason = _REASONS.get(word, "not_a_query")
+    what = "changes data or the schema" if reason == "statement_writes" else "is not a query"
+    shown = word[:40]
+    raise refusal(reason, f"A statement that starts with {shown} {what}.", hint=_ONE_QUERY)
+
+
+def gaps(statement: Statement) -> Iterator[tuple[Token, str]]:
+    """Each token with what separates it from the one before: nothing, a space or a line break.
+
+    Signs that the tokenizer took apart are sent apart, unless together they are an operator that it
+    reads in two steps: an engine would take `@` and `#` for an operator of that name.
+    """
+    end: int | None = None
+    before = ""
+    for token in statement.tokens:
+        gap = "" if end is None else statement.text[end : token.start]
+        written = _slice(statement.text, token)
+        if gap:
+            yield token, "\n" if "\n" in gap else " "
+        elif _SIGNS.fullmatch(before) and _SIGNS.fullmatch(written):
+            yield token, "" if before + written in _TWO_STEPS else " "
+        else:
+            yield token, ""
+        end, before = token.end + 1, written

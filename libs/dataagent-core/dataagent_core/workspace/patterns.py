@@ -1,0 +1,224 @@
+"""Glob patterns over paths, matched in time that grows with pattern and path, whatever they are.
+
+A pattern is split at its slashes. Each segment becomes a regular expression without backtracking
+(atomic groups: the earliest place that fits is kept), and the segments are walked with the set of
+positions a path can be at, so that many `**` cost no more than many names. Patterns come from
+models, people and files in a project. Pure. Above: `search.py`, `ignored.py`, `thread_files.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+import bracex
+from deepagents.backends.utils import InvalidGlobPatternError
+
+_MAX_CHARACTERS: Final = 1000
+_MAX_ALTERNATIVES: Final = 1000
+ANY_DEPTH: Final = "**"
+_WILD: Final = frozenset("*?[")
+_CLASSES: Final = {
+    "alnum": "a-zA-Z0-9",
+    "alpha": "a-zA-Z",
+    "ascii": r"\x00-\x7f",
+    "blank": r" \t",
+    "cntrl": r"\x00-\x1f\x7f",
+    "digit": "0-9",
+    "graph": r"\x21-\x7e",
+    "lower": "a-z",
+    "print": r"\x20-\x7e",
+    "punct": r"!-/:-@\[-`{-~",
+    "space": r" \t\r\n\v\f",
+    "upper": "A-Z",
+    "word": "a-zA-Z0-9_",
+    "xdigit": "A-Fa-f0-9",
+}
+
+Spend = Callable[[int], None]
+"""Is told how many names were compared with how many segments."""
+
+
+class PathPattern:
+    """Segments of a pattern, each for one name of a path; `**` is for any number of names."""
+
+    def __init__(self, segments: Sequence[str], *, matches_dots: bool) -> None:
+        """Without `matches_dots` a name that begins with a dot needs a dot in the pattern."""
+        self._matches_dots = matches_dots
+        self._segments = [
+            None if each == ANY_DEPTH else compiled([each], matches_dots=matches_dots)
+            for each in segments
+        ]
+
+    def matches(self, names: Sequence[str], spend: Spend) -> bool:
+        """Whether the whole path fits the whole pattern; a last `**` is for at least one name."""
+        here = self._with_skipped({0})
+        for name in names:
+            spend(len(here))
+            here = self._with_skipped({to for at in here for to in self._next(at, name)})
+            if not here:
+                return False
+        return len(self._segments) in here
+
+    def _next(self, at: int, name: str) -> tuple[int, ...]:
+        """Where a name leads from a position."""
+        if at == len(self._segments):
+            return ()
+        segment = self._segments[at]
+        if segment is not None:
+            return (at + 1,) if segment.fullmatch(name) else ()
+        if name.startswith(".") and not self._matches_dots:
+            return ()
+        return (at, at + 1) if at + 1 == len(self._segments) else (at,)
+
+    def _with_skipped(self, positions: set[int]) -> set[int]:
+        """The positions, and those behind a `**` that is for no name."""
+        for at in sorted(positions):
+            after = at
+            while after < len(self._segments) - 1 and self._segments[after] is None:
+                after += 1
+                positions.add(after)
+        return positions
+
+
+class IncludeGlob:
+    """What the file tools take: one pattern with alternatives in braces.
+
+    Without a slash it is for the name of a file at any depth, otherwise for the path from where the
+    search begins. The rules are those of `deepagents.backends.utils.compile_grep_include_glob`.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        """Raises:
+        InvalidGlobPatternError: it leads out, is too long or has too many alternatives.
+        """
+        if ".." in pattern.replace("\\", "/").split("/"):
+            raise InvalidGlobPatternError(f"Path traversal not allowed in glob pattern {pattern!r}")
+        if len(pattern) > _MAX_CHARACTERS:
+            raise InvalidGlobPatternError(
+                f"A glob pattern has at most {_MAX_CHARACTERS} characters. Shorten it."
+            )
+        alternatives = _expanded(pattern.lstrip("/"))
+        self._names: re.Pattern[str] | None = None
+        self._paths: list[PathPattern] = []
+        if "/" in pattern:
+            self._paths = [
+                PathPattern(segments, matches_dots=False)
+                for each in alternatives
+                if (segments := _segments(each))
+            ]
+        else:
+            self._names = compiled(alternatives, matches_dots=False)
+
+    def matches(self, relative: str, spend: Spend) -> bool:
+        """Whether a file is meant, by its path from where the search begins."""
+        names = relative.split("/")
+        if self._names is not None:
+            spend(1)
+            return self._names.fullmatch(names[-1]) is not None
+        return any(each.matches(names, spend) for each in self._paths)
+
+
+def compiled(segments: Iterable[str], *, matches_dots: bool) -> re.Pattern[str]:
+    """A regular expression for a name that fits one of the segments; it does not backtrack far."""
+    sources = [_segment_source(each, matches_dots=matches_dots) for each in segments]
+    return re.compile("|".join(f"(?:{each})" for each in sources) or r"(?!)", re.DOTALL)
+
+
+def _expanded(pattern: str) -> list[str]:
+    """The pattern with each of its alternatives in braces."""
+    try:
+        return bracex.expand(pattern, keep_escapes=True, limit=_MAX_ALTERNATIVES)
+    except (bracex.ExpansionLimitException, RecursionError):
+        raise InvalidGlobPatternError(
+            f"A glob pattern has at most {_MAX_ALTERNATIVES} alternatives in braces."
+        ) from None
+
+
+def _segments(pattern: str) -> list[str]:
+    """The pattern's segments; none if it is for folders alone, as a file's path has no slash last.
+
+    A last `**/` is for whatever is in a folder, as `**` is.
+    """
+    segments = [each for each in pattern.split("/") if each]
+    is_folder = pattern.endswith("/") and segments[-1:] != [ANY_DEPTH]
+    return [] if is_folder else segments
+
+
+def _segment_source(segment: str, *, matches_dots: bool) -> str:
+    """The source of a regular expression for a name.
+
+    Between two stars the earliest place of a part is the best one, as every part has a fixed
+    length: so it is looked for once and never again.
+    """
+    first, *rest = _parts(segment)
+    guard = "" if matches_dots or segment[:1] not in _WILD else r"(?!\.)"
+    if not rest:
+        return f"{guard}{first}"
+    *between, last = rest
+    return f"{guard}{first}{''.join(f'(?>.*?{part})' for part in between)}.*{last}"
+
+
+def _parts(segment: str) -> list[str]:
+    """What stands between the stars, as regular expressions of one character after another."""
+    parts = [""]
+    at = 0
+    while at < len(segment):
+        character = segment[at]
+        at += 1
+        if character == "*":
+            if parts[-1] or len(parts) == 1:
+                parts.append("")
+        elif character == "?":
+            parts[-1] += "."
+        elif character == "[" and (end := _bracket_end(segment, at)):
+            parts[-1] += _bracket_source(segment[at : end - 1])
+            at = end
+        else:
+            if character == "\\":  # the next one is itself; the last one of a segment is nothing
+                character = segment[at : at + 1]
+                at += 1
+            parts[-1] += re.escape(character)
+    return parts
+
+
+def _bracket_end(segment: str, start: int) -> int | None:
+    """The position after the bracket that closes the one before `start`; None if none does."""
+    at = start + (segment[start : start + 1] in ("!", "^"))
+    at += segment[at : at + 1] == "]"  # first, it is a character like others
+    while at < len(segment):
+        if segment[at] == "]":
+            return at + 1
+        closed = segment.find(":]", at + 2) if segment.startswith("[:", at) else -1
+        at = closed + 2 if closed >= 0 else at + (2 if segment[at] == "\\" else 1)
+    return None
+
+
+def _bracket_source(content: str) -> str:
+    """A set of characters; one that holds none, as `[z-a]`, fits nothing."""
+    is_negated = content[:1] in ("!", "^")
+    at = int(is_negated)
+    source = ""
+    while at < len(content):
+        closed = content.find(":]", at + 2) if content.startswith("[:", at) else -1
+        if closed >= 0:
+            source += _CLASSES.get(content[at + 2 : closed], "")
+            at = closed + 2
+            continue
+        low, at = _bracket_character(content, at)
+        if content[at : at + 1] == "-" and at + 1 < len(content):
+            high, at = _bracket_character(content, at + 1)
+            source += f"{re.escape(low)}-{re.escape(high)}" if low <= high else ""
+        else:
+            source += re.escape(low)
+    if not source:
+        return "." if is_negated else r"(?!)"
+    return f"[{'^' if is_negated else ''}{source}]"
+
+
+def _bracket_character(content: str, at: int) -> tuple[str, int]:
+    """A character of a bracket and the position after it."""
+    if content[at] == "\\" and at + 1 < len(content):
+        at += 1
+    return content[at], at + 1
