@@ -10,10 +10,12 @@ nobody unknown can make the server parse anything.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
 
@@ -97,6 +99,30 @@ class PrivateRoute(PublicRoute):
 
         async def private(request: Request) -> Response:
             await authenticate(request)
+            _refuse_repeats(request)
             return await handler(request)
 
         return private
+
+
+def _refuse_repeats(request: Request) -> None:
+    """No parameter of ours is a list: of a name that is given twice, one value would be lost.
+
+    Raises:
+        RequestValidationError: a name is given twice.
+    """
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    repeated = [name for name, times in given.items() if times > 1]
+    if not repeated:
+        return
+    raise RequestValidationError(
+        [
+            {
+                "type": "value_error",
+                "loc": ("query", name),
+                "msg": "Given more than once. Give one value.",
+                "input": request.query_params.getlist(name),
+            }
+            for name in repeated
+        ]
+    )

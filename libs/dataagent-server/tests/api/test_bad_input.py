@@ -50,6 +50,13 @@ async def test_a_bad_chat_body_is_422_in_the_envelope(live: LiveServer, name: st
     assert len(answer.text) < 3000
 
 
+async def test_a_query_parameter_given_twice_is_422(live: LiveServer) -> None:
+    async with live.http() as client:
+        answer = await client.get("/api/v1/sessions?limit=1&limit=2")
+    assert (answer.status_code, answer.json()["error_code"]) == (422, "bad_input")
+    assert "limit" in answer.text
+
+
 async def test_ten_megabytes_are_413(live: LiveServer) -> None:
     async with live.http() as client:
         answer = await client.post("/api/v1/chat", json={"message": "x" * 10_000_000})
