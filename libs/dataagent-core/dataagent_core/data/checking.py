@@ -1,4 +1,4 @@
-"""Every figure of an answer, looked for in what its run has read.
+"""Every figure of an answer, looked for in what its run has read, in a worker process.
 
 Above: `runs/`, at the end of a run. Below: `figures/`, `results/`.
 """
@@ -9,7 +9,7 @@ Above: `runs/`, at the end of a run. Below: `figures/`, `results/`.
 
 from __future__ import annotations
 
-import asyncio
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +19,8 @@ from dataagent_core.data.arrow import pq
 from dataagent_core.data.results import ArtifactStore, reopen
 from dataagent_core.data.results.cells import with_shown_floats
 from dataagent_core.data.types import Artifact
-from dataagent_core.errors import ArtifactNotFound
+from dataagent_core.errors import ArtifactNotFound, UserLimit
+from dataagent_core.processes import CallTimedOut, ProcessPool, WorkerEnded
 
 if TYPE_CHECKING:
     from dataagent_core.data import figures
@@ -29,14 +30,17 @@ else:  # its patterns take a while, and most answers rest on no table
 
     figures = Library("dataagent_core.data.figures")
 
+logger = logging.getLogger(__name__)
 _BATCH_ROWS = 2_000
+_NOT_CHECKED = {"verified": [], "unbacked": [], "unchecked": 0, "is_complete": False}
 
 
 class FigureChecks:
     """Checks answers against their runs' results."""
 
-    def __init__(self, artifacts: ArtifactStore) -> None:
+    def __init__(self, artifacts: ArtifactStore, processes: ProcessPool) -> None:
         self._artifacts = artifacts
+        self._processes = processes
 
     async def report(
         self, text: str, question: str, artifact_ids: Sequence[str], *, owner: str
@@ -54,7 +58,11 @@ class FigureChecks:
         paths = [(one, self._artifacts.path_of(one)) for one in tables if one.kind == "table"]
         if not paths:
             return None
-        return await asyncio.to_thread(_report, text, question, paths)
+        try:
+            return await self._processes.run(owner, _report, text, question, paths)
+        except (CallTimedOut, WorkerEnded, UserLimit):
+            logger.warning("the figures of an answer could not be checked", exc_info=True)
+            return _NOT_CHECKED
 
 
 def _report(text: str, question: str, tables: list[tuple[Artifact, Path]]) -> dict[str, Any]:

@@ -7,20 +7,16 @@ the cancellation goes on, so that nothing writes to a place that is being cleare
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from dataagent_core.data.engines.base import Engine, Interrupted, Statement
 from dataagent_core.data.planning import Plan
 from dataagent_core.data.results import Kept, Place, keep
 from dataagent_core.data.types import Limits, SourceWarnings
-
-T = TypeVar("T")
 
 
 class Execution:
@@ -90,29 +86,3 @@ class Execution:
             self._statement = statement
             if self._is_interrupted:
                 raise Interrupted
-
-
-async def in_thread(
-    pool: ThreadPoolExecutor, work: Callable[[], T], *, interrupt: Callable[[], None]
-) -> T:
-    """The work's value. When the caller is cancelled, the work is interrupted and waited for."""
-    running = pool.submit(work)
-    future = asyncio.wrap_future(running)
-    try:
-        return await asyncio.shield(future)
-    except asyncio.CancelledError:
-        if not running.cancel():
-            interrupt()
-        await _ended(future)
-        raise
-
-
-async def _ended(future: asyncio.Future[T]) -> None:
-    """Wait for the end, whatever it is and however often we are cancelled meanwhile."""
-    while not future.done():
-        try:
-            await asyncio.wait({future})
-        except asyncio.CancelledError:
-            continue
-    if not future.cancelled():
-        future.exception()  # it is known: we caused it

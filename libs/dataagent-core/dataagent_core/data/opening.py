@@ -70,6 +70,11 @@ class OpenSources:
         self._locks: dict[str, asyncio.Lock] = {}
         self._retired: list[Engine] = []
 
+    @property
+    def max_connections(self) -> int:
+        """How many statements run at once on a source."""
+        return self._options.max_connections
+
     async def engine_of(self, source: Source) -> Engine:
         """The source's engine, as the source is now.
 

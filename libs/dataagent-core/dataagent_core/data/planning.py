@@ -1,45 +1,31 @@
 """What of a source a reader may see, and which statement would run for that reader.
 
-The one place where guard and policy meet. Views are remembered while catalogue, policies and reader
-stay the same. Above: `service.py`. Below: `guard/`, `policy/`.
+Views are remembered while catalogue, policies and reader stay the same. Statements are checked in
+worker processes (`plans.py`), so that nobody's statement holds up the others'. Above: `service.py`.
+Below: `plans.py`, `policy/`, `processes/`.
 """
 
 from __future__ import annotations
 
-import asyncio
+import pickle
+import uuid
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 from dataagent_core.data import policy
+from dataagent_core.data.plans import Checked, View, check
 from dataagent_core.data.policy import PolicySet
 from dataagent_core.data.results import catalogue_of
 from dataagent_core.data.sources import Source, SourceStore, StoredPolicy
 from dataagent_core.data.types import Artifact, Catalogue, Reader, TruncatedBy
-from dataagent_core.errors import DataDenied, UnknownName
-
-if TYPE_CHECKING:
-    from dataagent_core.data import guard
-else:  # sqlglot, which only a statement needs
-    from dataagent_core.config.libraries import Library
-
-    guard = Library("dataagent_core.data.guard")
+from dataagent_core.errors import QueryRefused
+from dataagent_core.processes import CallTimedOut, ProcessPool, WorkerEnded
 
 _KEPT_VIEWS = 256
 _KEPT_RESULTS = "earlier results"
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A source through one reader's eyes: all of it, what is seen of it, and why.
-
-    Neither has values that a policy keeps from anyone: those are not even searched.
-    """
-
-    full: Catalogue
-    seen: Catalogue
-    policies: PolicySet
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,83 +43,117 @@ class Plan:
     truncated_by: TruncatedBy | None = None  # what it reads was cut already, and by which limit
 
 
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """A view, and how it is sent to a process that does not know its key."""
+
+    view: View
+    key: str
+    data: bytes
+
+
 class Planner:
     """Plans statements for readers."""
 
-    def __init__(self, sources: SourceStore) -> None:
+    def __init__(self, sources: SourceStore, processes: ProcessPool) -> None:
         self._sources = sources
-        self._views: OrderedDict[Any, tuple[Catalogue, View]] = OrderedDict()  # Any: several parts
+        self._processes = processes
+        self._views: OrderedDict[Any, tuple[Catalogue, _Packed]] = OrderedDict()  # Any: its parts
 
     async def view(self, source: Source, catalogue: Catalogue, reader: Reader) -> View:
         """What the reader sees of a source with this catalogue."""
-        stored = await self._sources.policies.list(source.source_id)
-        if not stored and source.default_policy == "allow":
-            return View(catalogue, catalogue, policy.OPEN)
-        key = (id(catalogue), source.default_policy, _versions(stored), _identity(reader))
-        found = self._views.get(key)
-        if found is None or found[0] is not catalogue:
-            mask_key = await self._sources.mask_key(source.source_id)
-            view = _view_of(source, catalogue, stored, reader, mask_key)
-            found = self._views[key] = catalogue, view
-            while len(self._views) > _KEPT_VIEWS:
-                self._views.popitem(last=False)
-        self._views.move_to_end(key)
-        return found[1]
+        return (await self._packed(source, catalogue, reader)).view
 
     async def plan(self, source: Source, catalogue: Catalogue, sql: str, reader: Reader) -> Plan:
         """What would run.
 
         Raises:
             QueryRefused, UnknownName, DataDenied: why nothing would.
+            UserLimit: too many statements of the reader wait to be checked.
         """
-        view = await self.view(source, catalogue, reader)
-        return await asyncio.to_thread(_plan, source, view, sql, reader)
+        packed = await self._packed(source, catalogue, reader)
+        checked = await self._checked(packed, sql, reader)
+        return Plan(
+            source_id=source.source_id,
+            source_name=source.name,
+            dialect=catalogue.dialect,
+            sql=sql,
+            sql_sent=checked.sql_sent,
+            sql_executed=checked.sql_executed,
+            policy=checked.policy,
+            notes=checked.notes,
+        )
+
+    async def plan_over_results(
+        self, sql: str, tables: Mapping[str, Artifact], reader: Reader
+    ) -> Plan:
+        """What would run over kept results, by the names they have in the statement.
+
+        What applied to the results still does: their policies' sentences go along, and what is
+        read from a result that was cut is no more whole than that.
+
+        Raises:
+            QueryRefused, UnknownName, UserLimit: as `plan`.
+        """
+        catalogue = catalogue_of(tables)
+        packed = _packed(View(catalogue, catalogue, policy.OPEN))
+        checked = await self._checked(packed, sql, reader)
+        said = [s for one in tables.values() if one.receipt for s in one.receipt.policy]
+        return Plan(
+            source_id=catalogue.source_id,
+            source_name=_KEPT_RESULTS,
+            dialect=catalogue.dialect,
+            sql=sql,
+            sql_sent=checked.sql_sent,
+            sql_executed=checked.sql_executed,
+            policy=tuple(dict.fromkeys(said)),
+            truncated_by=_cut([tables[name] for name in checked.tables]),
+        )
+
+    async def _checked(self, packed: _Packed, sql: str, reader: Reader) -> Checked:
+        run = partial(self._processes.run, reader.user_id, check, packed.key)
+        try:
+            checked = await run(None, sql, reader)
+            if checked is None:  # this process has not seen the view yet
+                checked = await run(packed.data, sql, reader)
+        except CallTimedOut:
+            raise _too_much("time") from None
+        except WorkerEnded:
+            raise _too_much("memory") from None
+        assert checked is not None  # noqa: S101  # the view was sent
+        return checked
+
+    async def _packed(self, source: Source, catalogue: Catalogue, reader: Reader) -> _Packed:
+        stored = await self._sources.policies.list(source.source_id)
+        is_open = not stored and source.default_policy == "allow"
+        key = (
+            (id(catalogue),)
+            if is_open
+            else (id(catalogue), source.default_policy, _versions(stored), _identity(reader))
+        )
+        found = self._views.get(key)
+        if found is None or found[0] is not catalogue:
+            if is_open:
+                view = View(catalogue, catalogue, policy.OPEN)
+            else:
+                mask_key = await self._sources.mask_key(source.source_id)
+                view = _view_of(source, catalogue, stored, reader, mask_key)
+            found = self._views[key] = catalogue, _packed(view)
+            self._processes.prepare("dataagent_core.data.guard")
+            while len(self._views) > _KEPT_VIEWS:
+                self._views.popitem(last=False)
+        self._views.move_to_end(key)
+        return found[1]
 
 
-def _plan(source: Source, view: View, sql: str, reader: Reader) -> Plan:
-    """Pure and bounded, but a long statement takes its time: not on the event loop."""
-    dialect = view.full.dialect
-    statement = guard.parse(sql, dialect)
-    try:
-        statement = guard.resolve(statement, view.seen)
-    except UnknownName as error:
-        raise _told(error, view) from None
-    compiled = policy.compile_in(statement, view.policies, reader, view.full)
-    return Plan(
-        source_id=source.source_id,
-        source_name=source.name,
-        dialect=dialect,
-        sql=sql,
-        sql_sent=guard.render(compiled.statement),
-        sql_executed=guard.render(statement),
-        policy=compiled.sentences,
-        notes=statement.notes,
-    )
+def _too_much(what: str) -> QueryRefused:
+    hint = "Make it shorter or simpler."
+    message = f"This statement takes too much {what} to check. {hint}"
+    return QueryRefused(message, details={"reason": "too_large", "hint": hint})
 
 
-def plan_over_results(sql: str, tables: Mapping[str, Artifact]) -> Plan:
-    """What would run over kept results, by the names they have in the statement.
-
-    What applied to the results still does: their policies' sentences go along, and what is read
-    from a result that was cut is no more whole than that.
-    """
-    catalogue = catalogue_of(tables)
-    dialect = catalogue.dialect
-    statement = guard.resolve(guard.parse(sql, dialect), catalogue)
-    said = [s for one in tables.values() if one.receipt for s in one.receipt.policy]
-    sentences = tuple(dict.fromkeys(said))
-    executed = guard.render(statement)
-    cut = _cut([tables[node.name] for node in guard.tables_of(statement.tree)])
-    return Plan(
-        source_id=catalogue.source_id,
-        source_name=_KEPT_RESULTS,
-        dialect=dialect,
-        sql=sql,
-        sql_sent=executed,
-        sql_executed=executed,
-        policy=sentences,
-        truncated_by=cut,
-    )
+def _packed(view: View) -> _Packed:
+    return _Packed(view, uuid.uuid4().hex, pickle.dumps(view))
 
 
 def _cut(read: Sequence[Artifact]) -> TruncatedBy | None:
@@ -155,16 +175,6 @@ def _view_of(
     policies = PolicySet(parsed, source.default_policy, mask_key)
     full = policy.with_open_values(catalogue, policies)
     return View(full, policy.visible(full, policies, reader), policies)
-
-
-def _told(error: UnknownName, view: View) -> UnknownName | DataDenied:
-    """Under a policy, what is hidden and what is not there get the same answer: denied."""
-    if view.seen is view.full:
-        return error
-    return DataDenied(
-        f"{error.message} Either it is not there, or a policy keeps it from you.",
-        details=error.details,
-    )
 
 
 def _versions(stored: Sequence[StoredPolicy]) -> tuple[tuple[str, str], ...]:

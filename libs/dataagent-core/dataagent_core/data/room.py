@@ -39,6 +39,7 @@ from dataagent_core.data.sources import (
 )
 from dataagent_core.data.watching import QueryWatch
 from dataagent_core.errors import Conflict
+from dataagent_core.processes import shared_pool
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
 from dataagent_core.storage.tasks import end_all
@@ -115,7 +116,8 @@ async def open_data(
         comments_of=_comments_of,
         interval_seconds=settings.catalogue_interval,
     )
-    service = DataService(sources, engines, catalogues, artifacts, watch)
+    processes = shared_pool()
+    service = DataService(sources, engines, catalogues, artifacts, processes, watch)
     stack.push_async_callback(service.aclose)
     charts = Charts(artifacts)
     stack.push_async_callback(charts.aclose)
@@ -123,7 +125,7 @@ async def open_data(
     catalogues.start()
     sweeping = asyncio.create_task(keep_swept(artifacts), name="artifacts")
     stack.push_async_callback(end_all, [sweeping])
-    return Data(service, charts, FigureChecks(artifacts))
+    return Data(service, charts, FigureChecks(artifacts, processes))
 
 
 async def keep_swept(artifacts: ArtifactStore, *, interval_seconds: float = _SWEEP_SECONDS) -> None:

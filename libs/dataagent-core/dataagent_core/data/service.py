@@ -23,9 +23,9 @@ from pydantic import SecretStr
 from dataagent_core.data import policy
 from dataagent_core.data.catalogue import CatalogueKeeper, CatalogueState
 from dataagent_core.data.engines.base import Engine
-from dataagent_core.data.execution import Execution, in_thread
+from dataagent_core.data.execution import Execution
 from dataagent_core.data.opening import OpenSources
-from dataagent_core.data.planning import Plan, Planner, plan_over_results
+from dataagent_core.data.planning import Plan, Planner
 from dataagent_core.data.results import (
     ArtifactStore,
     Draft,
@@ -42,9 +42,13 @@ from dataagent_core.data.sources import (
 from dataagent_core.data.types import Artifact, Catalogue, Limits, Reader, Receipt
 from dataagent_core.data.watching import QueryWatch, Watched
 from dataagent_core.errors import BadInput, DataDenied, Misconfigured, SourceNotFound
+from dataagent_core.processes import ProcessPool
+from dataagent_core.processes.threads import in_thread
+from dataagent_core.processes.turns import Turns
 from dataagent_core.workspace.workers import to_the_end
 
 _QUERY_THREADS = 32
+_MAX_WAITING = 50  # statements of one user for one source
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +90,18 @@ class DataService:
         engines: OpenSources,
         catalogues: CatalogueKeeper,
         artifacts: ArtifactStore,
+        processes: ProcessPool,
         watch: QueryWatch | None = None,
     ) -> None:
         self.sources = sources
         self.artifacts = artifacts
         self.catalogues = catalogues
         self._engines = engines
-        self._planner = Planner(sources)
+        self._planner = Planner(sources, processes)
         self._watch = watch or QueryWatch()
         self._pool = ThreadPoolExecutor(_QUERY_THREADS, thread_name_prefix="query")
+        share = max(1, engines.max_connections - 1)  # each user leaves one to the others
+        self._turns = Turns("statements", at_once=share, waiting=_MAX_WAITING)
 
     async def aclose(self) -> None:
         """Close what is open. Statements were stopped before; what was lent is given back."""
@@ -290,6 +297,7 @@ class DataService:
             QueryFailed, QueryTimedOut: the engine says so.
             QuotaExceeded: the result does not fit the reader's quota.
             SourceUnavailable: the source cannot be reached.
+            UserLimit: too many statements of the reader wait for the source.
         """
         with self._watched(source.name, sql, asked) as watched:
             plan = await self.check(source, sql, asked.reader)
@@ -321,7 +329,7 @@ class DataService:
             for number, artifact_id in enumerate(artifact_ids, 1)
         }
         with self._watched("results", sql, asked) as watched:
-            plan = await asyncio.to_thread(plan_over_results, sql, tables)
+            plan = await self._planner.plan_over_results(sql, tables, asked.reader)
             watched.statement = plan.sql_executed
             paths: dict[str, Path] = {
                 name: self.artifacts.path_of(artifact) for name, artifact in tables.items()
@@ -343,9 +351,13 @@ class DataService:
         warnings: Sequence[str],  # of the statement, or of the results that it reads
     ) -> Answered:
         execution = Execution(engine, plan, limits=limits, time_zone=time_zone, earlier=warnings)
-        started, executed_at = time.perf_counter(), datetime.now(UTC)
         user_id = asked.owner_id
-        async with self.artifacts.writing(user_id) as place:
+        connections = "duckdb" if plan.dialect == "duckdb" else plan.source_id  # who shares them
+        async with (
+            self._turns.turn((user_id, connections)),
+            self.artifacts.writing(user_id) as place,
+        ):
+            started, executed_at = time.perf_counter(), datetime.now(UTC)
             kept = await in_thread(
                 self._pool, lambda: execution.keep_at(place), interrupt=execution.interrupt
             )

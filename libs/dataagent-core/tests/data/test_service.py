@@ -29,6 +29,7 @@ from dataagent_core.errors import (
     SourceNotFound,
     UnknownName,
 )
+from dataagent_core.processes import shared_pool
 from tests.waiting import WAIT_SECONDS
 
 Register = Callable[..., Awaitable[Source]]
@@ -262,7 +263,7 @@ async def test_a_result_whose_file_went_is_missing_at_every_door(
     ):
         with pytest.raises(ArtifactNotFound, match=table.artifact_id):
             await use
-    checks = FigureChecks(service.artifacts)
+    checks = FigureChecks(service.artifacts, shared_pool())
     ids = [table.artifact_id]
     report = await checks.report("There are 3 orders.", "How many?", ids, owner=asked.owner_id)
     assert report is not None

@@ -18,6 +18,7 @@ from dataagent_core.data.results import Draft, export, page, preview
 from dataagent_core.data.service import Answered, Asked, DataService
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import ExportFormat
+from dataagent_core.processes import shared_pool
 
 from .conftest import place
 
@@ -72,7 +73,7 @@ async def test_a_single_precision_number_is_shown_as_its_shortest_decimal(
     )
     drawn = await charts.shown(chart)
     assert [next(iter(row.values())) for row in drawn["data"]["values"]] == NUMBERS
-    report = await FigureChecks(service.artifacts).report(
+    report = await FigureChecks(service.artifacts, shared_pool()).report(
         "The heaviest weighs 1234567.8.",
         "What does the heaviest weigh?",
         [answered.artifact.artifact_id],
