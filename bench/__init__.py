@@ -20,6 +20,7 @@ module that reports rows; `__main__` prints them as one table.
     web             l   what the web app loads, and how fast it answers
     terminal        m   the terminal from nothing
     harbor          n   what Harbor adds to what it measures
+    attacks         o   how soon the server answers while one user attacks
 
 Below: `bare`, `load` and those named `…_side` are processes that do the work and measure it
 (`meter`); `processes` starts them, `agents`, `bare_question` and `yardstick` are what we compare

@@ -30,6 +30,7 @@ PARTS = {
     "l": ("web",),
     "m": ("terminal",),
     "n": ("harbor",),
+    "o": ("attacks",),
 }
 
 

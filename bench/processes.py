@@ -150,19 +150,19 @@ def dataagent_server(
     """Our server with its embedded default (SQLite), on the measured core unless told otherwise."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="dataagent-bench-") as home:
-        environment = clean_environment(
-            HOME=home,
-            DATAAGENT_HOME=home,
-            DATAAGENT_MODEL=model,
-            DATAAGENT_API_KEYS=f"bench:{KEY}",
-            DATAAGENT_PORT=str(port),
-            DATAAGENT_MAX_CONNECTIONS="2000",
-            DATAAGENT_MAX_RUNS_PER_USER="0",  # its one user stands for many
-            DATAAGENT_MAX_CONNECTIONS_PER_USER="0",
-            DATAAGENT_RATE_LIMIT_PER_MINUTE="0",
-            DATAAGENT_LOG_LEVEL="WARNING",
-            **settings,
-        )
+        usual = {
+            "HOME": home,
+            "DATAAGENT_HOME": home,
+            "DATAAGENT_MODEL": model,
+            "DATAAGENT_API_KEYS": f"bench:{KEY}",
+            "DATAAGENT_PORT": str(port),
+            "DATAAGENT_MAX_CONNECTIONS": "2000",
+            "DATAAGENT_MAX_RUNS_PER_USER": "0",  # its one user stands for many
+            "DATAAGENT_MAX_CONNECTIONS_PER_USER": "0",
+            "DATAAGENT_RATE_LIMIT_PER_MINUTE": "0",
+            "DATAAGENT_LOG_LEVEL": "WARNING",
+        }
+        environment = clean_environment(**(usual | settings))
         command = [str(program("dataagent-server")), "serve"]
         with served(command, port, "/api/v1/health", core=core, environment=environment) as it:
             yield it
