@@ -88,6 +88,52 @@ def test_the_sample_stays_removed_until_it_is_asked_for(
     assert listed() == []
 
 
+def write_sources(file: Path, *names: str) -> None:
+    """A configuration file with these sources, each a folder of that name beside it."""
+    entries: list[str] = []
+    for name in names:
+        (file.parent / name).mkdir(exist_ok=True)
+        (file.parent / name / "t.csv").write_text("n\n1\n")
+        entries.append(f"  - name: {name}\n    folder: ./{name}\n")
+    file.write_text(f"sources:\n{''.join(entries)}" if entries else "")
+
+
+def test_a_source_leaves_with_its_entry_in_the_file(fresh_home: Path, tmp_path: Path) -> None:
+    dataagent("sources")  # makes the home
+    file = fresh_home / "sources.yaml"
+    write_sources(file, "north", "south")
+    assert listed() == ["chinook", "north", "south"]
+    assert len(list((fresh_home / "sources").glob("*.duckdb"))) == 2
+    refused = dataagent("sources", "remove", "south")
+    assert refused.code == 1
+    assert f"defined in the configuration file {file}" in refused.err
+    write_sources(file, "south")
+    assert listed() == ["chinook", "south"]
+    assert len(list((fresh_home / "sources").glob("*.duckdb"))) == 1
+    file.unlink()
+    assert dataagent("sources", "remove", "south").code == 0
+    assert listed() == ["chinook"]
+
+
+def test_another_file_leaves_the_sources_of_the_first(
+    fresh_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("north", "south"):
+        write_sources(tmp_path / f"{name}.yaml", name)
+        monkeypatch.setenv("DATAAGENT_SOURCES_CONFIG", f"{name}.yaml")
+        dataagent("sources")
+    assert listed() == ["chinook", "north", "south"]
+
+
+def test_a_file_that_is_set_and_missing_is_named(
+    fresh_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATAAGENT_SOURCES_CONFIG", str(tmp_path / "none.yaml"))
+    done = dataagent("sources")
+    assert done.code == 1
+    assert f"DATAAGENT_SOURCES_CONFIG names {tmp_path / 'none.yaml'}" in done.err
+
+
 def test_a_source_that_is_gone_is_listed_and_refreshing_it_fails(
     fresh_home: Path, tmp_path: Path
 ) -> None:

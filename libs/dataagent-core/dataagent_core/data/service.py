@@ -243,14 +243,14 @@ class DataService:
         except Misconfigured as error:  # whoever entered the address can set it right
             raise BadInput(error.message) from error
 
-    async def forget(self, source_id: str) -> None:
+    async def forget(self, source_id: str, *, by_config: bool = False) -> None:
         """Remove a source with everything of it; results that were kept stay.
 
         Raises:
             SourceNotFound: there is none.
-            Conflict: the configuration file defines it.
+            Conflict: the configuration file defines it, and it is not `by_config` that it goes.
         """
-        await self.sources.delete(source_id)
+        await self.sources.delete(source_id, by_config=by_config)
         await self._engines.forget(source_id)
         self.catalogues.forget(source_id)
 
