@@ -68,10 +68,29 @@ def test_refresh_says_what_changed_and_remove_forgets(fresh_home: Path, tmp_path
     assert refreshed.code == 0
     assert refreshed.err.startswith("shop: 2 tables")
     assert "customers" in refreshed.err
-    assert dataagent("sources", "remove", "shop").err == "removed shop; its data is untouched\n"
+    removed = dataagent("sources", "remove", "shop").err
+    assert removed == "removed shop; its data is untouched\nDefault source is now chinook\n"
     assert listed() == ["chinook"]
     gone = dataagent("sources", "refresh", "shop")
     assert (gone.code, gone.err.splitlines()[1]) == (1, "hint: dataagent sources lists them.")
+
+
+def test_the_default_source_stays_and_a_change_of_it_is_said(
+    fresh_home: Path, tmp_path: Path
+) -> None:
+    def said(*words: str) -> list[str]:
+        return [line for line in dataagent(*words).err.splitlines() if line.startswith("Default")]
+
+    for name in ("shop", "archive"):
+        make_database(tmp_path / f"{name}.db", f"CREATE TABLE t AS SELECT '{name}' AS name")
+    assert said("sources") == ["Default source: chinook"]
+    assert said("sources", "add", "shop", "shop.db") == ["Default source is now shop"]
+    assert said("sources", "add", "archive", "archive.db") == ["Default source: shop"]
+    assert said("sources") == ["Default source: shop"]
+    assert dataagent("sql", "SELECT name FROM t", "--format", "csv").out == "name\r\nshop\r\n"
+    assert said("sources", "remove", "chinook") == ["Default source: shop"]
+    assert said("sources", "remove", "shop") == ["Default source is now archive"]
+    assert said("sources", "remove", "archive") == []
 
 
 def test_the_sample_stays_removed_until_it_is_asked_for(

@@ -119,7 +119,11 @@ class DataService:
         return Reader(user_id, role, tenant_id, agent_id, attributes)
 
     async def source(self, reader: Reader, name: str | None = None) -> Source:
-        """One of the reader's sources: by name or id, or the one meant when none is named.
+        """One of the reader's sources: by name or id, or the default one when none is named.
+
+        The default is what was lent to this process, else the first that was registered beside the
+        sample; it stays when more are added. Where there are only files that were read on the way,
+        it is the last of them.
 
         Raises:
             SourceNotFound: there is none; the message lists those there are.
@@ -132,14 +136,14 @@ class DataService:
             raise _no_such(name, visible)
         if not visible:
             raise SourceNotFound("There is no data source yet. Register one first.")
-        for lent in self.sources.temporary.all():  # whoever brought it along means it
+        for lent in self.sources.temporary.all():
             if lent in visible:
                 return lent
         own = [source for source in visible if not source.is_sample]
         lasting = [source for source in own if not source.made_of]
-        if own and not lasting:  # of what was read on the way, the last is meant
+        if own and not lasting:
             return max(own, key=lambda source: source.created_at)
-        return (lasting or visible)[0]
+        return min(lasting or visible, key=lambda source: (source.created_at, source.name))
 
     async def catalogue(self, source: Source, reader: Reader) -> Catalogue:
         """What the reader may see of a source.
