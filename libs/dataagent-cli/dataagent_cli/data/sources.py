@@ -15,12 +15,13 @@ from dataagent_cli import exits
 from dataagent_cli.data.address import Ask, Left, place_of
 from dataagent_cli.data.brought import one_source
 from dataagent_cli.data.receipt import duration
+from dataagent_cli.failures import sentence
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.table import Heading, draw
 from dataagent_core.config.settings import environment
 from dataagent_core.data.service import Asked
 from dataagent_core.data.sources import EVERYONE, Grant, NewSource, Source
-from dataagent_core.errors import BadInput, DataAgentError, SourceNotFound, SourceUnavailable
+from dataagent_core.errors import BadInput, DataAgentError, SourceNotFound
 
 if TYPE_CHECKING:
     from dataagent_cli.data.arguments import DataOptions
@@ -90,7 +91,7 @@ async def _row(desk: Desk, source: Source, reader: Reader) -> tuple[str, ...]:
     except TimeoutError:
         desk.streams.say(f"{source.name}: no answer in {_PATIENCE_SECONDS:.0f} s")
     except DataAgentError as error:
-        desk.streams.say(f"{source.name}: {one_line(error.message)}")
+        desk.streams.say(one_line(sentence(error)))
     about = source.description or source.address
     return source.name, source.kind, dialect or _UNKNOWN, tables, rows, about
 
@@ -161,13 +162,10 @@ async def _add(desk: Desk, options: DataOptions) -> int:
 
 async def _test(desk: Desk, name: str) -> int:
     """Open a source, or what may become one, and say what it answers."""
-    reader = await desk.reader()
     source = await one_source(desk, [name])
-    state = await desk.service.catalogue_state(source, reader, is_fresh=True)
-    if state.problem:
-        raise SourceUnavailable(f"{source.name}: {state.problem}")
+    state = await desk.fresh_catalogue(source)
     started = time.perf_counter()
-    answered = await desk.service.query(source, _TRIAL, Asked(reader))
+    answered = await desk.service.query(source, _TRIAL, Asked(await desk.reader()))
     await desk.service.artifacts.delete(answered.artifact.artifact_id, owner=desk.user_id)
     took = duration((time.perf_counter() - started) * 1000)
     desk.streams.say(f"{source.name} answers: {_content(state.catalogue)}, a query in {took}")
@@ -187,11 +185,8 @@ async def _remove(desk: Desk, name: str) -> int:
 
 
 async def _refresh(desk: Desk, name: str) -> int:
-    reader = await desk.reader()
-    source = await desk.service.source(reader, name)
-    state = await desk.service.catalogue_state(source, reader, is_fresh=True)
-    if state.problem:
-        raise SourceUnavailable(f"{source.name}: {state.problem}")
+    source = await desk.service.source(await desk.reader(), name)
+    state = await desk.fresh_catalogue(source)
     desk.streams.say(f"{source.name}: {_content(state.catalogue)}")
     for change in state.drift:
         desk.streams.say(f"  {one_line(change)}")

@@ -126,6 +126,8 @@ def _listed(result: object) -> str | None:
 def _in_words(told: dict[str, Any]) -> str | None:  # Any: JSON
     source = f" · {told['source']}" if isinstance(told.get("source"), str) else ""
     match told:
+        case {"error": {"message": str(message), "source": str(named)}}:
+            return f"{named}: {message}"
         case {"error": {"message": str(message)}}:
             return message
         case {"row_count": int(count)}:

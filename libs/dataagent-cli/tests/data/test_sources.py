@@ -160,9 +160,12 @@ def test_a_source_that_is_gone_is_listed_and_refreshing_it_fails(
     dataagent("sources", "add", "shop", "shop.db")
     (tmp_path / "shop.db").unlink()
     assert listed() == ["chinook", "shop"]
-    refreshed = dataagent("sources", "refresh", "shop")
-    assert refreshed.code == 1
-    assert refreshed.err.startswith("error: shop: ")
+    for words in (("sources", "refresh"), ("sources", "test"), ("schema", "--diff")):
+        done = dataagent(*words, "shop")
+        assert done.code == 1
+        assert done.err.startswith("error: shop: ")
+    statement = dataagent("sql", "SELECT * FROM orders", "--source", "shop")
+    assert statement.err.startswith("error: shop: ")
 
 
 @pytest.mark.parametrize(

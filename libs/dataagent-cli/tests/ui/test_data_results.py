@@ -93,6 +93,10 @@ def test_what_data_tools_answer_is_put_in_words() -> None:
     assert (
         result_summary('{"error": {"code": "x", "message": "No such table."}}') == "No such table."
     )
+    assert (
+        result_summary('{"error": {"message": "No such table.", "source": "shop"}}')
+        == "shop: No such table."
+    )
     assert result_summary('{"other": 1}') == '{"other": 1}'
     assert result_summary("['/a.md', '/数据/']") == "2 paths: /a.md, /数据/"
     assert result_summary("['/a.md', ") == "['/a.md',"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -41,10 +41,30 @@ from dataagent_core.data.sources import (
 )
 from dataagent_core.data.types import Artifact, Catalogue, Limits, Reader, Receipt
 from dataagent_core.data.watching import QueryWatch, Watched
-from dataagent_core.errors import BadInput, DataDenied, Misconfigured, SourceNotFound
+from dataagent_core.errors import (
+    BadInput,
+    DataDenied,
+    Invalid,
+    LimitReached,
+    Misconfigured,
+    QueryFailed,
+    SourceNotFound,
+    SourceUnavailable,
+)
 from dataagent_core.workspace.workers import to_the_end
 
 _QUERY_THREADS = 32
+_OF_SOURCES = (Invalid, DataDenied, LimitReached, QueryFailed, SourceUnavailable, Misconfigured)
+
+
+@contextmanager
+def errors_naming(source: Source) -> Generator[None]:
+    """Put the source's name into the details of errors of its statements and connections."""
+    try:
+        yield
+    except _OF_SOURCES as error:
+        error.details = {**(error.details or {}), "source": source.name}
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +182,8 @@ class DataService:
             SourceUnavailable: as `catalogue`.
         """
         keeper = self.catalogues
-        state = await (keeper.refresh(source) if is_fresh else keeper.state(source))
+        with errors_naming(source):
+            state = await (keeper.refresh(source) if is_fresh else keeper.state(source))
         view = await self._planner.view(source, state.catalogue, reader)
         if view.seen is view.full:
             left_out = await self._engines.left_out(source)
@@ -241,11 +262,12 @@ class DataService:
         return await self.sources.policies.put(source.source_id, name, kept, policy_id=policy_id)
 
     async def _try_out(self, source: Source) -> None:
-        try:
-            engine = await self._engines.engine_of(source)
-            await asyncio.get_running_loop().run_in_executor(self._pool, engine.ping)
-        except Misconfigured as error:  # whoever entered the address can set it right
-            raise BadInput(error.message) from error
+        with errors_naming(source):
+            try:
+                engine = await self._engines.engine_of(source)
+                await asyncio.get_running_loop().run_in_executor(self._pool, engine.ping)
+            except Misconfigured as error:  # whoever entered the address can set it right
+                raise BadInput(error.message) from error
 
     async def forget(self, source_id: str, *, by_config: bool = False) -> None:
         """Remove a source with everything of it; results that were kept stay.
@@ -267,7 +289,8 @@ class DataService:
             QueryRefused, UnknownName, DataDenied: why it would not.
             SourceUnavailable: as `catalogue`.
         """
-        return await self._planner.plan(source, await self.catalogues.get(source), sql, reader)
+        with errors_naming(source):
+            return await self._planner.plan(source, await self.catalogues.get(source), sql, reader)
 
     async def explain(self, source: Source, sql: str, reader: Reader) -> list[str]:
         """How the engine would run a statement for this reader, line by line. Nothing is read.
@@ -279,10 +302,11 @@ class DataService:
         plan = await self.check(source, sql, reader)
         if plan.sql_sent != plan.sql_executed:  # the engine's plan would quote the policy
             raise DataDenied("A policy is part of this statement: its plan is not shown.")
-        engine = await self._engines.engine_of(source)
         limit = source.limits.timeout_seconds
-        work = partial(engine.explain, plan.sql_sent, timeout_seconds=limit)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        with errors_naming(source):
+            engine = await self._engines.engine_of(source)
+            work = partial(engine.explain, plan.sql_sent, timeout_seconds=limit)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def query(self, source: Source, sql: str, asked: Asked) -> Answered:
         """Run a statement and keep its result as the artefact of whoever asked.
@@ -295,7 +319,7 @@ class DataService:
             QuotaExceeded: the result does not fit the reader's quota.
             SourceUnavailable: the source cannot be reached.
         """
-        with self._watched(source.name, sql, asked) as watched:
+        with errors_naming(source), self._watched(source.name, sql, asked) as watched:
             plan = await self.check(source, sql, asked.reader)
             watched.statement = plan.sql_executed
             engine = await self._engines.engine_of(source)
