@@ -1,7 +1,7 @@
 """`dataagent explain` and `/explain`: what a result rests on, and how the engine comes by it.
 
 The statement as it was asked and as it ran, the tables it read, the policies, the engine's plan;
-in a conversation also where each figure of the last answer stands. Above: `obey.py`,
+of an answer also where each of its figures stands. Above: `obey.py`,
 `commands/data.py`. Below: core's `DataService.explain`, which goes the guarded path.
 """
 
