@@ -13,6 +13,7 @@ from dataagent_cli import exits
 from dataagent_cli.data.kept import kept_table
 from dataagent_cli.data.receipt import duration, rows_text
 from dataagent_cli.ui.clean import one_line
+from dataagent_cli.ui.describe import unchecked_text
 from dataagent_core.data.explaining import tables_read
 from dataagent_core.errors import DataAgentError
 
@@ -102,6 +103,8 @@ def figure_lines(figures: Mapping[str, Any]) -> list[str]:
     shown = lines[:_MOST_FIGURES]
     if len(lines) > len(shown):
         shown.append(f"… {len(lines) - len(shown)} more")
+    if unchecked := unchecked_text(figures):
+        shown.append(unchecked)
     return _labelled("Figures", shown)
 
 

@@ -227,6 +227,26 @@ def figures_unbacked(event: DoneEvent) -> str:
     return f"! {counted(len(unbacked), 'figure')} not found in the data: {named}"
 
 
+def figures_unchecked(event: DoneEvent) -> str:
+    """That not all figures of the answer could be checked; empty if they were."""
+    match event.metadata:
+        case {"figures": {**figures}}:
+            return unchecked_text(figures)
+        case _:
+            return ""
+
+
+def unchecked_text(figures: Mapping[str, Any]) -> str:  # Any: JSON
+    """What a report of figures says of those that were not looked up; empty if all were."""
+    match figures:
+        case {"unchecked": int(count)} if count > 0:
+            return f"! {counted(count, 'figure')} could not be checked"
+        case {"is_complete": False}:
+            return "! not all figures could be checked"
+        case _:
+            return ""
+
+
 def _figures(event: DoneEvent, kind: str) -> list[dict[str, Any]]:  # Any: JSON
     match event.metadata:
         case {"figures": {**figures}}:

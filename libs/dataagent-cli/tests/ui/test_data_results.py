@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from io import StringIO
+from typing import Any
 
+import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from dataagent_cli.data.explain import figure_lines
 from dataagent_cli.ui import PlainRenderer
 from dataagent_cli.ui.describe import result_summary, short_args
 from dataagent_cli.ui.renderer import TerminalRenderer
@@ -84,6 +87,23 @@ def test_figures_that_nothing_backs_are_named() -> None:
     out, err = StringIO(), StringIO()
     PlainRenderer(out, err).render(done)
     assert err.getvalue() == "! 2 figures not found in the data: 42, 17 %\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ({"unchecked": 3, "is_complete": False}, "! 3 figures could not be checked"),
+        ({"unchecked": 0, "is_complete": False}, "! not all figures could be checked"),
+    ],
+)
+def test_that_not_all_figures_could_be_checked_is_said(report: dict[str, Any], said: str) -> None:
+    figures = {"verified": [{"text": "12.50", "expression": "n"}], "unbacked": [], **report}
+    done = DoneEvent(metadata={"figures": figures})
+    assert drawn(done) == [said, "3.2 s · 1 figure verified"]
+    out, err = StringIO(), StringIO()
+    PlainRenderer(out, err).render(done)
+    assert err.getvalue() == f"{said}\n"
+    assert figure_lines(figures) == ["Figures   ✓ 12.50: n", f"          {said}"]
 
 
 def test_what_data_tools_answer_is_put_in_words() -> None:
