@@ -92,11 +92,18 @@ def _refused(error: DataAgentError) -> Failure:
     """The sentence, and the way out on a line of its own if the error brings one."""
     codes = ((BadInput, exits.USAGE), (Stopped, exits.INTERRUPTED))
     code = next((code for kind, code in codes if isinstance(error, kind)), exits.FAILED)
+    said = sentence(error)
     own = (error.details or {}).get("hint")
     if isinstance(own, str) and own:
-        return Failure(error.message.removesuffix(own).rstrip(), own, code)
+        return Failure(said.removesuffix(own).rstrip(), own, code)
     hint = hint_for(error.code, is_recoverable=error.recoverable)
-    return Failure(error.message, hint, code)
+    return Failure(said, hint, code)
+
+
+def sentence(error: DataAgentError) -> str:
+    """What went wrong, with the data source it is about: `shop: There is no table 'x'.`"""
+    source = (error.details or {}).get("source")
+    return f"{source}: {error.message}" if isinstance(source, str) else error.message
 
 
 def _bad_setting(error: ValidationError) -> Failure:

@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program and return its exit status; as a program of its own, end it at once."""
     if argv is not None:
         return _main(argv)
+    os.umask(0o077)  # whatever we create, here and in our processes, is ours alone
     gc.disable()  # while it loads, as all of that stays; `tune_process` switches it on again
     return leaving.leave(_main(None))
 

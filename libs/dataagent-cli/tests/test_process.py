@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def test_a_reader_that_leaves_ends_the_program_quietly() -> None:
     assert program.returncode == 3
     assert "Traceback" not in complaints
     assert "BrokenPipe" not in complaints
+
+
+def test_what_the_program_creates_is_for_its_user_alone(home: Path, tmp_path: Path) -> None:
+    statement = ("sql", "SELECT 1 AS n", "--output", "rows.csv")
+    subprocess.run(
+        [sys.executable, "-m", "dataagent_cli", *statement],
+        umask=0,
+        check=True,
+        capture_output=True,
+        timeout=WAIT_SECONDS,
+    )
+    created = (tmp_path / "rows.csv", home, *home.rglob("*"))
+    assert len(created) > 5
+    assert [str(each) for each in created if each.lstat().st_mode & 0o077] == []
 
 
 @pytest.fixture

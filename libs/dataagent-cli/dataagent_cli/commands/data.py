@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from dataagent_cli.arguments import Options, WrongUsage, parse_words
 from dataagent_cli.commands.registry import Action, Command, CommandContext, Outcome
-from dataagent_core.events import DoneEvent
+from dataagent_cli.data.kept import NEWEST
+from dataagent_core.events import ArtifactEvent, DoneEvent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from dataagent_cli.data.desk import Desk
 
 _SUMMARIES = {
@@ -23,7 +26,7 @@ _SUMMARIES = {
     "schema": "tables and columns of a data source",
     "sql": "run one statement: /sql SELECT …",
     "chart": "draw the last result: /chart bar country total",
-    "explain": "what the last answer rests on: SQL, plan, tables, figures",
+    "explain": "what the last statement or answer rests on: SQL, plan, tables, figures",
     "export": "write a kept result to a file: /export last FILE.xlsx",
 }
 _LEADING_OPTIONS = re.compile(
@@ -59,27 +62,56 @@ def _action(desk: Desk, name: str) -> Action:
         from dataagent_cli.data.obey import obey
 
         options = _parsed(context, name, rest)
-        if options is not None:
+        answer = await _last_answer(context) if name == "explain" else None
+        if options is not None and answer is not None and options.artifact_id == NEWEST:
+            await _explain_newest(desk, options, answer)
+        elif options is not None:
             await obey(desk, options)
-        if options is not None and name == "explain":
-            await _explain_figures(context)
         return Outcome()
 
     return run
 
 
-async def _explain_figures(context: CommandContext) -> None:
-    """Where each figure of the last answer stands."""
-    from dataagent_cli.data.explain import figure_lines
+@dataclass(frozen=True, slots=True)
+class _LastAnswer:
+    """What the last answer of a conversation rests on."""
 
+    ended_at: float
+    tables: Sequence[str]  # ids of artefacts
+    figures: Mapping[str, Any]  # Any: JSON of the end of its run
+
+
+async def _last_answer(context: CommandContext) -> _LastAnswer | None:
     session_id = context.conversation.session_id
     if session_id is None:
-        return
+        return None
     history = await context.conversation.host.history(session_id, limit=2)
-    for entry in [entry for told in history.told for entry in told.entries]:
-        if isinstance(entry.event, DoneEvent):
-            figures = (entry.event.metadata or {}).get("figures")
-            context.streams.print("\n".join(figure_lines(figures or {})))
+    events = [entry.event for told in history.told for entry in told.entries]
+    tables = [e.artifact_id for e in events if isinstance(e, ArtifactEvent) and e.kind == "table"]
+    for event in events:
+        if isinstance(event, DoneEvent):
+            figures = (event.metadata or {}).get("figures")
+            return _LastAnswer(event.timestamp, tables, figures or {})
+    return None
+
+
+async def _explain_newest(desk: Desk, options: Options, answer: _LastAnswer) -> None:
+    """Explain the statement that was run after the last answer, else that answer."""
+    from dataagent_cli.data.explain import figure_lines
+    from dataagent_cli.data.kept import newest_table
+    from dataagent_cli.data.obey import obey
+
+    newest = await newest_table(desk)
+    if newest is not None and newest.created_at.timestamp() > answer.ended_at:
+        await obey(desk, options)
+        return
+    if answer.tables:
+        options.artifact_id = answer.tables[-1]
+        await obey(desk, options)
+    else:
+        desk.streams.say("the last answer rests on no statement")
+    if lines := figure_lines(answer.figures):
+        desk.streams.print("\n".join(lines))
 
 
 def _parsed(context: CommandContext, name: str, rest: str) -> Options | None:

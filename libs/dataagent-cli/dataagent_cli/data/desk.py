@@ -9,14 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dataagent_core.data.service import errors_naming
+from dataagent_core.errors import SourceUnavailable
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from dataagent_cli.streams import Streams
     from dataagent_cli.ui.terminals import Graphics
     from dataagent_core.config import Prices
+    from dataagent_core.data.catalogue import CatalogueState
     from dataagent_core.data.room import Data
     from dataagent_core.data.service import DataService
+    from dataagent_core.data.sources import Source
     from dataagent_core.data.types import Reader
 
 
@@ -40,3 +45,16 @@ class Desk:
     async def reader(self) -> Reader:
         """The person, as the data service knows them."""
         return await self.service.reader(self.user_id, role="admin")
+
+    async def fresh_catalogue(self, source: Source) -> CatalogueState:
+        """The source's catalogue as it is now.
+
+        Raises:
+            SourceUnavailable: it cannot be read now.
+        """
+        with errors_naming(source):
+            reader = await self.reader()
+            state = await self.service.catalogue_state(source, reader, is_fresh=True)
+            if state.problem:
+                raise SourceUnavailable(state.problem)
+            return state

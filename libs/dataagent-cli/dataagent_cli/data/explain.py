@@ -1,7 +1,7 @@
 """`dataagent explain` and `/explain`: what a result rests on, and how the engine comes by it.
 
 The statement as it was asked and as it ran, the tables it read, the policies, the engine's plan;
-in a conversation also where each figure of the last answer stands. Above: `obey.py`,
+of an answer also where each of its figures stands. Above: `obey.py`,
 `commands/data.py`. Below: core's `DataService.explain`, which goes the guarded path.
 """
 
@@ -13,6 +13,7 @@ from dataagent_cli import exits
 from dataagent_cli.data.kept import kept_table
 from dataagent_cli.data.receipt import duration, rows_text
 from dataagent_cli.ui.clean import one_line
+from dataagent_cli.ui.describe import unchecked_text
 from dataagent_core.data.explaining import tables_read
 from dataagent_core.errors import DataAgentError
 
@@ -102,6 +103,8 @@ def figure_lines(figures: Mapping[str, Any]) -> list[str]:
     shown = lines[:_MOST_FIGURES]
     if len(lines) > len(shown):
         shown.append(f"… {len(lines) - len(shown)} more")
+    if unchecked := unchecked_text(figures):
+        shown.append(unchecked)
     return _labelled("Figures", shown)
 
 

@@ -36,17 +36,24 @@ async def kept_table(desk: Desk, artifact_id: str) -> Artifact:
         BadInput: it is a file.
     """
     if artifact_id == NEWEST:
-        newest = await desk.service.artifacts.list(desk.user_id, limit=_LOOKED_AT)
-        for each in newest:
-            if each.kind == "table":
-                return each
-        raise _none(desk)
+        newest = await newest_table(desk)
+        if newest is None:
+            raise _none(desk)
+        return newest
     found = await desk.service.artifacts.get(artifact_id, owner=desk.user_id)
     if found.kind == "chart" and found.parent_id:
         return await desk.service.artifacts.get(found.parent_id, owner=desk.user_id)
     if found.kind != "table":
         raise BadInput(f"Artefact {artifact_id} is a {found.kind}, not a table.")
     return found
+
+
+async def newest_table(desk: Desk) -> Artifact | None:
+    """The table that was kept last, if one was."""
+    for each in await desk.service.artifacts.list(desk.user_id, limit=_LOOKED_AT):
+        if each.kind == "table":
+            return each
+    return None
 
 
 def _none(desk: Desk) -> ArtifactNotFound:

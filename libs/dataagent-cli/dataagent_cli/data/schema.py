@@ -13,7 +13,7 @@ from dataagent_cli.data.brought import one_source
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.table import Heading, draw
 from dataagent_core.data.catalogue import find_table, search
-from dataagent_core.errors import SourceUnavailable
+from dataagent_core.data.service import errors_naming
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,14 +41,14 @@ async def show_schema(desk: Desk, options: DataOptions) -> int:
     Raises:
         DataAgentError: there is no such source or table, or the source cannot be read.
     """
-    reader = await desk.reader()
     source = await one_source(desk, [options.source] if options.source else options.sources)
-    state = await desk.service.catalogue_state(source, reader, is_fresh=options.is_diff)
     if options.is_diff:
-        return _diff(desk, source, state)
+        return _diff(desk, source, await desk.fresh_catalogue(source))
+    state = await desk.service.catalogue_state(source, await desk.reader())
     catalogue, width = state.catalogue, desk.streams.width
     if options.tables:
-        tables = [find_table(catalogue, name) for name in options.tables]
+        with errors_naming(source):
+            tables = [find_table(catalogue, name) for name in options.tables]
         desk.streams.print("\n\n".join(_table(table, width) for table in tables))
     elif options.words:
         return await _search(desk, catalogue, " ".join(options.words), width)
@@ -67,8 +67,6 @@ async def show_schema(desk: Desk, options: DataOptions) -> int:
 
 def _diff(desk: Desk, source: Source, state: CatalogueState) -> int:
     """What changed since the source was last looked at, as `git diff` marks it."""
-    if state.problem:
-        raise SourceUnavailable(f"{source.name}: {state.problem}")
     is_news = state.drift and state.drifted_at == state.catalogue.refreshed_at
     for change in state.drift if is_news else ():
         desk.streams.print(f"{_sign(change)} {one_line(change)}")

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dataagent_cli import exits
 from dataagent_cli.data.address import Ask, Left, place_of
 from dataagent_cli.data.brought import one_source
 from dataagent_cli.data.receipt import duration
+from dataagent_cli.failures import sentence
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.table import Heading, draw
 from dataagent_core.config.settings import environment
 from dataagent_core.data.service import Asked
 from dataagent_core.data.sources import EVERYONE, Grant, NewSource, Source
-from dataagent_core.errors import BadInput, DataAgentError, SourceUnavailable
+from dataagent_core.errors import BadInput, DataAgentError, SourceNotFound
 
 if TYPE_CHECKING:
     from dataagent_cli.data.arguments import DataOptions
@@ -71,6 +73,8 @@ async def _list(desk: Desk) -> int:
     else:
         rows = await asyncio.gather(*(_row(desk, source, reader) for source in found))
         desk.streams.print(draw(_SOURCES, rows, width=desk.streams.width))
+    if default := await _default(desk):
+        desk.streams.say(f"Default source: {default.name}")
     if all(source.is_sample for source in found):
         desk.streams.say(f"hint: register your own: {desk.spelled}sources add NAME URL|FOLDER")
     return exits.OK
@@ -87,9 +91,25 @@ async def _row(desk: Desk, source: Source, reader: Reader) -> tuple[str, ...]:
     except TimeoutError:
         desk.streams.say(f"{source.name}: no answer in {_PATIENCE_SECONDS:.0f} s")
     except DataAgentError as error:
-        desk.streams.say(f"{source.name}: {one_line(error.message)}")
+        desk.streams.say(one_line(sentence(error)))
     about = source.description or source.address
     return source.name, source.kind, dialect or _UNKNOWN, tables, rows, about
+
+
+async def _default(desk: Desk) -> Source | None:
+    """The source that is meant when none is named; None if there is none at all."""
+    with suppress(SourceNotFound):
+        return await desk.service.source(await desk.reader())
+    return None
+
+
+async def _say_default(desk: Desk, before: Source | None) -> None:
+    """Say which source is the default, and whether that is news."""
+    default = await _default(desk)
+    if default is None:
+        return
+    is_same = before is not None and before.source_id == default.source_id
+    desk.streams.say(f"Default source{':' if is_same else ' is now'} {default.name}")
 
 
 def _rows(catalogue: Catalogue) -> str:
@@ -125,10 +145,12 @@ async def _add(desk: Desk, options: DataOptions) -> int:
         time_zone=options.time_zone,
         grants=grants,
     )
+    default = await _default(desk)
     source = await desk.service.register(new, owner_id=desk.user_id)
     state = await desk.service.catalogue_state(source, await desk.reader())
     streams.say(f"added {source.name}: {_content(state.catalogue)}, at {source.address}")
     _say_left_out(desk, state)
+    await _say_default(desk, default)
     if place.is_password_typed:
         streams.say(
             "hint: the password may be in your shell's history; ${NAME} in the URL or "
@@ -140,13 +162,10 @@ async def _add(desk: Desk, options: DataOptions) -> int:
 
 async def _test(desk: Desk, name: str) -> int:
     """Open a source, or what may become one, and say what it answers."""
-    reader = await desk.reader()
     source = await one_source(desk, [name])
-    state = await desk.service.catalogue_state(source, reader, is_fresh=True)
-    if state.problem:
-        raise SourceUnavailable(f"{source.name}: {state.problem}")
+    state = await desk.fresh_catalogue(source)
     started = time.perf_counter()
-    answered = await desk.service.query(source, _TRIAL, Asked(reader))
+    answered = await desk.service.query(source, _TRIAL, Asked(await desk.reader()))
     await desk.service.artifacts.delete(answered.artifact.artifact_id, owner=desk.user_id)
     took = duration((time.perf_counter() - started) * 1000)
     desk.streams.say(f"{source.name} answers: {_content(state.catalogue)}, a query in {took}")
@@ -156,19 +175,18 @@ async def _test(desk: Desk, name: str) -> int:
 
 async def _remove(desk: Desk, name: str) -> int:
     source = await desk.service.source(await desk.reader(), name)
+    default = await _default(desk)
     await desk.service.forget(source.source_id)
     desk.streams.say(f"removed {source.name}; its data is untouched")
+    await _say_default(desk, default)
     if source.is_sample:
         desk.streams.say("hint: it stays away; DATAAGENT_SAMPLE_DATA=true brings it back.")
     return exits.OK
 
 
 async def _refresh(desk: Desk, name: str) -> int:
-    reader = await desk.reader()
-    source = await desk.service.source(reader, name)
-    state = await desk.service.catalogue_state(source, reader, is_fresh=True)
-    if state.problem:
-        raise SourceUnavailable(f"{source.name}: {state.problem}")
+    source = await desk.service.source(await desk.reader(), name)
+    state = await desk.fresh_catalogue(source)
     desk.streams.say(f"{source.name}: {_content(state.catalogue)}")
     for change in state.drift:
         desk.streams.say(f"  {one_line(change)}")

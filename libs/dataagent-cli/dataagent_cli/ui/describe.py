@@ -126,6 +126,8 @@ def _listed(result: object) -> str | None:
 def _in_words(told: dict[str, Any]) -> str | None:  # Any: JSON
     source = f" · {told['source']}" if isinstance(told.get("source"), str) else ""
     match told:
+        case {"error": {"message": str(message), "source": str(named)}}:
+            return f"{named}: {message}"
         case {"error": {"message": str(message)}}:
             return message
         case {"row_count": int(count)}:
@@ -223,6 +225,26 @@ def figures_unbacked(event: DoneEvent) -> str:
     more = len(unbacked) - _NAMED_FIGURES
     named = ", ".join(unbacked[:_NAMED_FIGURES]) + (f" and {more} more" if more > 0 else "")
     return f"! {counted(len(unbacked), 'figure')} not found in the data: {named}"
+
+
+def figures_unchecked(event: DoneEvent) -> str:
+    """That not all figures of the answer could be checked; empty if they were."""
+    match event.metadata:
+        case {"figures": {**figures}}:
+            return unchecked_text(figures)
+        case _:
+            return ""
+
+
+def unchecked_text(figures: Mapping[str, Any]) -> str:  # Any: JSON
+    """What a report of figures says of those that were not looked up; empty if all were."""
+    match figures:
+        case {"unchecked": int(count)} if count > 0:
+            return f"! {counted(count, 'figure')} could not be checked"
+        case {"is_complete": False}:
+            return "! not all figures could be checked"
+        case _:
+            return ""
 
 
 def _figures(event: DoneEvent, kind: str) -> list[dict[str, Any]]:  # Any: JSON

@@ -111,6 +111,7 @@ class PlainRenderer(EventRenderer):
         """End the answer's last line; say how it ended unless it simply did."""
         self._end_line()
         self.note(describe.figures_unbacked(event))
+        self.note(describe.figures_unchecked(event))
         self.note(describe.ending(event))
 
     def note(self, text: str) -> None:

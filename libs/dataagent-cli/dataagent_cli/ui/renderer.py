@@ -175,11 +175,12 @@ class TerminalRenderer(EventRenderer):
             self.note(f"hint: {hint}")
 
     def render_done(self, event: DoneEvent) -> None:
-        """Figures that nothing backs; how it ended, tokens, cost and time on one line."""
+        """Figures without proof; how it ended, tokens, cost and time on one line."""
         self._finish()
         self._work.begin()
-        if unbacked := describe.figures_unbacked(event):
-            self._err.print(Text(unbacked, style="bold yellow"))
+        for doubt in (describe.figures_unbacked(event), describe.figures_unchecked(event)):
+            if doubt:
+                self._err.print(Text(doubt, style="bold yellow"))
         used = self._totals.after(event, self._clock() - self._started)
         parts = (describe.ending(event), used, describe.figures_verified(event))
         self.note(" · ".join(part for part in parts if part))

@@ -63,6 +63,27 @@ async def test_what_was_said_is_summarised_and_the_context_shrinks() -> None:
     assert "of 200,000 (" in sitting.said
 
 
+async def test_explain_is_about_the_last_statement_or_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DATAAGENT_MODEL", "offline")
+    sitting = await sit(
+        [
+            "how many customers are there?",
+            "/explain",
+            "/sql SELECT GenreId AS statement FROM Genre",
+            "/explain",
+            "hello",
+            "/explain",
+        ]
+    )
+    of_answer, of_statement = sitting.answers.split("Result    ")[1:]
+    assert "Figures   ✓" in of_answer
+    assert of_statement.startswith("SELECT GenreId AS statement FROM Genre\n")
+    assert "Figures" not in of_statement
+    assert "the last answer rests on no statement" in sitting.said
+
+
 async def test_the_cost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hint: DATAAGENT_PRICE_INPUT" in (await sit(["!echo one", "/cost"])).said
     monkeypatch.setenv("DATAAGENT_PRICE_INPUT", "1000")

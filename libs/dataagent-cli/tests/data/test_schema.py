@@ -35,7 +35,9 @@ def test_words_find_the_tables_that_fit() -> None:
 def test_what_is_not_there_is_an_error_with_a_hint() -> None:
     table = dataagent("schema", "chinook", "Custmer")
     assert table.code == 1
-    assert table.err.startswith("error: There is no table 'Custmer'. Did you mean: Customer?\n")
+    assert table.err.startswith(
+        "error: chinook: There is no table 'Custmer'. Did you mean: Customer?\n"
+    )
     source = dataagent("schema", "Customer")
     assert source.code == 1
     assert "There are: 'chinook'." in source.err

@@ -68,10 +68,29 @@ def test_refresh_says_what_changed_and_remove_forgets(fresh_home: Path, tmp_path
     assert refreshed.code == 0
     assert refreshed.err.startswith("shop: 2 tables")
     assert "customers" in refreshed.err
-    assert dataagent("sources", "remove", "shop").err == "removed shop; its data is untouched\n"
+    removed = dataagent("sources", "remove", "shop").err
+    assert removed == "removed shop; its data is untouched\nDefault source is now chinook\n"
     assert listed() == ["chinook"]
     gone = dataagent("sources", "refresh", "shop")
     assert (gone.code, gone.err.splitlines()[1]) == (1, "hint: dataagent sources lists them.")
+
+
+def test_the_default_source_stays_and_a_change_of_it_is_said(
+    fresh_home: Path, tmp_path: Path
+) -> None:
+    def said(*words: str) -> list[str]:
+        return [line for line in dataagent(*words).err.splitlines() if line.startswith("Default")]
+
+    for name in ("shop", "archive"):
+        make_database(tmp_path / f"{name}.db", f"CREATE TABLE t AS SELECT '{name}' AS name")
+    assert said("sources") == ["Default source: chinook"]
+    assert said("sources", "add", "shop", "shop.db") == ["Default source is now shop"]
+    assert said("sources", "add", "archive", "archive.db") == ["Default source: shop"]
+    assert said("sources") == ["Default source: shop"]
+    assert dataagent("sql", "SELECT name FROM t", "--format", "csv").out == "name\r\nshop\r\n"
+    assert said("sources", "remove", "chinook") == ["Default source: shop"]
+    assert said("sources", "remove", "shop") == ["Default source is now archive"]
+    assert said("sources", "remove", "archive") == []
 
 
 def test_the_sample_stays_removed_until_it_is_asked_for(
@@ -88,6 +107,52 @@ def test_the_sample_stays_removed_until_it_is_asked_for(
     assert listed() == []
 
 
+def write_sources(file: Path, *names: str) -> None:
+    """A configuration file with these sources, each a folder of that name beside it."""
+    entries: list[str] = []
+    for name in names:
+        (file.parent / name).mkdir(exist_ok=True)
+        (file.parent / name / "t.csv").write_text("n\n1\n")
+        entries.append(f"  - name: {name}\n    folder: ./{name}\n")
+    file.write_text(f"sources:\n{''.join(entries)}" if entries else "")
+
+
+def test_a_source_leaves_with_its_entry_in_the_file(fresh_home: Path, tmp_path: Path) -> None:
+    dataagent("sources")  # makes the home
+    file = fresh_home / "sources.yaml"
+    write_sources(file, "north", "south")
+    assert listed() == ["chinook", "north", "south"]
+    assert len(list((fresh_home / "sources").glob("*.duckdb"))) == 2
+    refused = dataagent("sources", "remove", "south")
+    assert refused.code == 1
+    assert f"defined in the configuration file {file}" in refused.err
+    write_sources(file, "south")
+    assert listed() == ["chinook", "south"]
+    assert len(list((fresh_home / "sources").glob("*.duckdb"))) == 1
+    file.unlink()
+    assert dataagent("sources", "remove", "south").code == 0
+    assert listed() == ["chinook"]
+
+
+def test_another_file_leaves_the_sources_of_the_first(
+    fresh_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("north", "south"):
+        write_sources(tmp_path / f"{name}.yaml", name)
+        monkeypatch.setenv("DATAAGENT_SOURCES_CONFIG", f"{name}.yaml")
+        dataagent("sources")
+    assert listed() == ["chinook", "north", "south"]
+
+
+def test_a_file_that_is_set_and_missing_is_named(
+    fresh_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATAAGENT_SOURCES_CONFIG", str(tmp_path / "none.yaml"))
+    done = dataagent("sources")
+    assert done.code == 1
+    assert f"DATAAGENT_SOURCES_CONFIG names {tmp_path / 'none.yaml'}" in done.err
+
+
 def test_a_source_that_is_gone_is_listed_and_refreshing_it_fails(
     fresh_home: Path, tmp_path: Path
 ) -> None:
@@ -95,9 +160,12 @@ def test_a_source_that_is_gone_is_listed_and_refreshing_it_fails(
     dataagent("sources", "add", "shop", "shop.db")
     (tmp_path / "shop.db").unlink()
     assert listed() == ["chinook", "shop"]
-    refreshed = dataagent("sources", "refresh", "shop")
-    assert refreshed.code == 1
-    assert refreshed.err.startswith("error: shop: ")
+    for words in (("sources", "refresh"), ("sources", "test"), ("schema", "--diff")):
+        done = dataagent(*words, "shop")
+        assert done.code == 1
+        assert done.err.startswith("error: shop: ")
+    statement = dataagent("sql", "SELECT * FROM orders", "--source", "shop")
+    assert statement.err.startswith("error: shop: ")
 
 
 @pytest.mark.parametrize(

@@ -143,11 +143,11 @@ def test_a_statement_comes_from_standard_input() -> None:
         ("SELECT abs(-9223372036854775807 - 1)", "SQLite: integer overflow", None),
     ],
 )
-def test_what_is_refused_or_fails_is_one_line_and_status_1(
+def test_what_is_refused_or_fails_is_one_line_with_the_source_and_status_1(
     sql: str, error: str, hint: str | None
 ) -> None:
     done = dataagent("sql", sql)
-    expected = f"error: {error}\n" + (f"hint: {hint}\n" if hint else "")
+    expected = f"error: chinook: {error}\n" + (f"hint: {hint}\n" if hint else "")
     assert (done.code, done.out, done.err) == (1, "", expected)
 
 

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
 
 from dataagent_cli.hitl import Interrupted, TerminalHITLHandler
 from dataagent_core.config import SessionState
@@ -96,6 +99,31 @@ async def test_more_than_one_call_is_approved_by_a_second_step_alone(
         desk.keys.send_text("y")
     assert await asked == Decision("approve")
     assert (desk.state.mode, desk.state.approved_kinds) == (mode, set())
+
+
+@requirement("R3.6")
+@pytest.mark.parametrize(
+    ("typed", "mode", "kinds"),
+    [
+        (["a", "n", "k", "", "n", "y"], "manual", set[str]()),
+        (["a", "y"], "auto", set[str]()),
+        (["k", "y"], "manual", {"write_file"}),
+    ],
+)
+async def test_a_dumb_terminal_has_the_second_step_too(
+    monkeypatch: pytest.MonkeyPatch, typed: list[str], mode: Mode, kinds: set[str]
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    state, notes = SessionState(), list[str]()
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        handler = TerminalHITLHandler(
+            state, is_interactive=True, note=notes.append, pause_seconds=0
+        )
+        keys.send_text("".join(f"{line}{ENTER}" for line in typed))
+        async with asyncio.timeout(WAIT_SECONDS):
+            assert await handler.request_approval(ACTION, "session") == Decision("approve")
+    assert (state.mode, state.approved_kinds) == (mode, kinds)
+    assert "without asking" in notes[1]
 
 
 @requirement("R3.6")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from io import StringIO
+from typing import Any
 
+import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from dataagent_cli.data.explain import figure_lines
 from dataagent_cli.ui import PlainRenderer
 from dataagent_cli.ui.describe import result_summary, short_args
 from dataagent_cli.ui.renderer import TerminalRenderer
@@ -86,12 +89,33 @@ def test_figures_that_nothing_backs_are_named() -> None:
     assert err.getvalue() == "! 2 figures not found in the data: 42, 17 %\n"
 
 
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ({"unchecked": 3, "is_complete": False}, "! 3 figures could not be checked"),
+        ({"unchecked": 0, "is_complete": False}, "! not all figures could be checked"),
+    ],
+)
+def test_that_not_all_figures_could_be_checked_is_said(report: dict[str, Any], said: str) -> None:
+    figures = {"verified": [{"text": "12.50", "expression": "n"}], "unbacked": [], **report}
+    done = DoneEvent(metadata={"figures": figures})
+    assert drawn(done) == [said, "3.2 s · 1 figure verified"]
+    out, err = StringIO(), StringIO()
+    PlainRenderer(out, err).render(done)
+    assert err.getvalue() == f"{said}\n"
+    assert figure_lines(figures) == ["Figures   ✓ 12.50: n", f"          {said}"]
+
+
 def test_what_data_tools_answer_is_put_in_words() -> None:
     assert result_summary('{"row_count": 1234, "source": "shop"}') == "1,234 rows · shop"
     assert result_summary('{"source": "shop", "tables": [1], "omitted": 2}') == "3 tables · shop"
     assert result_summary('{"kind": "chart", "mark": "bar"}') == "chart (bar)"
     assert (
         result_summary('{"error": {"code": "x", "message": "No such table."}}') == "No such table."
+    )
+    assert (
+        result_summary('{"error": {"message": "No such table.", "source": "shop"}}')
+        == "shop: No such table."
     )
     assert result_summary('{"other": 1}') == '{"other": 1}'
     assert result_summary("['/a.md', '/数据/']") == "2 paths: /a.md, /数据/"

@@ -281,10 +281,20 @@ class Settings(TraceSettings, BaseSettings):
 
     @property
     def sources_path(self) -> Path | None:
-        """The file of data sources: as set, else `sources.yaml` in the data directory, if there."""
+        """The file of data sources: as set, else `sources.yaml` in the data directory, if there.
+
+        Raises:
+            Misconfigured: there is no file where the setting says.
+        """
         if self.sources_config is not None:
-            return self.sources_config.expanduser()
-        usual = self.home_dir / "sources.yaml"
+            path = self.sources_config.expanduser().absolute()
+            if not path.exists():
+                raise Misconfigured(
+                    f"DATAAGENT_SOURCES_CONFIG names {path}, and there is no such file.",
+                    details={"hint": "correct the setting, or create the file; it may be empty."},
+                )
+            return path
+        usual = (self.home_dir / "sources.yaml").absolute()
         return usual if usual.exists() else None
 
     def ensure_home(self) -> Path:

@@ -103,7 +103,7 @@ async def open_data(
     """Open it; the stack closes it.
 
     Raises:
-        Misconfigured: the file of data sources is wrong.
+        Misconfigured: the file of data sources is wrong, or missing where the setting names it.
     """
     home = settings.home_dir
     sources = SourceStore(database, secret_key=settings.secret_key)
@@ -121,7 +121,7 @@ async def open_data(
     stack.push_async_callback(service.aclose)
     charts = Charts(artifacts)
     stack.push_async_callback(charts.aclose)
-    await _register(settings, sources)
+    await _register(settings, service)
     catalogues.start()
     sweeping = asyncio.create_task(keep_swept(artifacts), name="artifacts")
     stack.push_async_callback(end_all, [sweeping])
@@ -139,14 +139,16 @@ async def keep_swept(artifacts: ArtifactStore, *, interval_seconds: float = _SWE
         await asyncio.sleep(interval_seconds)
 
 
-async def _register(settings: Settings, sources: SourceStore) -> None:
+async def _register(settings: Settings, service: DataService) -> None:
     """The sample database, and what the configuration file names."""
+    sources = service.sources
     if await _is_sample_wanted(settings, sources):
         await _register_sample(settings.home_dir / "sample" / "chinook.sqlite", sources)
     path = settings.sources_path
     if path is not None:
         load = partial(load_sources, path, environment=environment(), check_policy=policy_from_dict)
-        await apply_sources(sources, await asyncio.to_thread(load))
+        remove = partial(service.forget, by_config=True)
+        await apply_sources(sources, path, await asyncio.to_thread(load), remove=remove)
 
 
 async def _is_sample_wanted(settings: Settings, sources: SourceStore) -> bool:

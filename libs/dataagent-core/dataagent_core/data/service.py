@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -41,7 +41,16 @@ from dataagent_core.data.sources import (
 )
 from dataagent_core.data.types import Artifact, Catalogue, Limits, Reader, Receipt
 from dataagent_core.data.watching import QueryWatch, Watched
-from dataagent_core.errors import BadInput, DataDenied, Misconfigured, SourceNotFound
+from dataagent_core.errors import (
+    BadInput,
+    DataDenied,
+    Invalid,
+    LimitReached,
+    Misconfigured,
+    QueryFailed,
+    SourceNotFound,
+    SourceUnavailable,
+)
 from dataagent_core.processes import ProcessPool
 from dataagent_core.processes.threads import in_thread
 from dataagent_core.processes.turns import Turns
@@ -49,6 +58,17 @@ from dataagent_core.workspace.workers import to_the_end
 
 _QUERY_THREADS = 32
 _MAX_WAITING = 50  # statements of one user for one source
+_OF_SOURCES = (Invalid, DataDenied, LimitReached, QueryFailed, SourceUnavailable, Misconfigured)
+
+
+@contextmanager
+def errors_naming(source: Source) -> Generator[None]:
+    """Put the source's name into the details of errors of its statements and connections."""
+    try:
+        yield
+    except _OF_SOURCES as error:
+        error.details = {**(error.details or {}), "source": source.name}
+        raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +146,11 @@ class DataService:
         return Reader(user_id, role, tenant_id, agent_id, attributes)
 
     async def source(self, reader: Reader, name: str | None = None) -> Source:
-        """One of the reader's sources: by name or id, or the one meant when none is named.
+        """One of the reader's sources: by name or id, or the default one when none is named.
+
+        The default is what was lent to this process, else the first that was registered beside the
+        sample; it stays when more are added. Where there are only files that were read on the way,
+        it is the last of them.
 
         Raises:
             SourceNotFound: there is none; the message lists those there are.
@@ -139,14 +163,14 @@ class DataService:
             raise _no_such(name, visible)
         if not visible:
             raise SourceNotFound("There is no data source yet. Register one first.")
-        for lent in self.sources.temporary.all():  # whoever brought it along means it
+        for lent in self.sources.temporary.all():
             if lent in visible:
                 return lent
         own = [source for source in visible if not source.is_sample]
         lasting = [source for source in own if not source.made_of]
-        if own and not lasting:  # of what was read on the way, the last is meant
+        if own and not lasting:
             return max(own, key=lambda source: source.created_at)
-        return (lasting or visible)[0]
+        return min(lasting or visible, key=lambda source: (source.created_at, source.name))
 
     async def catalogue(self, source: Source, reader: Reader) -> Catalogue:
         """What the reader may see of a source.
@@ -165,7 +189,8 @@ class DataService:
             SourceUnavailable: as `catalogue`.
         """
         keeper = self.catalogues
-        state = await (keeper.refresh(source) if is_fresh else keeper.state(source))
+        with errors_naming(source):
+            state = await (keeper.refresh(source) if is_fresh else keeper.state(source))
         view = await self._planner.view(source, state.catalogue, reader)
         if view.seen is view.full:
             left_out = await self._engines.left_out(source)
@@ -244,20 +269,21 @@ class DataService:
         return await self.sources.policies.put(source.source_id, name, kept, policy_id=policy_id)
 
     async def _try_out(self, source: Source) -> None:
-        try:
-            engine = await self._engines.engine_of(source)
-            await asyncio.get_running_loop().run_in_executor(self._pool, engine.ping)
-        except Misconfigured as error:  # whoever entered the address can set it right
-            raise BadInput(error.message) from error
+        with errors_naming(source):
+            try:
+                engine = await self._engines.engine_of(source)
+                await asyncio.get_running_loop().run_in_executor(self._pool, engine.ping)
+            except Misconfigured as error:  # whoever entered the address can set it right
+                raise BadInput(error.message) from error
 
-    async def forget(self, source_id: str) -> None:
+    async def forget(self, source_id: str, *, by_config: bool = False) -> None:
         """Remove a source with everything of it; results that were kept stay.
 
         Raises:
             SourceNotFound: there is none.
-            Conflict: the configuration file defines it.
+            Conflict: the configuration file defines it, and it is not `by_config` that it goes.
         """
-        await self.sources.delete(source_id)
+        await self.sources.delete(source_id, by_config=by_config)
         await self._engines.forget(source_id)
         self.catalogues.forget(source_id)
 
@@ -270,7 +296,8 @@ class DataService:
             QueryRefused, UnknownName, DataDenied: why it would not.
             SourceUnavailable: as `catalogue`.
         """
-        return await self._planner.plan(source, await self.catalogues.get(source), sql, reader)
+        with errors_naming(source):
+            return await self._planner.plan(source, await self.catalogues.get(source), sql, reader)
 
     async def explain(self, source: Source, sql: str, reader: Reader) -> list[str]:
         """How the engine would run a statement for this reader, line by line. Nothing is read.
@@ -282,10 +309,11 @@ class DataService:
         plan = await self.check(source, sql, reader)
         if plan.sql_sent != plan.sql_executed:  # the engine's plan would quote the policy
             raise DataDenied("A policy is part of this statement: its plan is not shown.")
-        engine = await self._engines.engine_of(source)
         limit = source.limits.timeout_seconds
-        work = partial(engine.explain, plan.sql_sent, timeout_seconds=limit)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        with errors_naming(source):
+            engine = await self._engines.engine_of(source)
+            work = partial(engine.explain, plan.sql_sent, timeout_seconds=limit)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     async def query(self, source: Source, sql: str, asked: Asked) -> Answered:
         """Run a statement and keep its result as the artefact of whoever asked.
@@ -299,7 +327,7 @@ class DataService:
             SourceUnavailable: the source cannot be reached.
             UserLimit: too many statements of the reader wait for the source.
         """
-        with self._watched(source.name, sql, asked) as watched:
+        with errors_naming(source), self._watched(source.name, sql, asked) as watched:
             plan = await self.check(source, sql, asked.reader)
             watched.statement = plan.sql_executed
             engine = await self._engines.engine_of(source)

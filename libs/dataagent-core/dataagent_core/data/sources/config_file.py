@@ -14,15 +14,15 @@
         folder: ./reports               # from where the file is
 
 `read_sources` is pure; `apply_sources` makes the store say what the file says: it adds, changes
-and removes, and leaves alone what was registered elsewhere. Above: the server's and the terminal's
-start, which hand in the environment. Below: `store.py`, `yaml_fields.py`.
+and removes, and leaves alone what was registered elsewhere or by another file. Above: the start of
+the server and of the terminal, which hand in the environment. Below: `store.py`, `yaml_fields.py`.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +43,9 @@ logger = logging.getLogger(__name__)
 
 PolicyCheck = Callable[[dict[str, Any]], object]
 """Raises a `DataAgentError` if rules make no sense; what it returns is not used."""
+
+Remove = Callable[[str], Awaitable[None]]
+"""Removes the source of that id with everything of it."""
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}]*)\}")
 _FIELDS = {
@@ -77,15 +80,13 @@ class Applied:
 def load_sources(
     path: Path, *, environment: Mapping[str, str], check_policy: PolicyCheck | None = None
 ) -> list[ConfiguredSource]:
-    """The sources of a file; none if there is no file.
+    """The sources of a file.
 
     Raises:
         Misconfigured: the file cannot be read or makes no sense; names line and field.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        return []
     except (OSError, UnicodeDecodeError) as error:
         raise Misconfigured(f"{path} cannot be read as text (UTF-8).") from error
     return read_sources(
@@ -258,19 +259,25 @@ def configured_source_id(name: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"dataagent:source:{name}"))
 
 
-async def apply_sources(store: SourceStore, configured: list[ConfiguredSource]) -> Applied:
-    """Make the store's configured sources these. Doing it again changes nothing.
+async def apply_sources(
+    store: SourceStore, file: Path, configured: list[ConfiguredSource], *, remove: Remove
+) -> Applied:
+    """Make the sources that the file defines these. Doing it again changes nothing.
+
+    A source that the file defined before and no longer names is removed. What another file defined
+    stays, since another process may have loaded that one; a source that both name is this one's.
 
     Raises:
         Misconfigured: a name belongs to a source that was registered elsewhere.
     """
+    store.config_file = str(file)
     present = {source.name: source for source in await store.list()}
     _refuse_taken(present, configured)
     wanted = {entry.new.name for entry in configured}
     gone = [s for name, s in present.items() if s.is_from_config and name not in wanted]
     for source in gone:
         with suppress(SourceNotFound):  # another process was first
-            await store.delete(source.source_id, by_config=True)
+            await remove(source.source_id)
     done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": []}
     for entry in configured:
         done[await _apply_one(store, entry, present.get(entry.new.name))].append(entry.new.name)
@@ -287,7 +294,7 @@ async def apply_sources(store: SourceStore, configured: list[ConfiguredSource]) 
 def _refuse_taken(present: Mapping[str, Source], configured: list[ConfiguredSource]) -> None:
     for entry in configured:
         taken = present.get(entry.new.name)
-        if taken is not None and not taken.is_from_config:
+        if taken is not None and taken.config_file is None:
             raise Misconfigured(
                 f"The configuration file defines data source {entry.new.name!r}, but one of that "
                 "name was registered elsewhere. Rename one of them."
@@ -310,7 +317,7 @@ async def _apply_one(store: SourceStore, entry: ConfiguredSource, present: Sourc
 async def _created(store: SourceStore, entry: ConfiguredSource) -> Source:
     source_id = configured_source_id(entry.new.name)
     try:
-        return await store.create(entry.new, source_id=source_id, is_from_config=True)
+        return await store.create(entry.new, source_id=source_id, by_config=True)
     except Conflict:  # another process read the same file at the same moment
         return await store.require(source_id)
 
@@ -328,7 +335,7 @@ async def _changes(store: SourceStore, new: NewSource, present: Source) -> Sourc
         present.limits,
         present.grants,
     )
-    if is_place_same and told == kept:
+    if is_place_same and told == kept and present.is_from_config:
         return None
     return SourceChanges(
         url=place.url,

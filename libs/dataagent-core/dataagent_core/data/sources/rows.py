@@ -17,13 +17,13 @@ from dataagent_core.data.sources.types import Grant, NewSource, Source, SourceCh
 from dataagent_core.data.types import Limits
 
 
-def settings_of(new: NewSource, *, at: datetime, is_sample: bool, is_from_config: bool) -> Any:
+def settings_of(new: NewSource, *, at: datetime, is_sample: bool, config_file: str | None) -> Any:
     """The `settings` of a new source."""
     return {
         **_description(new),
         **place_of(new, at=at),
         "is_sample": is_sample,
-        "is_from_config": is_from_config,
+        "config_file": config_file,
     }
 
 
@@ -60,9 +60,10 @@ def shown_address(new: NewSource) -> str:
     return new.folder or ", ".join(new.files)
 
 
-def source_from(row: Row[Any], grants: Iterable[Grant]) -> Source:
-    """The source a row stands for."""
+def source_from(row: Row[Any], grants: Iterable[Grant], config_file: str | None) -> Source:
+    """The source a row stands for, to a process with this configuration file."""
     kept = row.settings
+    defined_in = _config_file(kept)
     return Source(
         source_id=row.source_id,
         name=row.name,
@@ -71,7 +72,7 @@ def source_from(row: Row[Any], grants: Iterable[Grant]) -> Source:
         dialect=kept["dialect"],
         owner_id=row.owner_id,
         is_sample=kept["is_sample"],
-        is_from_config=kept["is_from_config"],
+        is_from_config=defined_in is not None and defined_in == config_file,
         default_policy=kept["default_policy"],
         time_zone=kept["time_zone"],
         limits=Limits(**kept["limits"]),
@@ -83,7 +84,13 @@ def source_from(row: Row[Any], grants: Iterable[Grant]) -> Source:
         address_changed_at=datetime.fromisoformat(kept["address_changed_at"]),
         created_at=row.created_at,
         updated_at=row.updated_at,
+        config_file=defined_in,
     )
+
+
+def _config_file(settings: Any) -> str | None:
+    """The file that defined a source; rows written before it was recorded say only that one did."""
+    return settings.get("config_file", "" if settings.get("is_from_config") else None)
 
 
 def with_changes(source: Source, changes: SourceChanges) -> NewSource:

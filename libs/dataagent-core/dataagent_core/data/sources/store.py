@@ -1,7 +1,7 @@
 """The data sources that are registered, with their grants.
 
 A source's URL goes in and never comes back, except through `url_of`, which whoever opens the
-engine calls. Sources from the configuration file are changed there alone. `policies` and
+engine calls. Sources from this process' configuration file are changed there alone. `policies` and
 `attributes` stand beside the sources, each a store of its own. Above: the API, the terminal,
 `config_file.py`, `data/service.py`. Below: `rows.py`, `secrets.py`, `storage/`.
 """
@@ -74,6 +74,7 @@ class SourceStore:
         self._secret_key = secret_key
         self._box: SecretBox | None = None
         self._mask_key: SecretStr | None = None
+        self.config_file: str | None = None  # the one that was applied; `config_file.py` sets it
         self.policies = PolicyStore(database)
         self.attributes = AttributeStore(database)
         self.temporary = TemporarySources()
@@ -82,7 +83,7 @@ class SourceStore:
 
     async def list(self) -> builtins.list[Source]:
         """All sources by name, whoever may see them; those lent to this process too."""
-        kept = await self._db.read(_read_all)
+        kept = await self._db.read(lambda connection: _read_all(connection, self.config_file))
         found = [*kept, *self.temporary.all()]
         return sorted(found, key=lambda source: source.name)  # databases collate each in their way
 
@@ -159,9 +160,11 @@ class SourceStore:
         owner_id: str | None = None,
         source_id: str | None = None,
         is_sample: bool = False,
-        is_from_config: bool = False,
+        by_config: bool = False,
     ) -> Source:
         """Register a source. It is not opened: whether it answers is for the caller to try.
+
+        `by_config` records that the configuration file defines it.
 
         Raises:
             BadInput: a value does not do; the message says which.
@@ -176,7 +179,10 @@ class SourceStore:
             "owner_id": owner_id,
             "secret_url": await self._sealed(new.url, key),
             "settings": settings_of(
-                new, at=moment, is_sample=is_sample, is_from_config=is_from_config
+                new,
+                at=moment,
+                is_sample=is_sample,
+                config_file=self.config_file if by_config else None,
             ),
             "created_at": moment,
             "updated_at": moment,
@@ -194,6 +200,8 @@ class SourceStore:
     ) -> Source:
         """Change a source; what `changes` leaves out stays, its credential too.
 
+        `by_config` records that the configuration file defines it now.
+
         Raises:
             SourceNotFound: there is no such source.
             BadInput: a value does not do; the message says which.
@@ -204,16 +212,19 @@ class SourceStore:
 
         def unit(connection: Connection) -> bool:
             row = _locked(connection, source_id)
-            source = source_from(row, _read_grants(connection, source_id))
+            source = source_from(row, _read_grants(connection, source_id), self.config_file)
             _refuse_if_configured(source, by_config=by_config)
             new = checked_new(with_changes(source, changes), has_place=moves)
             moment = now()
+            settings = changed_settings(row.settings, new, at=moment, is_moved=moves)
+            if by_config:
+                settings["config_file"] = self.config_file
             values = {
                 "wanted": source_id,
                 "new_name": new.name,
                 "new_kind": _kind(new) if moves else row.kind,
                 "new_url": sealed if moves else row.secret_url,
-                "new_settings": changed_settings(row.settings, new, at=moment, is_moved=moves),
+                "new_settings": settings,
                 "at": moment,
             }
             connection.execute(_UPDATE, values)
@@ -277,7 +288,9 @@ class SourceStore:
     async def _find(self, statement: Any, wanted: str) -> Source | None:
         if not wanted or len(wanted) > 100 or not is_storable(wanted):
             return None
-        return await self._db.read(lambda connection: _read_one(connection, statement, wanted))
+        return await self._db.read(
+            lambda connection: _read_one(connection, statement, wanted, self.config_file)
+        )
 
     async def _unique(self, unit: Unit[T], name: str) -> T:
         try:
@@ -315,7 +328,8 @@ def _not_found(wanted: str) -> SourceNotFound:
 def _refuse_if_configured(source: Source, *, by_config: bool) -> None:
     if source.is_from_config and not by_config:
         raise Conflict(
-            f"Data source {source.name!r} is defined in the configuration file. Change it there."
+            f"Data source {source.name!r} is defined in the configuration file "
+            f"{source.config_file}. Change it there."
         )
 
 
@@ -349,18 +363,21 @@ def _put_grants(connection: Connection, source_id: str, grants: Iterable[Grant])
         connection.execute(insert(data_grants), rows)
 
 
-def _read_all(connection: Connection) -> builtins.list[Source]:
+def _read_all(connection: Connection, config_file: str | None) -> builtins.list[Source]:
     grants: dict[str, builtins.list[Grant]] = defaultdict(builtins.list)
     for row in connection.execute(_GRANTS):
         grants[row.source_id].append(Grant(row.subject_kind, row.subject_id))
-    return [source_from(row, grants[row.source_id]) for row in connection.execute(_ALL)]
+    rows = connection.execute(_ALL)
+    return [source_from(row, grants[row.source_id], config_file) for row in rows]
 
 
-def _read_one(connection: Connection, statement: Any, wanted: str) -> Source | None:
+def _read_one(
+    connection: Connection, statement: Any, wanted: str, config_file: str | None
+) -> Source | None:
     row = connection.execute(statement, {"wanted": wanted}).first()
     if row is None:
         return None
-    return source_from(row, _read_grants(connection, row.source_id))
+    return source_from(row, _read_grants(connection, row.source_id), config_file)
 
 
 def _read_grants(connection: Connection, source_id: str) -> builtins.list[Grant]:

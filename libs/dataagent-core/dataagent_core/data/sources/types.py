@@ -81,7 +81,7 @@ class Source:
     dialect: str | None  # sqlglot's name; None until the source was first opened
     owner_id: str | None  # None: the installation's own
     is_sample: bool
-    is_from_config: bool  # defined in the configuration file, and changed only there
+    is_from_config: bool  # defined in this process' configuration file, and changed only there
     default_policy: DefaultPolicy
     time_zone: str
     limits: Limits
@@ -94,6 +94,7 @@ class Source:
     created_at: datetime
     updated_at: datetime
     is_temporary: bool = False  # lent to this process, and kept nowhere
+    config_file: str | None = None  # the file that defined it; "" if it was not recorded
 
     @property
     def made_of(self) -> str | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import traceback
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import Connection, select, update
 
 from dataagent_core.data.sources import (
     EVERYONE,
@@ -23,8 +25,10 @@ from dataagent_core.data.sources import (
 )
 from dataagent_core.data.types import Limits
 from dataagent_core.errors import BadInput, Conflict, Misconfigured
+from dataagent_core.storage import Database, tables
 
 FOLDER = Path("/etc/dataagent")
+FILE = FOLDER / "sources.yaml"
 SECRET = "p@ss/wörd:${X}"
 
 WHOLE = """
@@ -97,10 +101,6 @@ def test_a_url_may_be_a_variable_as_a_whole() -> None:
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "sources: []\n", "{}\n"])
 def test_an_empty_file_has_no_sources(text: str) -> None:
     assert read(text) == []
-
-
-def test_no_file_has_no_sources(tmp_path: Path) -> None:
-    assert load_sources(tmp_path / "sources.yaml", environment={}) == []
 
 
 def test_a_file_is_read_whatever_wrote_it(tmp_path: Path) -> None:
@@ -207,14 +207,21 @@ def test_a_policy_that_makes_no_sense_is_named_with_its_line() -> None:
 # -- applying -------------------------------------------------------------------------------
 
 
+async def applied(
+    sources: SourceStore, configured: list[ConfiguredSource], file: Path = FILE
+) -> Applied:
+    remove = partial(sources.delete, by_config=True)
+    return await apply_sources(sources, file, configured, remove=remove)
+
+
 async def test_applying_twice_changes_nothing(sources: SourceStore) -> None:
     configured = read(WHOLE, **ENVIRONMENT)
-    assert await apply_sources(sources, configured) == Applied(
+    assert await applied(sources, configured) == Applied(
         created=("销售", "reports", "two"), updated=(), removed=(), unchanged=()
     )
     before = await sources.list()
     assert all(source.is_from_config for source in before)
-    assert await apply_sources(sources, configured) == Applied(
+    assert await applied(sources, configured) == Applied(
         created=(), updated=(), removed=(), unchanged=("销售", "reports", "two")
     )
     assert await sources.list() == before
@@ -222,13 +229,13 @@ async def test_applying_twice_changes_nothing(sources: SourceStore) -> None:
 
 async def test_the_store_follows_the_file(sources: SourceStore) -> None:
     own = await sources.create(NewSource("own", folder="/x"))
-    await apply_sources(sources, read(WHOLE, **ENVIRONMENT))
+    await applied(sources, read(WHOLE, **ENVIRONMENT))
     sales = await sources.by_name("销售")
     assert sales is not None
     theirs = await sources.policies.put(sales.source_id, "by api", {"tables": {}})
     changed = WHOLE.replace("Orders 订单", "Orders").replace("./reports", "./other")
     changed = changed[: changed.index("  - name: two")].replace("own region", "their region")
-    assert await apply_sources(sources, read(changed, **ENVIRONMENT)) == Applied(
+    assert await applied(sources, read(changed, **ENVIRONMENT)) == Applied(
         created=(), updated=("销售", "reports"), removed=("two",), unchanged=()
     )
     after = {source.name: source for source in await sources.list()}
@@ -244,9 +251,9 @@ async def test_the_store_follows_the_file(sources: SourceStore) -> None:
 
 
 async def test_a_changed_password_reaches_the_store(sources: SourceStore) -> None:
-    await apply_sources(sources, read(WHOLE, **ENVIRONMENT))
-    applied = await apply_sources(sources, read(WHOLE, **{**ENVIRONMENT, "PASSWORD": "new"}))
-    assert applied.updated == ("销售",)
+    await applied(sources, read(WHOLE, **ENVIRONMENT))
+    changed = await applied(sources, read(WHOLE, **{**ENVIRONMENT, "PASSWORD": "new"}))
+    assert changed.updated == ("销售",)
     sales = await sources.by_name("销售")
     assert sales is not None
     url = await sources.url_of(sales.source_id)
@@ -256,24 +263,78 @@ async def test_a_changed_password_reaches_the_store(sources: SourceStore) -> Non
 
 async def test_a_source_that_comes_back_has_the_id_it_had(sources: SourceStore) -> None:
     configured = read(WHOLE, **ENVIRONMENT)
-    await apply_sources(sources, configured)
+    await applied(sources, configured)
     ids = {source.name: source.source_id for source in await sources.list()}
-    assert (await apply_sources(sources, [])).removed == tuple(sorted(ids))
+    assert (await applied(sources, [])).removed == tuple(sorted(ids))
     assert await sources.list() == []
-    await apply_sources(sources, configured)
+    await applied(sources, configured)
     assert {source.name: source.source_id for source in await sources.list()} == ids
+
+
+async def test_what_another_file_defined_stays(sources: SourceStore) -> None:
+    other, rest = Path("/srv/other.yaml"), WHOLE[: WHOLE.index("  - name: reports")]
+    await applied(sources, read(WHOLE, **ENVIRONMENT))
+    assert await applied(sources, [], other) == Applied((), (), (), ())
+    names = [source.name for source in await sources.list()]
+    assert names == ["reports", "two", "销售"]
+    gone = await applied(sources, read(rest, **ENVIRONMENT))
+    assert gone.removed == ("reports", "two")
+
+
+async def test_a_source_that_two_files_name_is_of_the_last_one(sources: SourceStore) -> None:
+    other, configured = Path("/srv/other.yaml"), read(WHOLE, **ENVIRONMENT)
+    await applied(sources, configured)
+    assert (await applied(sources, configured, other)).updated == ("销售", "reports", "two")
+    assert (await applied(sources, [])).removed == ()
+    assert (await applied(sources, [], other)).removed == ("reports", "two", "销售")
+
+
+async def test_without_its_file_a_source_is_removed_by_hand(
+    sources: SourceStore, database: Database
+) -> None:
+    await applied(sources, read(WHOLE, **ENVIRONMENT))
+    reports = await sources.by_name("reports")
+    assert reports is not None
+    with pytest.raises(Conflict, match=r"/etc/dataagent/sources\.yaml"):
+        await sources.delete(reports.source_id)
+    without_file = SourceStore(database)
+    await without_file.delete(reports.source_id)
+    assert await sources.by_name("reports") is None
+
+
+async def test_a_source_whose_file_was_not_recorded_is_taken_over_or_removed_by_hand(
+    sources: SourceStore, database: Database
+) -> None:
+    """Rows of earlier versions say only that a file defined them."""
+
+    def forget_file(connection: Connection) -> None:
+        for row in connection.execute(select(tables.data_sources)).all():
+            kept = {name: value for name, value in row.settings.items() if name != "config_file"}
+            statement = update(tables.data_sources).where(
+                tables.data_sources.c.source_id == row.source_id
+            )
+            connection.execute(statement.values(settings={**kept, "is_from_config": True}))
+
+    await applied(sources, read(WHOLE, **ENVIRONMENT))
+    await database.write(forget_file)
+    rest = read(WHOLE[: WHOLE.index("  - name: two")], **ENVIRONMENT)
+    assert await applied(sources, rest) == Applied((), ("销售", "reports"), (), ())
+    two = await sources.by_name("two")
+    assert two is not None
+    await sources.delete(two.source_id)
+    assert (await applied(sources, [])).removed == ("reports", "销售")
 
 
 async def test_a_name_registered_elsewhere_is_not_taken_over(sources: SourceStore) -> None:
     own = await sources.create(NewSource("reports", folder="/x"))
     with pytest.raises(Misconfigured, match=r"'reports'.*Rename one"):
-        await apply_sources(sources, read(WHOLE, **ENVIRONMENT))
+        await applied(sources, read(WHOLE, **ENVIRONMENT))
     assert await sources.list() == [own]
 
 
 async def test_two_processes_may_start_at_the_same_moment(sources: SourceStore) -> None:
     configured = read(WHOLE, **ENVIRONMENT)
-    await asyncio.gather(*(apply_sources(sources, configured) for _ in range(4)))
+    await asyncio.gather(*(applied(sources, configured) for _ in range(4)))
     assert [source.name for source in await sources.list()] == ["reports", "two", "销售"]
     sales = await sources.by_name("销售")
     assert sales is not None
@@ -281,7 +342,7 @@ async def test_two_processes_may_start_at_the_same_moment(sources: SourceStore) 
 
 
 async def test_a_policy_of_the_file_is_changed_in_the_file(sources: SourceStore) -> None:
-    await apply_sources(sources, read(WHOLE, **ENVIRONMENT))
+    await applied(sources, read(WHOLE, **ENVIRONMENT))
     sales = await sources.by_name("销售")
     assert sales is not None
     (policy,) = await sources.policies.list(sales.source_id)

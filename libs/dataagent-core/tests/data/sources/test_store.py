@@ -232,7 +232,8 @@ async def test_a_deleted_source_takes_everything_with_it(
 
 
 async def test_what_the_file_defines_is_changed_in_the_file(sources: SourceStore) -> None:
-    made = await sources.create(NewSource("sales", url=LITE), is_from_config=True)
+    sources.config_file = "/etc/dataagent/sources.yaml"
+    made = await sources.create(NewSource("sales", url=LITE), by_config=True)
     for refused in (
         sources.update(made.source_id, SourceChanges(name="x")),
         sources.set_grants(made.source_id, [EVERYONE]),
