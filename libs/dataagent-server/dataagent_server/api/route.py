@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 from fastapi import Request, Response
+from fastapi.dependencies.utils import field_annotation_is_sequence, get_flat_params
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
@@ -96,23 +97,28 @@ class PrivateRoute(PublicRoute):
     def get_route_handler(self) -> Handler:
         """As `PublicRoute`, after the caller is known."""
         handler = super().get_route_handler()
+        lists = {
+            each.alias
+            for each in get_flat_params(self.dependant)
+            if field_annotation_is_sequence(each.field_info.annotation)
+        }
 
         async def private(request: Request) -> Response:
             await authenticate(request)
-            _refuse_repeats(request)
+            _refuse_repeats(request, lists)
             return await handler(request)
 
         return private
 
 
-def _refuse_repeats(request: Request) -> None:
-    """No parameter of ours is a list: of a name that is given twice, one value would be lost.
+def _refuse_repeats(request: Request, lists: Collection[str]) -> None:
+    """Refuse a name that is given twice and is no list: one of its values would be lost.
 
     Raises:
-        RequestValidationError: a name is given twice.
+        RequestValidationError: there is one.
     """
     given = Counter(name for name, _ in request.query_params.multi_items())
-    repeated = [name for name, times in given.items() if times > 1]
+    repeated = [name for name, times in given.items() if times > 1 and name not in lists]
     if not repeated:
         return
     raise RequestValidationError(
