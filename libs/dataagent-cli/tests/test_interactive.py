@@ -192,7 +192,7 @@ async def test_a_data_command_that_fails_is_told_and_the_conversation_goes_on() 
             "!echo still here",
         ]
     )
-    assert "error: A statement that starts with DELETE" in sitting.said
+    assert "error: chinook: A statement that starts with DELETE" in sitting.said
     assert "usage: /sql " in sitting.said
     assert "invalid choice: 'drop'" in sitting.said
     assert "hint: close the quotation mark." in sitting.said
