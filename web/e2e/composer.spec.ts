@@ -132,6 +132,7 @@ test(
     });
     await chat.input.dispatchEvent("drop", { dataTransfer: handle });
     await expect(page.getByRole("button", { name: "Remove dropped.csv" })).toBeVisible();
+    await expect(page.getByRole("progressbar")).toHaveCount(0);
     await page.getByRole("button", { name: "Remove dropped.csv" }).click();
     await expect(page.getByRole("button", { name: "Remove dropped.csv" })).toBeHidden();
     await chat.input.evaluate((area) => {
