@@ -145,7 +145,7 @@ def _kind_of_call(call: exp.Anonymous, kinds: Mapping[str, Kind]) -> Kind:
     if name in ("count", "sum", "avg", "min", "max"):
         return "constant"  # of rows that passed the filter
     if name in ("coalesce", "ifnull"):
-        found = {_kind(one, kinds) for one in call.expressions}
+        found: set[Kind] = {_kind(one, kinds) for one in call.expressions}
         found.discard("constant")
         return found.pop() if len(found) == 1 else "any"
     return "any"
