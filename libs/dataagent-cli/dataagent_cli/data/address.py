@@ -19,7 +19,7 @@ from dataagent_core.errors import BadInput
 Ask = Callable[[str], Awaitable[str | None]]
 """Asks a person for a secret; None when they leave."""
 
-_VARIABLE = re.compile(r"\$\{([^}]*)\}")
+_VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _RELATIVE_FILE = re.compile(r"(sqlite|duckdb)(\+\w+)?:///(?![/:])(?P<path>[^?]+)")
 _AUTHORITY = re.compile(r"(?P<scheme>[\w+]+://)(?P<user>[^/@:?]*)(:(?P<password>[^/]*))?@")
 _DATABASES = {

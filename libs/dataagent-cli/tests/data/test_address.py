@@ -35,6 +35,10 @@ async def test_a_whole_url_may_be_a_variable() -> None:
     assert await url_of("${SHOP}", SHOP=url) == url
 
 
+async def test_an_end_belongs_to_the_last_beginning_before_it() -> None:
+    assert await url_of("mysql://me@${A${B}/d", B="h") == "mysql://me@${Ah/d"
+
+
 async def test_a_variable_that_is_not_set_is_asked_for() -> None:
     assert await url_of("mysql://me:${PW}@h/d") == "mysql://me:a%20b%40c%2Fd@h/d"
 

@@ -17,6 +17,7 @@ from dataagent_core.data.engines.base import Engine, Interrupted, Statement
 from dataagent_core.data.planning import Plan
 from dataagent_core.data.results import Kept, Place, keep
 from dataagent_core.data.types import Limits, SourceWarnings
+from dataagent_core.errors import QueryFailed
 
 
 class Execution:
@@ -48,6 +49,15 @@ class Execution:
             Interrupted: `interrupt` came.
             QueryFailed, QueryTimedOut, SourceUnavailable, QuotaExceeded: as they say.
         """
+        try:
+            return self._keep_at(place)
+        except QueryFailed as error:
+            shown = self._plan.without_policy(error.message)
+            if shown == error.message:
+                raise
+            raise QueryFailed(shown, details=error.details) from error
+
+    def _keep_at(self, place: Place) -> Kept:
         with self._engine.statement(
             self._plan.sql_sent,
             timeout_seconds=self._limits.timeout_seconds,

@@ -25,6 +25,8 @@ from dataagent_core.errors import QueryRefused
 from dataagent_core.processes import CallTimedOut, ProcessPool, WorkerEnded
 
 _KEPT_VIEWS = 256
+_MAX_MESSAGE = 2_000
+_QUOTED = 12  # characters that a message and a statement do not share by chance
 _KEPT_RESULTS = "earlier results"
 
 
@@ -41,6 +43,17 @@ class Plan:
     policy: tuple[str, ...]
     notes: tuple[str, ...] = ()  # how names were read, where that may surprise
     truncated_by: TruncatedBy | None = None  # what it reads was cut already, and by which limit
+
+    def without_policy(self, message: str) -> str:
+        """An engine's message up to where it quotes what a policy put into the statement."""
+        if self.sql_sent == self.sql_executed:
+            return message
+        message = message[:_MAX_MESSAGE]
+        for at in range(len(message) - _QUOTED + 1):
+            part = message[at : at + _QUOTED]
+            if part in self.sql_sent and part not in self.sql_executed:
+                return f"{message[:at]}…"
+        return message
 
 
 @dataclass(frozen=True, slots=True)

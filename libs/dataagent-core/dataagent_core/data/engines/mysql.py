@@ -47,7 +47,8 @@ from dataagent_core.data.types import SourceWarnings, Table
 from dataagent_core.errors import DataAgentError, Misconfigured, QueryFailed, SourceUnavailable
 
 _MODES = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
-_FILE_RIGHTS = re.compile(r"\bGRANT\b.*\b(FILE|ALL PRIVILEGES)\b.* ON \*\.\*", re.IGNORECASE)
+_GLOBAL_RIGHTS = re.compile(r"GRANT (.*?) ON \*\.\*", re.IGNORECASE)
+_FILE_RIGHT = re.compile(r"\b(FILE|ALL PRIVILEGES)\b", re.IGNORECASE)
 _FILE_WORDS = re.compile(r"\b(load_file|outfile|dumpfile)\b", re.IGNORECASE)
 _ENDLESS = 4_294_967_295
 _GROUP_CONCAT_BYTES = 16 * 1024 * 1024
@@ -130,7 +131,7 @@ class MysqlEngine(Engine):
         return Session(
             line,
             is_mariadb="mariadb" in str(version).lower(),
-            may_touch_files=any(_FILE_RIGHTS.search(str(row[0])) for row in grants),
+            may_touch_files=any(_grants_files(str(row[0])) for row in grants),
         )
 
     def _connected(self, *, timeout_seconds: float | None = None) -> Line:
@@ -257,6 +258,12 @@ class MysqlStatement(Reading[Session]):
             f"MySQL does not know the time zone {self.terms.time_zone!r}. "
             "Load its time zone tables (mysql_tzinfo_to_sql), or use UTC."
         )
+
+
+def _grants_files(grant: str) -> bool:
+    """Whether a line of `SHOW GRANTS` lets the account read or write files of the server."""
+    found = _GLOBAL_RIGHTS.match(grant)
+    return found is not None and _FILE_RIGHT.search(found[1]) is not None
 
 
 def _steady_offset(time_zone: str) -> str | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import PurePosixPath
+
+from dataagent_core.data.column_names import unique_names
 
 _MAX_COLUMN_NAME = 128
 _MAX_TABLE_NAME = 60
@@ -16,37 +19,21 @@ def column_names(written: Sequence[str | None]) -> tuple[tuple[str, ...], list[s
     Names stay as written but for white space around them and control characters. A missing name
     becomes `column_3`, a name met before (in whatever case) gets `_2`, `_3`, ….
     """
-    taken: set[str] = set()
-    names: list[str] = []
-    renamed: list[str] = []
-    own = {_clean(one).casefold() for one in written if one}
-    for number, one in enumerate(written, start=1):
-        clean = _clean(one or "")
-        wanted = clean[:_MAX_COLUMN_NAME] or f"column_{number}"
-        name = _unique(wanted, taken, reserved=own)
-        taken.add(name.casefold())
-        names.append(name)
-        if clean and name != clean:
-            renamed.append(f"{_short(clean)} → {_short(name)}")
+    cleaned = [_clean(one or "") for one in written]
+    names = unique_names([clean[:_MAX_COLUMN_NAME] for clean in cleaned])
+    renamed = [
+        f"{_short(clean)} → {_short(name)}"
+        for clean, name in zip(cleaned, names, strict=True)
+        if clean and name != clean
+    ]
     notes = [f"Columns were renamed: {_listed(renamed)}."] if renamed else []
-    return tuple(names), notes
+    return names, notes
 
 
 def _clean(name: str) -> str:
     """Without control characters; runs of white space and line breaks are one space."""
     text = "".join(" " if char.isspace() else char for char in name)
     return re.sub(r" +", " ", "".join(c for c in text if c.isprintable())).strip()
-
-
-def _unique(wanted: str, taken: set[str], *, reserved: set[str]) -> str:
-    if wanted.casefold() not in taken:
-        return wanted
-    number = 2
-    while True:
-        name = f"{wanted}_{number}"
-        if name.casefold() not in taken and name.casefold() not in reserved:
-            return name
-        number += 1
 
 
 def table_name(file: str, label: str | None, taken: Iterable[str], keywords: set[str]) -> str:
@@ -58,7 +45,10 @@ def table_name(file: str, label: str | None, taken: Iterable[str], keywords: set
         name = f"t_{name}"
     if name.casefold() in keywords or name.casefold() == "table":
         name = f"{name}_table"
-    return _unique(name, {one.casefold() for one in taken}, reserved=set())
+    folded = {one.casefold() for one in taken}
+    if name.casefold() not in folded:
+        return name
+    return next(free for n in count(2) if (free := f"{name}_{n}").casefold() not in folded)
 
 
 def quoted(name: str) -> str:

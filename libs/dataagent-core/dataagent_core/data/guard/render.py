@@ -14,11 +14,20 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, UnsupportedError
 from sqlglot.generator import Generator
+from sqlglot.tokenizer_core import Token, TokenType
 
 from dataagent_core.data.guard.edits import GROUPED_TOO, HAS_SCHEMA, PLACE, is_written
 from dataagent_core.data.guard.function_names import OUTSIDE_PG_CATALOG
 from dataagent_core.data.guard.refusals import refusal
-from dataagent_core.data.guard.statement import Statement, gaps, too_deep, unparsable
+from dataagent_core.data.guard.statement import (
+    Statement,
+    gaps,
+    selected_items,
+    too_deep,
+    unparsable,
+)
+
+_MAX_LABEL = 200  # MySQL takes 256 characters
 
 
 def render(statement: Statement) -> str:
@@ -27,10 +36,13 @@ def render(statement: Statement) -> str:
     before, after = _insertions(statement)
     written: list[str] = []
     skipped_to = -1
-    for token, gap in gaps(statement):
+    tokens = list(gaps(statement))
+    for index, (token, gap) in enumerate(tokens):
         if token.start > skipped_to:
             written.append(gap)
-            if token.start in edits:
+            if token.token_type == TokenType.TABLE and _follows(tokens, index) in edits:
+                written.append("SELECT * FROM")  # TABLE takes a name alone
+            elif token.start in edits:
                 skipped_to, text = edits.pop(token.start)
                 written.append(text)
             else:
@@ -40,6 +52,11 @@ def render(statement: Statement) -> str:
     if edits:  # a policy's sub-query would be missing
         raise unparsable("a name stands where none was expected.")
     return "".join(written)
+
+
+def _follows(tokens: list[tuple[Token, str]], index: int) -> int | None:
+    """Where the next token begins."""
+    return tokens[index + 1][0].start if index + 1 < len(tokens) else None
 
 
 def write(node: exp.Expr, dialect: str) -> str:
@@ -83,13 +100,15 @@ def _without_what_follows(node: exp.Expr) -> exp.Expr:
 def _insertions(statement: Statement) -> tuple[dict[int, str], dict[int, str]]:
     """What is added before a token, by its first character, and after one, by its last.
 
-    PostgreSQL chooses among functions of one name by their arguments, wherever they are: one that
-    somebody put into another schema could be preferred to the built-in one that was checked.
+    An output without a name gets the one that its author sees: most engines call it as it is
+    written, and would show the sub-query of a policy. PostgreSQL does not, but it chooses among
+    functions of one name by their arguments, wherever they are: one that somebody put into another
+    schema could be preferred to the built-in one that was checked.
     """
     before: dict[int, str] = {}
     after: dict[int, str] = {}
     if statement.dialect != "postgres":
-        return before, after
+        return before, dict(_names(statement))
     for node in statement.tree.walk():
         if isinstance(node, exp.Anonymous) and is_written(node):
             if node.name.lower() not in OUTSIDE_PG_CATALOG and HAS_SCHEMA not in node.meta:
@@ -99,6 +118,35 @@ def _insertions(statement: Statement) -> tuple[dict[int, str], dict[int, str]]:
             _, last = statement.item_at(_last_written(node))
             after[last] = "".join(f", {each}" for each in added)
     return before, after
+
+
+def _names(statement: Statement) -> Iterator[tuple[int, str]]:
+    """The name of each output without one that reads a policy's sub-query, by its last character.
+
+    A sub-query stands in as many items of SELECT lists as lists are on its way up the tree.
+    """
+    policies = [
+        node for node in statement.tree.find_all(exp.Subquery) if node.meta.get(PLACE) is not None
+    ]
+    items = list(selected_items(statement)) if policies else []
+    for policy in policies:
+        place = policy.meta[PLACE][0]
+        around = sorted(
+            (last - first, first, last) for first, last in items if first <= place <= last
+        )
+        node: exp.Expr = policy
+        while node.parent is not None:
+            if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
+                if not around:
+                    raise unparsable("an item of a SELECT list cannot be told. Name it with AS.")
+                _, first, last = around.pop(0)
+                if not isinstance(node, exp.Alias | exp.Star) and not node.args.get("alias"):
+                    label = statement.text[first : last + 1].strip()[:_MAX_LABEL].rstrip()
+                    yield (
+                        last,
+                        f" AS {write(exp.to_identifier(label, quoted=True), statement.dialect)}",
+                    )
+            node = node.parent
 
 
 def _last_written(group: exp.Group) -> int:

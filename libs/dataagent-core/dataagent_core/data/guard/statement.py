@@ -32,6 +32,8 @@ _FENCE = re.compile(r"\A```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<sql>.*)```\Z", re.DOTAL
 _ONE_QUERY = "Send one SELECT, WITH or VALUES query."
 _OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
+_BRACKETS = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
+_BRACKET_ENDS = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 _BEFORE_AN_ITEM = {
     *(TokenType.SELECT, TokenType.DISTINCT, TokenType.ALL, TokenType.COMMA, TokenType.GROUP_BY)
 }
@@ -104,6 +106,35 @@ class Statement:
                 break
             last += 1
         return tokens[first].start, tokens[last].end
+
+
+def selected_items(statement: Statement) -> Iterator[tuple[int, int]]:
+    """The first and last character of each item of each SELECT list."""
+    open_items: list[tuple[int, int]] = []  # the depth of the list, and where its item begins
+    depth = 0
+    before: Token | None = None
+    for token in statement.tokens:
+        kind = token.token_type
+        depth += (kind in _BRACKETS) - (kind in _BRACKET_ENDS)
+        is_end = kind in _AFTER_AN_ITEM and not _is_distinct_from(before, token)
+        while open_items and (depth < open_items[-1][0] or (is_end and depth == open_items[-1][0])):
+            at, start = open_items.pop()
+            if before is not None and start <= before.end:
+                yield start, before.end
+            if depth == at and kind == TokenType.COMMA:
+                open_items.append((at, token.end + 1))
+                break
+        if kind == TokenType.SELECT:
+            open_items.append((depth, token.end + 1))
+        before = token
+    for _, start in open_items:
+        if before is not None:
+            yield start, before.end
+
+
+def _is_distinct_from(before: Token | None, token: Token) -> bool:
+    is_distinct = before is not None and before.token_type == TokenType.DISTINCT
+    return is_distinct and token.token_type == TokenType.FROM
 
 
 def clean(sql: str) -> str:
@@ -292,6 +323,8 @@ def _comment_end(gap: str, at: int, dialect: str) -> int:
             depth, position = depth + 1, position + 2
         else:
             position += 1
+    if depth:  # the tokenizer takes `/*/*/` for a whole one
+        raise unparsable("a comment has no end.")
     return position
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import make_url
 
 from dataagent_core.errors import QueryFailed
 
@@ -223,6 +225,41 @@ def test_a_refusal_says_that_only_reading_is_allowed(make_database: Callable[[st
     filled(database)
     with pytest.raises(QueryFailed, match="Only reading is allowed"):
         database.read("DELETE FROM things")
+
+
+@pytest.mark.parametrize(
+    ("grant", "is_refused"),
+    [
+        ("GRANT ALL PRIVILEGES ON *.*", True),
+        ("GRANT FILE ON *.*", True),
+        ("GRANT PROCESS, FILE, SHOW DATABASES ON *.*", True),
+        ("GRANT PROCESS, SHOW DATABASES ON *.*", False),
+        ("GRANT ALL PRIVILEGES ON `FILE ON`.*", False),
+    ],
+)
+def test_reading_the_servers_files_is_refused_to_an_account_that_could(
+    make_database: Callable[[str], Any], grant: str, is_refused: bool
+) -> None:
+    database = make_database("mysql")
+    url = make_url(database.url)
+    name = f"files_{secrets.token_hex(6)}"
+    database.run(
+        f"CREATE USER {name}@'%' IDENTIFIED BY 'FILE'",
+        f"{grant} TO {name}@'%'",
+        f"GRANT SELECT ON `{url.database}`.* TO {name}@'%'",
+    )
+    try:
+        account = url.set(username=name, password="FILE")
+        database.url = account.render_as_string(hide_password=False)
+        if is_refused:
+            with pytest.raises(QueryFailed, match="Use an account without the FILE privilege"):
+                database.read("SELECT LOAD_FILE('/etc/passwd')")
+        else:
+            assert database.read("SELECT LOAD_FILE('/etc/passwd')") == [(None,)]
+    finally:
+        database.close()
+        database.url = url.render_as_string(hide_password=False)
+        database.run(f"DROP USER {name}@'%'")
 
 
 def test_what_a_statement_set_is_forgotten_afterwards(make_database: Callable[[str], Any]) -> None:

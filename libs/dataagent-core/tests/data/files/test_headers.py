@@ -77,6 +77,12 @@ def test_over_long_names_are_cut_and_said() -> None:
     assert len(notes) == 1
 
 
+def test_a_name_that_stands_again_is_numbered_past_those_the_file_writes() -> None:
+    names, notes = column_names(["a", "A", " a\n", "a_2", None, "column_5", ""])
+    assert names == ("a", "A_3", "a_4", "a_2", "column_5", "column_5_2", "column_7")
+    assert notes == ["Columns were renamed: A → A_3, a → a_4, column_5 → column_5_2."]
+
+
 def test_an_empty_table_has_no_header() -> None:
     assert find_header([["", ""], []]).names is None
 

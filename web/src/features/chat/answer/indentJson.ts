@@ -8,12 +8,15 @@
 const DEEPEST = 50; // levels; what lies deeper is not moved further to the right
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
 
+/** The end of a line and the spaces of the next, by depth: made once, a deep text has many lines. */
+const LINES = Array.from({ length: DEEPEST + 1 }, (_, depth) => `\n${"  ".repeat(depth)}`);
+
 /** Valid JSON with a line for each value. */
 export function indentJson(json: string): string {
   const tokens = json.match(TOKEN) ?? [];
   const out: string[] = [];
   let depth = 0;
-  const line = () => `\n${"  ".repeat(Math.min(depth, DEEPEST))}`;
+  const line = () => LINES[Math.min(depth, DEEPEST)] ?? "\n";
   tokens.forEach((token, at) => {
     if (token === "{" || token === "[") {
       depth += 1;
