@@ -19,6 +19,11 @@ from dataagent_core.data.results import Kept, Place, keep
 from dataagent_core.data.types import Limits, SourceWarnings
 from dataagent_core.errors import QueryFailed
 
+_WITHHELD = (
+    "The source warned of something. A policy is part of the statement, and the warning may quote "
+    "what it hides, so it is not shown."
+)
+
 
 class Execution:
     """One statement on its way; `interrupt` may come before, during or after it runs."""
@@ -81,7 +86,10 @@ class Execution:
 
     def _warnings(self, statement: Statement) -> SourceWarnings:
         said = statement.warnings
-        return replace(said, sentences=tuple(dict.fromkeys((*self._earlier, *said.sentences))))
+        sentences = said.sentences
+        if self._plan.has_policy and sentences:
+            sentences = (_WITHHELD,)
+        return replace(said, sentences=tuple(dict.fromkeys((*self._earlier, *sentences))))
 
     def interrupt(self) -> None:
         """Stop it in the engine."""

@@ -44,9 +44,14 @@ class Plan:
     notes: tuple[str, ...] = ()  # how names were read, where that may surprise
     truncated_by: TruncatedBy | None = None  # what it reads was cut already, and by which limit
 
+    @property
+    def has_policy(self) -> bool:
+        """Whether a policy put something into the statement."""
+        return self.sql_sent != self.sql_executed
+
     def without_policy(self, message: str) -> str:
         """An engine's message up to where it quotes what a policy put into the statement."""
-        if self.sql_sent == self.sql_executed:
+        if not self.has_policy:
             return message
         message = message[:_MAX_MESSAGE]
         for at in range(len(message) - _QUOTED + 1):

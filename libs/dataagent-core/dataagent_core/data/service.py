@@ -307,7 +307,7 @@ class DataService:
             QueryFailed, SourceUnavailable: the engine says so.
         """
         plan = await self.check(source, sql, reader)
-        if plan.sql_sent != plan.sql_executed:  # the engine's plan would quote the policy
+        if plan.has_policy:  # the engine's plan would quote the policy
             raise DataDenied("A policy is part of this statement: its plan is not shown.")
         limit = source.limits.timeout_seconds
         with errors_naming(source):

@@ -55,12 +55,11 @@ def compile_in(
     dialect = statement.dialect
     compiled = replace(statement, tree=statement.tree.copy())
     nodes = list(compiled.tree.walk())
-    read = _read(nodes, reading, dialect)
-    restricted = [(node, seen) for node, seen in read if not seen.is_untouched]
+    restricted = _restricted(nodes, reading, dialect)
     if not restricted:
         return Compiled(compiled)
     told = _told(nodes, [seen for _, seen in restricted])
-    is_fenced = can_fail(nodes, dialect, [seen for _, seen in read])
+    is_fenced = can_fail(nodes, dialect)
     complete_groups(restricted, dialect)
     for node, seen in restricted:
         _replace(node, seen, policies.mask_key, is_fenced=is_fenced, dialect=dialect)
@@ -71,15 +70,15 @@ def compile_in(
     return Compiled(compiled, told)
 
 
-def _read(
+def _restricted(
     nodes: list[exp.Expr], reading: Reading, dialect: str
 ) -> list[tuple[exp.Table, OpenTable]]:
-    """The references to tables, each with what the reader sees of it."""
+    """The references to tables of which the reader sees a part."""
     if dialect == "sqlite" and any(
         isinstance(node, exp.In) and node.args.get("field") for node in nodes
     ):
         raise _denied("x IN name")  # SQLite reads a table of that name, wherever it stands
-    read: list[tuple[exp.Table, OpenTable]] = []
+    restricted: list[tuple[exp.Table, OpenTable]] = []
     for node in settle_ctes(nodes, dialect):
         table = reading.names.table(node, dialect)
         seen = reading.table(table) if table else None
@@ -87,8 +86,9 @@ def _read(
             raise _denied(node.sql(dialect))
         if PLACE not in node.meta:  # the guard did not see it, so nothing can be put in its place
             raise _denied(node.sql(dialect))
-        read.append((node, seen))
-    return read
+        if not seen.is_untouched:
+            restricted.append((node, seen))
+    return restricted
 
 
 def _denied(written: str) -> DataDenied:

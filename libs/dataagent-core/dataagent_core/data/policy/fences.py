@@ -8,8 +8,7 @@ optimise across: `OFFSET 0` (PostgreSQL, DuckDB), `LIMIT -1` (SQLite), the large
 MariaDB). It costs the engine its index on the reader's own conditions, so it is put up only when
 some condition of the query could fail: when it is made of more than comparisons, NULL tests, text
 matching and functions that take every value, or rests on a column that an inner query computes in
-such a way. DuckDB converts text within a plain comparison, and fails there, so it always gets one;
-MySQL and MariaDB convert it and warn, quoting the value (`conversions.py`).
+such a way. DuckDB converts text within a plain comparison, and fails there, so it always gets one.
 
 Covered: errors raised by conditions of WHERE, ON, HAVING and QUALIFY, at any depth, on these four
 engines. Aggregates, ORDER BY and the outermost select list are computed on rows that passed the
@@ -19,12 +18,9 @@ filter. Not covered: how long a statement takes, what the engine's planner knows
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from sqlglot import exp
-
-from dataagent_core.data.policy.conversions import Kind, kinds_of, warns
-from dataagent_core.data.policy.reading import OpenTable
 
 _QUIET: tuple[type[exp.Expr], ...] = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Star),
@@ -54,35 +50,11 @@ _CONDITIONS = (exp.Where, exp.Having, exp.Qualify)
 _LARGEST_MYSQL_LIMIT = 18446744073709551615
 
 
-def can_fail(nodes: list[exp.Expr], dialect: str, tables: Iterable[OpenTable]) -> bool:
-    """Whether some condition among a query's nodes could raise an error for some value.
-
-    Args:
-        nodes: all of the query's.
-        dialect: of the engine. MySQL's warnings quote values, so they count as errors.
-        tables: those that the query reads.
-    """
+def can_fail(nodes: Iterable[exp.Expr], dialect: str) -> bool:
+    """Whether some condition among a query's nodes could raise an error for some value."""
     if dialect == "duckdb":
         return True
-    if any(not _is_quiet(each) for node in nodes for each in _conditions(node)):
-        return True
-    if dialect != "mysql":
-        return False
-    kinds = kinds_of(nodes, tables)
-    return any(
-        warns(each, kinds, is_asked=not isinstance(node, exp.Select))
-        for node in nodes
-        for each in _conditions(node)
-    ) or any(_merges_unlike(node, kinds) for node in nodes)
-
-
-def _merges_unlike(node: exp.Expr, kinds: Mapping[str, Kind]) -> bool:
-    """Whether a join compares two columns of one name that may differ in what they hold."""
-    if not isinstance(node, exp.Join):
-        return False
-    using: list[exp.Expr] = node.args.get("using") or []
-    is_any = any(kinds.get(one.name.casefold(), "any") == "any" for one in using)
-    return is_any or node.method.upper() == "NATURAL"
+    return any(not _is_quiet(each) for node in nodes for each in _conditions(node))
 
 
 def _conditions(node: exp.Expr) -> list[exp.Expr]:
