@@ -1,14 +1,19 @@
-import { afterEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
 import { serverNow, setServerTime } from "./clock";
 
-afterEach(() => setServerTime(Date.now() / 1000));
+beforeEach(() => vi.useFakeTimers({ toFake: ["Date"], now: 1_700_000_000_000 }));
+afterEach(() => {
+  setServerTime(Date.now() / 1000);
+  vi.useRealTimers();
+});
 
 it("is the browser's until the server has said its own", () => {
-  expect(Math.abs(serverNow() - Date.now() / 1000)).toBeLessThan(1);
+  expect(serverNow()).toBe(1_700_000_000);
 });
 
 it("follows the server's clock, however far the browser's is off", () => {
-  setServerTime(Date.now() / 1000 + 600);
-  expect(Math.abs(serverNow() - Date.now() / 1000 - 600)).toBeLessThan(1);
+  setServerTime(1_700_000_600);
+  vi.setSystemTime(1_700_000_060_000);
+  expect(serverNow()).toBe(1_700_000_660);
 });

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +25,7 @@ from dataagent_core.mcp.types import (
 )
 from dataagent_core.runs.assembly import open_core
 from tests.requirements import requirement
+from tests.waiting import until
 
 from .hub.shop import Program, Shop
 
@@ -40,11 +42,13 @@ async def mall_tools(shop: Shop, mall: Program) -> Callable[[str], CatalogueTool
 
 
 async def test_a_cancelled_call_has_its_row(
-    shop: Shop, mall_tools: Callable[[str], CatalogueTool]
+    shop: Shop, mall_tools: Callable[[str], CatalogueTool], tmp_path: Path
 ) -> None:
     gateway, slow = shop.core.mcp.gateway, mall_tools("slow")
-    call = asyncio.create_task(gateway.call(slow.tool_id, {"seconds": 60}, ANNA))
-    await asyncio.sleep(0.3)
+    started = tmp_path / "started"
+    arguments = {"seconds": 3600, "started": str(started)}
+    call = asyncio.create_task(gateway.call(slow.tool_id, arguments, ANNA))
+    await until(started.exists)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call

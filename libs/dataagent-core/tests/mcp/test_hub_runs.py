@@ -7,6 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -258,22 +259,17 @@ async def test_what_a_tool_reports_as_its_error_is_read_by_the_model(talk: Talk)
 
 @requirement("R31.4")
 async def test_a_server_killed_during_a_run_leaves_an_error_and_the_run_goes_on(
-    shop: Shop, mortal: Program, mall: Program
+    shop: Shop, mortal: Program, mall: Program, tmp_path: Path
 ) -> None:
     spec = await shop.add("mortal", mortal)
     other = await shop.add("mall", mall)
     await shop.bind(spec, "slow", DETAIL)
     await shop.bind(other, DETAIL)
     talk = await shop.talk()
-    script = "\n".join(
-        (told("mortal__slow", seconds=3600), told(NAMES[DETAIL], orderId="o1"), "!echo goes on")
-    )
-    run = await talk.start(script)
-    async with asyncio.timeout(WAIT_SECONDS):
-        async for entry in shop.core.runs.read(run.run_id):
-            if entry.event_type == "tool_call":
-                break
-    await asyncio.sleep(0.3)  # let it be on its way
+    started = tmp_path / "started"
+    slow = told("mortal__slow", seconds=3600, started=str(started))
+    run = await talk.start(f"{slow}\n{told(NAMES[DETAIL], orderId='o1')}\n!echo goes on")
+    await until(started.exists)
     mortal.kill()
     events = await talk.events(run)
     first, second = (event for event in events if isinstance(event, ToolResultEvent))

@@ -86,9 +86,9 @@ async def test_who_waited_and_who_comes_while_a_sandbox_ends_get_the_same_next_o
 async def test_a_sandbox_nobody_uses_ends_and_a_used_one_does_not(
     make_sandboxes: MakeSandboxes,
 ) -> None:
-    sandboxes = make_sandboxes(PoolSettings(ready=0, idle_seconds=1))
+    sandboxes = make_sandboxes(PoolSettings(ready=0, idle_seconds=2))
     session = await sandboxes.session("ann", "t1")
-    await ran(session, "import time; time.sleep(2)")
+    await ran(session, "import time; time.sleep(3)")
     assert session.is_alive
     await until(lambda: is_gone(session))
 

@@ -15,9 +15,17 @@ import psycopg
 import pymysql
 from sqlalchemy import make_url
 
+from dataagent_core.data.guard import parse, render, resolve
 from tests.services import fresh_database
 
-from .chinook import statements
+from .chinook import catalogue, statements
+
+DIALECTS = ("sqlite", "postgres", "mysql", "duckdb")
+
+
+def guarded(sql: str, dialect: str) -> str:
+    """The statement as the guard sends it."""
+    return render(resolve(parse(sql, dialect), catalogue(dialect)))
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from dataagent_core.data.guard import parse, render, resolve, tables_of
+from dataagent_core.data.guard import parse, resolve, tables_of
 
 from .chinook import TABLES, catalogue
-from .engines import Engine, engine
+from .engines import DIALECTS, Engine, guarded
 
-DIALECTS = ("sqlite", "postgres", "mysql", "duckdb")
 FOLDER = Path(__file__).with_name("ordinary")
 
 
@@ -25,19 +22,6 @@ def statements_of(dialect: str) -> list[str]:
 
 
 ALL = [(dialect, sql) for dialect in DIALECTS for sql in statements_of(dialect)]
-
-
-@pytest.fixture(scope="module")
-def engines(tmp_path_factory: pytest.TempPathFactory) -> Generator[dict[str, Engine]]:
-    with ExitStack() as stack:
-        yield {
-            dialect: stack.enter_context(engine(dialect, tmp_path_factory.mktemp(dialect)))
-            for dialect in DIALECTS
-        }
-
-
-def guarded(sql: str, dialect: str) -> str:
-    return render(resolve(parse(sql, dialect), catalogue(dialect)))
 
 
 @pytest.mark.parametrize(("dialect", "sql"), ALL)

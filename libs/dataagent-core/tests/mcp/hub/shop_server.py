@@ -11,6 +11,7 @@ import base64
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -34,6 +35,7 @@ ORDER = {"type": "object", "properties": {"orderId": {"type": "string"}}, "requi
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 ANY: dict[str, Any] = {"type": "object", "properties": {}}
 NUMBER = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
+SLOW = {"seconds": {"type": "number"}, "started": {"type": "string"}}  # a file: it is made first
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 32).decode()
 
 
@@ -46,7 +48,7 @@ TOOLS = [
     tool("mall4j.order.get_detail", ORDER),
     tool("mall4j.product.search", TEXT),
     tool("order.cancel", ORDER, hints={"destructiveHint": True}),
-    tool("slow", {"type": "object", "properties": {"seconds": {"type": "number"}}}),
+    tool("slow", {"type": "object", "properties": SLOW}),
     tool("wrong_total", output=NUMBER),
     tool("right_total", output=NUMBER),
     tool("picture"),
@@ -78,6 +80,8 @@ async def call_tool(ctx: Any, params: Any) -> CallToolResult | InputRequiredResu
         return ANSWERS[params.name](given)
     match params.name:
         case "slow":
+            if started := given.get("started"):
+                Path(started).touch()
             await asyncio.sleep(given.get("seconds", 60))
         case "colour":
             return await asked(ctx, params)

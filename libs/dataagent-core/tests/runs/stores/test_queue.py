@@ -16,13 +16,14 @@ from tests.stores import LEASE, Stores, batch, new_run
 @requirement("G2")
 async def test_queued_runs_are_found_oldest_first_until_they_are_claimed(stores: Stores) -> None:
     runs: list[Run] = []
+    started = now()
     for age in (3, 1, 2):
         session = await stores.session()
-        new = new_run(session.session_id, created_at=now() - timedelta(seconds=age))
+        new = new_run(session.session_id, created_at=started - timedelta(seconds=age))
         runs.append((await stores.runs.open(new, worker=None, lease_until=None)).run)
     await stores.running()
     oldest, young, old = runs
-    a_while_ago = now() - timedelta(seconds=1.5)
+    a_while_ago = started - timedelta(seconds=1.5)
 
     found = await stores.runs.queued(a_while_ago, limit=10)
     assert {run.run_id for run in found} == {oldest.run_id, old.run_id}
