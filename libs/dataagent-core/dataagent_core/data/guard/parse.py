@@ -45,7 +45,7 @@ _UNITS = frozenset(_UNIT_NAMES.split())
 
 def parse(sql: str, dialect: str) -> Statement:
     """The query in `sql`, read as the dialect reads it. Raises `QueryRefused` otherwise."""
-    text, tokens = tokenize(clean(sql), dialect)
+    text, tokens, spaces = tokenize(clean(sql), dialect)
     try:
         tree = _only_query(_trees(tokens, text, dialect))
         _check_depth(tree)
@@ -56,7 +56,7 @@ def parse(sql: str, dialect: str) -> Statement:
     except RecursionError:
         raise too_deep() from None
     check_words(text, tokens, tree)
-    return Statement(text, dialect, tuple(tokens), tree)
+    return Statement(text, dialect, tuple(tokens), tree, spaces=spaces)
 
 
 def _trees(tokens: list[Token], text: str, dialect: str) -> list[exp.Expr]:
