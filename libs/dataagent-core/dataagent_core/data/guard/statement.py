@@ -42,6 +42,7 @@ AFTER_AN_ITEM = {
 }
 _JOIN_SIDES = {*(TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.INNER, TokenType.OUTER)}
 _QUERY_STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN}
+_AFTER_A_KEY = {TokenType.COLON, TokenType.FARROW}
 _LITERALS = {
     TokenType.STRING,
     TokenType.NUMBER,
@@ -177,8 +178,8 @@ def check_words(text: str, tokens: list[Token], tree: exp.Expr) -> None:
             continue
         if index and tokens[index - 1].text.upper() == "COLLATE":
             continue
-        if index + 1 < len(tokens) and tokens[index + 1].token_type == TokenType.COLON:
-            continue  # a key, as in {a: 1}
+        if index + 1 < len(tokens) and tokens[index + 1].token_type in _AFTER_A_KEY:
+            continue  # as in {a: 1}, or f(a => 1)
         for word in _WORD.findall(_slice(text, token)):
             if word.upper() not in KEYWORDS:
                 raise refusal(
