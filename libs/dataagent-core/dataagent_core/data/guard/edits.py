@@ -17,6 +17,9 @@ PLACE = "place"
 GROUPED_TOO = "grouped_too"
 """The key under which a GROUP BY has columns that are added to it."""
 
+SAMPLED_INSIDE = "sampled_inside"
+"""The key that marks a sub-query whose table is sampled in it: TABLESAMPLE leaves the text."""
+
 HAS_SCHEMA = "has_schema"
 """The key that marks a function whose schema stands in the text."""
 

@@ -59,6 +59,7 @@ class Expressions:
         self._text = text
         self._subquery = subquery
         self.notes: dict[str, None] = {}  # in order, each once
+        self._row_ids = _ROW_IDS.get(naming.dialect, ())
         self._with_aliases = _ALIAS_CLAUSES.get(naming.dialect, frozenset({"order", "group"}))
 
     def resolve(self, root: exp.Expr | None, scope: Scope, *, clause: Clause) -> None:
@@ -120,7 +121,7 @@ class Expressions:
             node.set("this", self._naming.spell_column(identifier, alias))
         elif owner:
             self._owned(node, owner, is_output=clause == "order")
-        elif name.lower() in _ROW_IDS.get(self._naming.dialect, ()) and scope.has_table():
+        elif name.lower() in self._row_ids and scope.has_table():
             pass  # each row has one, and a policy's sub-query has none
         elif (row := self._whole_row(name, scope)) is not None:
             node.set("this", self._naming.spell_table(identifier, row.name))
@@ -180,6 +181,8 @@ class Expressions:
             return False
         name = self._naming.stored(node.this)
         column = scope.column_of(source, name)
+        if column is None and source.table and name.lower() in self._row_ids:
+            column = name
         if column is None:
             where = f"in {source.table.key if source.table else source.name}"
             raise unknown("column", name, source.columns, where=where)

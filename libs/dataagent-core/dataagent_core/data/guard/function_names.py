@@ -49,7 +49,13 @@ _POSTGRES = (
     "starts_with statement_timestamp string_agg string_to_array string_to_table strpos tand tanh "
     "timezone to_ascii to_char to_date to_hex to_json to_jsonb to_number to_timestamp to_tsquery "
     "to_tsvector transaction_timestamp translate trim_array trim_scale trunc ts_rank ts_rank_cd "
-    "tsrange tstzrange unistr unnest upper_inc upper_inf websearch_to_tsquery width_bucket"
+    "tsrange tstzrange unistr unnest upper_inc upper_inf websearch_to_tsquery width_bucket "
+    "array_to_tsvector broadcast datemultirange family host hostmask inet_merge inet_same_family "
+    "int4multirange int8multirange json_to_tsvector jsonb_path_exists_tz jsonb_path_match_tz "
+    "jsonb_path_query_array_tz jsonb_path_query_first_tz jsonb_path_query_tz jsonb_set_lax "
+    "jsonb_to_tsvector masklen multirange netmask network nummultirange numnode querytree "
+    "range_intersect_agg setweight strip ts_delete ts_filter ts_headline tsmultirange "
+    "tsquery_phrase tstzmultirange tsvector_to_array"
 )
 _MYSQL = (
     "adddate addtime any_value ascii bin bit_and bit_count bit_length bit_or bit_xor char "
@@ -69,7 +75,9 @@ _MYSQL = (
     "second sformat sha sha1 sha2 soundex space std str_to_date strcmp subdate substring_index "
     "subtime sysdate time time_format time_to_sec timediff timestamp timestampadd timestampdiff "
     "to_base64 to_char to_days to_seconds truncate ucase unhex unix_timestamp utc_date utc_time "
-    "utc_timestamp uuid week weekday weekofyear weight_string year yearweek"
+    "utc_timestamp uuid week weekday weekofyear weight_string year yearweek "
+    "charset coercibility collation st_asgeojson st_astext st_aswkt st_distance "
+    "st_distance_sphere st_geomfromtext st_x st_y"
 )
 _DUCKDB = (
     "aggregate apply approx_top_k arg_max_null arg_max_nulls_last arg_min_null arg_min_nulls_last "
@@ -136,7 +144,9 @@ _DUCKDB = (
     "to_millennia to_milliseconds to_minutes to_months to_quarters to_seconds to_timestamp "
     "to_weeks to_years today transaction_timestamp translate trunc try_strptime typeof ucase "
     "unbin unhex unicode unnest url_decode url_encode uuid wavg week weekday weekofyear "
-    "weighted_avg xor year yearweek"
+    "weighted_avg xor year yearweek array fill json_merge_patch_diff parse_formatted_bytes "
+    "st_asgeojson st_astext try variant_array_length variant_contains variant_exists "
+    "variant_extract variant_extract_string variant_group_array variant_keys variant_type"
 )
 
 NAMES: dict[str, frozenset[str]] = {

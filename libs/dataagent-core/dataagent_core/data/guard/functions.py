@@ -32,7 +32,7 @@ _JSON = (
     "JSONBContainsAllTopKeys JSONBContainsAnyTopKeys JSONBContainsTopKey JSONBDeleteAtPath "
     "JSONBPathExists JSONArrayContains JSONCast"
 )
-_PATTERNS = "RegexpLike RegexpILike RegexpFullMatch"
+_PATTERNS = "RegexpLike RegexpILike RegexpFullMatch StartsWith"
 
 CLASSES: frozenset[type[exp.Expr]] = frozenset(
     getattr(exp, name)

@@ -26,6 +26,7 @@ _MORE_SPECIAL: dict[str, frozenset[str]] = {
     "mysql": frozenset({"CONVERT", "GROUP_CONCAT", "MATCH"}),
     "postgres": frozenset({"NORMALIZE"}),
 }
+_INTEGERS = {"INT", "INTEGER"}
 _OPERATOR_TABLES = ("COLUMN_OPERATORS", "JSON_OPERATORS", "CONCAT_OPERATORS")
 
 Operator = Callable[[Parser, exp.Expr, exp.Expr], exp.Expr]
@@ -43,6 +44,18 @@ def tokens_of(text: str, dialect: str) -> list[Token]:
     if dialect == "duckdb":
         return _DuckDBTokenizer(dialect=grammar).tokenize(text)
     return grammar.tokenize(text)
+
+
+def tokens_to_parse(tokens: list[Token], dialect: str) -> list[Token]:
+    """The tokens without those the parser does not know: the INT of MySQL's `SIGNED INT`."""
+    if dialect != "mysql":
+        return tokens
+    words = [token.text.upper() for token in tokens]
+    return [
+        token
+        for at, token in enumerate(tokens)
+        if not (words[at] in _INTEGERS and at and words[at - 1] in {"SIGNED", "UNSIGNED"})
+    ]
 
 
 def parser_of(dialect: str) -> Parser:

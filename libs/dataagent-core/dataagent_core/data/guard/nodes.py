@@ -63,12 +63,12 @@ _OPTIONS: dict[type[exp.Expr], frozenset[str]] = {
             "sample",
         ]
     ),
-    exp.Table: frozenset(["this", "alias", "db", "joins", "sample"]),
+    exp.Table: frozenset(["this", "alias", "db", "joins", "sample", "ordinality"]),
     exp.Subquery: frozenset(
         ["this", "alias", "with_", "order", "limit", "offset", "joins", "sample"]
     ),
     exp.Join: frozenset(["this", "on", "side", "kind", "using", "method"]),
-    exp.Lateral: frozenset(["this", "alias"]),
+    exp.Lateral: frozenset(["this", "alias", "ordinality"]),
     exp.Unnest: frozenset(["expressions", "alias", "offset"]),
     exp.In: frozenset(["this", "expressions", "query", "field", "unnest"]),
     exp.CTE: frozenset(["this", "alias", "materialized"]),
@@ -77,6 +77,13 @@ _OPTIONS: dict[type[exp.Expr], frozenset[str]] = {
     exp.TableSample: frozenset(["method", "percent", "rows", "size", "seed"]),
     exp.Star: frozenset(["except_", "replace", "rename"]),
 }
+_MORE_TYPES = frozenset(
+    (
+        *("box", "cidr", "circle", "jsonpath", "line", "lseg", "macaddr", "macaddr8", "path"),
+        *("point", "polygon", "tsquery", "tsvector"),
+    )
+)
+"""Built-in types of PostgreSQL that the parser does not know."""
 _WRITES = (
     *(exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter),
     *(exp.Copy, exp.TruncateTable, exp.Into),
@@ -195,7 +202,10 @@ def _option_refused(option: str, kind: type[exp.Expr]) -> Exception:
 
 
 def _check_type(node: exp.Expr) -> None:
-    if node.this == exp.DType.USERDEFINED:
+    if node.this != exp.DType.USERDEFINED:
+        return
+    kind = node.args.get("kind")
+    if not isinstance(kind, exp.Identifier) or kind.name.lower() not in _MORE_TYPES:
         raise _type_refused(node)
 
 

@@ -54,10 +54,12 @@ class Outputs:
         self._expressions.resolve(node, scope, clause="select")
         resolved = cast(exp.Expr, holder.expressions[0])
         holder.replace(resolved)
-        if isinstance(resolved, exp.Column | exp.Dot):
-            return resolved.name
+        if isinstance(resolved, exp.Column):
+            return self._naming.stored(resolved.this)
+        if isinstance(resolved, exp.Dot):
+            return self._naming.stored(resolved.expression)
         if isinstance(resolved, exp.Subquery) and resolved.args.get("alias"):
-            return resolved.alias
+            return self._naming.stored(resolved.args["alias"].this)
         return label
 
     def _star(self, node: exp.Expr, star: exp.Star, scope: Scope) -> list[str]:

@@ -15,7 +15,7 @@ from sqlglot.tokenizer_core import Token
 
 from dataagent_core.data.guard.edits import HAS_SCHEMA
 from dataagent_core.data.guard.functions import check_function, name_of
-from dataagent_core.data.guard.grammar import parser_of
+from dataagent_core.data.guard.grammar import parser_of, tokens_to_parse
 from dataagent_core.data.guard.nodes import check_node, check_plain_words, is_writing
 from dataagent_core.data.guard.refusals import refusal
 from dataagent_core.data.guard.statement import (
@@ -45,7 +45,7 @@ _UNITS = frozenset(_UNIT_NAMES.split())
 
 def parse(sql: str, dialect: str) -> Statement:
     """The query in `sql`, read as the dialect reads it. Raises `QueryRefused` otherwise."""
-    text, tokens = tokenize(clean(sql), dialect)
+    text, tokens, spaces = tokenize(clean(sql), dialect)
     try:
         tree = _only_query(_trees(tokens, text, dialect))
         _check_depth(tree)
@@ -56,12 +56,12 @@ def parse(sql: str, dialect: str) -> Statement:
     except RecursionError:
         raise too_deep() from None
     check_words(text, tokens, tree)
-    return Statement(text, dialect, tuple(tokens), tree)
+    return Statement(text, dialect, tuple(tokens), tree, spaces=spaces)
 
 
 def _trees(tokens: list[Token], text: str, dialect: str) -> list[exp.Expr]:
     try:
-        trees = parser_of(dialect).parse(tokens, text)
+        trees = parser_of(dialect).parse(tokens_to_parse(tokens, dialect), text)
     except SqlglotError as error:
         raise unparsable(str(error)) from error
     except (AttributeError, AssertionError, LookupError, TypeError, ValueError) as error:

@@ -16,18 +16,18 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 from sqlglot.generator import Generator
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dataagent_core.data.guard.edits import GROUPED_TOO, HAS_SCHEMA, PLACE, is_written
-from dataagent_core.data.guard.function_names import OUTSIDE_PG_CATALOG
-from dataagent_core.data.guard.refusals import refusal
-from dataagent_core.data.guard.statement import (
-    Statement,
-    gaps,
-    selected_items,
-    too_deep,
-    unparsable,
+from dataagent_core.data.guard.edits import (
+    GROUPED_TOO,
+    HAS_SCHEMA,
+    PLACE,
+    SAMPLED_INSIDE,
+    is_written,
+    quoted,
 )
-
-_MAX_LABEL = 200  # MySQL takes 256 characters
+from dataagent_core.data.guard.function_names import OUTSIDE_PG_CATALOG
+from dataagent_core.data.guard.items import SelectItems
+from dataagent_core.data.guard.refusals import refusal
+from dataagent_core.data.guard.statement import Statement, gaps, too_deep, unparsable
 
 
 def render(statement: Statement) -> str:
@@ -83,6 +83,24 @@ def _edits(statement: Statement) -> Iterator[tuple[int, int, str]]:
         if start > last:
             yield start, end, write(_without_what_follows(node), statement.dialect)
             last = end
+            if SAMPLED_INSIDE in node.meta:
+                last = _sample_end(statement, end)
+                yield _sample_start(statement, end), last, ""
+
+
+def _sample_start(statement: Statement, after: int) -> int:
+    starts = (one for one in statement.tokens if one.token_type == TokenType.TABLE_SAMPLE)
+    return next(one.start for one in starts if one.start > after)
+
+
+def _sample_end(statement: Statement, after: int) -> int:
+    """The last character of `TABLESAMPLE method (size) REPEATABLE (seed)`, after a table."""
+    start = _sample_start(statement, after)
+    tokens = [one for one in statement.tokens if one.start > start]
+    closing = [at for at, one in enumerate(tokens) if one.token_type == TokenType.R_PAREN]
+    following = tokens[closing[0] + 1 : closing[0] + 2]
+    has_seed = bool(following) and following[0].text.upper() == "REPEATABLE"
+    return tokens[closing[1 if has_seed else 0]].end
 
 
 def _without_what_follows(node: exp.Expr) -> exp.Expr:
@@ -108,7 +126,7 @@ def _insertions(statement: Statement) -> tuple[dict[int, str], dict[int, str]]:
     before: dict[int, str] = {}
     after: dict[int, str] = {}
     if statement.dialect != "postgres":
-        return before, dict(_names(statement))
+        return before, dict(_kept_labels(statement))
     for node in statement.tree.walk():
         if isinstance(node, exp.Anonymous) and is_written(node):
             if node.name.lower() not in OUTSIDE_PG_CATALOG and HAS_SCHEMA not in node.meta:
@@ -120,38 +138,64 @@ def _insertions(statement: Statement) -> tuple[dict[int, str], dict[int, str]]:
     return before, after
 
 
-def _names(statement: Statement) -> Iterator[tuple[int, str]]:
-    """The name of each output without one that reads a policy's sub-query, by its last character.
+def _kept_labels(statement: Statement) -> Iterator[tuple[int, str]]:
+    """An alias for each output that its engine would call by a text that is not the author's.
 
-    A sub-query stands in as many items of SELECT lists as lists are on its way up the tree.
+    The text of an inner query would show what a policy put into it, too.
     """
-    policies = [
-        node for node in statement.tree.find_all(exp.Subquery) if node.meta.get(PLACE) is not None
-    ]
-    items = list(selected_items(statement)) if policies else []
-    for policy in policies:
-        place = policy.meta[PLACE][0]
-        around = sorted(
-            (last - first, first, last) for first, last in items if first <= place <= last
-        )
-        node: exp.Expr = policy
-        while node.parent is not None:
-            if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
-                if not around:
-                    raise unparsable("an item of a SELECT list cannot be told. Name it with AS.")
-                _, first, last = around.pop(0)
-                if not isinstance(node, exp.Alias | exp.Star) and not node.args.get("alias"):
-                    label = statement.text[first : last + 1].strip()[:_MAX_LABEL].rstrip()
-                    yield (
-                        last,
-                        f" AS {write(exp.to_identifier(label, quoted=True), statement.dialect)}",
-                    )
-            node = node.parent
+    edits = [node for node in statement.tree.walk() if PLACE in node.meta]
+    changed = [node.meta[PLACE][0] for node in edits if _is_in_label(node, statement.dialect)]
+    changed += _new_gaps(statement) if statement.dialect in _CALLED_BY_TEXT else []
+    items = SelectItems(statement)
+    places = [each for each in items.places if any(each[0] <= at <= each[1] for at in changed)]
+    if not places:
+        return
+    for select in statement.tree.find_all(exp.Select):
+        for each in select.expressions:
+            if isinstance(each, _NAMED):
+                continue
+            place = items.place(each)
+            if place is None and each.find(exp.Subquery):
+                raise unparsable("an item of a SELECT list cannot be found. Name it with AS.")
+            if place in places:
+                yield place[1], f" AS {write(quoted(_label(statement, place)), statement.dialect)}"
+
+
+def _is_in_label(node: exp.Expr, dialect: str) -> bool:
+    """Whether the change shows: DuckDB writes the label itself, in its own spelling."""
+    return dialect in _CALLED_BY_TEXT or isinstance(node, exp.Subquery)
+
+
+def _new_gaps(statement: Statement) -> Iterator[int]:
+    """Where the author's tokens are sent with something else between them, such as no comment."""
+    end = 0
+    for token, gap in gaps(statement):
+        if gap != statement.text[end : token.start] or end in statement.spaces:
+            yield end - 1
+        end = token.end + 1
+    if statement.text[end:].strip():
+        yield end - 1
+
+
+def _label(statement: Statement, place: tuple[int, int]) -> str:
+    start, end = place[0], place[1] + 1
+    if statement.dialect == "sqlite":  # its label ends where the next token begins
+        nexts = (one.start for one in statement.tokens if one.start >= end)
+        end = next(nexts, len(statement.text))
+    ours = {at - start for at in statement.spaces}
+    written = (sign for at, sign in enumerate(statement.text[start:end]) if at not in ours)
+    label = "".join(written).rstrip()
+    return label[:_LONGEST_LABEL] if statement.dialect == "mysql" else label
 
 
 def _last_written(group: exp.Group) -> int:
     starts = [node.meta["start"] for node in group.walk() if is_written(node)]
     return max(starts)
+
+
+_CALLED_BY_TEXT = {"sqlite", "mysql"}
+_NAMED = (exp.Alias, exp.Column, exp.Star)
+_LONGEST_LABEL = 255  # of MariaDB, which cuts
 
 
 def _generator(dialect: str) -> Generator:

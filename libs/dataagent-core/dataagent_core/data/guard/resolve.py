@@ -113,8 +113,10 @@ class _Walker:
         names = named[0]
         if any(each.args.get("by_name") for each in nodes):
             names = list(dict.fromkeys(name for each in named for name in each))
+        is_any_arm = self._naming.dialect == "sqlite"  # whose ORDER BY takes a name of every arm
+        ordered = [name for each in named for name in each] if is_any_arm else names
         for each in nodes:
-            self._tail(each, names, ctes, outer)
+            self._tail(each, ordered, ctes, outer)
         return names
 
     def _tail(self, node: exp.Expr, names: list[str], ctes: Ctes, outer: Scope | None) -> None:

@@ -117,7 +117,8 @@ class Sources:
         table = self._shelves.find(node)
         rewrite(node, place_of([node.this, node.args.get("db")]))
         node.set("this", quoted(table.name))
-        node.set("db", quoted(table.schema) if table.schema else None)
+        schema = table.schema or (self._naming.stored(node.args["db"]) if node.db else None)
+        node.set("db", quoted(schema) if schema else None)  # without it a WITH query could be meant
         key = self._naming.table_key
         if not node.args.get("alias") and key(table.name) != key(name):
             node.set("alias", exp.TableAlias(this=quoted(name)))
@@ -182,6 +183,8 @@ class Sources:
             columns = [one.name for one in function.find_all(exp.JSONColumnDef) if one.name]
         if not columns:
             columns = [name if self._naming.dialect == "postgres" else called]
+        if node.args.get("ordinality"):
+            columns = [*columns, "ordinality"]
         return Source(name, _renamed(self._given(node), columns, name), node)
 
     def _given(self, node: exp.Expr) -> list[str]:

@@ -30,20 +30,19 @@ MAX_BARE_JOINS = 6  # the parser takes twice as long for each JOIN that has no O
 
 _FENCE = re.compile(r"\A```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<sql>.*)```\Z", re.DOTALL)
 _ONE_QUERY = "Send one SELECT, WITH or VALUES query."
-_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
-_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
-_BRACKETS = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
-_BRACKET_ENDS = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
+OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
+CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _BEFORE_AN_ITEM = {
     *(TokenType.SELECT, TokenType.DISTINCT, TokenType.ALL, TokenType.COMMA, TokenType.GROUP_BY)
 }
-_AFTER_AN_ITEM = {
+AFTER_AN_ITEM = {
     *(TokenType.COMMA, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING),
     *(TokenType.WINDOW, TokenType.QUALIFY, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET),
     *(TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.FETCH),
 }
 _JOIN_SIDES = {*(TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.INNER, TokenType.OUTER)}
 _QUERY_STARTS = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.L_PAREN}
+_AFTER_A_KEY = {TokenType.COLON, TokenType.FARROW}
 _LITERALS = {
     TokenType.STRING,
     TokenType.NUMBER,
@@ -59,6 +58,7 @@ _LITERALS = {
 _EXECUTABLE = re.compile(r"/\*M?!")  # what MySQL and MariaDB run although it looks like a comment
 _NUMBER = re.compile(r"(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?")
 _WORD = re.compile(r"[^\W\d][\w$]*")
+_PLAIN_SPACE = re.compile(r"[ \t\r\n]+")  # what every engine takes for white space
 _SIGNS = re.compile(r"[-+*/<>=~!@#%^&|?]+")
 _OPERATORS = (
     "<> != <= >= == || << >> ** // && @@ @> <@ ~* ~~ ~~* !~ !~* !~~ !~~* ^@ -> ->> #> #>> |/ ||/ "
@@ -86,6 +86,8 @@ class Statement:
     tree: exp.Query
     notes: tuple[str, ...] = ()
     """What the reader should know about how it was read."""
+    spaces: tuple[int, ...] = ()
+    """Where `text` has a space that its author did not write."""
 
     def item_at(self, start: int) -> tuple[int, int]:
         """The first and last character of the item of a list that has a token at `start`."""
@@ -94,42 +96,18 @@ class Statement:
         depth = 0
         while first > 0:
             kind = tokens[first - 1].token_type
-            depth += (kind in _CLOSING) - (kind in _OPENING)
+            depth += (kind in CLOSING) - (kind in OPENING)
             if depth < 0 or (depth == 0 and kind in _BEFORE_AN_ITEM):
                 break
             first -= 1
         depth = 0
         while last < len(tokens) - 1:
             kind = tokens[last + 1].token_type
-            depth += (kind in _OPENING) - (kind in _CLOSING)
-            if depth < 0 or (depth == 0 and kind in _AFTER_AN_ITEM):
+            depth += (kind in OPENING) - (kind in CLOSING)
+            if depth < 0 or (depth == 0 and kind in AFTER_AN_ITEM):
                 break
             last += 1
         return tokens[first].start, tokens[last].end
-
-
-def selected_items(statement: Statement) -> Iterator[tuple[int, int]]:
-    """The first and last character of each item of each SELECT list."""
-    open_items: list[tuple[int, int]] = []  # the depth of the list, and where its item begins
-    depth = 0
-    before: Token | None = None
-    for token in statement.tokens:
-        kind = token.token_type
-        depth += (kind in _BRACKETS) - (kind in _BRACKET_ENDS)
-        is_end = kind in _AFTER_AN_ITEM and not _is_distinct_from(before, token)
-        while open_items and (depth < open_items[-1][0] or (is_end and depth == open_items[-1][0])):
-            at, start = open_items.pop()
-            if before is not None and start <= before.end:
-                yield start, before.end
-            if depth == at and kind == TokenType.COMMA:
-                open_items.append((at, token.end + 1))
-                break
-        if kind == TokenType.SELECT:
-            open_items.append((depth, token.end + 1))
-        before = token
-    for _, start in open_items:
-        if before is not None:
-            yield start, before.end
 
 
 def _is_distinct_from(before: Token | None, token: Token) -> bool:
@@ -162,17 +140,20 @@ def clean(sql: str) -> str:
     return text
 
 
-def tokenize(text: str, dialect: str) -> tuple[str, list[Token]]:
-    """The statement's tokens, and the text they are places in.
+def tokenize(text: str, dialect: str) -> tuple[str, list[Token], tuple[int, ...]]:
+    """The statement's tokens, the text they are places in, and where that has spaces of ours.
 
-    The text differs from what was passed in by spaces alone: the tokenizer takes `1e3+1` for one
+    The text differs from what was passed in by those alone: the tokenizer takes `1e3+1` for one
     number, and is helped by a space. Raises `QueryRefused` by what tokens alone can tell.
     """
     try:
         tokens = tokens_of(text, dialect)
-        spaced = _with_spaces(text, tokens)
-        if spaced != text:
-            text, tokens = spaced, tokens_of(spaced, dialect)
+        spaces: tuple[int, ...] = ()
+        if ends := _ends_of_numbers(text, tokens):
+            bounds = zip([0, *ends], [*ends, None], strict=True)
+            text = " ".join(text[start:end] for start, end in bounds)
+            tokens = tokens_of(text, dialect)
+            spaces = tuple(end + number for number, end in enumerate(ends))
     except TokenError as error:
         raise unparsable(str(error)) from error
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:  # and a comment after it
@@ -186,7 +167,7 @@ def tokenize(text: str, dialect: str) -> tuple[str, list[Token]]:
     for token in tokens:
         if token.token_type == TokenType.NUMBER and not _NUMBER.fullmatch(_slice(text, token)):
             raise unparsable(f"{_slice(text, token)[:60]!r} is not a number.")
-    return text, tokens
+    return text, tokens, spaces
 
 
 def check_words(text: str, tokens: list[Token], tree: exp.Expr) -> None:
@@ -202,8 +183,8 @@ def check_words(text: str, tokens: list[Token], tree: exp.Expr) -> None:
             continue
         if index and tokens[index - 1].text.upper() == "COLLATE":
             continue
-        if index + 1 < len(tokens) and tokens[index + 1].token_type == TokenType.COLON:
-            continue  # a key, as in {a: 1}
+        if index + 1 < len(tokens) and tokens[index + 1].token_type in _AFTER_A_KEY:
+            continue  # as in {a: 1}, or f(a => 1)
         for word in _WORD.findall(_slice(text, token)):
             if word.upper() not in KEYWORDS:
                 raise refusal(
@@ -235,9 +216,9 @@ def _slice(text: str, token: Token) -> str:
     return text[token.start : token.end + 1]
 
 
-def _with_spaces(text: str, tokens: list[Token]) -> str:
-    """The text with a space where a number ends that the tokenizer reads on from."""
-    ends = [
+def _ends_of_numbers(text: str, tokens: list[Token]) -> list[int]:
+    """Where a number ends that the tokenizer reads on from."""
+    return [
         token.start + number.end()
         for token in tokens
         if token.token_type in {TokenType.NUMBER, TokenType.VAR}
@@ -245,7 +226,6 @@ def _with_spaces(text: str, tokens: list[Token]) -> str:
         and token.start + number.end() <= token.end
         and text[token.start + number.end()] in "+-"
     ]
-    return " ".join(text[start:end] for start, end in zip([0, *ends], [*ends, None], strict=True))
 
 
 def _check_amounts(tokens: list[Token]) -> None:
@@ -336,11 +316,11 @@ def _find(text: str, part: str, start: int) -> int:
 def _check_nesting(tokens: list[Token]) -> None:
     depth = 0
     for token in tokens:
-        if token.token_type in _OPENING:
+        if token.token_type in OPENING:
             depth += 1
             if depth > MAX_NESTING:
                 raise too_deep()
-        elif token.token_type in _CLOSING:
+        elif token.token_type in CLOSING:
             depth = max(depth - 1, 0)
 
 
@@ -357,10 +337,12 @@ def _check_start(tokens: list[Token]) -> None:
 
 
 def gaps(statement: Statement) -> Iterator[tuple[Token, str]]:
-    """Each token with what separates it from the one before: nothing, a space or a line break.
+    """Each token with what separates it from the one before: white space as written, no comment.
 
+    SQLite and MySQL call an output by its text, so a second space counts.
     Signs that the tokenizer took apart are sent apart, unless together they are an operator that it
-    reads in two steps: an engine would take `@` and `#` for an operator of that name.
+    reads in two steps: an engine would take `@` and `#` for an operator of that name. SQLite and
+    MySQL have a fixed set of operators, of which none but the sign of a comment ends in `+-~`.
     """
     end: int | None = None
     before = ""
@@ -368,9 +350,16 @@ def gaps(statement: Statement) -> Iterator[tuple[Token, str]]:
         gap = "" if end is None else statement.text[end : token.start]
         written = _slice(statement.text, token)
         if gap:
-            yield token, "\n" if "\n" in gap else " "
+            is_plain = _PLAIN_SPACE.fullmatch(gap)
+            yield token, gap if is_plain else "\n" if "\n" in gap else " "
         elif _SIGNS.fullmatch(before) and _SIGNS.fullmatch(written):
-            yield token, "" if before + written in _TWO_STEPS else " "
+            yield token, "" if _may_touch(before, written, statement.dialect) else " "
         else:
             yield token, ""
         end, before = token.end + 1, written
+
+
+def _may_touch(before: str, written: str, dialect: str) -> bool:
+    if dialect in {"sqlite", "mysql"} and written in {"+", "-", "~"}:
+        return before[-1] + written != "--"
+    return before + written in _TWO_STEPS

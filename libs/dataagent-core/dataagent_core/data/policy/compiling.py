@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dataagent_core.data.guard.edits import PLACE, place_of, rewrite
-from dataagent_core.data.guard.refusals import refusal
+from dataagent_core.data.guard.edits import PLACE, SAMPLED_INSIDE, place_of, rewrite
 from dataagent_core.data.guard.statement import Statement
 from dataagent_core.data.policy.fences import can_fail, fenced
 from dataagent_core.data.policy.grouping import complete_groups
@@ -102,12 +101,6 @@ def _replace(
     node: exp.Table, seen: OpenTable, mask_key: bytes | None, *, is_fenced: bool, dialect: str
 ) -> None:
     """Put a sub-query in the table's place; alias, joins and sample stay around it."""
-    if dialect == "postgres" and node.args.get("sample"):
-        raise refusal(
-            "node_not_allowed",
-            f"{seen.table.key} is sampled, and you see only a part of it.",
-            hint="Leave TABLESAMPLE out.",
-        )
     inner = exp.Table(
         this=exp.to_identifier(seen.table.name, quoted=True),
         db=exp.to_identifier(seen.table.schema, quoted=True),
@@ -124,7 +117,12 @@ def _replace(
     around = {name: value for name, value in node.args.items() if name not in ("this", "db")}
     if not around.get("alias"):
         around["alias"] = exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
-    subquery = exp.Subquery(this=query, **around)
+    if dialect == "postgres" and around.get("sample"):  # which knows no sample of a sub-query
+        inner.set("sample", around.pop("sample"))
+        subquery = exp.Subquery(this=query, **around)
+        subquery.meta[SAMPLED_INSIDE] = True
+    else:
+        subquery = exp.Subquery(this=query, **around)
     rewrite(subquery, node.meta.get(PLACE))
     node.replace(subquery)
 

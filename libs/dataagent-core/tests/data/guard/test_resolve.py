@@ -195,7 +195,9 @@ def test_a_table_of_another_schema_keeps_it() -> None:
     assert resolved('SELECT crm."Lead"."Id" FROM crm."Lead"', "postgres", known) == (
         'SELECT crm."Lead"."Id" FROM "crm"."Lead"'
     )
-    assert resolved('SELECT * FROM public."Lead"', "postgres", known) == ('SELECT * FROM "Lead"')
+    assert resolved('SELECT * FROM public."Lead"', "postgres", known) == (
+        'SELECT * FROM "public"."Lead"'
+    )
 
 
 def test_a_with_query_hides_the_table_of_its_name_but_not_from_itself() -> None:

@@ -17,7 +17,7 @@ from sqlglot import exp, parse_one
 from dataagent_core.data.guard import Statement, parse, render
 from dataagent_core.data.policy import PolicySet, compile_in, policies_from_dict
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
-from dataagent_core.errors import DataDenied, QueryRefused, UnknownName
+from dataagent_core.errors import DataDenied, UnknownName
 
 Run = Callable[..., tuple[str, tuple[str, ...]]]
 ANA = Reader("ana", attributes={"region": "EU"})
@@ -237,12 +237,26 @@ def test_what_stands_beside_a_table_stays_beside_its_sub_query(
     assert executed == f"SELECT x.a FROM {FILTERED} AS x(a, b, c) TABLESAMPLE (10 PERCENT)"
 
 
-def test_a_sample_of_a_table_under_rules_is_refused_in_postgresql(
+def test_postgresql_samples_a_table_inside_its_sub_query(
     run: Run, shop_in: Callable[[str], Catalogue]
 ) -> None:
-    sql = 'SELECT 1 FROM "Customer" AS c TABLESAMPLE BERNOULLI (10)'
-    with pytest.raises(QueryRefused, match="TABLESAMPLE"):
-        run(sql, EU, ANA, shop_in("postgres"))
+    """PostgreSQL samples tables alone, so the sample is taken before the filter."""
+    sample = "TABLESAMPLE BERNOULLI (10) REPEATABLE (3)"
+    sql = f'SELECT c."Id" FROM "Customer" AS c {sample}, "Invoice" AS i WHERE i."Id" = c."Id"'
+    executed, _ = run(sql, EU, ANA, shop_in("postgres"))
+
+    inside = FILTERED.replace('FROM "Customer"', f'FROM "Customer" {sample}')
+    assert executed == (f'SELECT c."Id" FROM {inside} AS c , "Invoice" AS i WHERE i."Id" = c."Id"')
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "mysql", "duckdb"])
+def test_the_label_of_an_output_does_not_show_a_rule(
+    dialect: str, run: Run, shop_in: Callable[[str], Catalogue]
+) -> None:
+    executed, _ = run("SELECT (SELECT count(*) FROM Customer)", EU, ANA, shop_in(dialect))
+    quote = "`" if dialect == "mysql" else '"'
+
+    assert executed.endswith(f" AS {quote}(SELECT count(*) FROM Customer){quote}")
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,6 @@ d | PIVOT people ON name USING MIN(secret)
 d | SUMMARIZE people
 d | SELECT * FROM QUERY_TABLE('people')
 d | SELECT * FROM QUERY('SELECT * FROM people')
-d | SELECT b.rowid FROM badges AS b
 dp | SELECT l.x FROM people AS p, LATERAL (SELECT p.secret AS x) AS l
 p | SELECT DISTINCT ON (secret) name FROM people
 p | SELECT SECRET(p) FROM people AS p
@@ -213,7 +212,6 @@ p | SELECT * FROM JSON_POPULATE_RECORD(NULL::people, '{}')
 p | SELECT QUERY_TO_XML('SELECT * FROM people', true, false, '')
 p | SELECT most_common_vals FROM pg_stats
 p | SELECT * FROM ONLY people
-s | SELECT b.rowid FROM badges AS b
 s | SELECT 1 WHERE 'x' IN people
 s | SELECT * FROM pragma_table_info('people')
 m | SELECT _rowid FROM badges
@@ -225,6 +223,7 @@ ANYHOW = """
 p | SELECT people FROM people
 p | SELECT ARRAY_AGG(p) FROM people AS p
 s | SELECT rowid FROM badges
+sd | SELECT b.rowid FROM badges AS b
 s | SELECT _rowid_ FROM badges
 s | SELECT oid FROM badges
 s | SELECT holder FROM badges WHERE rowid = 918272
