@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Hashable
+from collections.abc import AsyncGenerator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class Turns:
         self._lines: dict[Hashable, _Line] = {}
 
     @asynccontextmanager
-    async def turn(self, key: Hashable) -> AsyncIterator[None]:
+    async def turn(self, key: Hashable) -> AsyncGenerator[None]:
         """Wait for a turn; it ends with the block.
 
         Raises:

@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Coroutine
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from fastapi import Request, Response
-from fastapi.dependencies.utils import field_annotation_is_sequence, get_flat_params
+from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
@@ -100,7 +100,7 @@ class PrivateRoute(PublicRoute):
         lists = {
             each.alias
             for each in get_flat_params(self.dependant)
-            if field_annotation_is_sequence(each.field_info.annotation)
+            if _is_list(each.field_info.annotation)
         }
 
         async def private(request: Request) -> Response:
@@ -109,6 +109,11 @@ class PrivateRoute(PublicRoute):
             return await handler(request)
 
         return private
+
+
+def _is_list(annotation: Any) -> bool:  # Any: a type of whatever kind
+    """Whether a parameter is a list, or a list or nothing."""
+    return list in {get_origin(annotation), *map(get_origin, get_args(annotation))}
 
 
 def _refuse_repeats(request: Request, lists: Collection[str]) -> None:

@@ -110,11 +110,6 @@ class Statement:
         return tokens[first].start, tokens[last].end
 
 
-def _is_distinct_from(before: Token | None, token: Token) -> bool:
-    is_distinct = before is not None and before.token_type == TokenType.DISTINCT
-    return is_distinct and token.token_type == TokenType.FROM
-
-
 def clean(sql: str) -> str:
     """The statement without white space, a Markdown fence and semicolons around it.
 
