@@ -31,7 +31,7 @@ from typing import Any
 
 from dataagent_core.data.arrow import pa
 from dataagent_core.data.engines.base import EngineOptions
-from dataagent_core.errors import SourceUnavailable
+from dataagent_core.data.engines.pool import Slots
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,6 @@ _WORKER = Path(__file__).with_name("duckdb_worker.py")
 _SPARE_BYTES = 768 * 1024 * 1024
 """Memory beyond DuckDB's own limit: its threads, rows on their way out, values of functions."""
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-_LOOK_SECONDS = 0.1
 _IDLE_SECONDS = 300.0
 _MOST_STATEMENTS = 1_000
 """After so many a process is replaced: libraries keep a little memory of each."""
@@ -195,17 +194,15 @@ class DuckdbProcesses:
     def __init__(self, options: EngineOptions | None = None) -> None:
         """At most `options.max_connections` at once, each with `options.memory_limit`."""
         self._options = options or EngineOptions()
-        self._changed = threading.Condition()
+        self._slots = Slots(self._options.max_connections, what="processes for DuckDB")
         self._idle: list[Process] = []
-        self._taken = 0
-        self._is_closed = False
         self._timer: threading.Timer | None = None
         weakref.finalize(self, _end_all, self._idle)
 
     @property
     def taken(self) -> int:
         """How many are in use."""
-        return self._taken
+        return self._slots.taken
 
     def take(
         self, database: Database, *, timeout_seconds: float, is_given_up: Callable[[], bool]
@@ -217,7 +214,7 @@ class DuckdbProcesses:
             WorkerError: DuckDB cannot open the database.
             WorkerEnded: the process could not be started.
         """
-        if not self._wait_for_turn(time.monotonic() + timeout_seconds, is_given_up):
+        if not self._slots.take(timeout_seconds=timeout_seconds, is_given_up=is_given_up):
             return None
         process: Process | None = None
         try:
@@ -226,7 +223,7 @@ class DuckdbProcesses:
         except BaseException as error:
             is_clean = isinstance(error, WorkerError)
             if process is None:
-                self._leave()
+                self._slots.free()
             else:
                 self.give_back(process, is_clean=is_clean)
             raise
@@ -237,21 +234,21 @@ class DuckdbProcesses:
         """End the use of a process; keep it for the next statement only if nothing runs on it."""
         process.idle_since = time.monotonic()
         is_kept = is_clean and process.is_alive and process.statements < _MOST_STATEMENTS
-        with self._changed:
-            is_kept = is_kept and not self._is_closed
+        with self._slots.changed:
+            is_kept = is_kept and not self._slots.is_closed
             if is_kept:
                 self._idle.append(process)
                 self._schedule()
         if not is_kept:
             process.end()
-        self._leave()
+        self._slots.free()
 
     def forget(self, database: Database) -> None:
         """Close the database wherever it is open and not in use."""
-        with self._changed:
+        with self._slots.changed:
             holding = [one for one in self._idle if one.database == database]
             self._idle[:] = [one for one in self._idle if one not in holding]
-            self._taken += len(holding)
+            self._slots.taken += len(holding)
         for process in holding:
             try:
                 process.close_database()
@@ -262,35 +259,18 @@ class DuckdbProcesses:
 
     def close(self) -> None:
         """End the idle ones now, the others when they are given back."""
-        with self._changed:
-            self._is_closed = True
+        self._slots.close()
+        with self._slots.changed:
             idle = list(self._idle)
             self._idle.clear()
             if self._timer is not None:
                 self._timer.cancel()
-            self._changed.notify_all()
         _end_all(idle)
-
-    def _wait_for_turn(self, deadline: float, is_given_up: Callable[[], bool]) -> bool:
-        with self._changed:
-            while not self._is_closed:
-                if is_given_up():
-                    return False
-                if self._taken < self._options.max_connections:
-                    self._taken += 1
-                    return True
-                if time.monotonic() > deadline:
-                    raise SourceUnavailable(
-                        f"All {self._options.max_connections} processes for DuckDB are busy. "
-                        "Try again when other statements have ended."
-                    )
-                self._changed.wait(_LOOK_SECONDS)
-        raise SourceUnavailable("This source was closed. Open it again.")
 
     def _idle_one(self, database: Database) -> Process | None:
         """One that has the database open already; else the one that was idle for longest."""
         while True:
-            with self._changed:
+            with self._slots.changed:
                 having = [one for one in self._idle if one.database == database]
                 chosen = having[-1] if having else self._idle[0] if self._idle else None
                 if chosen is None:
@@ -299,11 +279,6 @@ class DuckdbProcesses:
             if chosen.is_alive:
                 return chosen
             chosen.end()
-
-    def _leave(self) -> None:
-        with self._changed:
-            self._taken -= 1
-            self._changed.notify()
 
     def _schedule(self) -> None:
         if self._timer is None:
@@ -314,11 +289,11 @@ class DuckdbProcesses:
     def end_idle(self) -> None:
         """End those that nobody has used for long."""
         longest = time.monotonic() - _IDLE_SECONDS
-        with self._changed:
+        with self._slots.changed:
             ended = [one for one in self._idle if one.idle_since <= longest]
             self._idle[:] = [one for one in self._idle if one not in ended]
             self._timer = None
-            if self._idle and not self._is_closed:
+            if self._idle and not self._slots.is_closed:
                 self._schedule()
         _end_all(ended)
 

@@ -33,6 +33,52 @@ class Connections(Protocol[C]):
         ...
 
 
+class Slots:
+    """How many may be in use at once; who finds none free waits. Safe for threads."""
+
+    def __init__(self, size: int, *, what: str) -> None:
+        """`what` they are, in the plural, for whoever waits in vain."""
+        self.changed = threading.Condition()
+        self.taken = 0
+        self.is_closed = False
+        self._size = size
+        self._what = what
+
+    def take(self, *, timeout_seconds: float, is_given_up: Callable[[], bool]) -> bool:
+        """Take one; false when `is_given_up` became true while waiting.
+
+        Raises:
+            SourceUnavailable: all stay taken for too long, or there are none any more.
+        """
+        deadline = time.monotonic() + timeout_seconds
+        with self.changed:
+            while not self.is_closed:
+                if is_given_up():
+                    return False
+                if self.taken < self._size:
+                    self.taken += 1
+                    return True
+                if time.monotonic() > deadline:
+                    raise SourceUnavailable(
+                        f"All {self._size} {self._what} are busy. "
+                        "Try again when other statements have ended."
+                    )
+                self.changed.wait(_LOOK_SECONDS)
+        raise SourceUnavailable("This source was closed. Open it again.")
+
+    def free(self) -> None:
+        """Give one back."""
+        with self.changed:
+            self.taken -= 1
+            self.changed.notify()
+
+    def close(self) -> None:
+        """There are none any more; who waits is told."""
+        with self.changed:
+            self.is_closed = True
+            self.changed.notify_all()
+
+
 class Pool(Generic[C]):
     """Connections made by `opened`, at most `size` at once. Safe for threads."""
 
@@ -47,16 +93,13 @@ class Pool(Generic[C]):
         self._open_one = opened
         self._close_one = close
         self._is_alive = is_alive
-        self._size = size
+        self._slots = Slots(size, what="connections of this source")
         self._idle: list[C] = []
-        self._taken = 0
-        self._is_closed = False
-        self._changed = threading.Condition()
 
     @property
     def taken(self) -> int:
         """How many are in use."""
-        return self._taken
+        return self._slots.taken
 
     def take(self, *, timeout_seconds: float, is_given_up: Callable[[], bool]) -> C | None:
         """A connection; None when `is_given_up` became true while waiting.
@@ -64,64 +107,42 @@ class Pool(Generic[C]):
         Raises:
             SourceUnavailable: none can be opened, or all stay busy for too long.
         """
-        if not self._wait_for_room(time.monotonic() + timeout_seconds, is_given_up):
+        if not self._slots.take(timeout_seconds=timeout_seconds, is_given_up=is_given_up):
             return None
         try:
             reused = self._reused()
             return self._open_one() if reused is None else reused
         except BaseException:
-            self._leave()
+            self._slots.free()
             raise
 
     def give_back(self, connection: C, *, is_clean: bool) -> None:
         """End the use of a connection that was taken; keep it only if it is clean."""
-        with self._changed:
-            is_kept = is_clean and not self._is_closed
+        with self._slots.changed:
+            is_kept = is_clean and not self._slots.is_closed
             if is_kept:
                 self._idle.append(connection)
         if not is_kept:
             self._close_quietly(connection)
-        self._leave()
+        self._slots.free()
 
     def close(self) -> None:
         """Close the idle ones now, the others when they are given back."""
-        with self._changed:
-            self._is_closed = True
+        self._slots.close()
+        with self._slots.changed:
             idle, self._idle = self._idle, []
-            self._changed.notify_all()
         for connection in idle:
             self._close_quietly(connection)
 
-    def _wait_for_room(self, deadline: float, is_given_up: Callable[[], bool]) -> bool:
-        with self._changed:
-            while not self._is_closed:
-                if is_given_up():
-                    return False
-                if self._taken < self._size:
-                    self._taken += 1
-                    return True
-                if time.monotonic() > deadline:
-                    raise SourceUnavailable(
-                        f"All {self._size} connections of this source are busy. "
-                        "Try again when other statements have ended."
-                    )
-                self._changed.wait(_LOOK_SECONDS)
-        raise SourceUnavailable("This source was closed. Open it again.")
-
     def _reused(self) -> C | None:
         while True:
-            with self._changed:
+            with self._slots.changed:
                 if not self._idle:
                     return None
                 connection = self._idle.pop()
             if self._is_alive(connection):
                 return connection
             self._close_quietly(connection)
-
-    def _leave(self) -> None:
-        with self._changed:
-            self._taken -= 1
-            self._changed.notify()
 
     def _close_quietly(self, connection: C) -> None:
         try:

@@ -242,17 +242,23 @@ return 1
 """
 )
 
+_UNENDED = """
+local function unended(P)
+  local found = redis.call('ZRANGE', P..'leases', 0, -1)
+  for _, run in ipairs(redis.call('LRANGE', P..'queued', 0, -1)) do found[#found + 1] = run end
+  return found
+end
+"""
+
 ACTIVE_OF_USER = (
     _OWNS
+    + _UNENDED
     + """
 local found, P = {}, ARGV[1]
-for _, some in ipairs({redis.call('ZRANGE', P..'leases', 0, -1),
-                       redis.call('LRANGE', P..'queued', 0, -1)}) do
-  for _, run in ipairs(some) do
-    local kept = redis.call('HMGET', P..'run:'..run, 'user_id', 'status')
-    if kept[1] == ARGV[2] and ACTIVE[kept[2]] then
-      found[#found + 1] = redis.call('HGETALL', P..'run:'..run)
-    end
+for _, run in ipairs(unended(P)) do
+  local kept = redis.call('HMGET', P..'run:'..run, 'user_id', 'status')
+  if kept[1] == ARGV[2] and ACTIVE[kept[2]] then
+    found[#found + 1] = redis.call('HGETALL', P..'run:'..run)
   end
 end
 return found
@@ -261,16 +267,14 @@ return found
 
 ACTIVE_AGENTS = (
     _OWNS
+    + _UNENDED
     + """
 local found, P = {}, ARGV[1]
-for _, some in ipairs({redis.call('ZRANGE', P..'leases', 0, -1),
-                       redis.call('LRANGE', P..'queued', 0, -1)}) do
-  for _, run in ipairs(some) do
-    local kept = redis.call('HMGET', P..'run:'..run, 'assistant_id', 'status', 'answered_by')
-    if kept[1] and ACTIVE[kept[2]] then
-      found[#found + 1] = kept[3] or kept[1]
-      found[#found + 1] = kept[2]
-    end
+for _, run in ipairs(unended(P)) do
+  local kept = redis.call('HMGET', P..'run:'..run, 'assistant_id', 'status', 'answered_by')
+  if kept[1] and ACTIVE[kept[2]] then
+    found[#found + 1] = kept[3] or kept[1]
+    found[#found + 1] = kept[2]
   end
 end
 return found
