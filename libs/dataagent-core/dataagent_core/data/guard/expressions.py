@@ -40,6 +40,7 @@ _ALIAS_CLAUSES: dict[str, frozenset[str]] = {
     "postgres": frozenset({"order", "group"}),
     "duckdb": frozenset({"order", "group", "having", "where", "qualify", "select", "window"}),
 }
+_OUTPUT_CLAUSES = {"mysql": frozenset({"order", "group", "having"})}  # plain outputs, by name
 _COLUMNS_FIRST = {"select", "where", "window"}  # an alias counts if no column is so called
 _OPERATIONS = (exp.Binary, exp.In, exp.Between, exp.Func, exp.Paren, exp.Not)
 """Where a text may stand; a plain output or an item of ORDER BY is none of these."""
@@ -59,6 +60,7 @@ class Expressions:
         self._text = text
         self._subquery = subquery
         self.notes: dict[str, None] = {}  # in order, each once
+        self._with_outputs = _OUTPUT_CLAUSES.get(naming.dialect, frozenset({"order"}))
         self._row_ids = _ROW_IDS.get(naming.dialect, ())
         self._with_aliases = _ALIAS_CLAUSES.get(naming.dialect, frozenset({"order", "group"}))
 
@@ -120,7 +122,7 @@ class Expressions:
         if alias is not None:  # the engine decides, where it could also be a column
             node.set("this", self._naming.spell_column(identifier, alias))
         elif owner:
-            self._owned(node, owner, is_output=clause == "order")
+            self._owned(node, owner, is_output=clause in self._with_outputs)
         elif name.lower() in self._row_ids and scope.has_table():
             pass  # each row has one, and a policy's sub-query has none
         elif (row := self._whole_row(name, scope)) is not None:

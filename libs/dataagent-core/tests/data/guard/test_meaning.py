@@ -51,6 +51,11 @@ SAME: list[tuple[str, str]] = [
     ("duckdb", "SELECT ARRAY(SELECT x FROM range(3) t(x) ORDER BY x) AS v, TRY(ln(-1)) AS w"),
     ("duckdb", "SELECT 'abc' ^@ 'a' AS v"),
     ("mysql", "SELECT CAST('7' AS SIGNED INT) AS v, CONVERT('8', UNSIGNED INTEGER) AS w"),
+    (
+        "mysql",
+        "SELECT g.Name, count(*) AS n FROM Genre g JOIN Artist a ON a.ArtistId = g.GenreId "
+        "GROUP BY Name HAVING Name > 'A' ORDER BY Name",
+    ),
     ("postgres", "SELECT make_interval(mins => 90) AS v"),
 ]
 
