@@ -7,6 +7,7 @@ suite fails when one of them passes, so the lists can only become shorter. Nothi
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.conformance.suite import HERE, REVISIONS, run_requirements
 
 pytestmark = pytest.mark.slow
 
+TRIES = 5  # the suite bounds how late a client may reconnect (sse-retry); a machine may be slower
 KNOCK = [sys.executable, "-I", "-S", str(HERE / "knock.py")]
 
 
@@ -30,10 +32,18 @@ async def test_the_hub_passes_everything_the_revision_asks_but_logins(
     socket = tmp_path / "knock"
     command = shlex.join([*KNOCK, str(socket)])
     async with playing(socket):
-        report = await asyncio.to_thread(
-            run_requirements, "client", revision, baseline, "--command", command
-        )
+        for _ in range(TRIES):
+            report = await asyncio.to_thread(
+                run_requirements, "client", revision, baseline, "--command", command
+            )
+            if report.is_ok or _unexpected(report.text) != ["sse-retry"]:
+                break
     assert report.is_ok, report.end
+
+
+def _unexpected(text: str) -> list[str]:
+    """The scenarios that failed and are not excused."""
+    return re.findall(r"^  ✗ (\S+)$", text.partition("Unexpected failures (not")[2], re.MULTILINE)
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

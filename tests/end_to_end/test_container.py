@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Generator
@@ -27,8 +28,8 @@ PROGRAM = "from dataagent_server.cli import main; main(['serve'])"
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
-    folder.mkdir()
-    folder.chmod(0o777)  # the container's user is none of this machine's
+    folder.mkdir(mode=0o700)
+    os.chown(folder, USER, USER)  # the container's user is none of this machine's
     return folder
 
 

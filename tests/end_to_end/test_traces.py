@@ -341,5 +341,5 @@ async def test_what_was_said_is_traced_on_demand_and_without_secrets(
     ]
     [query] = [span for span in tracers.langfuse.spans if span.name == "sql.query chinook"]
     assert attributes(query)["db.query.text"] == (
-        'SELECT COUNT(*) AS private_count FROM "Customer" AS "Customer"'
+        'SELECT COUNT(*) AS private_count FROM "Customer"'
     )

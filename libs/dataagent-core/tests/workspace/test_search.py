@@ -104,6 +104,8 @@ NAMES = st.sampled_from(["a", "b", "ab", "abc", ".a", "a.b", "*", "é"])
 def test_patterns_mean_what_they_mean_elsewhere(pattern: str, path: str) -> None:
     if ".." in pattern or "*?" in pattern or "*[" in pattern or "*{" in pattern:
         return  # wcmatch lets some of these match a leading dot
+    if "//" in pattern and pattern.count("**") > 1:
+        return  # wcmatch lets `**/**//**` match nothing
     expected = compile_grep_include_glob(pattern)(path)
     assert IncludeGlob(pattern).matches(path, lambda _: None) == expected
 
