@@ -21,9 +21,7 @@ from tests.conformance.suite import HERE, REVISIONS, run_requirements
 
 pytestmark = pytest.mark.slow
 
-MORE_TRIES = (
-    4  # the suite bounds how late a client may reconnect (sse-retry); a machine may be slower
-)
+MORE_TRIES = 4  # the suite bounds how late a client may reconnect; a machine may be slower
 KNOCK = [sys.executable, "-I", "-S", str(HERE / "knock.py")]
 
 

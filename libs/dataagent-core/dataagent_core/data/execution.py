@@ -19,10 +19,7 @@ from dataagent_core.data.results import Kept, Place, keep
 from dataagent_core.data.types import Limits, SourceWarnings
 from dataagent_core.errors import QueryFailed
 
-_WITHHELD = (
-    "The source warned of something. A policy is part of the statement, and the warning may quote "
-    "what it hides, so it is not shown."
-)
+_CUT = "The source cut a value that was too long."
 
 
 class Execution:
@@ -87,8 +84,8 @@ class Execution:
     def _warnings(self, statement: Statement) -> SourceWarnings:
         said = statement.warnings
         sentences = said.sentences
-        if self._plan.has_policy and sentences:
-            sentences = (_WITHHELD,)
+        if self._plan.has_policy:  # an engine may warn of hidden rows, and quote them
+            sentences = (_CUT,) if said.has_cut else ()
         return replace(said, sentences=tuple(dict.fromkeys((*self._earlier, *sentences))))
 
     def interrupt(self) -> None:
