@@ -86,7 +86,7 @@ class Topology:
     def _web(self, folder: Path) -> Server:
         folder.mkdir()
         server = Server(folder)
-        server.set(**_COMMON, **web_settings(self.shared, port=server.port), **self._settings)
+        server.set(**{**_COMMON, **web_settings(self.shared, port=server.port), **self._settings})
         return server
 
     async def start(self) -> None:
