@@ -1,8 +1,8 @@
 """What of a source a reader may see, and which statement would run for that reader.
 
 Views are remembered while catalogue, policies and reader stay the same. Statements are checked in
-worker processes (`plans.py`), so that nobody's statement holds up the others'. Above: `service.py`.
-Below: `plans.py`, `policy/`, `processes/`.
+worker processes (`plans.py`), so that one user's statement cannot block another's.
+Above: `service.py`. Below: `plans.py`, `policy/`, `processes/`.
 """
 
 from __future__ import annotations

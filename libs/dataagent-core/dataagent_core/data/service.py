@@ -273,7 +273,7 @@ class DataService:
             try:
                 engine = await self._engines.engine_of(source)
                 await asyncio.get_running_loop().run_in_executor(self._pool, engine.ping)
-            except Misconfigured as error:  # whoever entered the address can set it right
+            except Misconfigured as error:  # the caller entered the address and can correct it
                 raise BadInput(error.message) from error
 
     async def forget(self, source_id: str, *, by_config: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Blocking work in a thread, stopped when whoever waits for it is cancelled."""
+"""Blocking work in a thread, interrupted when the task that awaits it is cancelled."""
 
 from __future__ import annotations
 

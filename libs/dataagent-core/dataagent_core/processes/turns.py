@@ -1,4 +1,4 @@
-"""So many at once for each key, and the next wait for their turn: one user's work leaves room."""
+"""Limit how much runs at once for each key; further work waits in a queue of bounded length."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 DuckDB bounds what it keeps in buffers, but not what a function allocates, and it looks for an
 interrupt only between steps: `repeat('x', 1000000000)` takes what it wants for as long as it
 likes. So statements run in child processes (`duckdb_worker.py`) with a limit on their memory, and
-what does not stop when it is told to is killed. A child that ends takes its statement with it, and
+a statement that ignores an interrupt is killed. A child that ends takes its statement with it, and
 nothing else. Above: `duckdb.py`.
 """
 
@@ -287,7 +287,7 @@ class DuckdbProcesses:
             self._timer.start()
 
     def end_idle(self) -> None:
-        """End those that nobody has used for long."""
+        """End the processes that were idle for long."""
         longest = time.monotonic() - _IDLE_SECONDS
         with self._slots.changed:
             ended = [one for one in self._idle if one.idle_since <= longest]

@@ -3,7 +3,7 @@
 It may reserve BYTES of memory more than it has at its start, and what it does beyond that ends it
 alone. It opens one database at a time, a file or kept tables, runs one statement at a time, and
 hands the rows out batch by batch, each when it is asked for. A request to interrupt is heard while
-a statement runs; when nobody is left to ask, it ends.
+a statement runs; it ends when its parent closes standard input.
 
 A request is a length (4 bytes) and JSON; an answer is a kind (`j` JSON, `a` Arrow, `e` error,
 `.` the end of the rows), a length (8 bytes) and its content. Loads nothing but DuckDB and Arrow, so
@@ -33,7 +33,7 @@ import duckdb
 import pyarrow as pa
 
 MAX_ROW_BYTES = 256 * 1024 * 1024
-"""A row beyond this is refused here: whoever reads it would need as much memory."""
+"""A larger row is refused here: its reader would need as much memory."""
 METADATA = b"dataagent"
 _PIECE_BYTES = 32 * 1024 * 1024
 _TEXT = re.compile(r"\bBIT\b|TIME WITH TIME ZONE|UHUGEINT|BIGNUM|VARIANT|\bUNION\(")
@@ -214,8 +214,8 @@ def main() -> None:
         try:
             kind, content = worker.answer(waiting.get())
         except Exception as error:
-            told = {"type": type(error).__name__, "message": str(error)[:10_000]}
-            kind, content = b"e", json.dumps(told).encode()
+            problem = {"type": type(error).__name__, "message": str(error)[:10_000]}
+            kind, content = b"e", json.dumps(problem).encode()
         answers.write(kind + struct.pack(">Q", len(content)))
         answers.write(content)
         answers.flush()

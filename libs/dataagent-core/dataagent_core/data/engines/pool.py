@@ -37,7 +37,7 @@ class Slots:
     """How many may be in use at once; who finds none free waits. Safe for threads."""
 
     def __init__(self, size: int, *, what: str) -> None:
-        """`what` they are, in the plural, for whoever waits in vain."""
+        """`what` they are, in the plural, for the error message."""
         self.changed = threading.Condition()
         self.taken = 0
         self.is_closed = False
@@ -73,7 +73,7 @@ class Slots:
             self.changed.notify()
 
     def close(self) -> None:
-        """There are none any more; who waits is told."""
+        """Close: waiting callers get an error."""
         with self.changed:
             self.is_closed = True
             self.changed.notify_all()

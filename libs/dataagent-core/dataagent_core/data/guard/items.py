@@ -25,7 +25,7 @@ class SelectItems:
         self.places: list[Place] = [place for at in starts for place in self._list(at + 1)]
 
     def place(self, node: exp.Expr) -> Place | None:
-        """The place of an item of the tree; None if its place cannot be told."""
+        """The place of an item of the tree; None if its place is unknown."""
         written = list(_written(node))
         if not written:
             return None
