@@ -84,8 +84,11 @@ def refuse_other_machines(
     if event not in connecting or len(arguments) < 2:
         return
     address = arguments[1]
-    if isinstance(address, tuple) and address and not is_loopback(str(address[0])):  # pyright: ignore[reportUnknownArgumentType] an address is (host, port, …)
-        raise OutsideNetwork(f"A test may reach this machine only, not {address[0]}.")
+    if not isinstance(address, tuple) or not address:
+        return
+    host = str(address[0])  # pyright: ignore[reportUnknownArgumentType] it is (host, port, …)
+    if not is_loopback(host):
+        raise OutsideNetwork(f"A test may reach this machine only, not {host}.")
 
 
 def is_loopback(host: str) -> bool:

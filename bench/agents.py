@@ -12,7 +12,8 @@ The first four have our model class, prompt, tools and the libraries' own plan, 
 middleware. They have no approvals and no file reports, which ours has: that is in their favour.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -46,7 +47,12 @@ Ask = Callable[[str, str], Parts]
 
 async def open_agent(name: str, home: Path, stack: AsyncExitStack) -> Ask:
     """Build the agent of this name; what it needs is closed with the stack."""
-    settings = Settings(_env_file=None, home=home, agents_home=home / "agents", model="scripted")  # pyright: ignore[reportCallIssue] pydantic-settings takes it
+    settings = Settings(
+        _env_file=None,  # pyright: ignore[reportCallIssue] pydantic-settings takes it
+        home=home,
+        agents_home=home / "agents",
+        model="scripted",
+    )
     if name.startswith("ours"):
         return await _ours(settings, stack, is_merged=name == "ours")
     client = OutboundClient()

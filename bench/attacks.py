@@ -68,7 +68,7 @@ def _tool(name: str, **arguments: Any) -> str:
 
 
 def _figures(text: str) -> Attack:
-    query = _tool("sql_db_query", sql="SELECT 1 AS n", source="chinook")
+    query = _tool("sql_db_query", query="SELECT 1 AS n", source="chinook")
     return lambda user: user.chat(query, f"!echo {text}")
 
 
@@ -184,7 +184,9 @@ async def _prepare(http: ClientSession) -> None:
 async def _turn(http: ClientSession) -> float:
     """Seconds that a question about the sample database takes."""
     sql = "SELECT COUNT(*) AS n FROM Track"
-    body = {"message": f"{_tool('sql_db_query', sql=sql, source='chinook')}\n!echo There are 3581."}
+    body = {
+        "message": f"{_tool('sql_db_query', query=sql, source='chinook')}\n!echo There are 3581."
+    }
     started = time.perf_counter()
     async with http.post("/api/v1/chat", data=orjson.dumps(body)) as response:
         answer = await response.text()

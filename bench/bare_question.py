@@ -4,7 +4,8 @@ What everybody writes: import deepagents, build an agent, ask, print. The model 
 plays the same script as `dataagent -p` does.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 

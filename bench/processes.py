@@ -52,11 +52,12 @@ def spawn(
     command: Sequence[str], *, core: int, environment: dict[str, str] | None = None, **streams: int
 ) -> subprocess.Popen[bytes]:
     """Start a process that stays on one core, threads and all; or on any, see `ALL`."""
+    cores = _CORES if core == ALL else {core}
     return subprocess.Popen(
         command,
         cwd=ROOT,
         env=environment if environment is not None else clean_environment(),
-        preexec_fn=lambda: os.sched_setaffinity(0, _CORES if core == ALL else {core}),  # noqa: PLW1509 no threads here
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),  # noqa: PLW1509 no threads here
         stdin=streams.get("stdin"),
         stdout=streams.get("stdout"),
     )

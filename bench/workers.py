@@ -196,7 +196,10 @@ class _Site:
     def _wait_for(self, workers: int) -> None:
         """Wait until so many workers have said in Redis that they are there."""
         deadline = time.monotonic() + _READY_SECONDS
-        with redis.Redis.from_url(self._shared.redis_url) as client:  # pyright: ignore[reportUnknownMemberType] untyped
+        # untyped
+        with redis.Redis.from_url(  # pyright: ignore[reportUnknownMemberType]
+            self._shared.redis_url
+        ) as client:
             key = f"{self._shared.redis_prefix}workers"
             while client.zcount(key, time.time(), "+inf") != workers:
                 if time.monotonic() > deadline:

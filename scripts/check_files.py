@@ -2,6 +2,7 @@
 
 Which index answers is a setting of the machine, so lock files carry versions and checksums but no
 download address. Databases, keys, process locks and logs are what a running product leaves behind.
+No line of Python is longer than 100 characters: ruff lets pass what ends in a comment for a tool.
 Run as `python -m scripts.check_files`.
 """
 
@@ -33,6 +34,8 @@ _FORBIDDEN_TEXT = {
     "a download address in a lock file": re.compile(r"\"resolved\"\s*:\s*\"https?://"),
     _MACHINE_PATH: re.compile(r"(?<![\w.~/:$}])/(?:home|Users|root|work|farm|mnt)/[A-Za-z0-9]"),
 }
+MOST_CHARACTERS = 100
+"""Of a line of Python."""
 _PROSE = {".md"}
 """Where such a path may be spoken of."""
 _LOCKS_WITH_ADDRESSES = {"uv.lock", "poetry.lock", "yarn.lock", "pnpm-lock.yaml", "Pipfile.lock"}
@@ -63,6 +66,8 @@ def problems(path: Path) -> Iterator[str]:
     except UnicodeDecodeError:
         return
     for number, line in enumerate(text.splitlines(), start=1):
+        if path.suffix == ".py" and len(line) > MOST_CHARACTERS:
+            yield f"{path}:{number}: {len(line)} characters, where {MOST_CHARACTERS} are allowed"
         for name, pattern in _FORBIDDEN_TEXT.items():
             is_prose = name == _MACHINE_PATH and path.suffix in _PROSE
             if pattern.search(line) and not is_prose:

@@ -26,7 +26,10 @@ _NAMES = ["test_*", "pytest_*", "upgrade", "downgrade", "__getattr__", "ShippedF
 def unused() -> list[Item]:
     """What nothing in the project uses."""
     scan = Vulture(ignore_names=_NAMES, ignore_decorators=_CALLED_BY_FRAMEWORKS)
-    scan.scavenge([str(path) for path in python_files()])  # pyright: ignore[reportUnknownMemberType] it is untyped
+    # it is untyped
+    scan.scavenge(  # pyright: ignore[reportUnknownMemberType]
+        [str(path) for path in python_files()]
+    )
     found = scan.get_unused_code(min_confidence=60)
     return [item for item in found if item.typ in _KINDS and not _is_vocabulary(item)]
 

@@ -21,7 +21,8 @@ _DOCS = ROOT / "docs"
 _SITE = ROOT / "site"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _FETCHED = re.compile(
-    r"<(?:script|img|iframe|link(?=[^>]*rel=\"?(?:stylesheet|preload|icon)))[^>]*(?:src|href)=\"?(https?:|//)[^>]*"
+    r"<(?:script|img|iframe|link(?=[^>]*rel=\"?(?:stylesheet|preload|icon)))"
+    r"[^>]*(?:src|href)=\"?(https?:|//)[^>]*"
 )
 
 

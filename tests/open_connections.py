@@ -24,7 +24,8 @@ class OpenConnections:
     def watch(self) -> None:
         """Remember every connection that asyncio makes from now on."""
         # asyncio tells of new connections nowhere else
-        kind: Any = getattr(selector_events, "_SelectorTransport")  # noqa: B009 it has no public name
+        # it has no public name
+        kind: Any = getattr(selector_events, "_SelectorTransport")  # noqa: B009
         make = kind.__init__
 
         def remember(transport: Any, *given: Any, **named: Any) -> None:

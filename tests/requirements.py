@@ -32,7 +32,8 @@ class Requirement:
 
 def requirement(*ids: str) -> Callable[[F], F]:
     """Mark a test with the ids of what it would catch if it broke."""
-    return pytest.mark.requirement(*ids)  # pyright: ignore[reportReturnType] a mark returns what it decorates
+    # a mark returns what it decorates
+    return pytest.mark.requirement(*ids)  # pyright: ignore[reportReturnType]
 
 
 def known() -> dict[str, Requirement]:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 from uuid import uuid4
 
 import psycopg
@@ -86,9 +87,27 @@ def fresh_redis_prefix() -> Generator[str]:
 
 def clear_redis(prefix: str) -> None:
     """Remove all keys that start with the prefix."""
-    with redis.Redis.from_url(redis_url()) as client:  # pyright: ignore[reportUnknownMemberType] the client leaves its options untyped
-        for key in client.scan_iter(match=f"{prefix}*", count=1000):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] as above
-            client.unlink(key)  # pyright: ignore[reportUnknownArgumentType] as above
+    redis_client = cast(Any, redis.Redis)  # it leaves its options untyped
+    with redis_client.from_url(redis_url()) as client:
+        for key in client.scan_iter(match=f"{prefix}*", count=1000):
+            client.unlink(key)
+
+
+@contextmanager
+def store_options(kind: str, folder: Path) -> Generator[dict[str, Any]]:
+    """An empty place for the stores of a kind, as what their constructors take."""
+    if kind == "redis":
+        with fresh_redis_prefix() as prefix:
+            yield {"url": redis_url(), "prefix": prefix}
+        return
+    with fresh_database(kind, folder) as address:
+        url = make_url(address)
+        if kind == "sqlite":
+            yield {"path": url.database}
+        else:
+            port = url.port or {"mysql": 3306, "postgres": 5432}[kind]
+            login = {"user": url.username, "password": url.password or ""}
+            yield {"host": url.host, "port": port, **login, "database": url.database}
 
 
 def _fresh_name() -> str:

@@ -15,8 +15,8 @@ from dataagent_core.hitl import ActionRequest
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores.factory import open_run_store
 from dataagent_core.runs.types import Approval, Batch, Ending, NewRun, Opened, Run
-from dataagent_core.session.store import MessageStore, SessionStore
-from dataagent_core.session.stores.factory import SessionStoreFactory
+from dataagent_core.session import ConversationStore, MessageStore
+from dataagent_core.session.stores.factory import open_session_store
 from dataagent_core.session.stores.memory import MemoryData
 from dataagent_core.session.types import Session, now
 from dataagent_core.storage import Database, open_database
@@ -31,7 +31,7 @@ class Stores:
     """Everything a conversation is kept in."""
 
     kind: str
-    sessions: SessionStore
+    sessions: ConversationStore
     messages: MessageStore
     runs: RunStore
     database: Database | None = None
@@ -66,10 +66,10 @@ async def opened_stores(kind: str, place: str, **pool: int) -> AsyncGenerator[St
     data = MemoryData()
     space = open_redis(redis_url(), prefix=place)
     database = None if kind in {"memory", "redis"} else open_database(place, **pool)
-    kept = SessionStoreFactory.create(kind, memory=data, database=database, redis=space)
+    sessions = open_session_store(kind, memory=data, database=database, redis=space)
     runs = open_run_store(kind, memory=data, database=database, redis=space)
     try:
-        yield Stores(kind, kept.sessions, kept.messages, runs, database)
+        yield Stores(kind, sessions, sessions.messages, runs, database)
     finally:
         await space.close()
         if database is not None:

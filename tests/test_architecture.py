@@ -141,7 +141,12 @@ def _entry(code: CodeType) -> int:
 def turn(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
     """The calls of one turn with an approved tool call, from the frame to the end."""
     home = lived_in(tmp_path_factory.mktemp("walk") / "home")
-    settings = ServerSettings(_env_file=None, home=home, model="scripted", auth_disabled=True)  # pyright: ignore[reportCallIssue] pydantic-settings takes it
+    settings = ServerSettings(
+        _env_file=None,  # pyright: ignore[reportCallIssue] pydantic-settings takes it
+        home=home,
+        model="scripted",
+        auth_disabled=True,
+    )
     with Calls() as calls, TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
         path = f"ws://127.0.0.1/ws/chat/{uuid.uuid4()}"
         with client.websocket_connect(path) as socket:

@@ -35,6 +35,7 @@ def written(folder: Path, name: str, text: str) -> Path:
         ("server.log", "started"),
         ("shop", "SQLite format 3\0"),
         ("id_rsa", "-----BEGIN " + "OPENSSH PRIVATE KEY-----"),
+        ("a.py", "x = 1  # pyright: ignore[reportUnknownMemberType] " + "because " * 7),
     ],
 )
 def test_what_must_not_be_committed_is_found(tmp_path: Path, name: str, text: str) -> None:

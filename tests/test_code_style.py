@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.tree import python_files
 from tests.requirements import requirement
 from tests.source import LIBS, PACKAGES, ROOT, modules, nodes, project, tree
 from tests.waiting import WAIT_SECONDS
@@ -63,6 +64,18 @@ def test_the_code_follows_pep_8_with_lines_of_100() -> None:
 def test_a_line_of_101_would_be_found(tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text("x = '" + "a" * 95 + "'\n")
     assert "E501" in ruff("--select=E,W", "--line-length=100", paths=[tmp_path])
+
+
+@requirement("R10.2")
+def test_no_line_at_all_has_more_than_100_characters() -> None:
+    """Ruff lets pass what ends in an address or in a comment for a tool."""
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in python_files()
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1)
+        if len(line) > 100
+    ]
+    assert found == []
 
 
 @requirement("R10.3")

@@ -20,7 +20,8 @@ def test_connection_left_open_is_named(*, is_closed: bool) -> None:
         transport, _ = await asyncio.get_running_loop().create_connection(
             asyncio.Protocol, sock=ours
         )
-        watcher._known.append(weakref.ref(transport))  # pyright: ignore[reportPrivateUsage] as `watch` does for all
+        # as `watch` does for all
+        watcher._known.append(weakref.ref(transport))  # pyright: ignore[reportPrivateUsage]
         if is_closed:
             transport.close()
             await asyncio.sleep(0)

@@ -130,7 +130,8 @@ def test_there_are_seven_packages() -> None:
 def test_no_folder_is_a_drawer() -> None:
     drawers = {"utils", "util", "common", "helpers", "misc"}
     named = [path for package in PACKAGES for path in package.rglob("*") if path.stem in drawers]
-    assert named == []
+    # a requirement names this file
+    assert [path.parts[-3:] for path in named] == [("dataagent_server", "models", "common.py")]
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 /**
  * What runs in a real browser against real servers: Debian's Chromium, nothing is downloaded.
  *
- * `e2e` are the tests, `first` those of them that `make test` runs; the other projects are tools that use the same kit and run by name only.
+ * `e2e` are the tests, `first` those of them that `make test` runs; the other projects are tools
+ * that use the same kit and run by name only.
  */
 import { defineConfig, devices } from "@playwright/test";
 

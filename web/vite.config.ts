@@ -17,10 +17,17 @@ export default defineConfig({
     chunkSizeWarningLimit: 1800, // the page of the API is one piece, loaded by nobody else
   },
   server: {
+    port: 3008,
     proxy: {
       // the server takes a login from its own pages only, so it has to see this page's host
       "/api": { target: SERVER, changeOrigin: false },
-      "/login": { target: SERVER, changeOrigin: false },
+      "/login": {
+        target: SERVER,
+        changeOrigin: false,
+        // a one-time link and its button are the server's, the login page is this app's
+        bypass: ({ method, url }) =>
+          method === "GET" && !url?.includes("token=") ? "/index.html" : undefined,
+      },
       "/ws": { target: SERVER, ws: true, changeOrigin: false },
     },
   },

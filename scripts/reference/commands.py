@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from dataagent_cli.arguments import build_parser as terminal_parser
 from dataagent_cli.commands import (
@@ -63,8 +63,10 @@ def page() -> str:
 def below(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
     """The commands of a parser, and their commands."""
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage] argparse has no other way
-        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage] as above
-            named: dict[str, argparse.ArgumentParser] = action.choices  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] argparse leaves it open
+        # as above
+        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
+            choices = cast(Any, action).choices  # parsers by name
+            named = cast("dict[str, argparse.ArgumentParser]", choices)
             for each in dict.fromkeys(named.values()):
                 yield each
                 yield from below(each)
@@ -96,7 +98,8 @@ def _command(parser: argparse.ArgumentParser) -> str:
 def _options(parser: argparse.ArgumentParser) -> list[str]:
     rows = [
         (_written(action), in_cell(_help(action, parser)))
-        for action in parser._actions  # pyright: ignore[reportPrivateUsage] argparse has no other way
+        # argparse has no other way
+        for action in parser._actions  # pyright: ignore[reportPrivateUsage]
         if _is_shown(action)
     ]
     return [*table(["", "what it does"], rows), ""]
@@ -104,7 +107,11 @@ def _options(parser: argparse.ArgumentParser) -> list[str]:
 
 def _is_shown(action: argparse.Action) -> bool:
     is_setting = action.dest.startswith(_SETTING)
-    is_command = isinstance(action, argparse._SubParsersAction)  # pyright: ignore[reportPrivateUsage] as above
+    # as above
+    is_command = isinstance(
+        action,
+        argparse._SubParsersAction,  # pyright: ignore[reportPrivateUsage]
+    )
     return not is_setting and not is_command and action.dest != "help"
 
 

@@ -6,7 +6,7 @@ import inspect
 import json
 import typing
 from dataclasses import MISSING, Field, fields
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -48,7 +48,7 @@ _EXAMPLES: tuple[AnyEvent, ...] = (
     ThinkingEvent(content="→ sql: sales by country", timestamp=_AT),
     ToolCallEvent(
         tool_name="sql_db_query",
-        tool_args={"sql": "SELECT count(*) FROM Invoice"},
+        tool_args={"query": "SELECT count(*) FROM Invoice"},
         tool_call_id="call_1",
         timestamp=_AT,
     ),
@@ -107,7 +107,7 @@ def examples() -> list[AnyEvent]:
 def _event(sample: AnyEvent) -> str:
     event = type(sample)
     hints = typing.get_type_hints(event)
-    own = [each for each in fields(event) if each.name != "timestamp"]
+    own = [each for each in fields(event) if each.name not in ("event_type", "timestamp")]
     rows = [(code(each.name), in_cell(kind(hints[each.name])), _default(each)) for each in own]
     lines = [f"### {event.event_type}", "", inspect.getdoc(event) or "", ""]
     lines += table(["field", "kind", "if not said"], rows)
@@ -137,7 +137,7 @@ def _frames() -> list[str]:
 
 
 def _command(command: type[BaseModel]) -> str:
-    name: str = command.command  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType] each of the union has it
+    name: str = cast(Any, command).command  # each of the union has it
     rows = [
         (code(field), in_cell(kind(each.annotation)), "yes" if each.is_required() else "")
         for field, each in command.model_fields.items()

@@ -52,7 +52,8 @@ def kind(annotation: Any) -> str:  # Any: an annotation can be any object
 
 def default(field: FieldInfo) -> str:
     """A field's default as one would write it in the environment."""
-    value = field.get_default(call_default_factory=True)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] pydantic leaves it open
+    # pydantic leaves it open
+    value = field.get_default(call_default_factory=True)
     if value is None or value is PydanticUndefined or value in ("", [], ()):
         return ""
     if isinstance(value, SecretStr):
@@ -62,7 +63,8 @@ def default(field: FieldInfo) -> str:
     if isinstance(value, float):
         return f"`{value:g}`"
     if isinstance(value, list):
-        return f"`{','.join(map(str, value))}`"  # pyright: ignore[reportUnknownArgumentType] of any kind
+        # of any kind
+        return f"`{','.join(map(str, value))}`"  # pyright: ignore[reportUnknownArgumentType]
     return f"`{value}`"
 
 

@@ -53,7 +53,10 @@ def _titled(**options: str) -> list[Any]:
 class Choices(BaseModel):
     """Every way to let someone choose."""
 
-    untitledSingle: str = Field(json_schema_extra={"enum": ["active", "inactive", "pending"]})  # noqa: N815 the suite's names
+    # the suite's names
+    untitledSingle: str = Field(  # noqa: N815
+        json_schema_extra={"enum": ["active", "inactive", "pending"]}
+    )
     titledSingle: str = Field(  # noqa: N815
         json_schema_extra={
             "oneOf": _titled(low="Low Priority", medium="Medium Priority", high="High Priority")
@@ -117,7 +120,8 @@ _CONFIRM = form("Please confirm", CONFIRM)
 
 async def test_sampling(prompt: str, ctx: Context) -> str:
     message = wire.SamplingMessage(role="user", content=wire.TextContent(text=prompt))
-    result = await ctx.session.create_message(  # pyright: ignore[reportDeprecated] the older revision has it
+    # the older revision has it
+    result = await ctx.session.create_message(  # pyright: ignore[reportDeprecated]
         messages=[message], max_tokens=100, related_request_id=ctx.request_id
     )
     text = result.content.text if isinstance(result.content, wire.TextContent) else ""

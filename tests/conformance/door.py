@@ -32,7 +32,8 @@ def app_of(kind: str, home: Path) -> FastAPI:
         model="scripted",
         host="127.0.0.1",
         auth_disabled=True,
-        admin_password="correct horse",  # pyright: ignore[reportArgumentType] pydantic makes a secret of it
+        # pydantic makes a secret of it
+        admin_password="correct horse",  # pyright: ignore[reportArgumentType]
     )
     app = create_app(settings)
     if kind == "fixtures":

@@ -44,7 +44,8 @@ def fixture_server() -> Server[Any]:
     for uri, resource in TEST_RESOURCES.items():
         made.resource(uri)(resource)
     made.completion()(complete)
-    server: Server[Any] = made._lowlevel_server  # pyright: ignore[reportPrivateUsage] no other way to serve it with our door
+    # no other way to serve it with our door
+    server: Server[Any] = made._lowlevel_server  # pyright: ignore[reportPrivateUsage]
     _add_legacy(server)
     _join(server, server_of(TOOLS))
     return server
@@ -135,7 +136,8 @@ async def test_tool_with_progress(ctx: Context) -> str:
 
 async def test_tool_with_logging(ctx: Context) -> str:
     for text in ("started", "processing data", "completed"):
-        await ctx.info(f"Tool execution {text}")  # pyright: ignore[reportDeprecated] the older revision has it
+        # the older revision has it
+        await ctx.info(f"Tool execution {text}")  # pyright: ignore[reportDeprecated]
     return "Tool with logging executed successfully"
 
 
@@ -167,7 +169,8 @@ def test_prompt_with_arguments(arg1: str, arg2: str) -> list[UserMessage]:
     return [_said(f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'")]
 
 
-def test_prompt_with_embedded_resource(resourceUri: str) -> list[UserMessage]:  # noqa: N803 the suite's name
+# the suite's name
+def test_prompt_with_embedded_resource(resourceUri: str) -> list[UserMessage]:  # noqa: N803
     resource = _embedded(resourceUri, "Embedded resource content for testing.")
     return [UserMessage(content=resource), _said("Please process the embedded resource above.")]
 

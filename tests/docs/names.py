@@ -86,7 +86,8 @@ def options() -> frozenset[str]:
     return frozenset(
         option
         for parser in parsers().values()
-        for action in parser._actions  # pyright: ignore[reportPrivateUsage] argparse has no other way
+        # argparse has no other way
+        for action in parser._actions  # pyright: ignore[reportPrivateUsage]
         for option in action.option_strings
     )
 

@@ -86,6 +86,7 @@ async def socket_event(socket: object) -> str:
     """The next event's type; patient, because the store is away for a while."""
     while True:
         try:
-            return (await receive(socket))["event_type"]  # pyright: ignore[reportArgumentType] a connection
+            # a connection
+            return (await receive(socket))["event_type"]  # pyright: ignore[reportArgumentType]
         except TimeoutError:
             continue

@@ -31,7 +31,7 @@ SECRET = "hunter22-4f9a0c77"
 KEYS = ["lsv2_pt_0123456789abcdef", "sk-lf-0123456789abcdef", "collector-0123456789"]
 CHAT = f"""!tool think_tool {{"reflection": "private thought, password={SECRET}"}}
 !tool site__add {{"a": 2, "b": 3}}
-!tool sql_db_query {{"sql": "SELECT COUNT(*) AS private_count FROM Customer"}}
+!tool sql_db_query {{"query": "SELECT COUNT(*) AS private_count FROM Customer"}}
 !tool site__fail {{"why": "private reason"}}
 !tool site__given {{}}
 !echo A private answer."""

@@ -7,6 +7,7 @@ import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 from redis.asyncio import Redis
 from sqlalchemy import make_url
@@ -105,8 +106,12 @@ class Topology:
     async def has_both_workers(self) -> None:
         """Wait until as many workers as there should be have said so in Redis."""
         key = f"{self.shared.redis_prefix}workers"
-        async with Redis.from_url(self.shared.redis_url) as client, asyncio.timeout(WAIT_SECONDS):  # pyright: ignore[reportUnknownMemberType] untyped
-            while await client.zcard(key) < WORKERS:  # pyright: ignore[reportGeneralTypeIssues] untyped
+        # untyped
+        async with (
+            cast(Any, Redis).from_url(self.shared.redis_url) as client,
+            asyncio.timeout(WAIT_SECONDS),
+        ):
+            while await client.zcard(key) < WORKERS:
                 await asyncio.sleep(0.05)
 
     async def checks(self) -> dict[str, str]:

@@ -1,4 +1,6 @@
-/** The administration of what agents can use: shared MCP servers, permissions, skills, data rules. */
+/**
+ * The administration of what agents can use: shared MCP servers, permissions, skills, data rules.
+ */
 
 import { addUser } from "./kit/client";
 import { expect, test } from "./kit/fixtures";

@@ -1,4 +1,6 @@
-/** Hostile text wherever text comes from: shown as text. The page's watch fails on anything else. */
+/**
+ * Hostile text wherever text comes from: shown as text. The page's watch fails on anything else.
+ */
 
 import type { Page } from "@playwright/test";
 
@@ -35,7 +37,9 @@ const CORPUS = [
 ];
 const WORST = '"><img src=x onerror=alert(1)>';
 
-/** Nothing active came of it: no script, no frame, no handler, no address that runs or leads out. */
+/**
+ * Nothing active came of it: no script, no frame, no handler, no address that runs or leads out.
+ */
 async function expectInert(page: Page): Promise<void> {
   const active = await page.evaluate(() => {
     const found = [...document.body.querySelectorAll("*")].filter(

@@ -59,7 +59,7 @@ test("thinking, plan, tools and sub-agents are shown as such", SHOWN, async ({ p
       '!tool write_todos {"todos": [{"content": "Look at it", "status": "completed"}, {"content": "Say it", "status": "in_progress"}]}',
       '!tool ls {"path": "/"}',
       '!tool task {"description": "!echo from below", "subagent_type": "general-purpose"}',
-      '!tool sql_db_query {"sql": "SELECT nothing FROM nowhere"}',
+      '!tool sql_db_query {"query": "SELECT nothing FROM nowhere"}',
       "!echo All done.",
     ].join("\n"),
   );

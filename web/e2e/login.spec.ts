@@ -16,7 +16,7 @@ test.describe("nobody is logged in", () => {
     { ...FORM, tag: "@first" },
     async ({ page }) => {
       await page.goto("/data");
-      await expect(page).toHaveURL(/\/sign-in\?next=%2Fdata$/);
+      await expect(page).toHaveURL(/\/login\?next=%2Fdata$/);
       await page.getByLabel("User name").fill(ADMIN.username);
       await page.getByLabel("Password").fill("not the password");
       await page.getByRole("button", { name: "Sign in" }).click();
@@ -30,7 +30,7 @@ test.describe("nobody is logged in", () => {
   );
 
   test("an address of another site is no place to go on to", async ({ page, site }) => {
-    await page.goto("/sign-in?next=https://example.com/");
+    await page.goto("/login?next=https://example.com/");
     await page.getByLabel("User name").fill(ADMIN.username);
     await page.getByLabel("Password").fill(ADMIN.password);
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -47,9 +47,9 @@ test("one can sign out, and is out", OUT, async ({ page, people, site, context }
   await page.goto("/");
   await page.getByRole("button", { name: username }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
-  await expect(page).toHaveURL(/\/sign-in/);
+  await expect(page).toHaveURL(/\/login/);
   await page.goto("/data");
-  await expect(page).toHaveURL(/\/sign-in/);
+  await expect(page).toHaveURL(/\/login/);
 });
 
 test.describe("the login ends in the middle of work", () => {

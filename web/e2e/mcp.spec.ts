@@ -93,7 +93,7 @@ test("the form fills in examples", async ({ page }) => {
 
 test("without the MCP API the page says so kindly", async ({ page }) => {
   // No setting takes the routes away, so the answer of a server without them is put in their place.
-  await page.route("**/api/v1/users/*/mcp-servers", (route) =>
+  await page.route("**/api/v1/users/*/mcp-servers?*", (route) =>
     route.fulfill({ status: 404, json: { error_code: "not_found", message: "Not Found" } }),
   );
   await page.goto("/mcp-servers");

@@ -1,4 +1,6 @@
-/** Shared MCP servers as users meet them: whose they are, and what happens when their tools change. */
+/**
+ * Shared MCP servers as users meet them: whose they are, and what happens when their tools change.
+ */
 
 import { addUser, Client, type Account } from "./kit/client";
 import { cookiesOf, expect, test, watch } from "./kit/fixtures";

@@ -60,7 +60,7 @@ test.describe("the login page", () => {
   test("keeps nobody out, in light and dark", async ({ page }) => {
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
-      await page.goto("/sign-in");
+      await page.goto("/login");
       await expect(page.getByRole("button", { name: "Sign in" })).toBeVisible();
       expect.soft(await violations(page)).toEqual([]);
     }

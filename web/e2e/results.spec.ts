@@ -60,7 +60,7 @@ test.describe("a table of thousands of rows", () => {
   test("is paged through to its end", async ({ page }) => {
     const chat = new Chat(page);
     await chat.begin(
-      '!tool sql_db_query {"sql": "SELECT TrackId, Name FROM Track ORDER BY TrackId", "title": "All tracks"}',
+      '!tool sql_db_query {"query": "SELECT TrackId, Name FROM Track ORDER BY TrackId", "title": "All tracks"}',
     );
     await chat.answered();
     await chat.last.getByRole("button", { name: "Open", exact: true }).click();
@@ -137,7 +137,7 @@ test.describe("figures that no data backs", () => {
   test("are marked so", async ({ page }) => {
     const chat = new Chat(page);
     await chat.begin(
-      '```\n!tool sql_db_query {"sql": "SELECT 41.5 AS b"}\n!echo It is 41.5, not 77,777.77.\n```',
+      '```\n!tool sql_db_query {"query": "SELECT 41.5 AS b"}\n!echo It is 41.5, not 77,777.77.\n```',
     );
     await chat.answered();
     await expect(chat.last).toContainText("1 figure verified, 1 not backed by data");

@@ -15,7 +15,7 @@ const LONG = [
   "!think I look at the tables first.",
   '!tool write_todos {"todos": [{"content": "Look", "status": "in_progress"}, {"content": "Say", "status": "pending"}]}',
   "!slow 40 60",
-  '!tool sql_db_query {"sql": "SELECT BillingCountry AS country, SUM(Total) AS total FROM Invoice GROUP BY 1 ORDER BY 2 DESC", "title": "Sales by country"}',
+  '!tool sql_db_query {"query": "SELECT BillingCountry AS country, SUM(Total) AS total FROM Invoice GROUP BY 1 ORDER BY 2 DESC", "title": "Sales by country"}',
   '!tool task {"description": "!slow 20 60", "subagent_type": "general-purpose"}',
   "!echo And then:",
   "!slow 40 60",
@@ -31,7 +31,10 @@ async function isOver(chat: Chat): Promise<void> {
   await expect(chat.last.getByRole("table").first()).toBeVisible();
 }
 
-/** Both show the same. What is loaded later, such as colours of code, may come a moment later in one. */
+/**
+ * Both show the same. What is loaded later, such as colours of code, may come a moment later in
+ * one.
+ */
 async function endUpAlike(one: Chat, other: Chat): Promise<void> {
   await isOver(one);
   await isOver(other);
@@ -85,7 +88,7 @@ test("a question with all that goes with it, and what was decided, are the same 
     [
       "!think I write it down.",
       '!tool write_file {"file_path": "/kept.md", "content": "one"}',
-      '!tool sql_db_query {"sql": "SELECT nothing FROM nowhere"}',
+      '!tool sql_db_query {"query": "SELECT nothing FROM nowhere"}',
       "!echo Written.",
     ].join("\n"),
   );

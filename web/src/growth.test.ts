@@ -48,9 +48,9 @@ const COMPARABLE = Math.max(
 /**
  * How many times as long eight times the text takes at most.
  *
- * The two sizes are measured in turn, so that both meet the same state of compiler and heap; a ratio
- * over the limit is believed after some rounds, of which the least of each size counts: whatever else
- * the process does only adds to a run.
+ * The two sizes are measured in turn, so that both meet the same state of compiler and heap; a
+ * ratio over the limit is believed after some rounds, of which the least of each size counts:
+ * whatever else the process does only adds to a run.
  */
 function growth(read: Reader, family: Family): number {
   let worst = 0;

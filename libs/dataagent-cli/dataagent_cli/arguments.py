@@ -184,7 +184,10 @@ def build_parser() -> _Parser:
     return parser
 
 
-def _add_output_options(parser: argparse._ActionsContainer) -> None:  # pyright: ignore[reportPrivateUsage] argparse gives it no other name
+# argparse gives it no other name
+def _add_output_options(
+    parser: argparse._ActionsContainer,  # pyright: ignore[reportPrivateUsage]
+) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", dest="is_json", action="store_true", help="print one event a line")
     how.add_argument(

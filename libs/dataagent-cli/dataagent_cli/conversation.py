@@ -88,7 +88,11 @@ class Conversation:
 
     def _take_up(self, session: Session) -> None:
         self.start_anew()
+        self._hold(session)
+
+    def _hold(self, session: Session) -> None:
         self._session = session
+        self.state.thread_id = session.thread_id
 
     def start_anew(self) -> None:
         """Leave the session; the next message opens a new one."""
@@ -149,11 +153,14 @@ class Conversation:
         said = "\n\n".join([message, *waiting, *along])
         if self._session is None:  # a message that is refused leaves no session behind
             await self.host.check(said, agent=self.agent)
-            self._session = await self.host.open(self.agent)
+            session = await self.host.open(self.agent)
+            self._hold(session)
+        else:
+            session = self._session
         self.to_attach = []
         try:
             return await self._turns.take(
-                self._session.session_id, said, agent=self.agent, model=self.chosen_model
+                session.session_id, said, agent=self.agent, model=self.chosen_model
             )
         except DataAgentError:
             self.to_attach = waiting

@@ -73,7 +73,7 @@ class Streams:
             return PlainRenderer(self.out, self.err)
         from rich.console import Console
 
-        from dataagent_cli.ui.renderer import TerminalRenderer
+        from dataagent_cli.ui import TerminalRenderer
         from dataagent_cli.ui.terminals import reflows
 
         out = Console(file=self.out, highlight=False)

@@ -68,10 +68,8 @@ class UserAdmin:
         found = await self._http.request("GET", _USERS, params=params, is_web=True)
         return parse_page(found, parse_user)
 
-    async def create(
-        self, username: str, password: str | None = None, *, role: str = "user"
-    ) -> UserInfo:
-        """Add an account; without a password it has keys and login links only."""
+    async def create(self, username: str, password: str, *, role: str = "user") -> UserInfo:
+        """Add an account."""
         body = {"username": username, "password": password, "role": role}
         return parse_user(await self._http.request("POST", _USERS, body=body, is_web=True))
 

@@ -256,7 +256,7 @@ class DataAgentClient:
         return models.parse_run(await self._http.request("GET", below("runs", run_id)))
 
     async def cancel(self, session_id: str) -> models.Cancelled:
-        """Stop the session's active run. `ConflictError` if there is none."""
+        """Stop the session's active run. `NotFoundError` if there is none."""
         path = f"{below('chat', session_id)}/cancel"
         return models.parse_cancelled(await self._http.request("POST", path, is_repeatable=True))
 

@@ -25,7 +25,7 @@ an answer is pure; nothing here does I/O.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -192,7 +192,7 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
         status=status,
         error_code=code or f"http_{status}",
         request_id=headers.get("x-request-id"),
-        details=details if isinstance(details, dict) else None,  # pyright: ignore[reportUnknownArgumentType] JSON
+        details=cast("dict[str, Any]", details) if isinstance(details, dict) else None,  # JSON
         retry_after=_seconds(headers.get("retry-after")),
     )
 
@@ -247,7 +247,8 @@ def _envelope(body: bytes) -> dict[str, Any]:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType] JSON
+    # JSON
+    return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
 def _seconds(value: str | None) -> float | None:

@@ -51,9 +51,15 @@ class McpCalls:
         self.admin = McpAdmin(http)
         self.templates = McpTemplates(http)
 
-    async def servers(self, user_id: str) -> Page[McpServer]:
-        """The user's servers and the shared ones, each with its status and tools, by name."""
-        return parse_page(await self._http.request("GET", _of(user_id)), parse_server)
+    async def servers(self, user_id: str, *, include_shared: bool = False) -> Page[McpServer]:
+        """The user's own servers, each with its status and tools, by name.
+
+        With `include_shared` the shared ones they have are among them; `scope` says which.
+        """
+        params = {"include": "shared" if include_shared else None}
+        return parse_page(
+            await self._http.request("GET", _of(user_id), params=params), parse_server
+        )
 
     async def server(self, user_id: str, name: str) -> McpServer:
         """One of them, with its status now. `NotFoundError` if there is none."""
@@ -74,12 +80,15 @@ class McpCalls:
     async def update(
         self, user_id: str, name: str, **settings: Unpack[UserServerSettings]
     ) -> McpServer:
-        """Change a server; what is not named stays, its secrets too."""
+        """Change a server; what is not named stays, its secrets too.
+
+        Sessions in progress go on with it as it was, unless it is disabled.
+        """
         found = await self._http.request("PUT", _of(user_id, name), body=dict(settings))
         return parse_server(found)
 
     async def delete(self, user_id: str, name: str) -> None:
-        """Forget a server with its secrets."""
+        """Forget a server with its secrets; it is disconnected at once, everywhere."""
         await self._http.request("DELETE", _of(user_id, name))
 
     async def test(self, user_id: str, name: str) -> McpTrial:
@@ -125,12 +134,18 @@ class McpAdmin:
         self,
         name: str,
         *,
+        server_id: str | None = None,
         scope: str = "global",
         tenant_id: str | None = None,
         **settings: Unpack[SharedServerSettings],
     ) -> SharedMcpServer:
-        """Register a server for everyone, or for one tenant (`scope="tenant"`)."""
-        body = {"name": name, "scope": scope, "tenant_id": tenant_id, **settings}
+        """Register a server for everyone, or for one tenant (`scope="tenant"`).
+
+        Raises:
+            ConflictError: its id or its name is taken.
+        """
+        body = {"server_id": server_id, "name": name, "scope": scope, "tenant_id": tenant_id}
+        body |= settings
         return parse_shared_server(await self._http.request("POST", _SERVERS, body=body))
 
     async def update(

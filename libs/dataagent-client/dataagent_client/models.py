@@ -91,8 +91,8 @@ class ChatResult:
     def text(self) -> str:
         """The main agent's answer."""
         pieces = (item.event for item in self.events)
-        answer = (event for event in pieces if isinstance(event, TextEvent) and event.agent is None)
-        return "".join(event.content for event in answer)
+        texts = (event for event in pieces if isinstance(event, TextEvent))
+        return "".join(event.content for event in texts if event.subagent is None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ def web_frame(message: SseMessage) -> Frame:
         raise ProtocolError(f"The server sent something that is not JSON: {error}.") from error
     match data:
         case {"seq": int(), "run_id": str()}:
-            return received_from(_flat(message.event, data))  # pyright: ignore[reportUnknownArgumentType] JSON
+            # JSON
+            return received_from(_flat(message.event, data))
         case dict():
             return Unknown(message.event, None)
         case _:

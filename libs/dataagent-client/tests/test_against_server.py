@@ -195,7 +195,7 @@ async def test_a_run_stops_when_told_to(client: DataAgentClient, chat: Chat) -> 
     done = items[-1].event
     assert isinstance(done, DoneEvent)
     assert (done.cancelled, done.reason) == (True, "user_cancelled")
-    with pytest.raises(ConflictError) as refused:
+    with pytest.raises(NotFoundError) as refused:
         await client.cancel(session_id)
     assert refused.value.error_code == "nothing_to_cancel"
 

@@ -98,7 +98,7 @@ def test_accounts_are_administered(server: Server, root: Client) -> None:
     with Client(server.url) as client:
         assert client.auth.log_in("dave", "other-word-77").role == "admin"
     with pytest.raises(ConflictError):
-        users.create("dave")
+        users.create("dave", "some-word-77")
     users.delete(dave.user_id)
     assert users.list(search="dav").total == 0
 
@@ -164,7 +164,8 @@ def test_a_run_that_waits_is_seen_in_the_web_apps_chat(alice: Client) -> None:
         if isinstance(item.event, HITLRequestEvent):
             assert item.event.action.name == "write_file"
             alice.cancel_run(item.run_id)
-    assert isinstance(item.event, DoneEvent)  # pyright: ignore[reportPossiblyUnboundVariable] it has events
+    # it has events
+    assert isinstance(item.event, DoneEvent)  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
 # -- files, skills, memory ----------------------------------------------------------------------
@@ -245,7 +246,7 @@ def test_agents_are_made_with_tools_and_changed(root: Client, alice: Client) -> 
 
 def test_the_log_is_searched_saved_and_verified(root: Client, tmp_path: Path) -> None:
     since = datetime.now(UTC) - timedelta(minutes=5)
-    key = root.admin.users.create("logged")
+    key = root.admin.users.create("logged", "some-word-77")
     root.admin.users.delete(key.user_id)
     records = root.admin.audit.list(action="create_user", since=since).items
     assert records[0].outcome == "success"

@@ -78,7 +78,7 @@ ONCE: dict[str, Callable[[DataAgentClient], Awaitable[object]]] = {
     "a statement": lambda client: client.data.query("s", "select 1"),
     "a file": lambda client: client.files.upload(b"a", filename="a.txt"),
     "a key": lambda client: client.keys.create("k"),
-    "an account": lambda client: client.admin.users.create("someone"),
+    "an account": lambda client: client.admin.users.create("someone", "some-word-77"),
     "an end": lambda client: client.files.delete("f"),
     "a trial": lambda client: client.mcp.test("u", "s"),
 }

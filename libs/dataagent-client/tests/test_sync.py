@@ -15,12 +15,12 @@ import pytest
 
 from dataagent_client import (
     ClientError,
-    ConflictError,
     Decision,
     DoneEvent,
     FileOperationEvent,
     HITLRequestEvent,
     NotAuthenticatedError,
+    NotFoundError,
     Received,
     SyncDataAgentClient,
     TextEvent,
@@ -185,7 +185,7 @@ def test_errors_are_the_same_classes(client: SyncDataAgentClient, server: Server
         with pytest.raises(NotAuthenticatedError):
             stranger.sessions()
     ended = client.chat_sync("!echo done")
-    with pytest.raises(ConflictError) as refused:
+    with pytest.raises(NotFoundError) as refused:
         client.cancel(ended.session_id)
     assert refused.value.error_code == "nothing_to_cancel"
     with pytest.raises(ClientError, match="no server address"):

@@ -12,8 +12,9 @@ examples:
   dataagent-harbor run questions.jsonl --mode rest --concurrency 8 --rate 2 --ramp 30
   dataagent-harbor run sample --output new.json --baseline old.json --slower-by 1.5
 
-The key is read from DATAAGENT_API_KEY unless --api-key gives it. With LANGSMITH_TRACING=true and
-LANGSMITH_API_KEY each question is traced to LangSmith, with its result as feedback.
+The key is read from DATAAGENT_API_KEY unless --api-key gives it. With LANGSMITH_TRACING_V2=true
+(or LANGSMITH_TRACING) and LANGSMITH_API_KEY each question is traced to LangSmith, with its result
+as feedback.
 exit status: 0 all passed (or no worse than the baseline), 1 some did not, 2 wrong usage,
 3 the server cannot be reached
 """
@@ -65,6 +66,9 @@ class Options(argparse.Namespace):
     soak: float | None
 
 
+_Commands = argparse._SubParsersAction  # pyright: ignore[reportPrivateUsage] it has no other name
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser."""
     parser = argparse.ArgumentParser(
@@ -84,7 +88,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _command(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser],  # pyright: ignore[reportPrivateUsage] argparse has no other name for it
+    commands: _Commands[argparse.ArgumentParser],
     name: str,
     what: str,
     examples: str,
@@ -179,8 +183,10 @@ def _add_crowd(load: argparse.ArgumentParser) -> None:
 
 
 def _add_files(
-    command: argparse.ArgumentParser, files: tuple[tuple[str, str], ...]
-) -> argparse._ArgumentGroup:  # pyright: ignore[reportPrivateUsage] argparse has no other name for it
+    command: argparse.ArgumentParser,
+    files: tuple[tuple[str, str], ...],
+    # argparse has no other name for it
+) -> argparse._ArgumentGroup:  # pyright: ignore[reportPrivateUsage]
     out = command.add_argument_group("what is written")
     for name, what in files:
         out.add_argument(f"--{name}", type=Path, metavar="FILE", help=what)

@@ -31,7 +31,14 @@ from dataagent_harbor.connections import counted_losses
 from dataagent_harbor.transcripts import End, Transcript
 
 Mode = Literal["rest", "ws"]
-_ENDS: dict[str, End] = {"completed": "answered", "user_cancelled": "cancelled"}
+_ENDS: dict[str, End] = {
+    "completed": "answered",
+    "user_cancelled": "cancelled",
+    "rejected": "cancelled",
+    "budget": "cancelled",
+    "timeout": "timeout",
+}
+"""Every other reason is an error."""
 _STOP_SECONDS = 5.0
 _INTERRUPTED = ("interrupted", "not_taken")  # error codes: no answer, and not the model's fault
 
@@ -61,14 +68,14 @@ class _Notes:
     @property
     def end(self) -> End:
         """What the run's last event says."""
-        return "error" if self.is_interrupted else _ENDS.get(self.reason or "", "failed")
+        return "error" if self.is_interrupted else _ENDS.get(self.reason or "", "error")
 
     def take(self, item: Received) -> None:
         """Write down one event."""
         self.run_id = item.run_id
         self.events.append({**item.event.to_dict(), "seq": item.seq})
         match item.event:
-            case TextEvent(content=content, agent=None):
+            case TextEvent(content=content, subagent=None):
                 self.first = self.first or time.monotonic()
                 self.answer.append(content)
             case ToolCallEvent(tool_name=name):
@@ -137,7 +144,7 @@ class Asker:
                 notes.error = str(error)
         notes.losses = losses.count
         told = _transcript(notes, end, session_id)
-        if end == "timeout":
+        if end == "timeout" and notes.reason is None:
             await self._give_up(session_id)
         return told
 

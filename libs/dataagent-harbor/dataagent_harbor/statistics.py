@@ -106,7 +106,7 @@ def _cost(results: Sequence[Result], prices: Prices) -> dict[str, Any]:
 
 
 def _was_answered(result: Result) -> bool:
-    return result.transcript.end in ("answered", "failed", "cancelled")
+    return result.transcript.end in ("answered", "cancelled")
 
 
 def _category(results: Sequence[Result]) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-End = Literal["answered", "failed", "cancelled", "timeout", "error"]
-"""How the asking ended. `failed` and `cancelled` are the server's word, `error` is ours: there was
-no answer to grade."""
+End = Literal["answered", "cancelled", "timeout", "error"]
+"""How the asking ended. `cancelled` is a run that was cut short with no error: by a rejected call
+or a budget. `error` is a run that failed, or a server that was not reached: no answer to grade."""
 
 
 @dataclass(frozen=True, slots=True)

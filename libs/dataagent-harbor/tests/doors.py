@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, event_to_wire
+from dataagent_core.events import AnyEvent, DoneEvent, DoneReason, TextEvent, event_to_wire
 
 RUN = "r1"
 
@@ -24,6 +24,7 @@ class Doors:
 
     def __init__(self, *, is_silent: bool) -> None:
         self.url = ""
+        self.reason: DoneReason = "completed"  # how the runs end
         self.is_silent = is_silent
         self.days: list[dict[str, Any]] = []  # what was used, the newest first
         self.is_asked = asyncio.Event()
@@ -44,7 +45,7 @@ class Doors:
                 continue
             self.is_asked.set()
             if not self.is_silent:
-                await _say_back(socket, said["payload"]["message"])
+                await _say_back(socket, said["payload"]["message"], self.reason)
         return socket
 
     async def chat(self, request: web.Request) -> web.Response:
@@ -86,10 +87,10 @@ class Doors:
         self.is_stopped.set()
 
 
-async def _say_back(socket: web.WebSocketResponse, message: str) -> None:
+async def _say_back(socket: web.WebSocketResponse, message: str, reason: DoneReason) -> None:
     accepted = {"run_id": RUN, "message_id": "m"}
     await socket.send_json({"event_type": "accepted", "data": accepted})
-    events: tuple[AnyEvent, ...] = (TextEvent(content=message), DoneEvent())
+    events: tuple[AnyEvent, ...] = (TextEvent(content=message), DoneEvent(reason=reason))
     for seq, event in enumerate(events, start=1):
         await socket.send_str(event_to_wire(event, seq=seq, run_id=RUN).decode())
 

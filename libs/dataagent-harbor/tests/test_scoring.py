@@ -96,7 +96,8 @@ def test_the_expected_tool_must_have_been_called() -> None:
             "passed",
         ),
         (Transcript(end="answered", answer="The salary is 12.", table_ids=("t1",)), "failed"),
-        (Transcript(end="failed", answer=""), "failed"),
+        (Transcript(end="cancelled", answer=""), "failed"),
+        (Transcript(end="error", answer=""), "error"),
     ],
 )
 def test_a_question_that_must_be_refused_fails_when_it_is_answered(
@@ -106,10 +107,10 @@ def test_a_question_that_must_be_refused_fails_when_it_is_answered(
 
 
 @requirement("R27.4")
-def test_time_outs_and_errors_are_statuses_of_their_own_and_a_failed_run_fails() -> None:
+def test_time_outs_and_errors_are_statuses_of_their_own_and_a_cancelled_run_fails() -> None:
     assert status(ASKED, Transcript(end="timeout")) == "timeout"
     assert status(ASKED, Transcript(end="error")) == "error"
-    assert status(ASKED, Transcript(end="failed")) == "failed"
+    assert status(ASKED, Transcript(end="cancelled")) == "failed"
 
 
 # -- rows -------------------------------------------------------------------------------------

@@ -117,7 +117,8 @@ def _draw_table(server: Server, table: TableBlock) -> None:
         why = "is not there any more" if is_gone else "could not be fetched"
         missing = f"{table.only_first} · the whole table {why}"
     shown = max((len(cells) for cells in columns.values()), default=0)
-    st.dataframe(columns, hide_index=True)  # pyright: ignore[reportUnknownMemberType] it takes polars too, which is not here
+    # it takes polars too, which is not here
+    st.dataframe(columns, hide_index=True)  # pyright: ignore[reportUnknownMemberType]
     st.caption(plain(table.caption(shown) + missing))
     if table.sql:
         with st.expander("SQL"):
@@ -139,7 +140,10 @@ def _draw_chart(server: Server, artifact_id: str, title: str) -> None:
     except ClientError as error:
         draw_problem(server.explain(error))
         return
-    st.vega_lite_chart(spec=spec, key=f"chart-{artifact_id}")  # pyright: ignore[reportUnknownMemberType] as above
+    # as above
+    st.vega_lite_chart(  # pyright: ignore[reportUnknownMemberType]
+        spec=spec, key=f"chart-{artifact_id}"
+    )
 
 
 def _draw_file(server: Server, file: FileBlock) -> None:

@@ -157,15 +157,15 @@ def _with(parts: tuple[Part, ...], item: Received) -> tuple[Part, ...]:
 def _with_words(parts: tuple[Part, ...], event: TextEvent | ThinkingEvent) -> tuple[Part, ...]:
     """Words that go on are one part."""
     match parts, event:
-        case (*before, TextPart(content, agent, False)), TextEvent() if agent == event.agent:
+        case (*before, TextPart(content, agent, False)), TextEvent() if agent == event.subagent:
             return (*before, TextPart(content + event.content, agent, event.is_final))
-        case (*before, ThinkingPart(content, agent)), ThinkingEvent() if agent == event.agent:
+        case (*before, ThinkingPart(content, agent)), ThinkingEvent() if agent == event.subagent:
             return (*before, ThinkingPart(content + event.content, agent))
         case _, TextEvent():
-            new = TextPart(event.content, event.agent, event.is_final)
+            new = TextPart(event.content, event.subagent, event.is_final)
             return (*parts, new) if event.content else parts
         case _, ThinkingEvent():
-            return (*parts, ThinkingPart(event.content, event.agent))
+            return (*parts, ThinkingPart(event.content, event.subagent))
 
 
 def _with_call(parts: tuple[Part, ...], event: ToolCallEvent | ToolResultEvent) -> tuple[Part, ...]:

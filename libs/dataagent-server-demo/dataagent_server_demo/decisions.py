@@ -35,7 +35,11 @@ def edited(action: ActionRequest, text: str) -> Decision:
         raise BadAnswer('The arguments are a JSON object, such as {"path": "/a.txt"}.')
     if args == action.args and not action.is_question:
         return Decision("approve")
-    return Decision("edit", edited_action=EditedAction(action.name, args))  # pyright: ignore[reportUnknownArgumentType] JSON
+    # JSON
+    return Decision(
+        "edit",
+        edited_action=EditedAction(action.name, args),  # pyright: ignore[reportUnknownArgumentType]
+    )
 
 
 def told(text: str) -> Decision:

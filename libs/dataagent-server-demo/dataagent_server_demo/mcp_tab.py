@@ -50,7 +50,7 @@ def _draw_servers(server: Server) -> None:
     """The list as it is now; looked at again every few seconds, as servers come and go."""
     _draw_notice()
     try:
-        servers = server.client.mcp.servers(server.user_id()).items
+        servers = server.client.mcp.servers(server.user_id(), include_shared=True).items
     except ClientError as error:
         draw_problem(server.explain_mcp(error))
     else:

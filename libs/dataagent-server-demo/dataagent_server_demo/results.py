@@ -105,7 +105,8 @@ def _first_rows(preview: dict[str, Any]) -> Rows:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] JSON
+    # JSON
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
 def _text(value: Any) -> str | None:

@@ -134,7 +134,11 @@ def _needed(label: str, text: str, example: str, problems: list[str]) -> str:
 
 def _strings(label: str, text: str, problems: list[str]) -> list[str]:
     found = _json(text, [])
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):  # pyright: ignore[reportUnknownVariableType] JSON
+    # JSON
+    if not isinstance(found, list) or not all(
+        isinstance(each, str)
+        for each in found  # pyright: ignore[reportUnknownVariableType]
+    ):
         problems.append(f'{label}: write a JSON list of texts, such as ["-m", "my_server"].')
         return []
     return found  # pyright: ignore[reportUnknownVariableType] all are text
@@ -142,7 +146,11 @@ def _strings(label: str, text: str, problems: list[str]) -> list[str]:
 
 def _pairs(label: str, text: str, problems: list[str]) -> dict[str, str]:
     found = _json(text, {})
-    if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] JSON
+    # JSON
+    if not isinstance(found, dict) or not all(
+        isinstance(each, str)
+        for each in found.values()  # pyright: ignore[reportUnknownVariableType]
+    ):
         problems.append(f'{label}: write a JSON object of texts, such as {{"NAME": "value"}}.')
         return {}
     return found  # pyright: ignore[reportUnknownVariableType] all are text

@@ -29,6 +29,7 @@ from dataagent_server_demo.conversation import (
     TextPart,
     ThinkingPart,
     ToolPart,
+    ToolState,
     Turn,
 )
 from dataagent_server_demo.results import FileBlock, TableBlock
@@ -81,8 +82,8 @@ def test_each_part_is_shown_in_its_own_way() -> None:
         ("denied", "block"),
     ],
 )
-def test_a_call_shows_its_state_its_arguments_and_its_result(state: str, icon: str) -> None:
-    part = ToolPart("c1", "sql_db_query", {"query": "SELECT 1"}, state, {"rows": [1]})  # pyright: ignore[reportArgumentType] a state
+def test_a_call_shows_its_state_its_arguments_and_its_result(state: ToolState, icon: str) -> None:
+    part = ToolPart("c1", "sql_db_query", {"query": "SELECT 1"}, state, {"rows": [1]})
     [block] = shown(part)
     assert isinstance(block, Folded)
     assert block.label == f":material/{icon}: sql\\_db\\_query · {state}"

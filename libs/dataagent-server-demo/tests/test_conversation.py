@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,7 +62,8 @@ Event = TextEvent | ThinkingEvent | ToolCallEvent | ToolResultEvent | HITLReques
 def heard(*events: Event | object, turn: Turn | None = None) -> Turn:
     turn = turn or Turn("Which?", "run")
     for seq, event in enumerate(events, turn.last_seq + 1):
-        turn = fold(turn, Received(seq, "run", event))  # pyright: ignore[reportArgumentType] an event
+        # an event
+        turn = fold(turn, Received(seq, "run", event))  # pyright: ignore[reportArgumentType]
     return turn
 
 
@@ -129,8 +131,8 @@ def test_the_plan_stands_once_as_it_is_now() -> None:
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=12), st.data())
-def test_events_that_come_twice_change_nothing(events: list[object], data: st.DataObject) -> None:
-    items = [Received(seq, "run", event) for seq, event in enumerate([*events, DONE], 1)]  # pyright: ignore[reportArgumentType] events
+def test_events_that_come_twice_change_nothing(events: list[Any], data: st.DataObject) -> None:
+    items = [Received(seq, "run", event) for seq, event in enumerate([*events, DONE], 1)]
     whole = Turn("Which?", "run")
     for item in items:
         whole = fold(whole, item)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow.ipc  # pyright: ignore[reportMissingTypeStubs] it has none
 import pytest
@@ -47,7 +47,7 @@ def test_a_chart_is_drawn_with_the_values_of_its_table(server: Server, visit: Vi
     [chart] = page.app.get("vega_lite_chart")
     spec = json.loads(chart.proto.spec)
     assert spec["mark"]
-    read: Any = pyarrow.ipc.open_stream  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] untyped
+    read: Any = cast(Any, pyarrow.ipc).open_stream
     values = read(chart.proto.data.data).read_all()
     assert len(values) == 12
     assert {each["field"] for each in spec["encoding"].values()} <= set(values.column_names)

@@ -65,7 +65,8 @@ def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
 
         do_GET = do_POST = do_PUT = do_DELETE = _serve  # noqa: N815 names of the base class
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 as in the base class
+        # as in the base class
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             del format, args
 
     return Handler

@@ -19,6 +19,7 @@ from dataagent_server.ending import last_words, refusal
 
 logger = logging.getLogger(__name__)
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+_BEFORE_A_COMMAND = ("--home", "--log-level", "--host", "--port", "--workers")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -71,11 +72,11 @@ def _with_command(argv: Sequence[str]) -> list[str]:
     rest = list(argv)
     while rest:
         word = rest.pop(0)
-        if word in ("--home", "--log-level"):
+        if word in _BEFORE_A_COMMAND:
             del rest[:1]
         elif word in ("-h", "--help") or not word.startswith("-"):
             return list(argv)
-        elif not word.startswith(("--home=", "--log-level=")):
+        elif word.partition("=")[0] not in _BEFORE_A_COMMAND:
             break
     return ["serve", *argv]
 
@@ -85,6 +86,8 @@ def _with_command(argv: Sequence[str]) -> list[str]:
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of `dataagent-server`."""
+    from dataagent_server.config.flags import add_serving_flags
+
     parser = _Parser(
         prog="dataagent-server",
         description="DataAgent over REST, SSE and WebSocket. Without a command: serve.",
@@ -98,6 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
         type=str.upper,
         choices=LOG_LEVELS,
     )
+    add_serving_flags(parser)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _command(commands, "serve", "run the server", are_all_shown=True)
     _command(commands, "worker", "execute runs that web processes accept", are_all_shown=True)

@@ -1,7 +1,9 @@
 """The app: doors, middleware, errors, and the container behind them.
 
 `create_app(settings)` is the one way to make it; nothing is built when this module is imported.
-Above: `serve.py` and tests. Below: `api/`, `ws/`, `deps/`.
+`app` is one with the settings of the environment, made when it is asked for, for programs that
+serve apps: `uvicorn dataagent_server.main:app`. Above: `serve.py` and tests. Below: `api/`, `ws/`,
+`deps/`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from starlette.routing import BaseRoute
 from starlette.types import Scope
 
 from dataagent_core.errors import DataAgentError
+from dataagent_core.telemetry import configure_logging
 from dataagent_server import __version__
 from dataagent_server.api import metrics
 from dataagent_server.api.errors import install_error_handlers
@@ -60,7 +63,7 @@ from dataagent_server.api.web import (
 )
 from dataagent_server.api.web import chat as web_chat
 from dataagent_server.config import ServerSettings, load_settings
-from dataagent_server.deps.container import open_container
+from dataagent_server.deps.container import only_process, open_container
 from dataagent_server.deps.uploads import FORM_BYTES, MAX_FILES
 from dataagent_server.mcp import open_keeper
 from dataagent_server.mcp import router as mcp_router
@@ -70,8 +73,27 @@ from dataagent_server.ws.routes import add_socket_route
 _MCP_HEADERS = ("Mcp-Protocol-Version", "Mcp-Session-Id", "Mcp-Method", "Mcp-Name")
 
 
-def create_app(settings: ServerSettings | None = None) -> FastAPI:
+def __getattr__(name: str) -> FastAPI:
+    """`app`, made from the environment the first time.
+
+    Raises:
+        AttributeError: it is another name.
+    """
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _app_of_environment()
+
+
+@cache
+def _app_of_environment() -> FastAPI:
+    return create_app(is_hosted=True)
+
+
+def create_app(settings: ServerSettings | None = None, *, is_hosted: bool = False) -> FastAPI:
     """The ASGI app for these settings (those of the environment if None).
+
+    With `is_hosted` a program that is not ours serves it: the app itself sees to logs, shows the
+    first password and refuses to be one of several processes that cannot work together.
 
     Raises:
         Misconfigured: the settings cannot work together.
@@ -81,7 +103,7 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
         title="DataAgent",
         version=__version__,
         summary="An assistant that works with a company's data and can be trusted with it.",
-        lifespan=_lifespan(settings),
+        lifespan=_lifespan(settings, is_hosted=is_hosted),
         docs_url=None,  # a view of the web app: FastAPI's own pages load scripts from elsewhere
         redoc_url=None,
     )
@@ -92,18 +114,25 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
     return app
 
 
-def _lifespan(settings: ServerSettings) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(
+    settings: ServerSettings, *, is_hosted: bool
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with AsyncExitStack() as stack:
             try:
+                if is_hosted:
+                    configure_logging(settings, secrets=settings.deployment_secrets)
+                    stack.enter_context(only_process(settings))
                 container = await stack.enter_async_context(open_container(settings))
                 app.state.mcp = await stack.enter_async_context(open_keeper(container))
             except DataAgentError as error:
                 app.state.refusal = error  # a server hands on no more than the text of it
                 raise
+            if is_hosted and container.first_login is not None:
+                print(container.first_login, flush=True)  # noqa: T201 shown once, kept nowhere
             app.state.container = container
-            connections = app.state.connections = ConnectionManager(container.capacity)
+            connections = app.state.connections = ConnectionManager(capacity=container.capacity)
             stop_telling = container.core.mcp.listen(connections.tell)
             yield
             stop_telling()

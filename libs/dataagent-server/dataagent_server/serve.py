@@ -101,11 +101,14 @@ class DataAgentServer(uvicorn.Server):
     async def _greet(self, container: Container) -> None:
         settings = container.settings
         lines = [f"DataAgent is at {self.address}"]
-        if container.first_password is not None:
+        if settings.is_open_to_others:
+            port = self.servers[0].sockets[0].getsockname()[1]
             lines.append(
-                f"First start: user '{settings.admin_username}', password "
-                f"'{container.first_password}' (shown this once)"
+                f"WARNING: it listens on {settings.host}:{port}, so other machines can reach it. "
+                "DATAAGENT_HOST=127.0.0.1 keeps it to this one"
             )
+        if container.first_login is not None:
+            lines.append(container.first_login)
         if settings.auth_disabled:
             lines.append("WARNING: authentication is disabled; everyone on this machine is admin")
         elif (token := await container.login_token()) is not None:

@@ -142,7 +142,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._is_answered = False
         self._goes_at_once = False
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride] as the base does
+    # as the base does
+    def connection_made(self, transport: asyncio.Transport) -> None:
         """A client is there; its first request has to come in time, if there is room for it."""
         super().connection_made(transport)
         number: int = transport.get_extra_info("socket").fileno()

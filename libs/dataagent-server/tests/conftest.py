@@ -203,6 +203,7 @@ def make_settings(home: Path, **overrides: Any) -> ServerSettings:
         "home": home,
         "agents_home": home / "agents",
         "model": "scripted",
+        "host": "127.0.0.1",
         "port": 0,
         "api_keys": [f"alice:{KEYS['alice']}", f"bob:{KEYS['bob']}", KEYS["service"]],
         "admin_api_keys": [f"root:{KEYS['root']}"],
@@ -212,7 +213,8 @@ def make_settings(home: Path, **overrides: Any) -> ServerSettings:
         "rate_limit_per_minute": 0,
         **overrides,
     }
-    return ServerSettings(_env_file=None, **values)  # pyright: ignore[reportCallIssue] pydantic-settings takes it
+    # pydantic-settings takes it
+    return ServerSettings(_env_file=None, **values)  # pyright: ignore[reportCallIssue]
 
 
 @pytest.fixture(scope="module", autouse=True)

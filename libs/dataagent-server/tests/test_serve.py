@@ -31,6 +31,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
         **os.environ,
         "DATAAGENT_HOME": str(home),
         "DATAAGENT_MODEL": "scripted",
+        "DATAAGENT_HOST": "127.0.0.1",
         "DATAAGENT_API_KEYS": f"alice:{KEY}",
         "ADMIN_PASSWORD": "battery staple",
         **more,
@@ -102,6 +103,52 @@ async def test_sigterm_tells_clients_ends_runs_and_logs_are_json_without_secrets
     assert KEY not in log
     assert "battery staple" not in log
     assert "token=" not in log
+
+
+@requirement("R20.2", "R20.3")
+async def test_without_a_host_it_listens_everywhere_and_says_so_loudly(tmp_path: Path) -> None:
+    given = environment(tmp_path)
+    del given["DATAAGENT_HOST"]
+    process = await asyncio.create_subprocess_exec(
+        quick("dataagent-server"),
+        *("--port", "0"),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=given,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            first, second = [(await process.stdout.readline()).decode() for _ in range(2)]
+        assert first.startswith("DataAgent is at http://127.0.0.1:")
+        port = first.strip().rpartition(":")[2]
+        assert second.startswith(f"WARNING: it listens on 0.0.0.0:{port}, so other machines can")
+        assert "DATAAGENT_HOST=127.0.0.1" in second
+    finally:
+        process.kill()
+        await process.wait()
+
+
+@requirement("R15.5", "R23.3")
+async def test_several_processes_of_another_server_do_not_start_without_what_they_need(
+    tmp_path: Path,
+) -> None:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "uvicorn", "dataagent_server.main:app", "--workers", "2", "--port", "0"),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        env=environment(tmp_path, DATAAGENT_SAMPLE_DATA="false"),
+    )
+    try:
+        async with asyncio.timeout(WAIT_SECONDS * 2):
+            _, said = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert "DataAgent does not start. A second server of one data directory" in said.decode()
+    assert "Set DATAAGENT_REDIS_URL" in said.decode()
+    assert "Traceback" not in said.decode()
 
 
 async def test_a_setting_that_cannot_work_ends_the_program_with_a_sentence(tmp_path: Path) -> None:

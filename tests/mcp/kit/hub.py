@@ -25,6 +25,7 @@ from dataagent_core.mcp.pool import PoolLimits
 from dataagent_core.mcp.registration import NewServer
 from dataagent_core.mcp.run_tools import RunTools
 from dataagent_core.mcp.servers import ServerStore
+from dataagent_core.mcp.session_servers import SessionServers
 from dataagent_core.mcp.templates import TemplateStore
 from dataagent_core.mcp.types import (
     CallOutcome,
@@ -104,8 +105,10 @@ async def open_hub(rules: ConnectionRules = _QUICK) -> AsyncGenerator[McpHub]:
         database = open_database(f"sqlite:///{folder}/hub.sqlite")
         hosts = OpenHosts(["127.0.0.1", "localhost"])
         await migrate(database)
+        servers = ServerStore(database)
         kept = Kept(
-            ServerStore(database),
+            servers,
+            SessionServers(database, servers),
             TemplateStore(database),
             Catalogue(database),
             CallLog(database, spill_dir=Path(folder) / "spilled"),

@@ -119,6 +119,7 @@ export class Client {
 export async function addUser(site: Site, username: string): Promise<Account> {
   const password = "a-long-user-password";
   const admin = await Client.admin(site);
-  const { id } = await admin.post<Schemas["UserInfo"]>("/api/users", { username, password });
+  const body = { username, password, role: "user" };
+  const { id } = await admin.post<Schemas["UserInfo"]>("/api/users", body);
   return { id, username, password };
 }

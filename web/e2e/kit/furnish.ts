@@ -1,4 +1,6 @@
-/** An installation that is in use: people, tenants, MCP servers, calls. For pictures of its pages. */
+/**
+ * An installation that is in use: people, tenants, MCP servers, calls. For pictures of its pages.
+ */
 
 import { addUser, Client, type Account, type Site } from "./client";
 import type { McpServer } from "./mcp";

@@ -1,8 +1,8 @@
 /**
  * Records what real servers say, for the tests of `src/events`: `npm run recordings`.
  *
- * One file a case, with the events as they came live and the history afterwards. Long results of tools
- * are cut, in both alike.
+ * One file a case, with the events as they came live and the history afterwards. Long results of
+ * tools are cut, in both alike.
  */
 
 import { mkdir, writeFile } from "node:fs/promises";
@@ -54,7 +54,7 @@ const CASES: Case[] = [
     messages: [
       "!echo One moment.\n" +
         '!tools [{"name": "ls", "args": {"path": "/"}}, {"name": "sql_db_list_tables", "args": {}}]\n' +
-        '!tool sql_db_query {"sql": "SELECT nothing FROM nowhere"}\n' +
+        '!tool sql_db_query {"query": "SELECT nothing FROM nowhere"}\n' +
         '!tool no_such_tool {"a": 1}\n' +
         "!echo That was all.",
     ],
@@ -118,7 +118,7 @@ const CASES: Case[] = [
     messages: [
       // In a fence: figures of a question are not checked, those of code in it are not its figures.
       "```\n!echo 😀 One moment.\n" +
-        '!tool sql_db_query {"sql": "SELECT BillingCountry AS country, SUM(Total) AS total FROM Invoice GROUP BY 1 ORDER BY 2 DESC", "title": "Sales by country"}\n' +
+        '!tool sql_db_query {"query": "SELECT BillingCountry AS country, SUM(Total) AS total FROM Invoice GROUP BY 1 ORDER BY 2 DESC", "title": "Sales by country"}\n' +
         "!echo 😀 The USA has 1,018.80, nobody has 77,777.77.\n!think Hm.\n!echo  France has 471.25.\n```",
     ],
   },

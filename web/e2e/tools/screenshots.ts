@@ -21,7 +21,7 @@ const WORK = [
   "!think The question is about countries, so I look at the invoices first.",
   '!tool write_todos {"todos": [{"content": "Find the invoices", "status": "completed"}, {"content": "Add them up by country", "status": "in_progress"}, {"content": "Write the report", "status": "pending"}]}',
   '!tool task {"description": "!echo The table Invoice has one row a sale.", "subagent_type": "general-purpose"}',
-  '!tool sql_db_query {"sql": "SELECT BillingCountry AS country, SUM(Total) AS total FROM Invoice GROUP BY 1 ORDER BY 2 DESC", "title": "Sales by country"}',
+  '!tool sql_db_query {"query": "SELECT BillingCountry AS country, SUM(Total) AS total FROM Invoice GROUP BY 1 ORDER BY 2 DESC", "title": "Sales by country"}',
   "!echo The USA leads with **1,018.80**, France follows with 471.25. I write that down:",
   '!tool write_file {"file_path": "/reports/countries.md", "content": "# Sales by country\\n\\n1. USA\\n2. France\\n"}',
   "!echo Done.",
@@ -109,7 +109,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         test.use({ as: "nobody" });
 
         test("the login page", async ({ page }) => {
-          await page.goto("/sign-in");
+          await page.goto("/login");
           await settle(page);
           await shoot(page, "sign-in");
         });

@@ -66,7 +66,10 @@ interface Refused {
   url?: string;
 }
 
-/** A refusal and the body that came with it, whoever asked. Tells that the login has ended if that is why. */
+/**
+ * A refusal and the body that came with it, whoever asked. Tells that the login has ended if that
+ * is why.
+ */
 export function refusalOf({ status, statusText, url }: Refused, body: unknown): ApiError {
   if (status === 401 && url?.endsWith("/api/auth/login") !== true) tellSignedOut();
   const { error_code: code, message, details } = (body ?? {}) as Partial<Schemas["ErrorResponse"]>;

@@ -1,4 +1,6 @@
-/** A server on loopback, for tests: requests of a page go over the network to what a test answers. */
+/**
+ * A server on loopback, for tests: requests of a page go over the network to what a test answers.
+ */
 
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";

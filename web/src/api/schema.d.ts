@@ -1618,6 +1618,7 @@ export interface components {
             attributes: {
                 [key: string]: unknown;
             };
+            user_id?: string | null;
         };
         AttributesInfo: {
             user_id: string;
@@ -1734,8 +1735,12 @@ export interface components {
         };
         ChatResponse: {
             session_id: string;
+            /** @default  */
             run_id: string;
-            /** @enum {string} */
+            /**
+             * @default done
+             * @enum {string}
+             */
             status: "queued" | "running" | "waiting" | "done" | "cancelled" | "failed";
             events: {
                 [key: string]: unknown;
@@ -1866,6 +1871,7 @@ export interface components {
         };
         GrantsBody: {
             grants: components["schemas"]["GrantBody"][];
+            source_id?: string | null;
         };
         Health: {
             /** @constant */
@@ -1980,6 +1986,8 @@ export interface components {
             timeout?: number | null;
         };
         MemberBody: {
+            tenant_id?: string | null;
+            user_id?: string | null;
             /**
              * @default member
              * @enum {string}
@@ -1995,6 +2003,8 @@ export interface components {
         };
         MemoryBody: {
             content: string;
+            assistant_id?: string | null;
+            path?: string | null;
         };
         MemoryContent: {
             assistant_id: string;
@@ -2175,6 +2185,14 @@ export interface components {
             created_at: string;
             updated_at: string;
         };
+        PolicyUpdate: {
+            name: string;
+            rules: {
+                [key: string]: unknown;
+            };
+            policy_id?: string | null;
+            source_id?: string | null;
+        };
         QueryRequest: {
             sql: string;
             limit?: number | null;
@@ -2259,6 +2277,14 @@ export interface components {
             ready: number;
             in_use: number;
         };
+        ServerDeleted: {
+            /**
+             * @default deleted
+             * @constant
+             */
+            status: "deleted";
+            server_name: string;
+        };
         ServerToolInfo: {
             id: number;
             name: string;
@@ -2284,9 +2310,11 @@ export interface components {
         };
         SessionInfo: {
             session_id: string;
+            /** @default  */
             thread_id: string;
             user_id: string;
             assistant_id: string;
+            /** @default New Conversation */
             title: string;
             created_at: string;
             last_active: string;
@@ -2314,6 +2342,7 @@ export interface components {
             session_scope?: ("shared" | "user" | "session") | null;
             max_concurrency?: number | null;
             on_change?: ("accept" | "quarantine") | null;
+            server_id?: string | null;
             name: string;
             /**
              * @default global
@@ -2385,6 +2414,7 @@ export interface components {
             session_scope?: ("shared" | "user" | "session") | null;
             max_concurrency?: number | null;
             on_change?: ("accept" | "quarantine") | null;
+            server_id?: string | null;
         };
         SkillBody: {
             content: string;
@@ -2457,6 +2487,7 @@ export interface components {
             grants?: components["schemas"]["GrantInfo"][] | null;
         };
         SourceUpdate: {
+            source_id?: string | null;
             name?: string | null;
             url?: string | null;
             folder?: string | null;
@@ -2535,17 +2566,20 @@ export interface components {
                 [key: string]: string;
             } | null;
         };
-        TenantBody: {
+        TemplateUpdate: {
             name: string;
-            max_users?: number | null;
-            max_sessions_per_user?: number | null;
-            max_mcp_servers?: number | null;
-            workspace_quota?: number | null;
-            features_enabled?: {
-                [key: string]: boolean;
+            /** @default  */
+            description: string;
+            command: string;
+            args?: string[];
+            env?: {
+                [key: string]: string;
             };
+            parameters?: components["schemas"]["ParameterBody"][];
+            template_id?: string | null;
         };
-        TenantCreate: {
+        TenantBody: {
+            tenant_id?: string | null;
             name: string;
             max_users?: number | null;
             max_sessions_per_user?: number | null;
@@ -2554,7 +2588,6 @@ export interface components {
             features_enabled?: {
                 [key: string]: boolean;
             };
-            tenant_id?: string | null;
         };
         TenantInfo: {
             tenant_id: string;
@@ -2637,11 +2670,9 @@ export interface components {
         };
         UserCreate: {
             username: string;
-            password?: string | null;
-            /**
-             * @default user
-             * @enum {string}
-             */
+            /** Format: password */
+            password: string;
+            /** @enum {string} */
             role: "admin" | "user";
         };
         UserInfo: {
@@ -2716,6 +2747,7 @@ export interface components {
             parameters?: {
                 [key: string]: string;
             } | null;
+            name?: string | null;
         };
         Versions: {
             dataagent: string;
@@ -3304,7 +3336,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PolicyBody"];
+                "application/json": components["schemas"]["PolicyUpdate"];
             };
         };
         responses: {
@@ -3838,7 +3870,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TenantCreate"];
+                "application/json": components["schemas"]["TenantBody"];
             };
         };
         responses: {
@@ -4341,7 +4373,9 @@ export interface operations {
     };
     list_user_mcp_servers: {
         parameters: {
-            query?: never;
+            query?: {
+                include?: "shared" | null;
+            };
             header?: never;
             path: {
                 user_id: string;
@@ -4445,11 +4479,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["ServerDeleted"];
+                };
             };
         };
     };
@@ -4963,7 +4999,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TemplateBody"];
+                "application/json": components["schemas"]["TemplateUpdate"];
             };
         };
         responses: {

@@ -31,7 +31,7 @@ export function UserMenu({ onLeave }: UserMenuProps) {
       return;
     }
     queryClient.clear();
-    await navigate({ to: "/sign-in" });
+    await navigate({ to: "/login" });
   };
   return (
     <Menu

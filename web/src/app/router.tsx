@@ -30,7 +30,7 @@ const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: NotFou
 
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
-  path: "/sign-in",
+  path: "/login",
   // Said also when there is none: what is left out here would be taken from the address as it is.
   validateSearch: (search): { next?: string } => ({ next: ownAddress(search["next"]) }),
   component: SignInPage,
@@ -54,7 +54,7 @@ const shellRoute = createRoute({
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 401)) return; // the page says what is wrong
       const next = location.href === "/" ? {} : { next: location.href };
-      throw redirect({ to: "/sign-in", search: next });
+      throw redirect({ to: "/login", search: next });
     }
   },
 });

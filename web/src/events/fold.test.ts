@@ -91,6 +91,21 @@ test("what a sub-agent says is its own", () => {
   ]);
 });
 
+test("an agent that was chosen speaks as the one that answers", () => {
+  const { history } = recordingOf("subagent");
+  const messages = history.messages.map((message) => ({
+    ...message,
+    events: message.events.map((event) => {
+      const data = event["data"] as { agent?: string | null };
+      return data.agent === null
+        ? { ...event, data: { ...data, agent: "sql", is_main: true } }
+        : event;
+    }),
+  }));
+  const { turns } = play([{ type: "history", history: { ...history, messages } }]);
+  expect(turns).toEqual(turnsOf("subagent"));
+});
+
 test.each([
   ["text", "done"],
   ["stopped", "cancelled"],

@@ -10,7 +10,7 @@ import {
   type Turn,
   type TurnStatus,
 } from "./state";
-import type { Action, RunEvent } from "./types";
+import type { Action, RunEvent, Speaker } from "./types";
 
 const SUB_AGENT = "task";
 
@@ -33,7 +33,7 @@ function withEvent(turn: Turn, event: RunEvent): Turn {
         callId: event.data.tool_call_id,
         name: event.data.tool_name,
         args: event.data.tool_args,
-        agent: event.data.agent,
+        agent: subagent(event.data),
         status: "running",
         result: null,
         startedAt: event.timestamp,
@@ -86,8 +86,14 @@ function withLast(turn: Turn, part: Part): Turn {
 type TextEvent = Extract<RunEvent, { event_type: "text" }>;
 type EventOf<Type extends RunEvent["event_type"]> = Extract<RunEvent, { event_type: Type }>;
 
+/** The sub-agent that speaks; null if it is the agent that answers. */
+function subagent({ agent, is_main: isMain }: Speaker): string | null {
+  return isMain ? null : agent;
+}
+
 function withText(turn: Turn, data: TextEvent["data"], seq: number): Turn {
-  const { content, is_final: isFinal, agent } = data;
+  const { content, is_final: isFinal } = data;
+  const agent = subagent(data);
   const last = turn.parts.at(-1);
   const goesOn = last?.kind === "text" && last.agent === agent && !last.isFinal;
   const isMain = agent === null;
@@ -109,13 +115,14 @@ function withText(turn: Turn, data: TextEvent["data"], seq: number): Turn {
 
 function withThinking(turn: Turn, event: EventOf<"thinking">): Turn {
   const { data, seq, timestamp } = event;
+  const agent = subagent(data);
   const last = turn.parts.at(-1);
-  if (last?.kind === "thinking" && last.agent === data.agent) {
+  if (last?.kind === "thinking" && last.agent === agent) {
     const content = last.content + data.content;
     return withLast(turn, { ...last, content, endedAt: timestamp });
   }
   const times = { startedAt: timestamp, endedAt: timestamp };
-  return withPart(turn, { kind: "thinking", key: seq, ...data, ...times });
+  return withPart(turn, { kind: "thinking", key: seq, content: data.content, agent, ...times });
 }
 
 function withResult(turn: Turn, event: EventOf<"tool_result">): Turn {
@@ -178,8 +185,8 @@ function withWaiting(turn: Turn, action: Action): Turn {
 }
 
 /**
- * A run that goes on has its answers: each event after a request says so. A question is of one call,
- * though, and other calls go on beside it: it waits for as long as its call does.
+ * A run that goes on has its answers: each event after a request says so. A question is of one
+ * call, though, and other calls go on beside it: it waits for as long as its call does.
  */
 function withApprovalsAnswered(turn: Turn): Turn {
   const isRunning = ({ name }: Action) =>

@@ -1,5 +1,7 @@
 // @vitest-environment happy-dom
-/** The link against a real WebSocket server: what it asks for, hands over, and when it comes back. */
+/**
+ * The link against a real WebSocket server: what it asks for, hands over, and when it comes back.
+ */
 
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

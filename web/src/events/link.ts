@@ -1,8 +1,8 @@
 /**
  * One conversation's WebSocket, held through sleep and lost networks.
  *
- * Reconnects with the last `seq` that was seen, so nothing is missed and nothing comes twice. Events
- * are handed over in batches of a frame: fifty a second must not mean fifty renderings.
+ * Reconnects with the last `seq` that was seen, so nothing is missed and nothing comes twice.
+ * Events are handed over in batches of a frame: fifty a second must not mean fifty renderings.
  */
 
 import { isRunEvent, type Notice, type RunEvent, type Wire } from "./types";

@@ -27,7 +27,9 @@ export function recordingOf(name: string): Recording {
   return found;
 }
 
-/** The history as it was when `seq` was the last event; `isAsked`: the next question is there, too. */
+/**
+ * The history as it was when `seq` was the last event; `isAsked`: the next question is there, too.
+ */
 export function historyAt(recording: Recording, seq: number, isAsked = false): ThreadHistory {
   const { history, live } = recording;
   const begun = new Set(live.filter((event) => event.seq <= seq).map((event) => event.run_id));

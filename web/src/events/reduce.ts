@@ -1,8 +1,8 @@
 /**
  * The one pure reducer: what happened → what a conversation looks like.
  *
- * Events may come twice (after a reconnect, or in the history and live); `seq` tells. So a page that
- * was loaded in the middle of an answer ends up equal to one that saw it all.
+ * Events may come twice (after a reconnect, or in the history and live); `seq` tells. So a page
+ * that was loaded in the middle of an answer ends up equal to one that saw it all.
  */
 
 import { fold } from "./fold";

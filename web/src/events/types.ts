@@ -32,7 +32,10 @@ export interface Todo {
   status: "pending" | "in_progress" | "completed";
 }
 
-/** A figure of an answer and the cell, or the sum of cells, that backs it. Offsets count code points. */
+/**
+ * A figure of an answer and the cell, or the sum of cells, that backs it. Offsets count code
+ * points.
+ */
 export interface VerifiedFigure {
   text: string;
   value: string;
@@ -67,15 +70,20 @@ export interface TokenUsage {
   total_tokens?: number;
 }
 
+/** Who says it. An agent that `is_main` answers itself; any other that is named is a sub-agent. */
+export interface Speaker {
+  agent: string | null;
+  is_main?: boolean; // older events do not have it
+}
+
 interface EventData {
-  text: { content: string; is_final: boolean; agent: string | null };
-  thinking: { content: string; agent: string | null };
+  text: { content: string; is_final: boolean } & Speaker;
+  thinking: { content: string } & Speaker;
   tool_call: {
     tool_name: string;
     tool_args: JsonObject;
     tool_call_id: string;
-    agent: string | null;
-  };
+  } & Speaker;
   tool_result: { tool_call_id: string; tool_name: string; result: Json; status: ToolStatus };
   hitl_request: {
     request_id: string;

@@ -10,7 +10,9 @@ export type Language = keyof typeof LANGUAGES;
 
 const KEY = "dataagent.language";
 
-/** A page loads the texts of its own language, and those of pages besides the chat when they open. */
+/**
+ * A page loads the texts of its own language, and those of pages besides the chat when they open.
+ */
 const FIRST: Record<Language, () => Promise<object>> = {
   en: async () => (await import("./en/first")).first,
   zh: async () => (await import("./zh/first")).first,

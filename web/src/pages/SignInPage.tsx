@@ -1,4 +1,4 @@
-/** `/sign-in` */
+/** `/login` */
 
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ChartNoAxesColumn } from "lucide-react";
@@ -13,7 +13,7 @@ export function SignInPage() {
   const { t: common } = useTranslation();
   const navigate = useNavigate();
   usePageTitle(t("title"));
-  const { next } = useSearch({ from: "/sign-in" });
+  const { next } = useSearch({ from: "/login" });
   const done = async () => {
     queryClient.clear();
     await navigate({ href: next ?? "/" });

@@ -14,20 +14,17 @@ from urllib.parse import quote
 
 from pydantic import SecretStr
 
+from dataagent_core.data.dialects import DIALECTS
 from dataagent_core.errors import BadInput
 
 Ask = Callable[[str], Awaitable[str | None]]
 """Asks a person for a secret; None when they leave."""
 
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
-_RELATIVE_FILE = re.compile(r"(sqlite|duckdb)(\+\w+)?:///(?![/:])(?P<path>[^?]+)")
+_FILE_KINDS = "|".join(name for each in DIALECTS if each.is_file for name in each.url_names)
+_RELATIVE_FILE = re.compile(rf"({_FILE_KINDS})(\+\w+)?:///(?![/:])(?P<path>[^?]+)")
 _AUTHORITY = re.compile(r"(?P<scheme>[\w+]+://)(?P<user>[^/@:?]*)(:(?P<password>[^/]*))?@")
-_DATABASES = {
-    ".db": "sqlite",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-    ".duckdb": "duckdb",
-}
+_DATABASES = {ending: each.url_names[0] for each in DIALECTS for ending in each.file_endings}
 
 
 class Left(Exception):

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
     from typing import Any
 
-    Commands = argparse._SubParsersAction[Any]  # pyright: ignore[reportPrivateUsage] its only name; Any: our parsers or plain ones
+    # its only name; Any: our parsers or plain ones
+    Commands = argparse._SubParsersAction[Any]  # pyright: ignore[reportPrivateUsage]
 
 _DATA_ENDINGS = (
     *(".csv", ".tsv", ".tab", ".psv", ".json", ".jsonl", ".ndjson", ".parquet"),
-    *(".xlsx", ".xlsm", ".xls", ".xlsb", ".ods", ".sqlite", ".sqlite3", ".db", ".duckdb"),
+    *(".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"),
 )
 SQL_FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet", "xlsx")
 CHART_KINDS = ("bar", "line", "pie", "scatter")
@@ -78,7 +79,13 @@ class DataOptions(argparse.Namespace):
 
 def names_data(word: str) -> bool:
     """Whether a word is the name of a file with data, going by its ending."""
-    return word.lower().endswith(_DATA_ENDINGS)
+    word = word.lower()
+    if "." not in word:
+        return False
+    from dataagent_core.data.dialects import DIALECTS
+
+    databases = tuple(ending for each in DIALECTS for ending in each.file_endings)
+    return word.endswith((*_DATA_ENDINGS, *databases))
 
 
 def add_data_commands(commands: Commands) -> None:

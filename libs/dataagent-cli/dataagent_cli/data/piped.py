@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dataagent_cli.input.piped import tell_if_silent, text_of
+from dataagent_core.data.dialects import DIALECTS
 
 NAME = "input"
 """What a source of piped data, and its table, are called."""
@@ -23,8 +24,7 @@ _MAGIC = (
     (0, b"PAR1", ".parquet"),
     (0, b"PK\x03\x04", ".xlsx"),
     (0, b"\xd0\xcf\x11\xe0", ".xls"),
-    (0, b"SQLite format 3\x00", ".sqlite"),
-    (8, b"DUCK", ".duckdb"),
+    *((*each.file_start, each.file_endings[0]) for each in DIALECTS if each.file_start),
 )
 _DELIMITERS = {",": ".csv", ";": ".csv", "\t": ".tsv", "|": ".psv"}
 _LONGEST_HEADING = 100

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from dataagent_cli.hitl.lines import Lines
 from dataagent_cli.ui.clean import one_line, printable
@@ -102,7 +102,7 @@ def _as_typed(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return ", ".join(str(each) for each in value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON
+        return ", ".join(map(str, cast("list[object]", value)))  # of whatever JSON holds
     return "" if value is None else str(value)
 
 

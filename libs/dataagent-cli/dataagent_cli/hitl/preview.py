@@ -8,7 +8,7 @@ character has two.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -27,6 +27,7 @@ _DIFF_STYLES = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}
 _LANGUAGES = {"command": "bash", "code": "python", "sql": "sql", "query": "sql"}
 _REQUESTING = "http_request"  # of any other tool nobody knows what it does with an address
 _REQUEST = ("method", "url")
+_OVER_RESULTS = "query_artifact"  # the tool whose `query` is SQL though its name does not say so
 
 
 def title(action: ActionRequest) -> str:
@@ -58,7 +59,7 @@ def text_argument(action: ActionRequest) -> str | None:
 
 
 def _language(tool_name: str, argument: str) -> str | None:
-    if argument == "query" and "sql" not in tool_name:
+    if argument == "query" and "sql" not in tool_name and tool_name != _OVER_RESULTS:
         return None
     return _LANGUAGES.get(argument)
 
@@ -78,7 +79,8 @@ def _request(args: Mapping[str, Any]) -> list[Line]:
         if value in (None, {}, []):
             continue
         if name == "headers" and isinstance(value, dict):
-            lines += [[("", f"{_in_line(k)}: {_in_line(v)}")] for k, v in value.items()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] JSON
+            headers = cast("dict[object, object]", value)  # of whatever JSON holds
+            lines += [[("", f"{_in_line(k)}: {_in_line(v)}")] for k, v in headers.items()]
         else:
             text = value if isinstance(value, str) else _json(value)
             lines += [[], *_coloured(text, "json" if text[:1] in "{[" else None)]

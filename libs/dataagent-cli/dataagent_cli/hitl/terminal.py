@@ -10,6 +10,7 @@ call that is shown is asked for twice. What a decision does to the run is core's
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -45,20 +46,22 @@ class TerminalHITLHandler:
 
     def __init__(
         self,
-        state: SessionState,
+        state: SessionState | None = None,
         *,
-        is_interactive: bool,
+        is_interactive: bool | None = None,
         allow: Sequence[str] = (),
         note: Callable[[str], None] | None = None,
         terminal_input: Input | None = None,
         terminal_output: Output | None = None,
         pause_seconds: float | None = None,
     ) -> None:
-        """`allow` names tools that run unasked; `note` says something above the question.
+        """Without a state nothing is approved beforehand; `allow` names tools that run unasked.
 
-        A question takes keys once nothing was typed for `pause_seconds`.
+        `is_interactive` is whether somebody can be asked: whether keys come from a terminal, if it
+        is left out. `note` says something above the question. A question takes keys once nothing
+        was typed for `pause_seconds`; keys that a program sends count at once unless it is given.
         """
-        self._state = state
+        self._state = SessionState() if state is None else state
         self._is_interactive = is_interactive
         self._allow = tuple(allow)
         self._note = note or _nothing
@@ -89,15 +92,31 @@ class TerminalHITLHandler:
                 return await self._decided(action_request, allowed, keys)
 
     def _guarded_input(self) -> GuardedInput:
+        from prompt_toolkit.input import PipeInput
+
         from dataagent_cli.hitl.guarded_input import PAUSE_SECONDS, GuardedInput
 
-        pause = PAUSE_SECONDS if self._pause_seconds is None else self._pause_seconds
-        return GuardedInput(self._keyboard(), pause)
+        keyboard, pause = self._keyboard(), self._pause_seconds
+        if pause is None:
+            pause = 0 if isinstance(keyboard, PipeInput) else PAUSE_SECONDS
+        return GuardedInput(keyboard, pause)
 
     def _keyboard(self) -> Input:
         from prompt_toolkit.application.current import get_app_session
 
         return self._input or get_app_session().input
+
+    @property
+    def _can_ask(self) -> bool:
+        """Whether there is somebody to ask."""
+        if self._is_interactive is not None:
+            return self._is_interactive
+        from prompt_toolkit.input import DummyInput, PipeInput
+
+        keyboard = self._keyboard()
+        if isinstance(keyboard, DummyInput | PipeInput):
+            return isinstance(keyboard, PipeInput)
+        return os.isatty(keyboard.fileno())
 
     def approves(self, action: ActionRequest) -> bool:
         """Whether the answer is yes without anyone being asked."""
@@ -115,7 +134,7 @@ class TerminalHITLHandler:
             return Decision("respond", PLANNED) if is_told else Decision("reject", PLANNED)
         if self.approves(action):
             return Decision("approve")
-        return None if self._is_interactive else Decision("reject", NOBODY)
+        return None if self._can_ask else Decision("reject", NOBODY)
 
     async def _decided(
         self, action: ActionRequest, allowed: Collection[DecisionType], keys: GuardedInput

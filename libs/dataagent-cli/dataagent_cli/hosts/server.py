@@ -91,8 +91,7 @@ class ServerHost:
             except NotFound as error:
                 if not _UUID.fullmatch(session_id):
                     raise SessionNotFound(f"There is no session {session_id[:80]!r}.") from error
-        moment = now()
-        return Session(session_id or str(uuid4()), "", agent, "", moment, moment)
+        return Session(session_id or str(uuid4()), "", agent, thread_id="")
 
     async def recent(self, *, limit: int) -> list[Session]:
         """As `Host.recent`."""
@@ -331,6 +330,7 @@ def _told(sent: HistoryMessage) -> Told:
         content=message.content,
         created_at=message.created_at,
         run_id=message.run_id,
-        status=message.status,  # pyright: ignore[reportArgumentType] the server's statuses are core's
+        # the server's statuses are core's
+        status=message.status,  # pyright: ignore[reportArgumentType]
     )
     return Told(made, entries, [])

@@ -1,9 +1,40 @@
-"""What a person types or pipes in.
+"""What a person types or pipes in."""
 
-The keyboard (`keyboard.py` and what stands around it) is not here: it loads a library that one
-question, asked in a script, does not need.
-"""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from dataagent_cli.input.piped import NotText, read_piped
 
-__all__ = ["NotText", "read_piped"]
+if TYPE_CHECKING:
+    from dataagent_cli.input.completion import LineCompleter
+    from dataagent_cli.input.dialogs import Dialogs
+    from dataagent_cli.input.history import open_history
+    from dataagent_cli.input.keyboard import Keyboard
+    from dataagent_cli.input.mentions import Mentions
+
+_LOADED_WHEN_ASKED_FOR = {
+    "Dialogs": "dialogs",
+    "Keyboard": "keyboard",
+    "LineCompleter": "completion",
+    "Mentions": "mentions",
+    "open_history": "history",
+}
+"""By module: they need prompt_toolkit, and one question asked in a script has no use for it."""
+
+__all__ = [
+    "Dialogs",
+    "Keyboard",
+    "LineCompleter",
+    "Mentions",
+    "NotText",
+    "open_history",
+    "read_piped",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LOADED_WHEN_ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LOADED_WHEN_ASKED_FOR[name]}"), name)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from dataagent_cli.private_file import write_private
+from dataagent_core.config.private_file import write_private
 from dataagent_core.errors import BadInput
 
 Json = dict[str, Any]
@@ -32,7 +32,8 @@ def edit(path: Path, change: Edit) -> None:
         raise BadInput(f"{path} is not valid JSON. Correct it first.") from None
     if not isinstance(found, dict):
         raise BadInput(f"{path} is not an object with `servers` in it. Correct it first.")
-    write_private(path, json.dumps(change(found), indent=2, ensure_ascii=False))  # pyright: ignore[reportUnknownArgumentType] JSON object
+    changed = change(cast("Json", found))  # JSON objects have text keys
+    write_private(path, json.dumps(changed, indent=2, ensure_ascii=False))
 
 
 def with_server(name: str, entry: Json) -> Edit:
@@ -47,7 +48,11 @@ def with_server(name: str, entry: Json) -> Edit:
         listed: Any = file.get("servers") or []
         if not isinstance(listed, list):
             raise BadInput("`servers` in your file is neither a list nor an object. Correct it.")
-        return {**file, "servers": [*listed, {"name": name, **entry}]}  # pyright: ignore[reportUnknownVariableType] JSON list
+        # JSON list
+        return {
+            **file,
+            "servers": [*listed, {"name": name, **entry}],
+        }
 
     return change
 
@@ -78,7 +83,8 @@ def names_in(file: Json) -> set[str]:
             names |= set[str](by_name)  # pyright: ignore[reportUnknownArgumentType] JSON object
     listed: Any = file.get("servers")
     if isinstance(listed, list):
-        names |= {found for each in listed if (found := _name(each))}  # pyright: ignore[reportUnknownVariableType] JSON list
+        entries = cast("list[Any]", listed)  # JSON list
+        names |= {found for each in entries if (found := _name(each))}
     return names
 
 

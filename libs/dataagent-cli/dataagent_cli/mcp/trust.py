@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from dataagent_cli.private_file import write_private
 from dataagent_cli.ui.clean import one_line
+from dataagent_core.config.private_file import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,8 @@ class Trust:
             return {}
         if not isinstance(found, dict):
             return {}
-        return {str(name): str(value) for name, value in found.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON object
+        entries = cast("dict[str, object]", found)  # JSON objects have text keys
+        return {name: str(value) for name, value in entries.items()}
 
 
 def question(file: Path, servers: Iterable[ServerSpec]) -> str:

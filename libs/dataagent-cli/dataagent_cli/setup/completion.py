@@ -7,7 +7,7 @@ itself, with the names of sources and conversations there are now. Above: `argum
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import argcomplete
 from argcomplete.shell_integration import shellcode
@@ -42,8 +42,10 @@ def complete(parser: argparse.ArgumentParser) -> None:
 def _teach(parser: argparse.ArgumentParser) -> None:
     """Tell each argument of the parser and its commands which names it may be."""
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage] argcomplete walks them too
-        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage] as above
-            commands: dict[str, argparse.ArgumentParser] = action.choices  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] parsers by name
+        # as above
+        if isinstance(action, argparse._SubParsersAction):  # pyright: ignore[reportPrivateUsage]
+            choices = cast(Any, action).choices  # parsers by name
+            commands = cast("dict[str, argparse.ArgumentParser]", choices)
             for each in commands.values():
                 _teach(each)
             continue
@@ -51,7 +53,8 @@ def _teach(parser: argparse.ArgumentParser) -> None:
         if action.dest == "name" and parser.prog.endswith(_OF_SOURCES):
             names = peek.sources
         if names is not None:
-            action.completer = _completer(names)  # pyright: ignore[reportAttributeAccessIssue] where argcomplete looks
+            # where argcomplete looks
+            action.completer = _completer(names)  # pyright: ignore[reportAttributeAccessIssue]
         elif action.dest == "model":
             action.completer = _models  # pyright: ignore[reportAttributeAccessIssue] as above
 

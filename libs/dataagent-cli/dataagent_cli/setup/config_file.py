@@ -11,8 +11,8 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from dataagent_cli.private_file import write_private
 from dataagent_core.config.file import read_config
+from dataagent_core.config.private_file import write_private
 from dataagent_core.errors import Misconfigured
 
 _TITLE = "# Settings of DataAgent. The environment counts more. `dataagent init` changes it.\n"

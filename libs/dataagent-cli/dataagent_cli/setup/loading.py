@@ -32,4 +32,5 @@ def settings_of(**given: Any) -> Settings:  # what Settings takes, checked there
 
     The folder may be anybody's, and could switch approvals off or send questions elsewhere.
     """
-    return Settings(_env_file=None, **given)  # pyright: ignore[reportCallIssue] pydantic-settings' own
+    # pydantic-settings' own
+    return Settings(_env_file=None, **given)  # pyright: ignore[reportCallIssue]

@@ -1,7 +1,9 @@
-"""What a person or a program sees of a run: a drawn screen, plain text, or JSON lines.
+"""What a person or a program sees of a run: a drawn screen, plain text, or JSON lines."""
 
-The drawn screen (`renderer.py`) is not here: it loads much that plain text does not need.
-"""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from dataagent_cli.ui.events import EventRenderer
 from dataagent_cli.ui.jsonl import JsonView
@@ -9,4 +11,16 @@ from dataagent_cli.ui.kept import KeptView
 from dataagent_cli.ui.plain import PlainRenderer
 from dataagent_cli.ui.view import View
 
-__all__ = ["EventRenderer", "JsonView", "KeptView", "PlainRenderer", "View"]
+if TYPE_CHECKING:
+    from dataagent_cli.ui.renderer import TerminalRenderer
+
+_LOADED_WHEN_ASKED_FOR = {"TerminalRenderer": "renderer"}
+"""By module: it draws with Rich, which plain text has no use for."""
+
+__all__ = ["EventRenderer", "JsonView", "KeptView", "PlainRenderer", "TerminalRenderer", "View"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LOADED_WHEN_ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LOADED_WHEN_ASKED_FOR[name]}"), name)

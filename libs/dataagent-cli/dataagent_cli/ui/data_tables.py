@@ -51,7 +51,8 @@ def table_text(event: ArtifactEvent, *, width: int, export: str | None) -> str |
 def _listed(preview: Mapping[str, Any], key: str, kind: type) -> list[Any]:  # Any: JSON
     """A list of the preview, as far as it holds what it should."""
     found: Any = preview.get(key)
-    return [one for one in found if isinstance(one, kind)] if isinstance(found, list) else []  # pyright: ignore[reportUnknownVariableType] JSON
+    listed = cast("list[Any]", found) if isinstance(found, list) else []
+    return [one for one in listed if isinstance(one, kind)]
 
 
 def _cell(value: object) -> str | None:

@@ -11,7 +11,8 @@ import asyncio
 from collections.abc import Callable
 
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.segment import ControlType, Segment
 from rich.text import Text
 
 from dataagent_cli.ui.clean import printable
@@ -25,6 +26,17 @@ _DRAWN_TAIL = 6000  # a longer unfinished block is shown as it came, until it is
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"  # drawn at once, where the terminal can
 _FRAMES, _ASCII_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
+
+
+class _Drawn:
+    """What is drawn for a moment. To Rich it is control codes: no part of what was printed."""
+
+    def __init__(self, codes: str) -> None:
+        self._codes = codes
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        del console, options  # the same on each
+        yield Segment(self._codes, None, [(ControlType.ERASE_IN_LINE, 2)])
 
 
 class LiveArea:
@@ -58,7 +70,7 @@ class LiveArea:
     def show(self, *, activity: str, since: float, tail: str = "") -> None:
         """Draw a spinner with what goes on since when, below an unfinished block of Markdown."""
         self._activity, self._since, self._tail = activity, since, tail
-        if not self._console.is_terminal:
+        if not self._console.is_terminal or self._console.is_dumb_terminal:
             return
         is_late = self._clock() - self._drawn_at >= _TICK_SECONDS / 2
         if not self._is_shown or is_late or not self._schedule():
@@ -68,11 +80,10 @@ class LiveArea:
 
     def print(self, content: RenderableType) -> None:
         """Print something for good, above the area, which stays below it."""
-        text = self._captured(content)
         if self._is_shown:
-            self._draw(above=text)
+            self._draw(above=content)
         else:
-            self._write(text)
+            self._console.print(content)
 
     def hide(self) -> None:
         """Erase the area; what is printed next stands in its place."""
@@ -81,7 +92,7 @@ class LiveArea:
             self._timer = None
         if self._is_shown:
             self._is_shown = False
-            self._write(f"{self._erased()}{_SHOW_CURSOR}")
+            self._console.print(_Drawn(f"{self._erased()}{_SHOW_CURSOR}"))
 
     # -- drawing ----------------------------------------------------------------------------
 
@@ -103,14 +114,15 @@ class LiveArea:
             self._draw()
             self._schedule()
 
-    def _draw(self, above: str = "") -> None:
+    def _draw(self, above: RenderableType | None = None) -> None:
         erased = self._erased()
         lines = [*self._tail_lines(), self._spinner_line()]
         self._lines = [cell_len(Text.from_ansi(line).plain) for line in lines]
         self._width = self._console.width
         self._drawn_at = self._clock()
         drawn = "\n".join(lines)
-        self._write(f"{_BEGIN}{_HIDE_CURSOR}{erased}{above}{drawn}{_END}")
+        start, end = _Drawn(f"{_BEGIN}{_HIDE_CURSOR}{erased}"), _Drawn(f"{drawn}{_END}")
+        self._console.print(Group(start, end) if above is None else Group(start, above, end))
 
     def _erased(self) -> str:
         """Back to the first row of the area, each row cleared on the way.
@@ -152,7 +164,3 @@ class LiveArea:
         with self._console.capture() as captured:
             self._console.print(content)
         return captured.get()
-
-    def _write(self, text: str) -> None:
-        self._console.file.write(text)
-        self._console.file.flush()

@@ -49,9 +49,9 @@ class PlainRenderer(EventRenderer):
 
     def render_text(self, event: TextEvent) -> None:
         """The answer as it comes; what a sub-agent says goes to `err`."""
-        if event.agent is not None:
+        if event.subagent is not None:
             if event.content.strip():
-                self.note(f"[{one_line(event.agent)}] {printable(event.content).strip()}")
+                self.note(f"[{one_line(event.subagent)}] {printable(event.content).strip()}")
             return
         text = self._clean(event.content)
         if text:

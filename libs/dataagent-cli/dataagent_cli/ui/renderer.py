@@ -1,7 +1,7 @@
 """A run on a terminal, drawn with Rich: Markdown as it grows, calls, diffs, plans, errors.
 
-The answer goes to `out`, everything else to `err`; a person may have sent either elsewhere. What
-is said about an event comes from `describe.py`; what changes on screen is `live.py`'s.
+The answer goes to `out`, everything else to `err`, which may be the same. What is said about an
+event comes from `describe.py`; what changes on screen is `live.py`'s.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class TerminalRenderer(EventRenderer):
 
     def __init__(
         self,
-        out: Console,
-        err: Console,
+        out: Console | None = None,
+        err: Console | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         is_animated: bool = True,
@@ -59,8 +59,13 @@ class TerminalRenderer(EventRenderer):
         prices: Prices | None = None,
         export: str | None = "dataagent export",
     ) -> None:
-        self._out = out
-        self._err = err
+        """Without `out` it draws on standard output; without `err` everything goes to `out`.
+
+        `reflows` is whether the terminal breaks long lines anew when it gets narrower. `prices`
+        add what a run cost; `export` is the command that is named below a cut table.
+        """
+        out = out or Console(highlight=False)
+        self._err = err or out
         self._clock = clock
         self._live = LiveArea(out, clock=clock, is_animated=is_animated, reflows=reflows)
         self._work = Work(clock)
@@ -91,8 +96,8 @@ class TerminalRenderer(EventRenderer):
 
     def render_text(self, event: TextEvent) -> None:
         """Markdown: finished blocks are printed, the unfinished one is redrawn below them."""
-        if event.agent is not None:
-            self._add_aside(f"{event.agent} says", event.content)
+        if event.subagent is not None:
+            self._add_aside(f"{event.subagent} says", event.content)
             return
         self._end_aside()
         for block in self._blocks.feed(event.content):
@@ -113,8 +118,8 @@ class TerminalRenderer(EventRenderer):
         self._finish()
         line = Text(f"{self._work.call(event)}{describe.tool_icon(event.tool_name)} ", style="cyan")
         line.append(one_line(event.tool_name), style="bold")
-        if event.agent is not None:
-            line.append(f" [{one_line(event.agent)}]", style="dim")
+        if event.subagent is not None:
+            line.append(f" [{one_line(event.subagent)}]", style="dim")
         room = max(self._err.width - line.cell_len - 2, 16)
         line.append(f"  {describe.short_args(event.tool_args, room)}", style="dim")
         self._err.print(line)

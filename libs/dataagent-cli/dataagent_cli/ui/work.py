@@ -55,7 +55,7 @@ class Work:
 
     def call(self, event: ToolCallEvent) -> str:
         """A call begins; how far its lines are indented: a sub-agent's are."""
-        indent = "" if event.agent is None else _INDENT
+        indent = "" if event.subagent is None else _INDENT
         first = dict(list(event.tool_args.items())[:1])
         argument = short_args(first, _ARGUMENT_CELLS).partition("=")[2]
         title = f"{one_line(event.tool_name)} {argument}".strip()

@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.requirements import requirement
+
 from ..sitting import CTRL_D, DOWN, sit
 
 CTRL_U = "\x15"
@@ -44,6 +46,14 @@ async def test_resume_takes_the_start_of_an_id() -> None:
     sitting = await sit([f"/resume {session_id[:8]}", "!echo more", "/resume nothing-like-this"])
     assert sitting.sessions == 1
     assert "error: There is no session 'nothing-like-this'." in sitting.said
+
+
+@requirement("R6.5")
+async def test_the_state_of_the_terminal_names_the_thread_that_is_talked_in() -> None:
+    first = await sit(["!echo one", "/sessions"])
+    assert first.state.thread_id in first.answers
+    second = await sit(["!echo two", "/resume 2", "!echo three"])
+    assert second.state.thread_id == first.state.thread_id
 
 
 @pytest.mark.slow

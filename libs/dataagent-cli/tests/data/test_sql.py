@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any, cast
 
 import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs] it has none
 import pytest
@@ -106,9 +107,12 @@ def test_the_ending_of_the_file_says_the_format(tmp_path: Path) -> None:
     done = dataagent("sql", ALL_GENRES, "--output", "genres.parquet")
     assert (done.code, done.out) == (0, "")
     assert done.err.startswith("wrote genres.parquet (parquet, ")
-    assert pq.read_table(tmp_path / "genres.parquet").num_rows == 25  # pyright: ignore[reportUnknownMemberType] pyarrow has no types
+    assert cast(Any, pq).read_table(tmp_path / "genres.parquet").num_rows == 25
     dataagent("sql", ALL_GENRES, "--output", "genres.XLSX")
-    book = python_calamine.load_workbook(str(tmp_path / "genres.XLSX"))  # pyright: ignore[reportUnknownMemberType] its PathLike has no parameter
+    # its PathLike has no parameter
+    book = python_calamine.load_workbook(  # pyright: ignore[reportUnknownMemberType]
+        str(tmp_path / "genres.XLSX")
+    )
     assert len(book.get_sheet_by_index(0).to_python()) == 26
     dataagent("sql", ALL_GENRES, "--output", "genres.md")
     assert (tmp_path / "genres.md").read_text().startswith("| GenreId | Name |\n")

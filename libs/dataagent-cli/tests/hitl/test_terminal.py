@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from prompt_toolkit.application import create_app_session
-from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.input import DummyInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from dataagent_cli.hitl import Interrupted, TerminalHITLHandler
 from dataagent_core.config import SessionState
 from dataagent_core.config.state import Mode
-from dataagent_core.hitl import ActionRequest, Decision, EditedAction
+from dataagent_core.hitl import ActionRequest, Decision, EditedAction, HITLHandler
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
@@ -194,6 +194,26 @@ async def test_ctrl_c_is_no_answer(desk: Any) -> None:
 async def test_nobody_at_the_terminal_is_a_rejection_that_says_so() -> None:
     handler = TerminalHITLHandler(SessionState(), is_interactive=False)
     decision = await handler.request_approval(ACTION, "session")
+    assert decision == Decision("reject", "Nobody is at the terminal to approve this call.")
+
+
+@requirement("R3.1", "R3.6")
+async def test_with_nothing_given_it_asks_whoever_types_where_the_program_runs() -> None:
+    handler: HITLHandler = TerminalHITLHandler()
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        for typed, expected in (("y", "approve"), ("n" + ENTER, "reject"), ("ay", "approve")):
+            keys.send_text(typed)
+            async with asyncio.timeout(WAIT_SECONDS):
+                decision = await handler.request_approval(ACTION, "session")
+            assert decision.type == expected
+        assert (await handler.request_approval(SHELL, "session")).type == "approve"  # unasked
+
+
+@requirement("R3.1", "R3.4")
+async def test_with_nothing_given_and_nobody_there_it_rejects() -> None:
+    handler = TerminalHITLHandler()
+    with create_app_session(input=DummyInput(), output=DummyOutput()):
+        decision = await handler.request_approval(ACTION, "session")
     assert decision == Decision("reject", "Nobody is at the terminal to approve this call.")
 
 

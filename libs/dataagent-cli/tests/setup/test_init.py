@@ -162,7 +162,8 @@ def test_a_file_that_cannot_be_changed_by_lines_stays_as_it_is(tmp_path: Path) -
 class _MemoryKeyring(keyring.backend.KeyringBackend):
     """A real backend of the keyring package: this machine has no desktop whose ring to ask."""
 
-    priority = 1.0  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride] a class property there
+    # a class property there
+    priority = 1.0  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
 
     def __init__(self) -> None:
         super().__init__()

@@ -10,9 +10,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from dataagent_cli.data.explain import figure_lines
-from dataagent_cli.ui import PlainRenderer
+from dataagent_cli.ui import PlainRenderer, TerminalRenderer
 from dataagent_cli.ui.describe import result_summary, short_args
-from dataagent_cli.ui.renderer import TerminalRenderer
 from dataagent_core.config import Prices
 from dataagent_core.events import ArtifactEvent, DoneEvent
 

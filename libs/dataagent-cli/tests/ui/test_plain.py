@@ -62,6 +62,6 @@ def test_json_lines_are_the_wire_form() -> None:
     wire = event_to_wire(TextEvent(content="你好\n", timestamp=1.5), seq=3, run_id="r")
     view.show(Entry(3, "r", wire))
     assert out.getvalue() == (
-        '{"event_type":"text","data":{"content":"你好\\n","is_final":false,"agent":null},'
-        '"timestamp":1.5,"seq":3,"run_id":"r"}\n'
+        '{"event_type":"text","data":{"content":"你好\\n","is_final":false,"agent":null,'
+        '"is_main":false},"timestamp":1.5,"seq":3,"run_id":"r"}\n'
     )

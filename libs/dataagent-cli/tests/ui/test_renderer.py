@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from dataagent_cli.ui import PlainRenderer
-from dataagent_cli.ui.renderer import TerminalRenderer
+from dataagent_cli.ui import PlainRenderer, TerminalRenderer
 from dataagent_core.events import (
     EVENT_CLASSES,
     AnyEvent,
@@ -100,6 +99,49 @@ def test_each_kind_of_event_has_a_method_and_shows_something() -> None:
         assert callable(getattr(screen.renderer, f"render_{event.event_type}"))
         screen.show(event, DoneEvent(reason="failed"))
         assert (screen.out + screen.err).replace("failed", "").strip()
+
+
+@requirement("R9.1", "R9.2")
+def test_without_a_console_it_draws_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    renderer = TerminalRenderer()
+    for event in one_of_each():
+        renderer.render(event)
+    printed = capsys.readouterr()
+    for shown in ("Title", "▷ read_file  path=/a", "[x] look", "✎ write /a (+1 −0)", "error: no"):
+        assert shown in printed.out
+    assert printed.err == ""
+
+
+@requirement("R9.1", "R9.3", "R9.6")
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_one_console_has_it_all_and_a_record_of_it_has_no_spinner(*, is_terminal: bool) -> None:
+    file = StringIO()
+    console = Console(
+        file=file, force_terminal=is_terminal, width=80, height=25, record=True, _environ={}
+    )
+    renderer = TerminalRenderer(console)
+    renderer.begin()
+    for event in one_of_each():
+        renderer.render(event)
+    renderer.render(TextEvent(content="One.\n\nTwo."))
+    renderer.render(DoneEvent())
+    recorded = console.export_text()
+    lines = [line.strip() for line in recorded.splitlines()]
+    for shown in ("Title", "body", "✻ thought", "▷ read_file  path=/a", "└ text", "One.", "Two."):
+        assert lines.count(shown) == 1, shown
+    assert "Ctrl-C stops" not in recorded
+    assert ("Ctrl-C stops" in file.getvalue()) is is_terminal
+
+
+@requirement("R9.6")
+def test_a_terminal_that_cannot_move_its_cursor_has_no_spinner() -> None:
+    file = StringIO()
+    console = Console(file=file, force_terminal=True, width=80, _environ={"TERM": "dumb"})
+    renderer = TerminalRenderer(console, clock=lambda: 0.0)
+    renderer.begin()
+    renderer.render(TextEvent(content="One.\n\nTwo."))
+    renderer.render(DoneEvent())
+    assert [line for line in file.getvalue().split("\n") if line] == ["One.", "Two.", "0.0 s"]
 
 
 @requirement("R9.3")

@@ -10,7 +10,7 @@ import pyte
 import pytest
 from rich.console import Console
 
-from dataagent_cli.ui.renderer import TerminalRenderer
+from dataagent_cli.ui import TerminalRenderer
 from dataagent_core.events import DoneEvent, TextEvent, ToolCallEvent, ToolResultEvent
 from tests.requirements import requirement
 
@@ -45,7 +45,8 @@ class Terminal:
     def resize(self, width: int, height: int) -> None:
         self._look()
         self.screen.resize(height, width)
-        self.console.size = (width, height)  # pyright: ignore[reportAttributeAccessIssue] a pair is a ConsoleDimensions
+        # a pair is a ConsoleDimensions
+        self.console.size = (width, height)  # pyright: ignore[reportAttributeAccessIssue]
 
     def say(self, text: str, *, size: int = 37) -> None:
         for start in range(0, len(text), size):

@@ -61,8 +61,8 @@ class SyncUserAdmin:
         """The accounts, oldest first; with `search` those whose names have it."""
         return self._portal.call(self._calls.list(search=search, limit=limit, offset=offset))
 
-    def create(self, username: str, password: str | None = None, *, role: str = "user") -> UserInfo:
-        """Add an account; without a password it has keys and login links only."""
+    def create(self, username: str, password: str, *, role: str = "user") -> UserInfo:
+        """Add an account."""
         return self._portal.call(self._calls.create(username, password, role=role))
 
     def delete(self, user_id: str) -> None:

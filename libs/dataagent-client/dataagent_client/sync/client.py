@@ -223,7 +223,7 @@ class SyncDataAgentClient:
         return self._portal.call(self._calls.run(run_id))
 
     def cancel(self, session_id: str) -> models.Cancelled:
-        """Stop the session's active run. `ConflictError` if there is none."""
+        """Stop the session's active run. `NotFoundError` if there is none."""
         return self._portal.call(self._calls.cancel(session_id))
 
     def cancel_run(self, run_id: str) -> None:

@@ -34,9 +34,12 @@ class SyncMcpCalls:
         self.admin = SyncMcpAdmin(portal, calls.admin)
         self.templates = SyncMcpTemplates(portal, calls.templates)
 
-    def servers(self, user_id: str) -> Page[McpServer]:
-        """The user's servers and the shared ones, each with its status and tools, by name."""
-        return self._portal.call(self._calls.servers(user_id))
+    def servers(self, user_id: str, *, include_shared: bool = False) -> Page[McpServer]:
+        """The user's own servers, each with its status and tools, by name.
+
+        With `include_shared` the shared ones they have are among them; `scope` says which.
+        """
+        return self._portal.call(self._calls.servers(user_id, include_shared=include_shared))
 
     def server(self, user_id: str, name: str) -> McpServer:
         """One of them, with its status now. `NotFoundError` if there is none."""
@@ -52,11 +55,14 @@ class SyncMcpCalls:
         return self._portal.call(self._calls.add(user_id, name, **settings))
 
     def update(self, user_id: str, name: str, **settings: Unpack[UserServerSettings]) -> McpServer:
-        """Change a server; what is not named stays, its secrets too."""
+        """Change a server; what is not named stays, its secrets too.
+
+        Sessions in progress go on with it as it was, unless it is disabled.
+        """
         return self._portal.call(self._calls.update(user_id, name, **settings))
 
     def delete(self, user_id: str, name: str) -> None:
-        """Forget a server with its secrets."""
+        """Forget a server with its secrets; it is disconnected at once, everywhere."""
         return self._portal.call(self._calls.delete(user_id, name))
 
     def test(self, user_id: str, name: str) -> McpTrial:
@@ -100,13 +106,18 @@ class SyncMcpAdmin:
         self,
         name: str,
         *,
+        server_id: str | None = None,
         scope: str = "global",
         tenant_id: str | None = None,
         **settings: Unpack[SharedServerSettings],
     ) -> SharedMcpServer:
-        """Register a server for everyone, or for one tenant (`scope="tenant"`)."""
+        """Register a server for everyone, or for one tenant (`scope="tenant"`).
+
+        Raises:
+            ConflictError: its id or its name is taken.
+        """
         return self._portal.call(
-            self._calls.add(name, scope=scope, tenant_id=tenant_id, **settings)
+            self._calls.add(name, server_id=server_id, scope=scope, tenant_id=tenant_id, **settings)
         )
 
     def update(self, server_id: str, **settings: Unpack[SharedServerSettings]) -> SharedMcpServer:

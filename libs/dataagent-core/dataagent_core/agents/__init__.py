@@ -1,6 +1,7 @@
 """Which agents exist, as data."""
 
 from dataagent_core.agents.builtin import BUILTIN_AGENTS, builtin_agent
+from dataagent_core.agents.registered import AgentEntry, register_agent
 from dataagent_core.agents.registry import AgentRegistry
 from dataagent_core.agents.service import AgentService, AgentView
 from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, SUPERVISOR, AgentKind, AgentSpec
@@ -10,10 +11,12 @@ __all__ = [
     "GENERAL",
     "GENERAL_ALIAS",
     "SUPERVISOR",
+    "AgentEntry",
     "AgentKind",
     "AgentRegistry",
     "AgentService",
     "AgentSpec",
     "AgentView",
     "builtin_agent",
+    "register_agent",
 ]

@@ -1,7 +1,7 @@
 """What agents may be called. Pure.
 
 A custom agent's id is made by us and has a form nothing else has: so that one that is gone is known
-to be gone, where any other unknown name is just a place for memories.
+to be gone, where any other unknown name may be just a place for memories.
 """
 
 from __future__ import annotations

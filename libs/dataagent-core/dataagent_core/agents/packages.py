@@ -11,7 +11,7 @@ import logging
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -149,7 +149,8 @@ def _parts(text: str) -> tuple[dict[str, Any], str]:
     header = {} if header is None else header
     if not isinstance(header, dict):
         raise BadPackage("its front matter is not a list of fields such as 'description: …'")
-    return _known(header), text[found.end() :].strip()  # pyright: ignore[reportUnknownArgumentType] YAML of unknown shape
+    # YAML of unknown shape
+    return _known(header), text[found.end() :].strip()  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _known(header: dict[Any, Any]) -> dict[str, Any]:
@@ -180,10 +181,11 @@ def _names(header: dict[str, Any], field: str) -> tuple[str, ...] | None:
     value = header.get(field)
     if value is None:
         return None
-    names: Any = value.split(",") if isinstance(value, str) else value
-    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):  # pyright: ignore[reportUnknownVariableType] YAML of unknown shape
+    given: Any = value.split(",") if isinstance(value, str) else value
+    names = cast("list[Any]", given) if isinstance(given, list) else None  # YAML of any shape
+    if names is None or not all(isinstance(each, str) for each in names):
         raise BadPackage(f"{field} in its front matter is not a list of names")
-    trimmed: list[str] = [each.strip() for each in names]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] text, as was just seen
+    trimmed: list[str] = [each.strip() for each in names]
     return tuple(dict.fromkeys(each for each in trimmed if each))[:_MAX_LIST]
 
 

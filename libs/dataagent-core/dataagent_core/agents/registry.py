@@ -18,7 +18,7 @@ from dataagent_core.agents.builtin import BUILTIN_AGENTS
 from dataagent_core.agents.naming import is_made_id
 from dataagent_core.agents.store import AgentRow, AgentStore, Kept, gone
 from dataagent_core.agents.tools import Tool, ToolDefinition
-from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, AgentSpec
+from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, SUPERVISOR, AgentSpec
 from dataagent_core.storage.lookout import Lookout
 
 logger = logging.getLogger(__name__)
@@ -50,11 +50,16 @@ class AgentRegistry:
         *,
         packages: Iterable[AgentSpec] = (),
         tools: Sequence[ToolDefinition] = (),
+        takes_any_name: bool = True,
     ) -> None:
-        """`tools` are those there are in this process. Call `open` before anything else."""
+        """`tools` are those there are in this process. Call `open` before anything else.
+
+        With `takes_any_name`, `general` answers for an assistant of a name that no agent has.
+        """
         self._store = store
         self._shipped = {spec.name: spec for spec in (*packages, *BUILTIN_AGENTS)}
         self._tools = tools
+        self._takes_any_name = takes_any_name
         self._named: dict[str, AgentSpec] = {}
         self._builtin_ids: frozenset[int] = frozenset()
         self._now = Snapshot(Kept(), (), ())
@@ -169,15 +174,16 @@ class AgentRegistry:
         return [*self._now.specs]
 
     def chosen(self, assistant_id: str) -> AgentSpec:
-        """The agent that answers for an assistant: the one of that id or name, else `general`.
+        """The agent that answers for an assistant: the one of that id or name.
 
-        An unknown name is a place for memories, which `general` serves.
+        Where any name is taken, one that no agent has is a place for memories of its own, which
+        `general` serves.
 
         Raises:
-            AgentNotFound: it is the id of a created agent that is gone.
+            AgentNotFound: there is none, or it is the id of a created agent that is gone.
         """
         found = self.find(assistant_id)
-        if found is None and is_made_id(assistant_id):
+        if found is None and (not self._takes_any_name or is_made_id(assistant_id)):
             raise gone(assistant_id)
         return found or self._named[GENERAL]
 
@@ -187,6 +193,8 @@ class AgentRegistry:
         Raises:
             AgentNotFound: as `chosen`.
         """
+        if assistant_id == SUPERVISOR:
+            return assistant_id
         spec = self.chosen(assistant_id)
         return spec.agent_id if spec.kind == "custom" else assistant_id
 

@@ -16,13 +16,13 @@ from difflib import get_close_matches
 from typing import Literal
 
 from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, AgentSpec
+from dataagent_core.config.models.attachments import FILES_MARK
 
 Rule = Literal["named", "files", "skill"]
 
 _NAMED = re.compile(r"\[ROUTE_TO:([^\[\]\n]{0,100})\]", re.IGNORECASE)
 _LOOKED_AT = 100_000  # characters; what comes after is material
 _ANY_MARK = re.compile(r"\[(?:ROUTE_TO:|SKILL:|用户上传了以下文件\])", re.IGNORECASE)
-_FILES_MARK = "[用户上传了以下文件]"
 _SKILL_MARK = re.compile(r"\s*\[SKILL:", re.IGNORECASE)
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _QUOTE = re.compile(r"\s{0,3}>")
@@ -47,7 +47,7 @@ def choose(
     said = _own_words(looked_at) if _ANY_MARK.search(looked_at) else ""
     if found := _NAMED.search(said):
         return _named(found[1].strip(), agents)
-    if file_ids or _FILES_MARK in said:
+    if file_ids or FILES_MARK in said:
         return Route("files", GENERAL, handed_over(GENERAL, "the message comes with files"))
     if skill:
         return Route("skill", GENERAL, handed_over(GENERAL, f"it works with the skill {skill}"))

@@ -1,13 +1,13 @@
-"""What an agent is, as data: no graph, no tool object, no database.
+"""What an agent is, as data: no tool object, no database, and no graph but one it was given.
 
 Above: `registry.py` knows which agents there are, `engine/` builds them. Below: nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 AgentKind = Literal["builtin", "package", "custom"]
 
@@ -48,3 +48,5 @@ class AgentSpec:
     """Numbers of the bound tools of shared MCP servers. Even `general` has only those listed."""
     allow_user_tools: bool = True
     """Whether it may use the tools of its user's own MCP servers."""
+    graph: Any = field(default=None, repr=False)
+    """A compiled LangGraph that is the agent (`registered.py`). None: one is built of the rest."""

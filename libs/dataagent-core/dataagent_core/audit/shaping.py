@@ -8,8 +8,8 @@ argument costs no more than a small one and no half of a secret stays at the cut
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from dataagent_core.audit.chain import canonical
 from dataagent_core.storage.text import storable
@@ -51,10 +51,12 @@ def _shaped(value: Any, scrubber: Scrubber, name: str, depth: int) -> Any:
         case float():
             return value if math.isfinite(value) else str(value)
         case Mapping() if depth < _MOST_DEPTH:
-            return _fields(value, scrubber, depth)  # pyright: ignore[reportUnknownArgumentType] of any shape
+            # of any shape
+            return _fields(value, scrubber, depth)  # pyright: ignore[reportUnknownArgumentType]
         case list() | tuple() if depth < _MOST_DEPTH:
-            shown = [_shaped(item, scrubber, name, depth + 1) for item in value[:_MOST_ITEMS]]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] of any shape
-            return [*shown, _CUT] if len(value) > _MOST_ITEMS else shown  # pyright: ignore[reportUnknownArgumentType] of any shape
+            items = cast("Sequence[object]", value)  # of any shape
+            shown = [_shaped(item, scrubber, name, depth + 1) for item in items[:_MOST_ITEMS]]
+            return [*shown, _CUT] if len(items) > _MOST_ITEMS else shown
         case _:
             return f"({type(value).__name__})"
 

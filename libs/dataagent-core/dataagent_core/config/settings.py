@@ -151,6 +151,9 @@ class Settings(TraceSettings, BaseSettings):
     # packages: folders of agents as folders with an AGENTS.md, searched beside ours; later ones win
     packages_dirs: CommaList = []
 
+    # modules that register agents (`register_agent`), imported at the start
+    agent_modules: CommaList = []
+
     # data
     sources_config: Path | None = None
     sample_data: bool = True
@@ -193,6 +196,7 @@ class Settings(TraceSettings, BaseSettings):
         "fetch_hosts",
         "skills_dirs",
         "packages_dirs",
+        "agent_modules",
         "mcp_stdio_commands",
         mode="before",
     )
@@ -221,7 +225,7 @@ class Settings(TraceSettings, BaseSettings):
         if self.model:
             return self.model
         if self.anthropic_api_key:
-            return "anthropic:claude-sonnet-4-5"
+            return "anthropic:claude-sonnet-4-5-20250929"
         if self.openai_api_key:
             return "openai:gpt-5-mini"
         return "offline"
@@ -319,6 +323,13 @@ class Settings(TraceSettings, BaseSettings):
         path = self.agents_home.expanduser() / assistant_id
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+    @property
+    def takes_any_assistant(self) -> bool:
+        """Whether an assistant may have a name that no agent has: at the terminal, a place for
+        memories of its own.
+        """
+        return True
 
     # -- the shell --------------------------------------------------------------------------
 

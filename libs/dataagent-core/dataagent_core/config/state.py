@@ -15,13 +15,13 @@ _NEXT: dict[Mode, Mode] = {"manual": "auto", "auto": "plan", "plan": "manual"}
 
 @dataclass(slots=True)
 class SessionState:
-    """What a terminal session remembers between turns."""
+    """What a terminal session remembers between turns; `thread_id` is its conversation's."""
 
     thread_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     auto_approve: bool = False
+    current_todos: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     is_planning: bool = False
     approved_kinds: set[str] = field(default_factory=set[str])  # `ActionRequest.kind`
-    current_todos: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     token_usage: dict[str, int] = field(default_factory=dict[str, int])
 
     def toggle_auto_approve(self) -> bool:

@@ -66,7 +66,10 @@ class Execution:
             time_zone=self._time_zone,
         ) as statement:
             self._begin(statement)
-            return statement.read(partial(self._kept, statement, statement.labels, place))  # pyright: ignore[reportUnknownMemberType] Arrow's batches have no types
+            # Arrow's batches have no types
+            return statement.read(  # pyright: ignore[reportUnknownMemberType]
+                partial(self._kept, statement, statement.labels, place)
+            )
 
     def _kept(
         self, statement: Statement, labels: Sequence[str], place: Place, batches: Any

@@ -22,6 +22,7 @@ from pydantic import SecretStr
 
 from dataagent_core.data import policy
 from dataagent_core.data.catalogue import CatalogueKeeper, CatalogueState
+from dataagent_core.data.dialects import dialect_of
 from dataagent_core.data.engines.base import Engine
 from dataagent_core.data.execution import Execution
 from dataagent_core.data.opening import OpenSources
@@ -380,7 +381,8 @@ class DataService:
     ) -> Answered:
         execution = Execution(engine, plan, limits=limits, time_zone=time_zone, earlier=warnings)
         user_id = asked.owner_id
-        connections = "duckdb" if plan.dialect == "duckdb" else plan.source_id  # who shares them
+        is_shared = dialect_of(plan.dialect).shares_processes
+        connections = plan.dialect if is_shared else plan.source_id
         async with (
             self._turns.turn((user_id, connections)),
             self.artifacts.writing(user_id) as place,

@@ -106,7 +106,8 @@ def _absolute(address: str, base_url: str | None) -> str:
         return address
 
 
-class _Converter(MarkdownConverter):  # pyright: ignore[reportUntypedBaseClass] markdownify has no types
+# markdownify has no types
+class _Converter(MarkdownConverter):  # pyright: ignore[reportUntypedBaseClass]
     """Markdown without pictures' addresses."""
 
     def convert_img(self, el: Any, text: str, parent_tags: Any) -> str:

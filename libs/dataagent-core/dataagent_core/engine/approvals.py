@@ -64,7 +64,8 @@ def _shared(definitions: JsonObject) -> JsonObject:
 
 def _object(value: Any) -> JsonObject:
     """The value if it is a JSON object, else an empty one."""
-    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] JSON
+    # JSON
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
 _DECISION_PARTS = ("Decision", "EditedAction")

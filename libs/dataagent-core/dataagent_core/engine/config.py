@@ -13,11 +13,17 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.tools import BaseTool
 
+    from dataagent_core.mcp import MCPConfig
+
 
 @dataclass(slots=True)
 class AgentConfig:
-    """How to build an agent. `user_id`, `tenant_id` and `auto_approve` travel with each run; the
-    graph is the same for all users.
+    """How to build an agent, and for whom it runs where a run does not say so itself.
+
+    `assistant_id`, `user_id`, `tenant_id`, `auto_approve` and `sandbox_id` travel with the agent as
+    the defaults of its runs (`RunContext`), `recursion_limit` and `timeout` (seconds) as those of
+    its executors; the graph is the same for all users. `workspace_root` is the folder below which
+    the users' folders are, `mcp_config` names MCP servers whose tools the agent has besides.
     """
 
     assistant_id: str
@@ -36,13 +42,15 @@ class AgentConfig:
     extra_middleware: list[AgentMiddleware[Any, Any, Any]] = field(
         default_factory=list["AgentMiddleware[Any, Any, Any]"]
     )
+    mcp_config: MCPConfig | None = None
+    workspace_root: Path | None = None
+    recursion_limit: int = 1000
+    timeout: float | None = None
     subagents: list[SubAgentConfig] = field(default_factory=list["SubAgentConfig"])
     tools: frozenset[str] | None = None  # names of those it is bound to; None: all there are
     skill_folders: tuple[Path, ...] = ()  # of skills of its own, beside everyone's
     agents: tuple[AgentSpec, ...] = ()  # for a supervisor: those it can hand over to
-    workspace_root: Path | None = None
-    recursion_limit: int = 1000
-    timeout: float | None = None
+    graph: Any = None  # a compiled graph that is the agent; then nothing is built of the rest
 
     def cache_key(self) -> tuple[Any, ...]:
         """What the compiled graph depends on; the same key gets the same graph.
@@ -63,6 +71,8 @@ class AgentConfig:
             self.tools,
             self.skill_folders,
             self.agents,
+            id(self.graph),
+            None if self.mcp_config is None else id(self.mcp_config),
             self.workspace_root,
         )
 
@@ -81,10 +91,13 @@ class SubAgentConfig:
     skill_folders: tuple[Path, ...] = ()
     agent_id: str | None = None
     """Whose MCP tools it has. None: those of the agent that calls it."""
+    graph: Any = None
+    """A compiled graph that is the agent."""
 
     def cache_key(self) -> tuple[Any, ...]:
         """See `AgentConfig.cache_key`."""
         tools = None if self.tools is None else tuple(id(tool) for tool in self.tools)
         model = self.model if isinstance(self.model, str | None) else id(self.model)
         named = (self.name, self.description, self.system_prompt)
-        return (*named, tools, model, self.bound, self.skill_folders, self.agent_id)
+        own = (self.bound, self.skill_folders, self.agent_id, id(self.graph))
+        return (*named, tools, model, *own)

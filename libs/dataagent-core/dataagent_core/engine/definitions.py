@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, SUPERVISOR, AgentSpec
+from dataagent_core.agents.types import GENERAL, SUPERVISOR, AgentSpec
 from dataagent_core.engine.config import AgentConfig, SubAgentConfig
 
 _AS_HELPER = "You do one task for another agent. Report the result, complete and concise."
@@ -19,23 +19,20 @@ _AS_HELPER = "You do one task for another agent. Report the result, complete and
 def define(spec: AgentSpec, agents: Sequence[AgentSpec], base: AgentConfig) -> AgentConfig:
     """How to build an agent; what its spec leaves open is as in `base`.
 
-    Whose memory it works with stays as in `base`, unless that is an agent's name (`memory_of`).
+    Whose memory it works with stays as in `base`: the assistant that was asked for. Only an agent
+    that was chosen by its name, or by the supervisor, has that of its id.
     """
     return replace(
         base,
-        assistant_id=memory_of(spec) if base.assistant_id in _names(spec) else base.assistant_id,
+        assistant_id=spec.agent_id if base.assistant_id in _names(spec) else base.assistant_id,
         system_prompt=spec.system_prompt,
         model=spec.model or base.model,
         tools=spec.tools,
         skill_folders=spec.skills,
         subagents=[helper(each) for each in reachable(spec, agents)],
         agents=(),
+        graph=spec.graph,
     )
-
-
-def memory_of(spec: AgentSpec) -> str:
-    """The assistant whose memory an agent has. `general` is also called `agent`: it has one."""
-    return GENERAL_ALIAS if spec.name == GENERAL else spec.agent_id
 
 
 def define_supervisor(agents: Sequence[AgentSpec], base: AgentConfig) -> AgentConfig:
@@ -63,6 +60,7 @@ def helper(spec: AgentSpec) -> SubAgentConfig:
         bound=spec.tools,
         skill_folders=spec.skills,
         agent_id=spec.agent_id,
+        graph=spec.graph,
     )
 
 

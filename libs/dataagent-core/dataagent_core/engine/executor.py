@@ -1,9 +1,10 @@
 """Runs one turn of an agent and says what happens, as events.
 
 The one place that catches everything: whatever goes wrong becomes an `ErrorEvent`, and the stream
-ends with exactly one `DoneEvent`. The exception is being cancelled or closed: then the thread is
-repaired and the caller, who stopped it, writes the end (`runs/`). A handler that raises `Suspended`
-leaves the thread as it waits. Above: `runs/`. Below: `graph.py`, `translate.py`, `repair.py`.
+ends with exactly one `DoneEvent`. When the task is cancelled the thread is repaired, the end is
+yielded and `CancelledError` raised; a caller that takes text by `say` writes that end itself. A
+`cancellation_token` stops a turn without an exception. A handler that raises `Suspended` leaves the
+thread as it waits.
 """
 
 from __future__ import annotations
@@ -20,18 +21,21 @@ from langchain_core.messages import AIMessageChunk, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, Interrupt
 
+from dataagent_core.config.models.attachments import with_files
 from dataagent_core.config.models.hearing import listen
 from dataagent_core.engine import compaction
 from dataagent_core.engine import graph as lg
+from dataagent_core.engine.agent import Context, defaults_of
 from dataagent_core.engine.approvals import allowed_decisions, request_of, resume_value
+from dataagent_core.engine.checkpoints import MemoryCheckpoints
 from dataagent_core.engine.failures import error_event
 from dataagent_core.engine.graph import Config, Graph, Part
 from dataagent_core.engine.repair import repair
 from dataagent_core.engine.translate import Translator
+from dataagent_core.errors import BadInput
 from dataagent_core.events import AnyEvent, DoneEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision, HITLHandler
 from dataagent_core.identity import RunContext
-from dataagent_core.middleware import with_files
 from dataagent_core.middleware.history import Summarization
 
 logger = logging.getLogger(__name__)
@@ -86,6 +90,10 @@ class _Turn:
         self.is_over = True
         return DoneEvent(token_usage=self.translator.usage or None, **how)
 
+    def cancelled(self) -> DoneEvent:
+        """The end of a turn that its user stopped."""
+        return self.done(cancelled=True, reason="user_cancelled")
+
     def finished(self) -> DoneEvent:
         """The end of a turn that nobody stopped: it said all, or its budget is used up."""
         ran_out = self.context.budget.exhausted if self.context.budget else None
@@ -95,50 +103,79 @@ class _Turn:
 
 
 class AgentExecutor:
-    """Executes turns of one compiled agent. Holds no state between turns."""
+    """Executes turns of one compiled agent. What was said is in its saver, nothing is held here."""
 
     def __init__(
         self,
         agent: Graph,
-        saver: BaseCheckpointSaver[Any],
+        saver: BaseCheckpointSaver[Any] | None = None,
         *,
         hitl_handler: HITLHandler | None = None,
-        recursion_limit: int = 1000,
+        recursion_limit: int | None = None,
         timeout_seconds: float | None = None,
         hitl_timeout_seconds: float | None = None,
     ) -> None:
-        """Bind the agent to a saver. Without a handler every call is approved."""
-        self._graph = lg.bind(agent, saver)
+        """Bind the agent to a saver. Without a handler every call is approved.
+
+        Without a saver, conversations are kept in memory as long as the executor is. Limits that
+        are not given are the agent's own.
+        """
+        self._defaults = defaults_of(agent)
+        self._graph = lg.bind(agent, saver or lg.saver_of(agent) or MemoryCheckpoints().saver())
         self._handler = hitl_handler
-        self._recursion_limit = recursion_limit
-        self._timeout_seconds = timeout_seconds
+        self._recursion_limit = recursion_limit or self._defaults.recursion_limit
+        self._timeout_seconds = timeout_seconds or self._defaults.timeout_seconds
         self._hitl_timeout_seconds = hitl_timeout_seconds
 
     async def execute(
         self,
         user_input: str,
         session_id: str,
-        context: RunContext | None = None,
+        context: Context = None,
         *,
+        cancellation_token: asyncio.Event | None = None,
         say: Say | None = None,
         files: Sequence[dict[str, Any]] = (),
     ) -> AsyncGenerator[AnyEvent]:
         """Answer a message with its files; the events end with a `DoneEvent`.
 
-        With `say`, running text is not among them: it is said at once, from inside the model's
-        call, always after the events yielded before it. Use a task of its own then.
+        Args:
+            user_input: what the user says.
+            session_id: the conversation; the same id goes on with it.
+            context: for whom it is: a `RunContext`, or a dictionary of those of its fields that
+                differ from what the agent's configuration says (`user_id`, `auto_approve`, …).
+            cancellation_token: once it is set the run stops, the conversation is left as far as it
+                got, and the last event is `DoneEvent(cancelled=True, reason="user_cancelled")`.
+            say: takes running text, which is then not among the events: it is said at once, from
+                inside the model's call, always after the events yielded before it. Use a task of
+                its own then.
+            files: files that belong to the message.
         """
         asked = with_files(user_input, files, message_id=str(uuid.uuid4()))
-        turn = self._turn(session_id, context, asked, say)
-        async with aclosing(self._guarded(turn, {"messages": [asked]})) as events:
+        try:
+            known = self._defaults.context(session_id, context, message=user_input)
+        except BadInput as error:
+            yield error_event(error)
+            yield DoneEvent(reason="failed")
+            return
+        turn = self._turn(session_id, known, asked, say)
+        events = self._guarded(turn, {"messages": [asked]})
+        if cancellation_token is not None:
+            events = _until_set(cancellation_token, turn, events)
+        async with aclosing(events):
             async for event in events:
                 yield event
 
     async def resume(
-        self, session_id: str, context: RunContext | None = None, *, say: Say | None = None
+        self, session_id: str, context: Context = None, *, say: Say | None = None
     ) -> AsyncGenerator[AnyEvent]:
-        """Go on with a thread that waits for approvals, after its process was restarted."""
-        turn = self._turn(session_id, context, None, say)
+        """Go on with a thread that waits for approvals, after its process was restarted.
+
+        Raises:
+            BadInput: the context is none.
+        """
+        known = self._defaults.context(session_id, context)
+        turn = self._turn(session_id, known, None, say)
         async with aclosing(self._guarded(turn, None)) as events:
             async for event in events:
                 yield event
@@ -178,7 +215,7 @@ class AgentExecutor:
         turn = _Turn(
             graph=self._graph,
             config=lg.thread(session_id, self._recursion_limit),
-            context=context or _anonymous(session_id),
+            context=context or self._defaults.context(session_id),
             asked=asked,
             deadline=loop_time() + self._timeout_seconds if self._timeout_seconds else None,
             say=say,
@@ -195,9 +232,15 @@ class AgentExecutor:
             async with aclosing(self._rounds(turn, given)) as events:
                 async for event in events:
                     yield event
-        except (asyncio.CancelledError, GeneratorExit):
+        except GeneratorExit:
             if not turn.is_over:  # a reader that has the end may leave
                 await _shielded(turn.repair())
+            raise
+        except asyncio.CancelledError:
+            if not turn.is_over:
+                await _shielded(turn.repair())
+                if turn.say is None:  # otherwise the caller writes the end
+                    yield turn.cancelled()
             raise
         except Suspended:
             raise
@@ -255,7 +298,8 @@ class AgentExecutor:
         handler = self._handler
 
         async def one(interrupt: Interrupt) -> tuple[str, Decision]:
-            return interrupt.id, await handler.request_approval(request_of(interrupt), session_id)
+            answer = await handler.request_approval(request_of(interrupt), session_id)
+            return interrupt.id, Decision.of(answer)
 
         tasks = [asyncio.create_task(one(item)) for item in interrupts]
         decisions: dict[str, Decision] = {}
@@ -298,7 +342,37 @@ async def _shielded(work: Any) -> None:
             continue
 
 
-def _anonymous(session_id: str) -> RunContext:
-    return RunContext(
-        user_id="default", session_id=session_id, run_id=str(uuid.uuid4()), assistant_id="agent"
-    )
+async def _until_set(
+    token: asyncio.Event, turn: _Turn, events: AsyncGenerator[AnyEvent]
+) -> AsyncGenerator[AnyEvent]:
+    """The events until the token is set; then the turn is stopped, and its end is the last."""
+    if token.is_set():
+        await turn.repair()
+        yield turn.cancelled()
+        return
+    queue: asyncio.Queue[AnyEvent | None] = asyncio.Queue()
+
+    async def work() -> None:
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    queue.put_nowait(event)
+        finally:
+            queue.put_nowait(None)
+
+    async def stop() -> None:
+        await token.wait()
+        if not turn.is_over:
+            working.cancel()  # the turn's own end comes last
+
+    working, stopping = asyncio.create_task(work()), asyncio.create_task(stop())
+    try:
+        while (event := await queue.get()) is not None:
+            yield event
+        await asyncio.wait({working})
+        if not working.cancelled():
+            working.result()
+    finally:
+        stopping.cancel()
+        working.cancel()
+        await _shielded(asyncio.wait({working}))

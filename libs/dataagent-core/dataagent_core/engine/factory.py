@@ -1,16 +1,20 @@
 """An `AgentConfig` → a compiled graph and its backend, each built once.
 
-Graphs know no user: whose files, memory and rules apply comes with each run as a `RunContext`.
-Above: `session/manager.py` and `runs/`. Below: deepagents, `middleware/`, `tools/`, `workspace/`.
+Graphs know no user: whose files, memory and rules apply comes with each run as a `RunContext`, and
+what a run does not say stands in the agent (`agent.py`). A factory is given what it works with, or
+opens it itself, when it is first needed, and closes that.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
 
 from deepagents import (
+    CompiledSubAgent,
     SubAgent,
     create_deep_agent,  # pyright: ignore[reportUnknownVariableType] generic over any state
 )
@@ -21,11 +25,13 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 
+from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS
 from dataagent_core.config import Settings
 from dataagent_core.config.llm import close_model
 from dataagent_core.config.models.merge import audible
+from dataagent_core.engine.agent import Agent, RunDefaults
 from dataagent_core.engine.config import AgentConfig, SubAgentConfig
-from dataagent_core.engine.definitions import define, memory_of
+from dataagent_core.engine.definitions import define
 from dataagent_core.engine.graph import Graph
 from dataagent_core.engine.late import late_subagents, plain_version
 from dataagent_core.engine.sandboxed import SandboxedWorkspace
@@ -39,8 +45,8 @@ from dataagent_core.middleware import (
     MEMORY_PATH,
     AddressApprovals,
     AgentMemoryMiddleware,
-    AttachmentsMiddleware,
     CodeChangesMiddleware,
+    ConfiguredMcp,
     FileOperationMiddleware,
     Files,
     McpApprovals,
@@ -66,10 +72,13 @@ from dataagent_core.middleware import (
 from dataagent_core.middleware.calls import OnDenied
 from dataagent_core.middleware.history import Summarization
 from dataagent_core.sandbox import LocalRunner, Sandboxes
-from dataagent_core.sandbox.shell import LocalShells, Shells
+from dataagent_core.sandbox.factory import create_sandboxes
+from dataagent_core.sandbox.shell import LocalShells
 from dataagent_core.skills import SkillLibrary, skill_folders
+from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
 from dataagent_core.tools.mcp import McpTools
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
+from dataagent_core.workspace.project import Project
 from dataagent_core.workspace.thread_files import ThreadFiles
 from dataagent_core.workspace.undo import Undo
 
@@ -78,21 +87,48 @@ ARTIFACTS_ROOT = "/.agent"
 MEMORIES_ROUTE = "/memories/"
 MAIN_AGENT = "main"
 _KEPT_GRAPHS = 64
+_KEPT_AGENTS = 512
+_MEMORY: Final = MEMORY_PATH.removeprefix(MEMORIES_ROUTE)
+_OTHER_NAMES: Final = {GENERAL: GENERAL_ALIAS, GENERAL_ALIAS: GENERAL}
+_WALLS: Final = {"bubblewrap": "bwrap"}
+"""Other names of walls."""
 
 SYSTEM_PROMPT = """You are DataAgent, an assistant that works with a company's data.
 Never invent a number: say where each figure comes from, and when something was cut or failed."""
 _FOLDERS = "Files you work with are in your workspace: files/, uploads/ and outputs/."
 
 
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What an agent works in."""
+
+    workspaces: UserWorkspaceManager
+    skills: SkillLibrary
+    undo: Undo
+    sandboxes: Sandboxes | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    config: AgentConfig  # what its key names by its id is kept, so that no other gets that id
+    graph: Graph
+    backend: CompositeBackend
+    middleware: tuple[Middleware, ...]
+
+
 class AgentFactory:
-    """Builds agents and keeps the built ones by what defines them."""
+    """Builds agents and keeps the built ones by what defines them.
+
+    Close one that opened anything (`async with AgentFactory() as factory`); a short script may also
+    simply end.
+    """
 
     def __init__(
         self,
-        settings: Settings,
-        workspaces: UserWorkspaceManager,
+        settings: Settings | None = None,
+        workspaces: UserWorkspaceManager | None = None,
         *,
-        tools: Sequence[BaseTool] = (),
+        tools: Sequence[BaseTool] | None = None,
         around_tools: Sequence[Middleware] = (),
         around_calls: Sequence[Middleware] = (),
         on_denied: OnDenied | None = None,
@@ -101,34 +137,59 @@ class AgentFactory:
         mcp: McpTools | None = None,
         undo: Undo | None = None,
     ) -> None:
-        """`tools` are given to every agent that is bound to them, beside its own.
+        """Without `settings` those of the environment hold, without `workspaces` those they name.
 
-        `around_tools` wraps the calls that were approved, `around_calls` all of models and tools.
-        `on_denied` is told of calls of tools that are not bound. With `sandboxes` agents can
-        execute commands in them, with `mcp` use what MCP servers offer. `undo` is told what they
-        change in a project.
+        `tools` are given to every agent that is bound to them, beside its own; unless given, the
+        built-in ones that need nothing but settings. `around_tools` wraps the calls that were
+        approved, `around_calls` all of models and tools. `on_denied` is told of calls of tools that
+        are not bound. With `sandboxes` agents can execute commands in them, with `mcp` use what MCP
+        servers offer. `undo` is told what they change in a project.
         """
-        self._settings = settings
-        self._workspaces = workspaces
-        self._tools = list(tools)
+        self._settings = settings or Settings()
+        self._is_alone = workspaces is None
+        self._closing: list[Callable[[], Awaitable[object]]] = []
+        self._workspaces = workspaces or self._own_workspaces()
+        self._tools = self._builtin_tools() if tools is None else list(tools)
         self._around_approved = list(around_tools)
         self._around_calls = list(around_calls)
         self._on_denied = on_denied
         self._skills = skills
         self._sandboxes = sandboxes
         self._mcp = mcp
-        self._undo = undo or Undo(workspaces.project, workspaces.workers)
+        self._undo = undo
         self._counter = TokenCounter()
-        self._local_shells = LocalShells(LocalRunner(home=settings.shell_home))
+        self._local_shells = LocalShells(LocalRunner(home=self._settings.shell_home))
         self._models: dict[str, BaseChatModel] = {}  # by name; each has connections of its own
-        self._built: OrderedDict[tuple[Any, ...], tuple[Graph, CompositeBackend]] = OrderedDict()
+        self._parts: dict[tuple[Path | None, str | None], _Parts] = {}
+        self._built: OrderedDict[tuple[Any, ...], _Built] = OrderedDict()
+        self._agents: OrderedDict[tuple[Any, ...], Agent] = OrderedDict()
 
-    def create_agent(self, config: AgentConfig) -> tuple[Graph, CompositeBackend]:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.aclose()
+
+    def create_agent(self, config: AgentConfig) -> tuple[Agent, CompositeBackend]:
         """The compiled agent and its backend; the same definition gets the same objects.
+
+        Definitions that differ only in whom the agent runs for share one graph.
 
         Raises:
             Misconfigured: the model or the sandbox is not available.
         """
+        key, defaults = config.cache_key(), RunDefaults.of(config)
+        built = self._compiled(config)
+        agent = self._agents.get((key, defaults))
+        if agent is None or agent.nodes is not built.graph.nodes:
+            agent = Agent.of(built.graph, built.middleware, defaults)
+            self._agents[key, defaults] = agent
+            while len(self._agents) > _KEPT_AGENTS:
+                self._agents.popitem(last=False)
+        self._agents.move_to_end((key, defaults))
+        return agent, built.backend
+
+    def _compiled(self, config: AgentConfig) -> _Built:
         key = config.cache_key()
         built = self._built.get(key)
         if built is None:
@@ -138,23 +199,109 @@ class AgentFactory:
         self._built.move_to_end(key)
         return built
 
-    def _build(self, config: AgentConfig) -> tuple[Graph, CompositeBackend]:
+    # -- what it works with ---------------------------------------------------------------------
+
+    def _own_workspaces(self) -> UserWorkspaceManager:
+        """The workspaces the settings name, as a server opens them."""
+        settings, folder = self._settings, self._settings.project_dir
+        own = UserWorkspaceManager(
+            settings.workspaces_dir,
+            settings.workspace_quota,
+            memories_root=settings.home_dir / "memories",
+            project=None if folder is None else Project(folder, settings.home_dir / "undo"),
+        )
+        self._closing.append(own.aclose)
+        return own
+
+    def _builtin_tools(self) -> list[BaseTool]:
+        """The built-in tools that need settings alone."""
+        client = OutboundClient(allow_private_hosts=self._settings.allow_private_hosts)
+        self._closing.append(client.aclose)
+        return builtin_tools(ToolContext(settings=self._settings, client=client))
+
+    def _parts_of(self, config: AgentConfig) -> _Parts:
+        """What an agent works in, opened once for all that say the same about it.
+
+        Raises:
+            Misconfigured: there is no such sandbox.
+        """
+        kind = self._own_kind(config.sandbox_type)
+        key = (config.workspace_root, kind)
+        parts = self._parts.get(key)
+        if parts is None:
+            parts = self._parts[key] = self._open_parts(config.workspace_root, kind)
+        return parts
+
+    def _own_kind(self, sandbox_type: str | None) -> str | None:
+        """The wall to open for an agent; None if what the factory was given will do."""
+        if sandbox_type in (None, "local"):
+            return None
+        kind = _WALLS.get(sandbox_type, sandbox_type)
+        if self._sandboxes is not None and kind in ("auto", self._settings.sandbox):
+            return None
+        if kind == "auto" and not self._is_alone:  # who gave the workspaces looked for a wall
+            return None
+        return kind
+
+    def _open_parts(self, root: Path | None, kind: str | None) -> _Parts:
+        if self._is_alone:
+            self._settings.ensure_home()
+        workspaces = self._workspaces if root is None else self._workspaces_at(root)
+        return _Parts(
+            workspaces=workspaces,
+            skills=self.skills if root is None else self._library(workspaces),
+            undo=self._undo or Undo(workspaces.project, workspaces.workers),
+            sandboxes=self._sandboxes if kind is None else self._open_wall(kind, workspaces, root),
+        )
+
+    def _workspaces_at(self, root: Path) -> UserWorkspaceManager:
+        """The workspaces below another folder; memories stay where they are."""
+        made = UserWorkspaceManager(
+            Path(root).expanduser().absolute(),
+            self._settings.workspace_quota,
+            memories_root=self._workspaces.memories_root,
+        )
+        self._closing.append(made.aclose)
+        return made
+
+    def _open_wall(
+        self, kind: str, workspaces: UserWorkspaceManager, root: Path | None
+    ) -> Sandboxes | None:
+        changes: dict[str, Any] = {"sandbox": kind, "sandbox_pool_size": 0}
+        if root is not None:
+            changes |= {"workspace_root": workspaces.root, "project": None}
+        settings = self._settings.model_copy(update=changes)
+        opened = create_sandboxes(settings, workspaces.ensure_user_workspace)
+        if opened is not None:
+            self._closing.append(opened.aclose)
+        return opened
+
+    # -- graphs ---------------------------------------------------------------------------------
+
+    def _build(self, config: AgentConfig) -> _Built:
         if config.agents:
             return self._build_supervisor(config)
+        if config.graph is not None:
+            backend = CompositeBackend(default=self._workspace(self._parts_of(config)), routes={})
+            return _Built(config, config.graph, backend, ())
         model = self._model(config.model)
-        backend = self._backend(self.skills.routes(config.skill_folders))
+        parts = self._parts_of(config)
+        backend = self._backend(parts, config.skill_folders)
+        middleware = self._middleware(config, parts, model, backend)
         with untraced_hooks(), plain_version(), late_subagents():
             graph = create_deep_agent(
                 model,
                 [*self._bound_tools(config.tools), *config.extra_tools],
                 system_prompt=config.system_prompt or self._prompt,
-                middleware=self._middleware(config, model, backend),
-                subagents=[self._subagent(sub, backend, config) for sub in self._subagents(config)],
+                middleware=middleware,
+                subagents=[
+                    self._subagent(sub, parts, backend, config) for sub in self._subagents(config)
+                ],
                 backend=backend,
                 context_schema=RunContext,
                 name=MAIN_AGENT,
             )
-        return quicken(graph), backend
+        return _Built(config, quicken(graph), backend, tuple(middleware))
 
     @property
     def _prompt(self) -> str:
@@ -162,16 +309,16 @@ class AgentFactory:
         has_folders = self._workspaces.project is None
         return f"{SYSTEM_PROMPT}\n{_FOLDERS}" if has_folders else SYSTEM_PROMPT
 
-    def _build_supervisor(self, config: AgentConfig) -> tuple[Graph, CompositeBackend]:
+    def _build_supervisor(self, config: AgentConfig) -> _Built:
         """The supervisor over the very graphs its agents have when they are chosen directly."""
         defined = [(spec, define(spec, config.agents, config)) for spec in config.agents]
-        built = [(spec, *self.create_agent(definition)) for spec, definition in defined]
+        built = [(spec, self._compiled(definition)) for spec, definition in defined]
         rules = RunRulesMiddleware(gated(()), self._on_denied)
         around = [PatchToolCalls(), rules, *self._around_calls, ToolErrorMiddleware()]
         with untraced_hooks():
-            seats = [Seat(spec, memory_of(spec), graph) for spec, graph, _ in built]
+            seats = [Seat(spec, spec.agent_id, agent.graph) for spec, agent in built]
             graph = supervise(self._model(config.model), seats, around)
-        return graph, built[-1][2]
+        return _Built(config, graph, built[-1][1].backend, tuple(around))
 
     def _model(self, model: str | BaseChatModel | None) -> BaseChatModel:
         if isinstance(model, BaseChatModel):
@@ -191,50 +338,58 @@ class AgentFactory:
 
     def bindable_tools(self) -> list[BaseTool]:
         """All tools an agent can be bound to: those given, those on files, the shell's."""
-        backend = self._backend({})
+        parts = self._parts_of(AgentConfig(MAIN_AGENT))
+        backend = CompositeBackend(default=self._workspace(parts), routes={})
         tools = [*self._tools, *_files(backend).tools]
         if self._settings.has_shell:
-            tools += [
-                tool for one in self._shell(self._settings.shell_sandbox) for tool in one.tools
-            ]
+            shell = AgentConfig(MAIN_AGENT, sandbox_type=self._settings.shell_sandbox)
+            made = self._shell(shell, self._parts_of(shell))
+            tools += [tool for one in made for tool in one.tools]
         can_execute = supports_execution(backend)
         return [tool for tool in tools if can_execute or tool.name != "execute"]
 
     async def aclose(self) -> None:
-        """Close the connections of the models made here, and forget the shells."""
+        """Close what was opened here: connections of models and tools, MCP servers, sandboxes."""
         self._local_shells.close()
         models, self._models = self._models, {}
         for model in models.values():
             await close_model(model)
+        while self._closing:
+            await self._closing.pop()()
 
     @property
     def skills(self) -> SkillLibrary:
         """The skills of all agents; unless given, those the settings name."""
         if self._skills is None:
-            folders = skill_folders(self._settings.skills_dirs)
-            self._skills = SkillLibrary(folders, self._workspaces)
+            self._skills = self._library(self._workspaces)
         return self._skills
 
-    def _backend(self, skills: Mapping[str, BackendProtocol]) -> CompositeBackend:
+    def _library(self, workspaces: UserWorkspaceManager) -> SkillLibrary:
+        return SkillLibrary(skill_folders(self._settings.skills_dirs), workspaces)
+
+    def _backend(self, parts: _Parts, skill_folders: tuple[Path, ...]) -> CompositeBackend:
         """Files in the run's workspace, memories and skills beside it, leftovers in the thread."""
+        skills: Mapping[str, BackendProtocol] = parts.skills.routes(skill_folders)
         return CompositeBackend(
-            default=self._workspace(),
+            default=self._workspace(parts),
             routes={
-                MEMORIES_ROUTE: MemoriesBackend(self._workspaces),
+                MEMORIES_ROUTE: MemoriesBackend(parts.workspaces),
                 f"{ARTIFACTS_ROOT}/": ThreadFiles(),
                 **skills,
             },
             artifacts_root=ARTIFACTS_ROOT,
         )
 
-    def _workspace(self) -> WorkspaceBackend:
-        if self._sandboxes is None:
-            return WorkspaceBackend(self._workspaces)
-        return SandboxedWorkspace(self._workspaces, self._sandboxes)
+    @staticmethod
+    def _workspace(parts: _Parts) -> WorkspaceBackend:
+        if parts.sandboxes is None:
+            return WorkspaceBackend(parts.workspaces)
+        return SandboxedWorkspace(parts.workspaces, parts.sandboxes)
 
     def _middleware(
         self,
         config: AgentConfig,
+        parts: _Parts,
         model: BaseChatModel,
         backend: CompositeBackend,
     ) -> list[Middleware]:
@@ -248,22 +403,29 @@ class AgentFactory:
         ]
         if config.enable_skills:
             stack.append(
-                SkillsMiddleware(backend=backend, library=self.skills, folders=config.skill_folders)
+                SkillsMiddleware(
+                    backend=backend, library=parts.skills, folders=config.skill_folders
+                )
             )
         if config.enable_memory:
-            stack.append(AgentMemoryMiddleware(backend=backend, has_memory=self._has_memory))
-        stack += self._project()
-        stack.append(AttachmentsMiddleware())
+            stack.append(
+                AgentMemoryMiddleware(
+                    backend=backend, has_memory=self._has_memory, also=self._noted_as_other
+                )
+            )
+        stack += self._project(parts)
         if config.enable_shell:
-            stack += self._shell(config.sandbox_type)
+            stack += self._shell(config, parts)
         policy = self._policy(config.tools, config.extra_tools)
-        mcp = self._mcp_tools(None) if config.enable_mcp else []
-        return [*stack, *config.extra_middleware, *mcp, *policy, *self._around_tools(backend)]
+        mcp = [*self._mcp_tools(None), *self._configured_mcp(config)] if config.enable_mcp else []
+        around = self._around_tools(parts, backend, config)
+        return [*stack, *config.extra_middleware, *mcp, *policy, *around]
 
-    def _project(self) -> list[Middleware]:
+    @staticmethod
+    def _project(parts: _Parts) -> list[Middleware]:
         """What tells an agent that it works in a project, if it does."""
-        project = self._workspaces.project
-        return [] if project is None else [ProjectMiddleware(project, self._workspaces.workers)]
+        project = parts.workspaces.project
+        return [] if project is None else [ProjectMiddleware(project, parts.workspaces.workers)]
 
     def _mcp_tools(self, agent_id: str | None) -> list[Middleware]:
         """What gives an agent its MCP tools, if there are any in this process."""
@@ -271,32 +433,62 @@ class AgentFactory:
             return []
         return [McpToolsMiddleware(self._mcp, agent_id, self._on_denied)]
 
+    def _configured_mcp(self, config: AgentConfig) -> list[Middleware]:
+        """What gives an agent the tools of the servers its configuration names."""
+        if config.mcp_config is None:
+            return []
+        made = ConfiguredMcp(config.mcp_config)
+        self._closing.append(made.aclose)
+        return [made]
+
     def _has_memory(self, context: RunContext) -> bool:
-        name = MEMORY_PATH.removeprefix(MEMORIES_ROUTE)
-        return self._workspaces.has_memory(context.user_id, context.assistant_id, name)
+        return self._workspaces.has_memory(context.user_id, context.assistant_id, _MEMORY)
+
+    async def _noted_as_other(self, context: RunContext) -> str | None:
+        """What the assistant noted under its other name: `general` and `agent` are one."""
+        other = _OTHER_NAMES.get(context.assistant_id)
+        if other is None or not self._workspaces.has_memory(context.user_id, other, _MEMORY):
+            return None
+        noted = await self._workspaces.open_memories(context.user_id, other)
+        [found] = await noted.adownload_files([_MEMORY])
+        return None if found.content is None else found.content.decode(errors="replace")
 
     @property
     def asks_first(self) -> dict[str, str]:
         """The built-in tools that wait for a person, and what that person reads about them."""
-        is_project = self._workspaces.project is not None
-        asking = {**gated(self._tools), **(CODE_TOOLS if is_project else {})}
-        if self._sandboxes is None:  # deepagents has the tool all the same, and it refuses
+        return self._asking(self._workspaces, self._sandboxes, ())
+
+    def _asking(
+        self,
+        workspaces: UserWorkspaceManager,
+        sandboxes: Sandboxes | None,
+        own: Sequence[BaseTool],
+    ) -> dict[str, str]:
+        asking = {
+            **gated([*self._tools, *own]),
+            **(CODE_TOOLS if workspaces.project is not None else {}),
+        }
+        if sandboxes is None:  # deepagents has the tool all the same, and it refuses
             asking.pop("execute", None)
         return asking
 
-    def _around_tools(self, backend: CompositeBackend) -> list[Middleware]:
+    def _around_tools(
+        self, parts: _Parts, backend: CompositeBackend, config: AgentConfig
+    ) -> list[Middleware]:
         """Keep to the run's rules, ask, report file changes, turn exceptions into messages."""
-        asking, secrets, code = self.asks_first, list[Middleware](), list[Middleware]()
-        if self._workspaces.project is not None:
+        asking = self._asking(parts.workspaces, parts.sandboxes, config.extra_tools)
+        has_mcp = self._mcp is not None or config.mcp_config is not None
+        secrets, code = list[Middleware](), list[Middleware]()
+        if parts.workspaces.project is not None:
             secrets.append(SecretsMiddleware())
-            code.append(CodeChangesMiddleware(self._undo, self._workspaces))
+            code.append(CodeChangesMiddleware(parts.undo, parts.workspaces))
         return [
             RunRulesMiddleware(asking, self._on_denied),
             *self._around_calls,
             approvals_middleware(asking, preview(backend)),
             AddressApprovals(self._settings.fetch_hosts),
             *secrets,
-            *([McpApprovals()] if self._mcp is not None else []),
+            *([McpApprovals()] if has_mcp else []),
             *self._around_approved,
             FileOperationMiddleware(backend),
             *code,
@@ -315,35 +507,34 @@ class AgentFactory:
             return []
         return [ToolPolicyMiddleware(bound | {tool.name for tool in own}, self._on_denied)]
 
-    def _shell(self, sandbox_type: str | None) -> list[Middleware]:
+    def _shell(self, config: AgentConfig, parts: _Parts) -> list[Middleware]:
         """The shell; none where it must be in a sandbox and nobody asked for one that is missing.
 
         Raises:
             Misconfigured: the sandbox that was asked for is not there.
         """
-        if sandbox_type == "auto" and self._sandboxes is None and self._settings.sandbox is None:
+        kind = config.sandbox_type
+        if kind in (None, "local"):  # one for all graphs: a conversation keeps its shell
+            return [ShellMiddleware(self._local_shells, parts.workspaces)]
+        if parts.sandboxes is not None:
+            from dataagent_core.sandbox.sandbox_shell import SandboxShells
+
+            return [ShellMiddleware(SandboxShells(parts.sandboxes), parts.workspaces)]
+        if kind == "auto" and self._settings.sandbox is None:
             return []
-        return [ShellMiddleware(self._shells(sandbox_type), self._workspaces)]
+        raise Misconfigured(
+            f"There is no sandbox of type {kind!r}. Use 'local', or set DATAAGENT_SANDBOX."
+        )
 
-    def _shells(self, sandbox_type: str | None) -> Shells:
-        """One for all graphs: a conversation keeps its shell, whichever agent answers."""
-        if sandbox_type in (None, "local"):
-            return self._local_shells
-        if self._sandboxes is None or sandbox_type not in ("auto", self._settings.sandbox):
-            raise Misconfigured(
-                f"There is no sandbox of type {sandbox_type!r}. Use 'local', or set "
-                "DATAAGENT_SANDBOX."
-            )
-        from dataagent_core.sandbox.sandbox_shell import SandboxShells
-
-        return SandboxShells(self._sandboxes)
-
-    def _skills_of(self, sub: SubAgentConfig, backend: CompositeBackend) -> list[Middleware]:
+    @staticmethod
+    def _skills_of(
+        sub: SubAgentConfig, parts: _Parts, backend: CompositeBackend
+    ) -> list[Middleware]:
         """A helper with folders of skills has them and everyone's; others do as they are told."""
         if not sub.skill_folders:
             return []
         made = SkillsMiddleware(
-            backend=backend, library=self.skills, folders=sub.skill_folders, is_helper=True
+            backend=backend, library=parts.skills, folders=sub.skill_folders, is_helper=True
         )
         return [made]
 
@@ -351,13 +542,15 @@ class AgentFactory:
         return [_GENERAL_PURPOSE, *config.subagents]
 
     def _subagent(
-        self, sub: SubAgentConfig, backend: CompositeBackend, config: AgentConfig
-    ) -> SubAgent:
+        self, sub: SubAgentConfig, parts: _Parts, backend: CompositeBackend, config: AgentConfig
+    ) -> SubAgent | CompiledSubAgent:
+        if sub.graph is not None:
+            return {"name": sub.name, "description": sub.description, "runnable": sub.graph}
         bound = config.tools if sub.bound is None else sub.bound
         policy = self._policy(bound, sub.tools or ())
         has_mcp = config.enable_mcp and sub.tools is None
         if sub.skill_folders:
-            backend = self._backend(self.skills.routes(sub.skill_folders))
+            backend = self._backend(parts, sub.skill_folders)
         spec: SubAgent = {
             "name": sub.name,
             "description": sub.description,
@@ -365,10 +558,10 @@ class AgentFactory:
             "middleware": [
                 _files(backend),
                 PatchToolCalls(),
-                *self._skills_of(sub, backend),
+                *self._skills_of(sub, parts, backend),
                 *(self._mcp_tools(sub.agent_id) if has_mcp else []),
                 *policy,
-                *self._around_tools(backend),
+                *self._around_tools(parts, backend, config),
             ],
         }
         if sub.tools is not None:

@@ -6,6 +6,7 @@ import logging
 
 from langgraph.errors import GraphRecursionError
 
+from dataagent_core.config.models.failures import translated
 from dataagent_core.errors import DataAgentError
 from dataagent_core.events import ErrorEvent
 
@@ -14,6 +15,8 @@ logger = logging.getLogger(__name__)
 
 def error_event(error: BaseException) -> ErrorEvent:
     """The event for a turn that failed."""
+    if isinstance(error, Exception):
+        error = translated(error) or error
     match error:
         case DataAgentError():
             logger.warning("turn failed: %s: %s", error.code, error.message)
@@ -25,6 +28,13 @@ def error_event(error: BaseException) -> ErrorEvent:
             return ErrorEvent(
                 error="The turn took longer than allowed and was stopped.",
                 error_code="run_timeout",
+                recoverable=True,
+            )
+        case OSError():
+            logger.warning("turn failed for want of a connection or a file", exc_info=error)
+            return ErrorEvent(
+                error="A connection or a file failed while the agent worked. Try again.",
+                error_code="connection_lost",
                 recoverable=True,
             )
         case GraphRecursionError():

@@ -55,6 +55,12 @@ def bind(graph: Graph, saver: BaseCheckpointSaver[Any]) -> Graph:
     return graph.copy({"checkpointer": saver})
 
 
+def saver_of(graph: Graph) -> BaseCheckpointSaver[Any] | None:
+    """The saver a graph was compiled with."""
+    own: Any = graph.checkpointer  # or a boolean, which a part of another graph has
+    return own if isinstance(own, BaseCheckpointSaver) else None
+
+
 def message_channel(graph: Graph) -> Any:  # LangGraph's channel of the thread's messages
     """Where the graph keeps its thread's messages."""
     return graph.channels["messages"]

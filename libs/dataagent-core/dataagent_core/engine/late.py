@@ -37,11 +37,21 @@ class LateAgent(Runnable[Any, Any]):
                 self._agent = self._build()
         return self._agent
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **more: Any) -> Any:  # noqa: A002 LangChain's name
+    def invoke(
+        self,
+        input: Any,  # noqa: A002 LangChain's name
+        config: RunnableConfig | None = None,
+        **more: Any,
+    ) -> Any:
         """Call the agent."""
         return self.agent.invoke(input, config, **more)
 
-    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **more: Any) -> Any:  # noqa: A002 LangChain's name
+    async def ainvoke(
+        self,
+        input: Any,  # noqa: A002 LangChain's name
+        config: RunnableConfig | None = None,
+        **more: Any,
+    ) -> Any:
         """Call the agent."""
         return await self.agent.ainvoke(input, config, **more)
 

@@ -23,6 +23,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from dataagent_core.agents.types import SUPERVISOR, AgentSpec
+from dataagent_core.config.models.attachments import typed_text
 from dataagent_core.config.models.thread import thread_tokens
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.graph import Graph
@@ -101,7 +102,8 @@ def _work(seat: Seat | None) -> lg.Work:
         if seat is not None:
             asked_for = replace(context, assistant_id=seat.assistant_id)
             if context.hand_over is not None:
-                await context.hand_over(seat.spec.agent_id)
+                await lg.catch_up()  # what the supervisor said is its own
+                await context.hand_over(seat.spec.agent_id, seat.spec.name)
         after = await lg.invoke(agent, given, asked_for, recursion_limit)
         return changes(given, after)
 
@@ -163,7 +165,7 @@ def said(messages: Sequence[BaseMessage], most_tokens: int = _MOST_TOKENS) -> li
 def _spoken(message: BaseMessage) -> BaseMessage | None:
     """A message as words alone; None if it has none, or is not of user or agent."""
     if isinstance(message, HumanMessage):
-        return HumanMessage(str(message.text), id=message.id)
+        return HumanMessage(typed_text(message), id=message.id)
     if isinstance(message, AIMessage) and message.text:
         return AIMessage(str(message.text), id=message.id)
     return None

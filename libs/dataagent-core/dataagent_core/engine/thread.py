@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from deepagents._messages_reducer import (  # pyright: ignore[reportMissingTypeStubs] a private module: a test notices if it moves
+# a private module: a test notices if it moves
+from deepagents._messages_reducer import (  # pyright: ignore[reportMissingTypeStubs]
     _messages_delta_reducer,  # pyright: ignore[reportPrivateUsage] what it stands in for
 )
 from langchain_core.messages import BaseMessage, RemoveMessage
@@ -32,10 +33,12 @@ def reduce_messages(state: list[Any] | None, writes: Sequence[Any]) -> Thread:
     thread = state if isinstance(state, Thread) else Thread(state or ())
     new: list[Any] = []
     for write in writes:
-        new += write if isinstance(write, list) else [write]  # pyright: ignore[reportUnknownArgumentType] anything a node writes
+        # anything a node writes
+        new += write if isinstance(write, list) else [write]
     fresh = {message.id for message in new if _is_appended(message)}
     if len(fresh) < len(new) or any(thread.has(message_id) for message_id in fresh):
-        return Thread(_messages_delta_reducer(list(thread), list(writes)))  # pyright: ignore[reportArgumentType] its own types are narrower than its code
+        # its own types are narrower than its code
+        return Thread(_messages_delta_reducer(list(thread), list(writes)))
     return thread.extended(new)
 
 

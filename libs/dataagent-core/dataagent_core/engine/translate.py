@@ -8,7 +8,7 @@ used.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AIMessageChunk, ToolCall, ToolMessage
 from langgraph.types import Interrupt
@@ -127,13 +127,16 @@ class Translator:
             if node == "__interrupt__":
                 self.interrupts.update({item.id: item for item in update})
             elif not is_above:
-                for each in update if isinstance(update, list) else (update,):  # pyright: ignore[reportUnknownVariableType] state of any shape
+                # state of any shape
+                listed = cast("list[object]", update) if isinstance(update, list) else [update]
+                for each in listed:
                     if isinstance(each, dict):
-                        yield from self._update(ns, node, each)  # pyright: ignore[reportUnknownArgumentType] state of any shape
+                        yield from self._update(ns, node, cast("dict[str, Any]", each))
 
     def _update(self, ns: tuple[str, ...], node: str, update: dict[str, Any]) -> Iterator[AnyEvent]:
         messages = update.get("messages")
-        for message in messages if isinstance(messages, list) else ():  # pyright: ignore[reportUnknownVariableType] state of any shape
+        # state of any shape
+        for message in cast("list[object]", messages) if isinstance(messages, list) else ():
             if isinstance(message, AIMessage):
                 yield from self._finished(ns, message, is_new=node == _MODEL)
             elif isinstance(message, ToolMessage):
@@ -162,7 +165,8 @@ class Translator:
             yield ToolResultEvent(
                 tool_call_id=message.tool_call_id,
                 tool_name=message.name or "",
-                result=message.content,  # pyright: ignore[reportUnknownMemberType] text or content blocks
+                # text or content blocks
+                result=message.content,  # pyright: ignore[reportUnknownMemberType]
                 status=_status(message),
             )
 
@@ -187,30 +191,36 @@ def _thought(name: str, args: dict[str, Any]) -> str:
 
 def _reasoning(chunk: AIMessageChunk) -> str:
     """Reasoning text, as OpenAI-compatible servers or content blocks carry it."""
-    extra: Any = chunk.additional_kwargs  # pyright: ignore[reportUnknownMemberType] provider-specific
+    # provider-specific
+    extra: Any = chunk.additional_kwargs  # pyright: ignore[reportUnknownMemberType]
     if "reasoning_content" in extra:
         return str(extra["reasoning_content"] or "")
     content: Any = chunk.content  # pyright: ignore[reportUnknownMemberType] text or blocks
     if isinstance(content, str):
         return ""
-    return "".join(_thinking_blocks(content))  # pyright: ignore[reportUnknownArgumentType] blocks of any shape
+    # blocks of any shape
+    return "".join(_thinking_blocks(content))  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _thinking_blocks(blocks: Iterable[Any]) -> Iterator[str]:
     for block in blocks:
-        if isinstance(block, dict) and block.get("type") in ("thinking", "reasoning"):  # pyright: ignore[reportUnknownMemberType] blocks of any shape
-            yield str(block.get("thinking") or block.get("reasoning") or "")  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] blocks of any shape
+        match block:
+            case {"type": "thinking" | "reasoning", **rest}:
+                yield str(rest.get("thinking") or rest.get("reasoning") or "")
+            case _:
+                pass
 
 
 def _status(message: ToolMessage) -> ToolStatus:
     """`additional_kwargs["status"]` tells timeouts and refusals from plain errors."""
-    extra: Any = message.additional_kwargs  # pyright: ignore[reportUnknownMemberType] provider-specific
+    # provider-specific
+    extra: Any = message.additional_kwargs  # pyright: ignore[reportUnknownMemberType]
     return _STATUSES.get(str(extra.get("status", message.status)), "error")
 
 
 def _custom(data: Any) -> Iterator[AnyEvent]:
     """What our own middleware and tools report through the stream writer."""
-    fields: dict[str, Any] = data if isinstance(data, dict) else {}  # pyright: ignore[reportUnknownVariableType] whatever was written
+    fields = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
     if "file_operation" in fields:
         yield FileOperationEvent(**fields["file_operation"])
     if "artifact" in fields:

@@ -242,7 +242,8 @@ def untraced_hooks() -> Generator[None]:
     for each call even when nothing is traced, about a twelfth of a text turn. There is no switch
     for it, so the name is replaced for the time of the build; a test notices if that stops working.
     """
-    from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType] untyped parameter
+    # untyped parameter
+    from langsmith.utils import tracing_is_enabled  # pyright: ignore[reportUnknownVariableType]
 
     if tracing_is_enabled():
         yield

@@ -3,14 +3,15 @@
     DataAgentError
     ├── Invalid             BadInput, UnknownEvent, BadDecision, QueryRefused, UnknownName,
     │                       BadChart, BadFile
-    ├── NotFound            SessionNotFound (SessionDeleted), RunNotFound, RequestNotFound,
-    │                       AgentNotFound, SourceNotFound, ArtifactNotFound, FileNotFound,
-    │                       TenantNotFound, SkillNotFound, ServerNotFound, ToolNotFound
+    ├── NotFound            SessionNotFound (SessionDeleted), RunNotFound, NothingToCancel,
+    │                       RequestNotFound, AgentNotFound, SourceNotFound, ArtifactNotFound,
+    │                       FileNotFound, TenantNotFound, SkillNotFound, ServerNotFound,
+    │                       ToolNotFound
     ├── NotAuthenticated    WrongLogin
     ├── Denied              NotYours, OutsideWorkspace, HostNotAllowed, DataDenied, WrongPassword,
     │                       AgentDisabled, ToolNotAllowed, ServerNotAllowed
-    ├── Conflict            SessionBusy, AlreadyDecided, StaleAttempt, NothingToCancel,
-    │                       OwnAccount, LastAdmin, AgentBusy
+    ├── Conflict            SessionBusy, AlreadyDecided, StaleAttempt, OwnAccount, LastAdmin,
+    │                       AgentBusy
     ├── LimitReached        QuotaExceeded, UploadTooLarge, TooManyConnections, TooManyLogins,
     │                       TenantLimit, TooManyRuns, QueueFull, RateLimited, BudgetExhausted,
     │                       TooManySandboxes, TooManyServers, UserLimit
@@ -43,7 +44,6 @@ from dataagent_core.errors.conflicts import (
     AgentBusy,
     AlreadyDecided,
     LastAdmin,
-    NothingToCancel,
     OwnAccount,
     SessionBusy,
     StaleAttempt,
@@ -80,6 +80,7 @@ from dataagent_core.errors.missing import (
     AgentNotFound,
     ArtifactNotFound,
     FileNotFound,
+    NothingToCancel,
     RequestNotFound,
     RunNotFound,
     ServerNotFound,

@@ -23,12 +23,6 @@ class StaleAttempt(Conflict):
     code = "stale_attempt"
 
 
-class NothingToCancel(Conflict):
-    """The session has no active run."""
-
-    code = "nothing_to_cancel"
-
-
 class OwnAccount(Conflict):
     """An administrator may not do this to the account they use."""
 

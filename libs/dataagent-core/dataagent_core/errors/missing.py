@@ -21,6 +21,12 @@ class RunNotFound(NotFound):
     code = "run_not_found"
 
 
+class NothingToCancel(NotFound):
+    """The session has no active run."""
+
+    code = "nothing_to_cancel"
+
+
 class RequestNotFound(NotFound):
     """No such approval request in this run."""
 

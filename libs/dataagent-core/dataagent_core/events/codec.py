@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -84,9 +84,11 @@ def _storable(value: Any) -> Any:
         case str():
             return value.encode("utf-8", "replace").decode("utf-8")
         case dict():
-            return {str(_storable(k)): _storable(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON of unknown shape
+            fields = cast("dict[object, object]", value)  # of any shape
+            return {str(_storable(k)): _storable(v) for k, v in fields.items()}
         case list() | tuple():
-            return [_storable(item) for item in value]  # pyright: ignore[reportUnknownVariableType] JSON of unknown shape
+            # JSON of unknown shape
+            return [_storable(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
         case bool() | int() | float() | None:
             return value if not isinstance(value, int) or abs(value) < 2**63 else str(value)
         case _:

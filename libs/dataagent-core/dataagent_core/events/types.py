@@ -7,8 +7,9 @@ keeps them, every reader shows them. `events/codec.py` rebuilds them from dictio
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, cast
 
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, DecisionType
 
@@ -35,14 +36,28 @@ JsonDict = dict[str, Any]  # JSON object whose shape belongs to a tool or a mode
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutionEvent:
-    """Base of all events. Only the subclasses below are ever made."""
+    """Base of all events. Only the subclasses below are ever made.
 
-    event_type: ClassVar[EventType]
+    `event_type` belongs to the class. It may be passed all the same, and must then be the class's.
+    """
+
+    event_type: EventType
     timestamp: float = field(default_factory=time.time)
 
+    def __post_init__(self) -> None:
+        fixed = type(self).event_type
+        if self.event_type != fixed:
+            raise ValueError(
+                f"A {type(self).__name__} has the event_type {fixed!r}, not {self.event_type!r}."
+            )
+
     def to_dict(self) -> JsonDict:
-        """Flat JSON form: `event_type`, `timestamp` and the event's own fields."""
-        return {"event_type": self.event_type, "timestamp": self.timestamp, **self.data()}
+        """Flat JSON form: `event_type`, `timestamp` and the event's own fields.
+
+        What `json.dumps` cannot write (a path, a set) is the nearest that it can.
+        """
+        flat = {"event_type": self.event_type, "timestamp": self.timestamp, **self.data()}
+        return {name: _writable(value) for name, value in flat.items()}
 
     def data(self) -> JsonDict:
         """The event's own fields, as they stand under `data` on the wire."""
@@ -55,48 +70,89 @@ _OWN_FIELDS: dict[type[ExecutionEvent], tuple[str, ...]] = {}
 def _own_fields(kind: type[ExecutionEvent]) -> tuple[str, ...]:
     names = _OWN_FIELDS.get(kind)
     if names is None:
-        names = tuple(f.name for f in fields(kind) if f.name != "timestamp")
+        names = tuple(f.name for f in fields(kind) if f.name not in ("event_type", "timestamp"))
         _OWN_FIELDS[kind] = names
     return names
 
 
+def _writable(value: Any) -> Any:  # whatever a model or a tool gave
+    """The value as `json.dumps` takes it; equal to it, if it takes it as it is."""
+    match value:
+        case str() | int() | float() | None:
+            return value
+        case dict():
+            entries = cast("dict[object, object]", value)
+            return {_key(key): _writable(each) for key, each in entries.items()}
+        case tuple():
+            return tuple(_writable(each) for each in cast("tuple[object, ...]", value))
+        case list() | set() | frozenset():
+            return [_writable(each) for each in cast("Iterable[object]", value)]
+        case _:
+            return str(value)
+
+
+def _key(key: object) -> str | int | float | None:
+    return key if isinstance(key, str | int | float | None) else str(key)
+
+
 @dataclass(frozen=True, kw_only=True)
 class TextEvent(ExecutionEvent):
-    """A piece of the answer. `is_final` marks a message's last piece; `agent` is its speaker."""
+    """A piece of the answer. `is_final` marks a message's last piece; `agent` is its speaker.
 
-    event_type = "text"
+    `is_main`: the agent answers the user itself; without it, a named agent is a sub-agent.
+    """
+
+    event_type: Literal["text"] = "text"
     content: str
     is_final: bool = False
     agent: str | None = None
+    is_main: bool = False
+
+    @property
+    def subagent(self) -> str | None:
+        """The sub-agent that says it; None for the agent that answers."""
+        return None if self.is_main else self.agent
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThinkingEvent(ExecutionEvent):
-    """A piece of the model's reasoning."""
+    """A piece of the model's reasoning; `agent` and `is_main` as of text."""
 
-    event_type = "thinking"
+    event_type: Literal["thinking"] = "thinking"
     content: str
     agent: str | None = None
+    is_main: bool = False
+
+    @property
+    def subagent(self) -> str | None:
+        """The sub-agent that thinks it; None for the agent that answers."""
+        return None if self.is_main else self.agent
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCallEvent(ExecutionEvent):
-    """A tool is about to run, with complete arguments."""
+    """A tool is about to run, with complete arguments; `agent` and `is_main` as of text."""
 
-    event_type = "tool_call"
+    event_type: Literal["tool_call"] = "tool_call"
     tool_name: str
     tool_args: JsonDict
     tool_call_id: str
     agent: str | None = None
+    is_main: bool = False
+
+    @property
+    def subagent(self) -> str | None:
+        """The sub-agent that calls it; None for the agent that answers."""
+        return None if self.is_main else self.agent
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolResultEvent(ExecutionEvent):
     """A tool has ended, well or badly."""
 
-    event_type = "tool_result"
+    event_type: Literal["tool_result"] = "tool_result"
     tool_call_id: str
-    tool_name: str
+    tool_name: str = ""
     result: Any  # text, or the JSON the tool returned
     status: ToolStatus = "success"
 
@@ -105,17 +161,20 @@ class ToolResultEvent(ExecutionEvent):
 class HITLRequestEvent(ExecutionEvent):
     """A call waits for a person's decision until `expires_at` (epoch seconds)."""
 
-    event_type = "hitl_request"
+    event_type: Literal["hitl_request"] = "hitl_request"
     request_id: str
     action: ActionRequest
     allowed: tuple[DecisionType, ...] = ALL_DECISIONS
     expires_at: float | None = None
 
     def data(self) -> JsonDict:
-        """As the base, with the action as a plain object."""
+        """As the base, with the action as a plain object; its id stands there if it is another."""
+        action = self.action.to_dict()
+        if self.action.request_id != self.request_id:
+            action["request_id"] = self.action.request_id
         return {
             "request_id": self.request_id,
-            "action": self.action.to_dict(),
+            "action": action,
             "allowed": list(self.allowed),
             "expires_at": self.expires_at,
         }
@@ -125,7 +184,7 @@ class HITLRequestEvent(ExecutionEvent):
 class TodoUpdateEvent(ExecutionEvent):
     """The agent's plan, whole, after a change."""
 
-    event_type = "todo_update"
+    event_type: Literal["todo_update"] = "todo_update"
     todos: list[JsonDict]
 
 
@@ -133,7 +192,7 @@ class TodoUpdateEvent(ExecutionEvent):
 class FileOperationEvent(ExecutionEvent):
     """A file of the workspace was read or changed; `diff` is a unified diff."""
 
-    event_type = "file_operation"
+    event_type: Literal["file_operation"] = "file_operation"
     operation: FileOperation
     file_path: str
     metrics: dict[str, int] = field(default_factory=dict[str, int])
@@ -145,7 +204,7 @@ class FileOperationEvent(ExecutionEvent):
 class ArtifactEvent(ExecutionEvent):
     """A table, chart or file was made and can be fetched."""
 
-    event_type = "artifact"
+    event_type: Literal["artifact"] = "artifact"
     artifact_id: str
     kind: ArtifactKind
     title: str
@@ -157,7 +216,7 @@ class ArtifactEvent(ExecutionEvent):
 class ErrorEvent(ExecutionEvent):
     """Something failed; a `DoneEvent` follows. `recoverable` invites a retry."""
 
-    event_type = "error"
+    event_type: Literal["error"] = "error"
     error: str
     error_code: str = "error"
     recoverable: bool = False
@@ -171,7 +230,7 @@ class DoneEvent(ExecutionEvent):
     `metadata["budget"]` what was used up when the reason is `budget`.
     """
 
-    event_type = "done"
+    event_type: Literal["done"] = "done"
     token_usage: dict[str, int] | None = None
     cancelled: bool = False
     reason: DoneReason = "completed"

@@ -6,8 +6,9 @@ Plain data; no LangChain. `engine/` turns LangGraph interrupts into `ActionReque
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, get_args
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, Protocol, cast, get_args
 
 from dataagent_core.errors import BadDecision
 from dataagent_core.hitl.kinds import kind_of
@@ -18,8 +19,34 @@ IN_CALL = "ask-"
 """How the id of a request begins that comes from inside a call."""
 
 
+class _Readable:
+    """Lets fields also be read as a dictionary's: `request["name"]`, `decision.get("message")`."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.keys():
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def keys(self) -> tuple[str, ...]:
+        """The fields' names; with them `dict(request)` works."""
+        # the two classes below are dataclasses
+        return tuple(each.name for each in fields(self))  # pyright: ignore[reportArgumentType]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field by its name, or the default if there is none of this name."""
+        return getattr(self, name) if name in self.keys() else default
+
+
 @dataclass(frozen=True, slots=True)
-class ActionRequest:
+class ActionRequest(_Readable):
     """A call that waits for a person. `request_id` names it uniquely within its run."""
 
     name: str
@@ -47,12 +74,12 @@ class ActionRequest:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], request_id: str) -> ActionRequest:
-        """The request from its JSON form."""
+        """The request from its JSON form, which may name an id of its own."""
         return cls(
             name=data["name"],
             args=data["args"],
             description=data.get("description", ""),
-            request_id=request_id,
+            request_id=data.get("request_id", request_id),
             args_schema=data.get("args_schema"),
             diff=data.get("diff"),
         )
@@ -67,7 +94,7 @@ class EditedAction:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(_Readable):
     """The answer to an `ActionRequest`."""
 
     type: DecisionType
@@ -87,7 +114,21 @@ class Decision:
         return out
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Decision:
+    def of(cls, answer: Decision | Mapping[str, Any]) -> Decision:
+        """What a handler answered, which may be a plain dictionary.
+
+        Raises:
+            BadDecision: it is neither, or as `from_dict`.
+        """
+        if isinstance(answer, Decision):
+            return answer
+        # somebody else's handler
+        if not isinstance(answer, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise BadDecision(f"A handler answers with a Decision, not {type(answer).__name__}.")
+        return cls.from_dict(answer)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Decision:
         """Parse an answer from outside.
 
         Raises:
@@ -109,7 +150,7 @@ class Decision:
 def _edited(action: object, kind: DecisionType) -> EditedAction | None:
     if kind != "edit":
         return None
-    fields: dict[str, Any] = action if isinstance(action, dict) else {}  # pyright: ignore[reportUnknownVariableType] JSON
+    fields = cast("dict[str, Any]", action) if isinstance(action, dict) else {}  # JSON
     name, args = fields.get("name"), fields.get("args")
     if not isinstance(name, str) or not isinstance(args, dict):
         raise BadDecision("An 'edit' decision needs 'edited_action' with 'name' and 'args'.")
@@ -119,6 +160,11 @@ def _edited(action: object, kind: DecisionType) -> EditedAction | None:
 class HITLHandler(Protocol):
     """Asks a person. The one upward door out of a run."""
 
-    async def request_approval(self, action_request: ActionRequest, session_id: str) -> Decision:
-        """Wait for the answer to one request; several may be asked at the same time."""
+    async def request_approval(
+        self, action_request: ActionRequest, session_id: str
+    ) -> Decision | Mapping[str, Any]:
+        """Wait for the answer to one request; several may be asked at the same time.
+
+        The answer is a `Decision`, or a dictionary with its fields.
+        """
         ...

@@ -16,8 +16,8 @@ from dataagent_core.identity.rules import RunRules
 AskUser = Callable[[ActionRequest, tuple[DecisionType, ...]], Awaitable[Decision]]
 """Asks the run's user something while a call is under way; no answer in time is a rejection."""
 
-HandOver = Callable[[str], Awaitable[object]]
-"""Notes that another agent, named by its id, answers the run from now on."""
+HandOver = Callable[[str, str], Awaitable[object]]
+"""Notes that another agent answers the run from now on, given its id and its name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ MAX_KEYS = 100
 _FIND = select(api_keys).where(api_keys.c.prefix == bindparam("at_prefix"))
 _OF_USER = (
     select(*api_keys.c, users.c.username.label("maker"))
-    .outerjoin(users, users.c.user_id == api_keys.c.created_by)
+    .outerjoin(users, users.c.id == api_keys.c.created_by)
     .where(api_keys.c.user_id == bindparam("owner"))
     .order_by(api_keys.c.created_at, api_keys.c.key_id)
 )

@@ -70,7 +70,7 @@ _FORGET_OLD = delete(login_failures).where(login_failures.c.last_at < bindparam(
 _FORGET_ENDED = delete(ended_logins).where(ended_logins.c.expires_at < bindparam("before"))
 _KNOWN = (
     select(login_addresses.c.address)
-    .join(accounts, accounts.c.user_id == login_addresses.c.user_id)
+    .join(accounts, accounts.c.id == login_addresses.c.user_id)
     .where(accounts.c.username == bindparam("name"), login_addresses.c.address == bindparam("at"))
 )
 _SEEN_AGAIN = (

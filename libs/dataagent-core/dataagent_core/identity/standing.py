@@ -65,7 +65,7 @@ def _known(connection: Connection, asked: Sequence[tuple[Principal, Grounds]]) -
     key_ids = {grounds.key_id for _, grounds in asked if grounds.key_id is not None}
     login_ids = {grounds.login_id for _, grounds in asked if grounds.login_id is not None}
     return _Known(
-        {row.user_id: row for row in _rows(connection, users.c.user_id, user_ids)},
+        {row.id: row for row in _rows(connection, users.c.id, user_ids)},
         {row.key_id for row in _rows(connection, api_keys.c.key_id, key_ids)},
         {row.login_id for row in _rows(connection, ended_logins.c.login_id, login_ids)},
     )

@@ -2,9 +2,9 @@
 
 Administrators of the installation manage all tenants and who is in them. A tenant's administrator
 sees their own, gives its members roles and invites accounts, which join when their user accepts;
-they cannot remove anyone, as a tenant's policy would end with it. Everyone else sees the
-invitations to themselves. Lookups are remembered for a few seconds, so that a turn asks the
-database once at most; changes made here count at once. With tenants switched off nobody is in one.
+they cannot remove anyone, as a tenant's policy would end with it. Everyone else is refused, and
+sees the invitations to themselves. Lookups are remembered for a few seconds, so that a turn asks
+the database once at most; changes made here count at once. With tenants off nobody is in one.
 Above: `runs/`, `middleware/limits.py`, the server. Below: `tenants.py`.
 """
 
@@ -106,22 +106,26 @@ class Tenancy:
     # -- seeing and changing them -------------------------------------------------------------
 
     async def list_for(self, caller: Principal) -> list[Tenant]:
-        """The tenants the caller may see, by name."""
+        """The tenants the caller may see, by name.
+
+        Raises:
+            Denied: the caller administers neither the installation nor a tenant.
+        """
         if caller.is_admin:
             return await self._store.list()
-        own = await self._administered_by(caller)
-        return [] if own is None else [own]
+        return [await self._administered_by(caller)]
 
     async def get_for(self, tenant_id: str, caller: Principal) -> Tenant:
         """A tenant the caller may see.
 
         Raises:
+            Denied: the caller administers neither the installation nor a tenant.
             TenantNotFound: there is none, or it is not the caller's to see.
         """
         if caller.is_admin:
             return await self._store.get(tenant_id)
         own = await self._administered_by(caller)
-        if own is None or own.tenant_id != tenant_id:
+        if own.tenant_id != tenant_id:
             raise no_tenant(tenant_id)
         return own
 
@@ -151,7 +155,7 @@ class Tenancy:
         """A page of a tenant's members, and how many there are.
 
         Raises:
-            TenantNotFound: as `get_for`.
+            Denied, TenantNotFound: as `get_for`.
         """
         await self.get_for(tenant_id, caller)
         return await self._store.members(tenant_id, limit=limit, offset=offset)
@@ -162,7 +166,7 @@ class Tenancy:
         """Take a user in, or give a member another role.
 
         Raises:
-            TenantNotFound: as `get_for`.
+            Denied, TenantNotFound: as `get_for`.
             NotFound: a tenant's administrator names a user who is not in it; they can invite one.
             Others: as `TenantStore.put_member`.
         """
@@ -178,7 +182,7 @@ class Tenancy:
         """Take a user out of a tenant.
 
         Raises:
-            TenantNotFound: as `get_for`.
+            Denied, TenantNotFound: as `get_for`.
             Denied: the caller administers the tenant only.
             NotFound: the tenant has no such member.
         """
@@ -195,7 +199,7 @@ class Tenancy:
         """Invite an account into a tenant.
 
         Raises:
-            TenantNotFound: as `get_for`.
+            Denied, TenantNotFound: as `get_for`.
             NotFound: as `TenantStore.invite`.
         """
         await self.get_for(tenant_id, caller)
@@ -206,7 +210,7 @@ class Tenancy:
         """A tenant's invitations that wait for an answer.
 
         Raises:
-            TenantNotFound: as `get_for`.
+            Denied, TenantNotFound: as `get_for`.
         """
         await self.get_for(tenant_id, caller)
         return await self._store.invitations(tenant_id)
@@ -219,7 +223,7 @@ class Tenancy:
         """Take an invitation back, or, as the one who is invited, decline it.
 
         Raises:
-            TenantNotFound: as `get_for`.
+            Denied, TenantNotFound: as `get_for`.
             NotFound: there is no such invitation.
         """
         if user_id != caller.user_id:
@@ -241,16 +245,22 @@ class Tenancy:
         finally:
             self._remembered.pop(caller.user_id, None)
 
-    async def _administered_by(self, caller: Principal) -> Tenant | None:
+    async def _administered_by(self, caller: Principal) -> Tenant:
         """The tenant the caller administers, read now: rights are not remembered."""
         found = await self._store.tenant_of(caller.user_id) if self.is_on else None
-        return found.tenant if found is not None and found.role == "admin" else None
+        if found is None or found.role != "admin":
+            raise _for_administrators()
+        return found.tenant
 
     def _check_admin(self, caller: Principal) -> None:
         if not caller.is_admin:
-            raise Denied("Only an administrator may do this.")
+            raise _for_administrators()
         self._check_on()
 
     def _check_on(self) -> None:
         if not self.is_on:
             raise Conflict("Tenants are switched off. Set DATAAGENT_MULTI_TENANT=true.")
+
+
+def _for_administrators() -> Denied:
+    return Denied("Only an administrator may do this.")

@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 
 from dataagent_core.errors import BadInput, Conflict, NotFound, TenantLimit, TenantNotFound
 from dataagent_core.storage import Database
-from dataagent_core.storage.people import tenant_invitations, tenant_users, tenants
+from dataagent_core.storage.people import tenant_invitations, tenants, user_tenants
 from dataagent_core.storage.tables import data_grants, users
 from dataagent_core.storage.text import is_storable
 
@@ -34,8 +34,8 @@ _MOST_COUNT = 2**31 - 1
 _MOST_BYTES = 2**53
 
 _IS_TENANT = tenants.c.tenant_id == bindparam("tenant")
-_IS_MEMBER = (tenant_users.c.user_id == bindparam("member")) & (
-    tenant_users.c.tenant_id == bindparam("tenant")
+_IS_MEMBER = (user_tenants.c.user_id == bindparam("member")) & (
+    user_tenants.c.tenant_id == bindparam("tenant")
 )
 _GET = select(tenants).where(_IS_TENANT)
 # held to the end of the transaction: two that join at once are counted one after the other
@@ -47,23 +47,23 @@ _FORGET_GRANTS = delete(data_grants).where(
     data_grants.c.subject_kind == "tenant", data_grants.c.subject_id == bindparam("tenant")
 )
 _OF_USER = (
-    select(*tenants.c, tenant_users.c.role)
-    .join(tenant_users, tenants.c.tenant_id == tenant_users.c.tenant_id)
-    .where(tenant_users.c.user_id == bindparam("member"))
+    select(*tenants.c, user_tenants.c.role)
+    .join(user_tenants, tenants.c.tenant_id == user_tenants.c.tenant_id)
+    .where(user_tenants.c.user_id == bindparam("member"))
 )
 _MEMBERS = (
-    select(tenant_users)
-    .where(tenant_users.c.tenant_id == bindparam("tenant"))
-    .order_by(tenant_users.c.created_at, tenant_users.c.user_id)
+    select(user_tenants)
+    .where(user_tenants.c.tenant_id == bindparam("tenant"))
+    .order_by(user_tenants.c.created_at, user_tenants.c.user_id)
 )
 _COUNT_MEMBERS = (
     select(func.count())
-    .select_from(tenant_users)
-    .where(tenant_users.c.tenant_id == bindparam("tenant"))
+    .select_from(user_tenants)
+    .where(user_tenants.c.tenant_id == bindparam("tenant"))
 )
-_MEMBER = select(tenant_users).where(tenant_users.c.user_id == bindparam("member"))
-_SET_ROLE = update(tenant_users).where(_IS_MEMBER).values(role=bindparam("to"))
-_LEAVE = delete(tenant_users).where(_IS_MEMBER)
+_MEMBER = select(user_tenants).where(user_tenants.c.user_id == bindparam("member"))
+_SET_ROLE = update(user_tenants).where(_IS_MEMBER).values(role=bindparam("to"))
+_LEAVE = delete(user_tenants).where(_IS_MEMBER)
 _IS_INVITATION = (tenant_invitations.c.tenant_id == bindparam("tenant")) & (
     tenant_invitations.c.user_id == bindparam("member")
 )
@@ -81,7 +81,7 @@ _FORGET_INVITATIONS = delete(tenant_invitations).where(
     tenant_invitations.c.user_id == bindparam("member")
 )
 # held to the end of the transaction: who is invited or joins is not made an administrator meanwhile
-_ACCOUNT = select(users).where(users.c.user_id == bindparam("member")).with_for_update()
+_ACCOUNT = select(users).where(users.c.id == bindparam("member")).with_for_update()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +258,7 @@ class TenantStore:
 
         def unit(connection: Connection) -> Row[Any] | None:
             connection.execute(_SET_ROLE, values)
-            return connection.execute(select(tenant_users).where(_IS_MEMBER), values).first()
+            return connection.execute(select(user_tenants).where(_IS_MEMBER), values).first()
 
         row = await self._db.write(unit)
         if row is None:
@@ -384,7 +384,7 @@ def _put_member(connection: Connection, row: Mapping[str, Any]) -> TenantMember:
     used = connection.execute(_COUNT_MEMBERS, which).scalar() or 0
     if tenant.max_users is not None and used >= tenant.max_users:
         raise over_limit("max_users", tenant.max_users, used, "Remove a user, or raise the limit.")
-    connection.execute(insert(tenant_users), row)
+    connection.execute(insert(user_tenants), row)
     connection.execute(_FORGET_INVITATIONS, which)
     return TenantMember(**row)
 
@@ -436,7 +436,7 @@ def _row(terms: TenantTerms) -> dict[str, Any]:
         "max_users": terms.max_users,
         "max_sessions_per_user": terms.max_sessions_per_user,
         "max_mcp_servers": terms.max_mcp_servers,
-        "workspace_quota": terms.workspace_quota,
+        "workspace_quota_bytes": terms.workspace_quota,
         "features_enabled": dict(terms.features_enabled),
     }
 
@@ -448,7 +448,7 @@ def _tenant(row: Row[Any]) -> Tenant:
         max_users=row.max_users,
         max_sessions_per_user=row.max_sessions_per_user,
         max_mcp_servers=row.max_mcp_servers,
-        workspace_quota=row.workspace_quota,
+        workspace_quota=row.workspace_quota_bytes,
         features_enabled=row.features_enabled,
         created_at=row.created_at,
         updated_at=row.updated_at,

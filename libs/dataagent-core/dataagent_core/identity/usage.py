@@ -33,7 +33,7 @@ _DAY = select(usage_days).where(
 _IN_SPAN = (usage_days.c.day >= bindparam("first")) & (usage_days.c.day <= bindparam("last"))
 _ALL_DAYS = (
     select(usage_days, users.c.username)
-    .outerjoin(users, users.c.user_id == usage_days.c.user_id)
+    .outerjoin(users, users.c.id == usage_days.c.user_id)
     .where(_IN_SPAN)
     .order_by(usage_days.c.day.desc(), usage_days.c.user_id)
 )

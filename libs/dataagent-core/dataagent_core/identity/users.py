@@ -38,7 +38,7 @@ from dataagent_core.identity.passwords import ROUNDS, PasswordHasher, stamp
 from dataagent_core.identity.principal import Principal, UserRole
 from dataagent_core.identity.standing import those_out
 from dataagent_core.storage import Database
-from dataagent_core.storage.people import ended_logins, tenant_users
+from dataagent_core.storage.people import ended_logins, user_tenants
 from dataagent_core.storage.tables import api_keys, login_links, users
 
 UserStatus = Literal["active", "disabled"]
@@ -49,24 +49,24 @@ _USERNAME = re.compile(r"[A-Za-z0-9_]{3,20}")
 _ID_LENGTH = 64
 _NO_SUCH_USER = "There is no such user."
 
-_BY_ID = select(users).where(users.c.user_id == bindparam("wanted"))
+_BY_ID = select(users).where(users.c.id == bindparam("wanted"))
 _BY_NAME = select(users).where(users.c.username == bindparam("wanted"))
-_ALL = select(users).order_by(users.c.created_at, users.c.user_id)
+_ALL = select(users).order_by(users.c.created_at, users.c.id)
 _ADMINS = _ALL.where(users.c.role == "admin", users.c.status == "active")
 _COUNT = select(func.count()).select_from(users)
 _OF_LOGIN = _BY_ID.where(~exists().where(ended_logins.c.login_id == bindparam("login")))
 # Whoever takes an administrator away holds these rows first, in this order: of two at once the
 # second sees what the first left. SQLite has one writer and needs no such lock.
 _LOCK_ADMINS = (
-    select(users.c.user_id)
+    select(users.c.id)
     .where(users.c.role == "admin", users.c.status == "active")
-    .order_by(users.c.user_id)
+    .order_by(users.c.id)
     .with_for_update()
 )
 _LOCK = _BY_ID.with_for_update()
-_UPDATE = update(users).where(users.c.user_id == bindparam("wanted"))
-_DELETE = delete(users).where(users.c.user_id == bindparam("wanted"))
-_LEAVE_TENANT = delete(tenant_users).where(tenant_users.c.user_id == bindparam("wanted"))
+_UPDATE = update(users).where(users.c.id == bindparam("wanted"))
+_DELETE = delete(users).where(users.c.id == bindparam("wanted"))
+_LEAVE_TENANT = delete(user_tenants).where(user_tenants.c.user_id == bindparam("wanted"))
 _DROP_LINKS = delete(login_links).where(login_links.c.user_id == bindparam("wanted"))
 _DROP_KEYS = delete(api_keys).where(api_keys.c.user_id == bindparam("wanted"))
 
@@ -120,7 +120,7 @@ class UserStore:
             raise BadInput("A username is 3 to 20 letters, digits or '_'.")
         hashed = None if password is None else await self._passwords.hash(password)
         row: dict[str, Any] = {
-            "user_id": str(uuid4()),
+            "id": str(uuid4()),
             "username": username,
             "role": role,
             "status": "active",
@@ -131,7 +131,7 @@ class UserStore:
             await self._db.write(lambda connection: connection.execute(insert(users), row).rowcount)
         except IntegrityError as error:
             raise Conflict(f"The username {username!r} is taken. Choose another.") from error
-        return await self.require(row["user_id"])
+        return await self.require(row["id"])
 
     async def get(self, user_id: str) -> User | None:
         """The account, or None."""
@@ -347,7 +347,7 @@ def _user(row: Row[Any] | None) -> User | None:
 
 def _made(row: Row[Any]) -> User:
     return User(
-        user_id=row.user_id,
+        user_id=row.id,
         username=row.username,
         role=row.role,
         status=row.status,

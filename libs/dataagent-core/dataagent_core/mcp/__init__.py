@@ -1,8 +1,12 @@
 """MCP servers: registration, catalogue, connections, and the one way to call their tools.
 
-`types.py` says what is spoken of; `hub.py` is all of it for one process, `gateway.py` the way to
-call. Below them `pool.py` and `connection.py` keep connections, and `wire/` speaks with servers.
+`types.py` says what is spoken of; `hub.py` is all of it for one process, `manager.py` what a
+program without a database has, `gateway.py` the way to call. Below them `pool.py` and
+`connection.py` keep connections, and `wire/` speaks with servers.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from dataagent_core.mcp.types import (
     Caller,
@@ -18,6 +22,17 @@ from dataagent_core.mcp.types import (
     ServerSpec,
 )
 
+if TYPE_CHECKING:
+    from dataagent_core.mcp.config_files import MCPConfig, MCPServerConfig
+    from dataagent_core.mcp.manager import MCPConnectionManager
+
+_LOADED_WHEN_ASKED_FOR = {
+    "MCPConfig": "config_files",
+    "MCPConnectionManager": "manager",
+    "MCPServerConfig": "config_files",
+}
+"""By module: they need LangChain or the settings, and whoever speaks of servers does not."""
+
 __all__ = [
     "CallFailure",
     "CallOutcome",
@@ -26,8 +41,17 @@ __all__ = [
     "ConnectionStatus",
     "Elicitation",
     "ElicitationAnswer",
+    "MCPConfig",
+    "MCPConnectionManager",
+    "MCPServerConfig",
     "Progress",
     "RemoteResult",
     "RemoteTool",
     "ServerSpec",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LOADED_WHEN_ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LOADED_WHEN_ASKED_FOR[name]}"), name)

@@ -82,20 +82,27 @@ class McpAdministration:
         return await self._view(await self._hub.servers.get(server_id))
 
     async def add(
-        self, name: str, sent: ServerFields, *, scope: SharedScope, tenant_id: str, by: str
+        self,
+        name: str,
+        sent: ServerFields,
+        *,
+        scope: SharedScope,
+        tenant_id: str,
+        by: str,
+        server_id: str | None = None,
     ) -> ServerView:
-        """Register a shared server.
+        """Register a shared server; an id is made unless one is chosen.
 
         Raises:
             BadInput: it cannot be reached as it is described.
             ServerNotAllowed: the installation's policy keeps everyone from it.
-            Conflict: there is one of that name for the same people.
+            Conflict: there is one of that id, or of that name for the same people.
         """
         if (scope == "tenant") != bool(tenant_id):
             raise BadInput("A tenant's server names its `tenant_id`; a global one has none.")
         fields = completed(sent)
         fields.setdefault("connect_timeout_seconds", self._timeout_seconds)
-        new = NewServer(name=name, scope=scope, tenant_id=tenant_id, **fields)
+        new = NewServer(name=name, scope=scope, server_id=server_id, tenant_id=tenant_id, **fields)
         self._hub.policy.check(new, is_admin=True)
         spec = await self._hub.servers.create(new, by=by)
         await self._hub.changed(spec, "added")
@@ -131,7 +138,7 @@ class McpAdministration:
         Raises:
             ServerNotFound: there is none.
         """
-        await self._hub.changed(await self._hub.servers.get(server_id), "updated")
+        await self._hub.restart(await self._hub.servers.get(server_id))
         return await self.test(server_id, by=by)
 
     async def test(self, server_id: str, *, by: str) -> Trial:

@@ -20,6 +20,7 @@ from dataagent_core.mcp.key_tools import KeyTools
 from dataagent_core.mcp.pool import ConnectionPool
 from dataagent_core.mcp.run_tools import Offered, RunTools
 from dataagent_core.mcp.servers import ServerStore
+from dataagent_core.mcp.session_servers import LastSaid, SessionServers, usable
 from dataagent_core.mcp.templates import TemplateStore
 from dataagent_core.mcp.types import Caller, ConnectionStatus, ServerSpec
 from dataagent_core.mcp.waiting import Patience
@@ -35,6 +36,7 @@ class Kept:
     """What is kept in the database, as the hub uses it."""
 
     servers: ServerStore
+    sessions: SessionServers
     templates: TemplateStore
     catalogue: Catalogue
     calls: CallLog
@@ -62,17 +64,20 @@ class Attendance:
         self._pool = pool
         self._catalogue = kept.catalogue
         self._keys = kept.keys
+        self._sessions = kept.sessions
         self._binding_of = binding_of
         self._has_feature = has_feature
         self._patience = Patience()
 
-    def attend(self, caller: Caller, *, wait_seconds: float) -> RunTools | None:
+    def attend(
+        self, caller: Caller, *, wait_seconds: float, last_said: LastSaid | None = None
+    ) -> RunTools | None:
         """What the caller's run will have; None if they have no server at all."""
         if self._directory.has_none(caller.user_id, caller.tenant_id):
             return None
         return RunTools(
             caller,
-            lambda: self._offered(caller, wait_seconds),
+            lambda: self._offered(caller, wait_seconds, last_said),
             self.rights_of,
             lambda offered: self._is_ready(offered, caller),
         )
@@ -89,12 +94,17 @@ class Attendance:
         """A connection is in another state."""
         self._patience.turned(spec, status)
 
-    async def _offered(self, caller: Caller, wait_seconds: float) -> Sequence[Offered]:
+    async def _offered(
+        self, caller: Caller, wait_seconds: float, last_said: LastSaid | None
+    ) -> Sequence[Offered]:
         """All tools of the caller's servers, once those that may come had time to."""
         if not await self._has_feature(caller.user_id):
             return ()
         try:
-            found = await self._directory.effective(caller.user_id, caller.tenant_id)
+            there = await self._directory.all_for(caller.user_id, caller.tenant_id)
+            found = usable(there)
+            if caller.session_id:
+                found = await self._sessions.begin_run(caller.session_id, there, last_said)
         except Unavailable:
             logger.warning("a run goes on without MCP tools: the database does not answer")
             return ()
@@ -113,7 +123,7 @@ class Attendance:
         try:
             return self._lease(spec, caller)
         except LimitReached:
-            logger.warning("MCP server %s is left out: too many connections", spec.server_id)
+            logger.warning("MCP server %s is left out: too many connections", spec.label)
             return None
 
     def _lease(self, spec: ServerSpec, caller: Caller) -> ServerConnection:
@@ -141,7 +151,10 @@ class Attendance:
 
     async def spec_for(self, server_id: str, caller: Caller) -> ServerSpec | None:
         """As `gateway.Surroundings`."""
-        found = await self._directory.effective(caller.user_id, caller.tenant_id)
+        there = await self._directory.all_for(caller.user_id, caller.tenant_id)
+        found = usable(there)
+        if caller.session_id:
+            found = await self._sessions.during_run(caller.session_id, there)
         return next((spec for spec in found if spec.server_id == server_id), None)
 
     async def rights_of(self, caller: Caller) -> Rights:

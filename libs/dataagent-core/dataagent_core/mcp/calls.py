@@ -149,6 +149,7 @@ class Live:
         self.signals = signals
         self.health = health
         self.name = spec.name
+        self.label = spec.label
         self.places = asyncio.Semaphore(spec.max_concurrency)
         self._dead: str | None = None
         self._asks: set[Ask] = set()
@@ -238,7 +239,7 @@ async def _placed(live: Live, ask: Ask) -> RemoteResult:
             raise
         except Exception as error:  # of the library: its caller gets a failure, whatever it was
             live.signals.note_suspect()
-            _log.warning("an MCP call broke", extra={"kind": type(error).__name__})
+            _log.warning("a call of MCP server %s broke: %s", live.label, type(error).__name__)
             raise unavailable(live.name, "the call broke", was_sent=True) from error
 
 

@@ -187,7 +187,7 @@ class Catalogue:
         """
         seen = await listed(tools)
         for warning in seen.warnings:
-            logger.warning("MCP server %s: %s", spec.server_id, warning)
+            logger.warning("MCP server %s: %s", spec.label, warning)
         if spec.scope == "file":
             return self._files.sync(spec, seen)
         async with self._bringing:
@@ -211,7 +211,7 @@ class Catalogue:
         self._put(spec.server_id, found.tools)
         self._seen[spec.server_id] = _Seen(fingerprint, self._clock())
         if found.is_changed:
-            logger.info("MCP server %s: %s", spec.server_id, _told(found))
+            logger.info("MCP server %s: %s", spec.label, _told(found))
         return found
 
     # -- what people say ------------------------------------------------------------------------

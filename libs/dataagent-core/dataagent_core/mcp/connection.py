@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -51,6 +51,8 @@ OnStatus = Callable[[ConnectionKey, ServerSpec, ConnectionStatus], None]
 """Told each change of a connection's status."""
 
 _MOST_REASON = 500
+_FAILING = frozenset({"backoff", "auth_required"})
+_OVER = frozenset({"ready", "closed", "disabled"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,35 @@ class ServerConnection:
                     await self._changed.wait()
         except TimeoutError:
             return False
+        return True
+
+    async def first_answer(self, timeout_seconds: float) -> ConnectionStatus:
+        """How it is once it is ready or a try from now on has failed, or after so many seconds."""
+        failed_before = self._status.fail_count
+        self.wake()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                while not self._has_answered(failed_before):
+                    await self._changed.wait()
+        return self._status
+
+    def _has_answered(self, failed_before: int) -> bool:
+        status = self._status
+        has_failed = status.state in _FAILING and status.fail_count != failed_before
+        return has_failed or status.state in _OVER
+
+    async def is_answering(self) -> bool:
+        """Whether the server gives a sign of life now; if not, its session is looked into."""
+        live = self._live
+        if live is None:
+            return False
+        try:
+            async with asyncio.timeout(self._rules.health.probe_seconds):
+                await live.port.probe()
+        except (CallFailed, TimeoutError):
+            live.signals.note_suspect()
+            return False
+        live.health.note_life()
         return True
 
     def wake(self) -> None:
@@ -228,7 +259,7 @@ class ServerConnection:
                 raise
             return BROKE
         except Exception as error:  # whatever a transport or the catalogue does ends one session
-            return failure_of(innermost(error))
+            return failure_of(innermost(error), self.spec)
         finally:
             self._is_connecting = False
 

@@ -117,7 +117,8 @@ def _shown(value: Any, depth: int) -> Any:
         case dict():
             return _shown_object(cast("dict[Any, Any]", value), depth - 1)  # JSON of any shape
         case list():
-            return [_shown(item, depth - 1) for item in value]  # pyright: ignore[reportUnknownVariableType] JSON of any shape
+            items = cast("list[object]", value)  # of any shape
+            return [_shown(item, depth - 1) for item in items]
         case str():
             if not is_storable(value):
                 raise ValueError("not storable")

@@ -83,8 +83,8 @@ class Directory:
             return False
         return not any(_is_for(spec, tenant_id) for spec in self._shared)
 
-    async def effective(self, user_id: str, tenant_id: str | None) -> Specs:
-        """The user's servers, disabled ones left out; of two with one name the nearer one.
+    async def all_for(self, user_id: str, tenant_id: str | None) -> Specs:
+        """All servers there are for the user, disabled ones too, the nearest to them last.
 
         Raises:
             StorageUnavailable: the database does not answer.
@@ -101,15 +101,10 @@ class Directory:
         return known
 
     async def _read(self, user_id: str, tenant_id: str | None) -> Specs:
-        found: dict[str, ServerSpec] = {spec.name: spec for spec in self.files}
         if user_id in self._owners:
-            theirs: Sequence[ServerSpec] = await self._store.effective(
-                user_id=user_id, tenant_id=tenant_id
-            )
-        else:
-            theirs = [spec for spec in self._shared if _is_for(spec, tenant_id)]
-        found |= {spec.name: spec for spec in theirs}
-        return tuple(spec for spec in found.values() if not spec.disabled)
+            return (*self.files, *await self._store.all_for(user_id, tenant_id))
+        theirs = (spec for spec in self._shared if _is_for(spec, tenant_id))
+        return (*self.files, *theirs)
 
 
 def _is_for(spec: ServerSpec, tenant_id: str | None) -> bool:

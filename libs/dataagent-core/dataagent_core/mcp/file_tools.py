@@ -1,7 +1,7 @@
 """The tools of servers that a configuration file names: kept in memory, with passing numbers.
 
-Their numbers are negative, so that none is taken for a row's; a tool keeps its number as long as
-the process runs. Above: `catalogue.py`. Below: `merging.py`.
+Their numbers are negative, so that none is taken for a row's; a tool keeps its number until its
+server is forgotten. Above: `catalogue.py`, `manager.py`. Below: `merging.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ class FileTools:
     def __init__(self) -> None:
         self._servers: dict[str, dict[str, Standing]] = {}
         self._tools: dict[int, CatalogueTool] = {}
-        self._numbers: dict[tuple[str, str], int] = {}
+        self._numbers: dict[str, dict[str, int]] = {}
+        self._last_number = 0
         self._versions: dict[tuple[int, str], int] = {}
         self._following: dict[int, int] = {}
 
@@ -50,6 +51,10 @@ class FileTools:
         """Have a server's tools no longer."""
         self._put(server_id, [])
         self._servers.pop(server_id, None)
+        gone = set(self._numbers.pop(server_id, {}).values())
+        self._versions = {key: value for key, value in self._versions.items() if key[0] not in gone}
+        for number in gone:
+            self._following.pop(number, None)
 
     def _with_alias(self, spec: ServerSpec) -> dict[str, Standing]:
         """What is known of a server; nothing if its tools have other names now."""
@@ -59,8 +64,11 @@ class FileTools:
 
     def _numbered(self, standing: Standing) -> Standing:
         tool = standing.tool
-        place = (tool.server_id, tool.name)
-        number = self._numbers.setdefault(place, -len(self._numbers) - 1)
+        numbers = self._numbers.setdefault(tool.server_id, {})
+        if tool.name not in numbers:
+            self._last_number -= 1
+            numbers[tool.name] = self._last_number
+        number = numbers[tool.name]
         self._versions[number, tool.definition_hash] = tool.schema_version
         following = max(self._following.get(number, 1), tool.schema_version + 1)
         self._following[number] = following

@@ -2,9 +2,10 @@
 
 resolve → authorise → rate → validate the arguments → execute within its time (`attempts.py`) → cap
 the size → validate the result → log → outcome. Whatever goes wrong is a `CallFailure` in words a
-model can act on; only being cancelled is an exception. Every call has its row in the call log,
-also one that was refused. Arguments are not logged, and a server's own credentials are taken out of
-what it answers. Above: `tools/mcp.py`, the doors. Below: the rest of this room.
+model can act on; only being cancelled is an exception. Every call has its row in the call log, if
+there is one, also a call that was refused. Arguments are not logged, and a server's own credentials
+are taken out of what it answers. Above: `langchain.py`, `tools/mcp.py`. Below: the rest of this
+room.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from dataagent_core.mcp.attempts import Asked, Execution
 from dataagent_core.mcp.authority import Rights, refusal
 from dataagent_core.mcp.call_log import CallLog
 from dataagent_core.mcp.call_rows import METHOD, CallIds, Finding, call_row, called_by
-from dataagent_core.mcp.catalogue import Catalogue
 from dataagent_core.mcp.connection import ServerConnection
 from dataagent_core.mcp.masking import Masks
 from dataagent_core.mcp.rate import CallRate
@@ -43,6 +43,14 @@ logger = logging.getLogger(__name__)
 MAX_RESULT_BYTES = 16 * 1024 * 1024
 _MOST_ERROR_TEXT = 4_000
 _MOST_FAULTS = 10
+
+
+class KnownTools(Protocol):
+    """The tools there are: a catalogue, or a part of one."""
+
+    def get(self, tool_id: int) -> CatalogueTool | None:
+        """The tool of that number."""
+        ...
 
 
 class Surroundings(Protocol):
@@ -76,16 +84,16 @@ class ToolGateway:
 
     def __init__(
         self,
-        catalogue: Catalogue,
+        tools: KnownTools,
         surroundings: Surroundings,
         validators: Validators,
-        calls: CallLog,
+        calls: CallLog | None = None,
         *,
         execution: Execution | None = None,
         rate: CallRate | None = None,
         traces: Traces | None = None,
     ) -> None:
-        self._catalogue = catalogue
+        self._tools = tools
         self._surroundings = surroundings
         self._validators = validators
         self._calls = calls
@@ -133,7 +141,7 @@ class ToolGateway:
     # -- before it is sent ----------------------------------------------------------------------
 
     async def _authorised(self, tool_id: int, call: _Call) -> tuple[CatalogueTool, ServerSpec]:
-        tool = call.finding.tool = self._catalogue.get(tool_id)
+        tool = call.finding.tool = self._tools.get(tool_id)
         if tool is None:
             raise _failed("MCP_TOOL_NOT_FOUND", "There is no such tool any more.")
         spec = await self._surroundings.spec_for(tool.server_id, call.caller)
@@ -240,7 +248,8 @@ class ToolGateway:
             return self._outcome(call, started, failure=finding.failure)
         finally:
             finding.duration_ms = (time.perf_counter() - started) * 1000
-            self._calls.note(call_row(call.call_id, call.caller, call.arguments, finding))
+            if self._calls is not None:
+                self._calls.note(call_row(call.call_id, call.caller, call.arguments, finding))
 
     async def _traced(
         self, call: _Call, work: Callable[[_Call], Awaitable[RemoteResult]]

@@ -17,16 +17,17 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dataagent_core.errors import Unavailable
+from dataagent_core.errors import ServerNotFound, Unavailable
 from dataagent_core.mcp.attendance import Attendance, HasFeature, Kept, always
 from dataagent_core.mcp.authority import BindingOf
 from dataagent_core.mcp.changes import Listener, Listeners, McpChange, Message, What
 from dataagent_core.mcp.directory import Directory
 from dataagent_core.mcp.gateway import ToolGateway
 from dataagent_core.mcp.policy import ServerPolicy
-from dataagent_core.mcp.pool import ConnectionPool, PoolLimits
+from dataagent_core.mcp.pool import ConnectionPool, PoolLimits, key_of
 from dataagent_core.mcp.rate import CallRate
 from dataagent_core.mcp.run_tools import RunTools
+from dataagent_core.mcp.session_servers import LastSaid
 from dataagent_core.mcp.statuses import Statuses
 from dataagent_core.mcp.types import (
     Caller,
@@ -90,6 +91,7 @@ class McpHub:
         self.catalogue = kept.catalogue
         self.calls = kept.calls
         self.keys = kept.keys
+        self._sessions = kept.sessions
         self.policy = policy
         self._rules = rules or HubRules()
         self.pool = ConnectionPool(
@@ -191,8 +193,12 @@ class McpHub:
         run_id: str = "",
         api_key_id: str | None = None,
         trace_id: str = "",
+        last_said: LastSaid | None = None,
     ) -> RunTools | None:
-        """What a run will have of MCP, without finding it out yet; None if its user has nothing."""
+        """What a run will have of MCP, without finding it out yet; None if its user has nothing.
+
+        It is what the session began with (`session_servers.py`).
+        """
         if self._directory.has_none(user_id, tenant_id):
             return None
         caller = Caller(
@@ -204,7 +210,9 @@ class McpHub:
             api_key_id=api_key_id,
             trace_id=trace_id,
         )
-        return self._attendance.attend(caller, wait_seconds=self._rules.wait_seconds)
+        return self._attendance.attend(
+            caller, wait_seconds=self._rules.wait_seconds, last_said=last_said
+        )
 
     async def tools_for(
         self,
@@ -228,19 +236,29 @@ class McpHub:
 
     def release(self, session_id: str) -> None:
         """A session has ended: its connections are nobody's now, in all processes."""
-        self.pool.release(session_id)
+        self._release(session_id)
         self._send(Message(self._origin, session_id=session_id))
+
+    def _release(self, session_id: str) -> None:
+        self._sessions.forget(session_id)
+        self.pool.release(session_id)
 
     # -- changes --------------------------------------------------------------------------------
 
     async def changed(self, spec: ServerSpec, what: Literal["added", "updated", "removed"]) -> None:
         """A registration was changed here: give up its connections and tell everyone.
 
-        For a shared server with a `user_id`, that user's credentials were.
+        A user's own server that was changed stays connected as it was, for sessions that hold it.
+        For a shared server with a `user_id`, that user's credentials were changed.
         """
         await self.refresh()
         await self._give_up(_change(spec, what), is_shared=spec.scope != "user")
         self._tell(_change(spec, what))
+
+    async def restart(self, spec: ServerSpec) -> None:
+        """Connect anew to a server that is registered as it was."""
+        await self._drop(spec.server_id)
+        self._tell(_change(spec, "updated"))
 
     async def tools_changed(self, server_id: str) -> None:
         """An administrator has changed what is known of a server's tools: tell everyone."""
@@ -252,11 +270,23 @@ class McpHub:
             return
         if change.what == "removed":
             self.catalogue.forget(change.server_id)
+        elif not is_shared and await self._is_usable(change.server_id):
+            return
         principal = f"user:{change.user_id}" if is_shared and change.user_id else None
-        await self.pool.drop(change.server_id, principal=principal)
+        await self._drop(change.server_id, principal)
+
+    async def _drop(self, server_id: str, principal: str | None = None) -> None:
+        await self.pool.drop(server_id, principal=principal)
         if principal is None:
-            self._held.pop(change.server_id, None)
+            self._held.pop(server_id, None)
             await self._keep_connected()
+
+    async def _is_usable(self, server_id: str) -> bool:
+        """Whether a server is registered and not disabled."""
+        try:
+            return not (await self.servers.get(server_id)).disabled
+        except ServerNotFound:
+            return False
 
     @property
     def files(self) -> tuple[ServerSpec, ...]:
@@ -272,8 +302,7 @@ class McpHub:
         if spec.disabled:
             return ConnectionStatus("disabled", "It is disabled.")
         known = self.pool.statuses()
-        principal = {"shared": "shared", "user": f"user:{user_id}"}.get(spec.session_scope, "")
-        found = known.get(ConnectionKey(spec.server_id, principal))
+        found = known.get(key_of(spec, user_id, ""))
         if found is None and spec.session_scope == "session":
             found = next((s for key, s in known.items() if key.server_id == spec.server_id), None)
         if found is None and spec.scope != "file":
@@ -335,7 +364,7 @@ class McpHub:
         if message is None:
             return
         if message.session_id:
-            self.pool.release(message.session_id)
+            self._release(message.session_id)
         if message.change is not None:
             self._follow_up(self._follow(message.change))
 

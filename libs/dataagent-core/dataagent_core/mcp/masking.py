@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from dataagent_core.identity.sealing import MASK
 from dataagent_core.mcp.types import RemoteResult, ServerSpec
@@ -71,8 +71,10 @@ def _masked(value: Any, pattern: re.Pattern[str]) -> Any:
         case str():
             return pattern.sub(MASK, value)
         case dict():
-            return {pattern.sub(MASK, str(k)): _masked(v, pattern) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON
+            fields = cast("dict[object, object]", value)  # of whatever JSON holds
+            return {pattern.sub(MASK, str(k)): _masked(v, pattern) for k, v in fields.items()}
         case list():
-            return [_masked(item, pattern) for item in value]  # pyright: ignore[reportUnknownVariableType] JSON
+            items = cast("list[object]", value)  # of any shape
+            return [_masked(item, pattern) for item in items]
         case _:
             return value

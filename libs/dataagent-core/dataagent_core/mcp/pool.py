@@ -75,7 +75,7 @@ class ConnectionPool:
         Raises:
             TooManyServers: the user, or the machine, has as many as allowed.
         """
-        entry = self._entry(spec, _key(spec, user_id, session_id), is_kept=False)
+        entry = self._entry(spec, key_of(spec, user_id, session_id), is_kept=False)
         entry.holders.add(session_id)
         return entry.connection
 
@@ -87,7 +87,7 @@ class ConnectionPool:
 
     def find(self, spec: ServerSpec, *, user_id: str, session_id: str) -> ServerConnection | None:
         """The connection there is, if it is one of this registration as it is now."""
-        entry = self._entries.get(_key(spec, user_id, session_id))
+        entry = self._entries.get(key_of(spec, user_id, session_id))
         if entry is None:
             return None
         known = entry.connection.spec
@@ -99,6 +99,17 @@ class ConnectionPool:
             if session_id in entry.holders:
                 entry.holders.discard(session_id)
                 self._linger(entry)
+
+    async def end(self, session_id: str) -> None:
+        """The session is over: what nobody else holds is closed at once; until it is closed."""
+        closing: list[asyncio.Task[None]] = []
+        for key, entry in list(self._entries.items()):
+            if session_id in entry.holders:
+                entry.holders.discard(session_id)
+                if entry.is_free:
+                    closing.append(self._remove(key))
+        if closing:
+            await asyncio.wait(closing)
 
     async def drop(self, server_id: str, *, principal: str | None = None) -> None:
         """Let go of a server's connections: it changed or is gone. They end in the background,
@@ -164,7 +175,8 @@ class ConnectionPool:
     def _turned(self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus) -> None:
         """Pass on how a connection is, unless another has taken its place."""
         entry = self._entries.get(key)
-        if entry is None or entry.connection.spec is spec:
+        is_current = entry is None or entry.connection.spec is spec
+        if is_current and not any(_is_newer(each, key) for each in self._entries):
             self._on_status(key, spec, status)
 
     def _hosts_of(self, spec: ServerSpec) -> OpenHosts:
@@ -179,7 +191,11 @@ class ConnectionPool:
         """Let go of what only lingers; refuse if that is not enough."""
         if spec.scope == "user":
             self._bounded(
-                [k for k, e in self._entries.items() if _is_own(e, spec.user_id)],
+                [
+                    other
+                    for other, entry in self._entries.items()
+                    if _is_own(entry, spec.user_id) and other.server_id != spec.server_id
+                ],
                 self._limits.max_per_user,
                 "mcp_connections",
             )
@@ -223,13 +239,14 @@ class ConnectionPool:
             entry.timer.cancel()
             entry.timer = None
 
-    def _remove(self, key: ConnectionKey, *, lets_finish: bool = False) -> None:
+    def _remove(self, key: ConnectionKey, *, lets_finish: bool = False) -> asyncio.Task[None]:
         """Out of the pool now, closed in the background: that may take seconds."""
         entry = self._entries.pop(key)
         self._stop_timer(entry)
         task = asyncio.create_task(self._end(entry.connection, lets_finish=lets_finish))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
+        return task
 
     async def _end(self, connection: ServerConnection, *, lets_finish: bool) -> None:
         if lets_finish:
@@ -237,13 +254,24 @@ class ConnectionPool:
         await connection.aclose()
 
 
-def _key(spec: ServerSpec, user_id: str, session_id: str) -> ConnectionKey:
-    """For whom: as the registration says, but a user's own server is never shared."""
+def key_of(spec: ServerSpec, user_id: str, session_id: str) -> ConnectionKey:
+    """For whom: as the registration says, but a user's own server is never shared.
+
+    Sessions in progress go on with their user's own servers as they were: beside a connection to
+    one as it is now there may be others.
+    """
+    version = spec.config_version if spec.scope == "user" else 0
     if spec.session_scope == "session":
-        return ConnectionKey(spec.server_id, f"session:{session_id}")
+        return ConnectionKey(spec.server_id, f"session:{session_id}", version)
     if spec.session_scope == "user" or spec.scope == "user":
-        return ConnectionKey(spec.server_id, f"user:{user_id}")
-    return ConnectionKey(spec.server_id, "shared")
+        return ConnectionKey(spec.server_id, f"user:{user_id}", version)
+    return ConnectionKey(spec.server_id, "shared", version)
+
+
+def _is_newer(key: ConnectionKey, than: ConnectionKey) -> bool:
+    """Whether it is of the same server, and the same people, as it was registered later."""
+    is_same = (key.server_id, key.principal) == (than.server_id, than.principal)
+    return is_same and key.version > than.version
 
 
 def _is_own(entry: _Entry, user_id: str) -> bool:

@@ -8,7 +8,7 @@ form only what flat forms consist of is kept, so nothing in it refers to anythin
 from __future__ import annotations
 
 import unicodedata
-from typing import Any
+from typing import Any, cast
 
 import jsonschema_rs
 
@@ -71,7 +71,8 @@ def flat_form(schema: JsonObject) -> JsonObject:
         for name in list(asked)[:_MOST_FIELDS]
     }
     required = schema.get("required")
-    named = [n for n in required if n in fields] if isinstance(required, list) else []  # pyright: ignore[reportUnknownVariableType] JSON
+    names = cast("list[object]", required) if isinstance(required, list) else []  # JSON
+    named = [each for each in names if each in fields]
     return {"type": "object", "properties": fields, "required": named}
 
 
@@ -110,12 +111,13 @@ def _choices(asked: JsonObject) -> JsonObject:
     """The values to choose from, listed plainly or with titles."""
     titled = asked.get("oneOf") or asked.get("anyOf")
     if isinstance(titled, list):
-        values = [_object(each).get("const") for each in titled]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON
+        values = [_object(each).get("const") for each in cast("list[object]", titled)]  # JSON
     else:
-        values = asked.get("enum")  # pyright: ignore[reportUnknownVariableType] JSON
+        values = asked.get("enum")
     if not isinstance(values, list):
         return {}
-    kept = [plain(v, _MOST_LABEL) for v in values[:_MOST_CHOICES] if isinstance(v, str)]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] JSON
+    listed = cast("list[object]", values)[:_MOST_CHOICES]  # JSON
+    kept = [plain(each, _MOST_LABEL) for each in listed if isinstance(each, str)]
     return {"enum": kept} if kept else {}
 
 
@@ -136,4 +138,5 @@ def _fits(value: Any, schema: JsonObject) -> bool:
 
 
 def _object(value: object) -> JsonObject:
-    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType] JSON
+    # JSON
+    return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]

@@ -1,8 +1,8 @@
 """The MCP tools of one run: which there are, found out once; which can be used now, each time.
 
-What a user's servers offer is fixed when the run first needs it (a change holds for later runs);
-whether an agent is bound to a tool and its server answers is looked at whenever the model is
-called. Waiting for servers is bounded and done once. Above: `middleware/mcp_tools.py`. Below:
+What a session's servers offer is fixed when the run first needs it; whether an agent is bound to a
+tool and its server answers is looked at whenever the model is called. Waiting for servers is
+bounded and done once. Above: `middleware/mcp_tools.py`. Below:
 `hub.py` gives it what it needs.
 """
 

@@ -149,13 +149,17 @@ def changed_columns(spec: ServerSpec) -> dict[str, Any]:
     return {**columns_of(spec), "config_version": spec.config_version}
 
 
+def unseen_columns(spec: ServerSpec) -> dict[str, Any]:
+    """How a server is that nobody has connected to as it is registered."""
+    status = "disabled" if spec.disabled else "idle"
+    return {"status": status, "status_reason": "", "fail_count": 0, "next_retry_at": None}
+
+
 def new_columns(spec: ServerSpec, *, by: str, at: datetime) -> dict[str, Any]:
     """The row of a server that nobody has connected to."""
     return {
         **columns_of(spec),
-        "status": "disabled" if spec.disabled else "idle",
-        "status_reason": "",
-        "fail_count": 0,
+        **unseen_columns(spec),
         "config_version": 1,
         "catalogue_version": 0,
         "created_by": by,
@@ -198,7 +202,7 @@ def spec_from(kept: KeptServer, box: SecretBox, *, user_id: str = "") -> ServerS
             env, headers = env | own_env, _with_own(headers, own_headers)
             spec = _as_own(spec, kept.own)
     except Misconfigured as error:
-        logger.warning("MCP server %s is left out: %s", row.server_id, error.message)
+        logger.warning("MCP server %s is left out: %s", spec.label, error.message)
         return replace(spec, disabled=True)
     return replace(spec, env=env, headers=headers)
 

@@ -39,6 +39,7 @@ from dataagent_core.mcp.server_rows import (
     status_columns,
     status_from,
     template_columns,
+    unseen_columns,
 )
 from dataagent_core.mcp.tool_rows import delete_tools, expose_anew
 from dataagent_core.mcp.types import ConnectionStatus, Scope, ServerSpec
@@ -88,7 +89,7 @@ class ServerStore:
         kept = await self._db.read(lambda c: read_one(c, server_id))
         if kept is None:
             raise gone(server_id)
-        return spec_from(kept, await self._secrets())
+        return spec_from(kept, await self.secret_box())
 
     async def find(
         self, *, scope: Scope, name: str, user_id: str = "", tenant_id: str = ""
@@ -114,23 +115,26 @@ class ServerStore:
         wanted = {"scope": scope, "tenant_id": tenant_id, "user_id": user_id}
         given = {name: value for name, value in wanted.items() if value is not None}
         found = await self._db.read(lambda c: read_where(c, given))
-        return self._specs(found, await self._secrets())
+        return self._specs(found, await self.secret_box())
 
     async def count(self, *, user_id: str) -> int:
         """How many servers the user has registered."""
         return await self._db.read(lambda c: _count(c, user_id))
 
-    async def effective(self, *, user_id: str, tenant_id: str | None) -> builtins.list[ServerSpec]:
-        """What a user has: everyone's servers, their tenant's and their own, by name.
+    async def all_for(self, user_id: str, tenant_id: str | None) -> builtins.list[ServerSpec]:
+        """Everyone's servers, the tenant's and the user's own: the nearest to the user last.
 
-        One of the same name nearer to the user stands in for the other. Where the user has
-        credentials of their own they are filled in. Disabled ones are there, and say so.
+        Where the user has credentials of their own they are filled in. Disabled ones are there, and
+        say so.
         """
         found = await self._db.read(lambda c: read_effective(c, user_id, tenant_id or ""))
-        box = await self._secrets()
-        by_name = {kept.row.name: kept for kept in found}  # the nearest comes last
-        specs = [spec_from(kept, box, user_id=user_id) for kept in by_name.values()]
-        return sorted(specs, key=lambda spec: spec.name)
+        box = await self.secret_box()
+        return [spec_from(kept, box, user_id=user_id) for kept in found]
+
+    async def effective(self, *, user_id: str, tenant_id: str | None) -> builtins.list[ServerSpec]:
+        """As `all_for`, by name: of one name the server that is nearest to the user."""
+        by_name = {spec.name: spec for spec in await self.all_for(user_id, tenant_id)}
+        return [by_name[name] for name in sorted(by_name)]
 
     async def credentials(
         self, server_id: str, *, user_id: str
@@ -139,7 +143,7 @@ class ServerStore:
         wanted = {"wanted": server_id, "owner": user_id}
         rows = await self._db.read(lambda c: c.execute(SECRETS_OF, wanted).all())
         with suppress(Misconfigured):  # sealed with another key: to be entered again
-            env, headers = opened(await self._secrets(), rows)
+            env, headers = opened(await self.secret_box(), rows)
             return headers, env
         return {}, {}
 
@@ -156,10 +160,11 @@ class ServerStore:
         if new.scope == "file":
             raise BadInput("A configuration file's servers are not registered.")
         spec = spec_of(new, server_id=new.server_id or uuid4().hex, alias=new.alias or "x")
-        box, at = await self._secrets(), _now()
+        box, at = await self.secret_box(), _now()
 
         def unit(connection: Connection) -> str:
             hold(connection)
+            _check_id(connection, spec.server_id)
             if most is not None and spec.user_id:
                 _check_room(connection, spec.user_id, most)
             made = replace(spec, alias=_free_alias(connection, spec, new.alias))
@@ -184,7 +189,7 @@ class ServerStore:
             BadInput: a value does not do; the message says which.
             Conflict: the name or the alias is taken.
         """
-        box, at = await self._secrets(), _now()
+        box, at = await self.secret_box(), _now()
 
         def unit(connection: Connection) -> ServerSpec:
             version = hold(connection)
@@ -195,6 +200,8 @@ class ServerStore:
             if "alias" in changes:
                 _free_alias(connection, spec, spec.alias)
             values = {**changed_columns(spec), "updated_by": by, "updated_at": at}
+            if spec.scope == "user":  # sessions in progress go on with it as it was
+                values |= unseen_columns(spec)
             if "template_id" in changes or "command" in changes:
                 values |= template_columns(connection, spec)
             connection.execute(
@@ -258,7 +265,7 @@ class ServerStore:
             ServerNotFound: there is no such shared server.
             BadInput: a value does not do; the message says which.
         """
-        box, at = await self._secrets(), _now()
+        box, at = await self.secret_box(), _now()
 
         def unit(connection: Connection) -> None:
             hold(connection)
@@ -274,10 +281,17 @@ class ServerStore:
 
     # -- how connections are --------------------------------------------------------------------
 
-    async def note_status(self, server_id: str, status: ConnectionStatus) -> None:
-        """Keep how a server's connection is now; nothing if the server is gone."""
+    async def note_status(
+        self, server_id: str, status: ConnectionStatus, *, version: int | None = None
+    ) -> None:
+        """Keep how a server's connection is now.
+
+        Nothing if the server is gone, or if it is not registered in that version any more.
+        """
         values = status_columns(status)
         told = update(mcp_servers).where(mcp_servers.c.server_id == server_id).values(values)
+        if version is not None:
+            told = told.where(mcp_servers.c.config_version == version)
         await self._db.write(lambda c: c.execute(told).rowcount, is_durable=False)
 
     async def last_status(self, server_id: str) -> ConnectionStatus | None:
@@ -287,7 +301,8 @@ class ServerStore:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    async def _secrets(self) -> SecretBox:
+    async def secret_box(self) -> SecretBox:
+        """What seals the secrets of this installation's servers."""
         if self._box is None:
             self._box = await secret_box(self._db, purpose="mcp servers", key=self._secret_key)
         return self._box
@@ -304,6 +319,12 @@ def gone(wanted: str) -> ServerNotFound:
 
 def _taken(spec: ServerSpec) -> Conflict:
     return Conflict(f"There is an MCP server {spec.name!r} already. Choose another name.")
+
+
+def _check_id(connection: Connection, server_id: str) -> None:
+    known = select(mcp_servers.c.server_id).where(_IS_SERVER)
+    if connection.execute(known, {"wanted": server_id}).first() is not None:
+        raise Conflict(f"There is an MCP server with the id {server_id!r} already. Choose another.")
 
 
 def _count(connection: Connection, user_id: str) -> int:

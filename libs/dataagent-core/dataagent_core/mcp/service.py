@@ -1,9 +1,9 @@
 """A user's MCP servers, as people see and change them: list, add, change, remove, try out.
 
-Everyone has their own, up to a limit; administrators may do the same for any user, and no one else
-knows of them. Beside one's own stand the shared ones (`administration.py`), which are not theirs to
-change: a user may bring credentials of their own for them. A changed registration holds for the
-next session; connections in use are left to their runs. Above: the server's routes. Below:
+Everyone has their own, up to a limit; administrators may do the same for any user, and no one else.
+Beside one's own stand the shared ones (`administration.py`), which are not theirs to change: a user
+may bring credentials of their own for them. A changed registration holds from the next session on,
+a removed or disabled one is gone at once (`session_servers.py`). Above: the server's routes. Below:
 `hub.py`, which knows what is connected, `servers.py`, `policy.py`, `templates.py`.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from dataagent_core.errors import BadInput, NotFound, ServerNotAllowed, ServerNotFound
+from dataagent_core.errors import BadInput, Denied, ServerNotAllowed, ServerNotFound
 from dataagent_core.identity import Principal
 from dataagent_core.identity.tenancy import Tenancy
 from dataagent_core.mcp.registration import ServerFields
@@ -49,21 +49,26 @@ class McpService:
 
     # -- seeing them ----------------------------------------------------------------------------
 
-    async def list_for(self, user_id: str, *, asked_by: Principal) -> builtins.list[ServerView]:
-        """The user's own servers and the shared ones they have, by name.
+    async def list_for(
+        self, user_id: str, *, asked_by: Principal, is_shared_included: bool = False
+    ) -> builtins.list[ServerView]:
+        """The user's own servers, and the shared ones they have if those are asked for, by name.
 
         Raises:
-            NotFound: the caller is neither the user nor an administrator.
+            Denied: the caller is neither the user nor an administrator.
         """
         _require_own_or_admin(user_id, asked_by)
-        found = await self._effective(user_id)
+        if is_shared_included:
+            found = await self._effective(user_id)
+        else:
+            found = await self._hub.servers.list(scope="user", user_id=user_id)
         return [await self._view(spec, user_id) for spec in sorted(found, key=_by_name)]
 
     async def get(self, user_id: str, name: str, *, asked_by: Principal) -> ServerView:
         """One of them.
 
         Raises:
-            NotFound: the caller is neither the user nor an administrator.
+            Denied: the caller is neither the user nor an administrator.
             ServerNotFound: they have none of that name.
         """
         _require_own_or_admin(user_id, asked_by)
@@ -96,7 +101,7 @@ class McpService:
         """Register a server for the user; with a `template_id` its parameters say the rest.
 
         Raises:
-            NotFound: the caller is neither the user nor an administrator.
+            Denied: the caller is neither the user nor an administrator.
             ServerNotAllowed: a policy, or the user's organisation, keeps them from it.
             BadInput: it cannot be reached as it is described.
             TooManyServers: they have as many as they may.
@@ -148,7 +153,7 @@ class McpService:
         """Forget one of the user's own servers with its secrets.
 
         Raises:
-            NotFound: the caller is neither the user nor an administrator.
+            Denied: the caller is neither the user nor an administrator.
             ServerNotFound: they have none of that name.
         """
         _require_own_or_admin(user_id, asked_by)
@@ -168,7 +173,7 @@ class McpService:
         """Keep the user's own credentials for a shared server; none at all forgets them.
 
         Raises:
-            NotFound: the caller is not the user; nobody enters another's credentials.
+            Denied: the caller is not the user; nobody enters another's credentials.
             ServerNotFound: they have no such shared server.
             ServerNotAllowed: a policy keeps them from it.
             BadInput: the server is their own, or takes no such thing.
@@ -207,7 +212,7 @@ class McpService:
         """Connect to a server now and list its tools; how that went is the answer.
 
         Raises:
-            NotFound: the caller is neither the user nor an administrator.
+            Denied: the caller is neither the user nor an administrator.
             ServerNotFound: they have none of that name.
         """
         _require_own_or_admin(user_id, asked_by)
@@ -283,7 +288,7 @@ def _none_called(name: str) -> ServerNotFound:
 
 def _require_own(user_id: str, asked_by: Principal) -> None:
     if asked_by.user_id != user_id:
-        raise NotFound(f"There is nothing of a user {user_id[:64]!r} for you.")
+        raise Denied("Permission denied")
 
 
 def _require_own_or_admin(user_id: str, asked_by: Principal) -> None:

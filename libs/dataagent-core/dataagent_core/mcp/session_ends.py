@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 
-from dataagent_core.mcp.types import CallFailed, CallFailure, ServerState
+from dataagent_core.mcp.types import CallFailed, CallFailure, ServerSpec, ServerState
 from dataagent_core.mcp.wire import OpenFailed
 
 _log = logging.getLogger(__name__)
 BROKE = CallFailure("MCP_SERVER_UNAVAILABLE", "The session broke.")
 
 
-def failure_of(error: BaseException) -> CallFailure:
-    """Why a session could not be, or went on no longer."""
+def failure_of(error: BaseException, spec: ServerSpec) -> CallFailure:
+    """Why a session with a server could not be, or went on no longer."""
     match error:
         case OpenFailed():
             code = "MCP_AUTH_REQUIRED" if error.is_auth else "MCP_SERVER_UNAVAILABLE"
@@ -22,7 +22,9 @@ def failure_of(error: BaseException) -> CallFailure:
         case TimeoutError():
             return CallFailure("MCP_SERVER_UNAVAILABLE", "Connecting takes too long.")
         case _:
-            _log.warning("an MCP session ended", extra={"kind": type(error).__name__})
+            _log.warning(
+                "the session with MCP server %s ended: %s", spec.label, type(error).__name__
+            )
             return BROKE
 
 

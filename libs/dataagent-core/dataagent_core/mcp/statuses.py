@@ -25,7 +25,7 @@ class Statuses:
 
     def __init__(self, store: ServerStore) -> None:
         self._store = store
-        self._waiting: dict[str, ConnectionStatus] = {}
+        self._waiting: dict[str, tuple[ConnectionStatus, int | None]] = {}
         self._has_waiting = asyncio.Event()
         self._writer: asyncio.Task[None] | None = None
 
@@ -38,13 +38,11 @@ class Statuses:
         await end_all([self._writer])
 
     def note(self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus) -> None:
-        """A connection is in another state; the first failure in a row is a warning."""
-        if status.status == "error":
-            level = logging.INFO if status.fail_count > 1 else logging.WARNING
-            logger.log(level, "MCP server %s is not reached: %s", spec.server_id, status.reason)
+        """A connection is in another state."""
+        log_failure(spec, status)
         if spec.scope == "file" or (key.principal != _SHARED and spec.scope != "user"):
             return
-        self._waiting[spec.server_id] = status
+        self._waiting[spec.server_id] = status, key.version or None
         self._has_waiting.set()
 
     async def _write(self) -> None:
@@ -52,17 +50,26 @@ class Statuses:
             await self._has_waiting.wait()
             self._has_waiting.clear()
             waiting, self._waiting = self._waiting, {}
-            for server_id, status in waiting.items():
-                await self._write_one(server_id, status)
+            for server_id, (status, version) in waiting.items():
+                await self._write_one(server_id, status, version)
 
-    async def _write_one(self, server_id: str, status: ConnectionStatus) -> None:
+    async def _write_one(
+        self, server_id: str, status: ConnectionStatus, version: int | None
+    ) -> None:
         try:
-            await self._store.note_status(server_id, status)
+            await self._store.note_status(server_id, status, version=version)
         except Unavailable:
-            self._waiting.setdefault(server_id, status)
+            self._waiting.setdefault(server_id, (status, version))
             self._has_waiting.set()
             await asyncio.sleep(_PAUSE_SECONDS)
         except DataAgentError:  # it was removed at this moment
             return
         except Exception:
             logger.exception("the status of an MCP server could not be written")
+
+
+def log_failure(spec: ServerSpec, status: ConnectionStatus) -> None:
+    """Say so if a server is not reached; the first failure in a row is a warning."""
+    if status.status == "error":
+        level = logging.INFO if status.fail_count > 1 else logging.WARNING
+        logger.log(level, "MCP server %s is not reached: %s", spec.label, status.reason)

@@ -24,20 +24,25 @@ from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.mcp.versions import count_up, hold, hold_agents
 from dataagent_core.storage.mcp import mcp_servers
 
-_SCOPE = select(mcp_servers.c.scope).where(mcp_servers.c.server_id == bindparam("wanted"))
+_SERVER = select(mcp_servers.c.scope, mcp_servers.c.config_version).where(
+    mcp_servers.c.server_id == bindparam("wanted")
+)
 
 
 def bring_in(connection: Connection, spec: ServerSpec, seen: Listed) -> SyncReport:
     """Make a server's rows say what it lists.
 
-    The version is held first, so that two processes do it one after the other.
+    The version is held first, so that two processes do it one after the other. What a user's own
+    server lists for a session that goes on with it as it was changes nothing.
     """
     version = hold(connection)
-    scope = connection.execute(_SCOPE, {"wanted": spec.server_id}).scalar()
-    if scope is None:
+    server = connection.execute(_SERVER, {"wanted": spec.server_id}).first()
+    if server is None:
         return SyncReport(warnings=("The server is not registered any more.",))
-    at = _now()
+    at, scope = _now(), server.scope
     before = standings(connection, spec.server_id)
+    if scope == "user" and server.config_version != spec.config_version:
+        return SyncReport(tools=tuple(each.tool for each in before.values()))
     known, following = versions_of(connection, _renewed(before, seen))
     after = merge(before, seen, spec, versions=known, next_versions=following, at=at)
     found = report(before, after, seen.warnings)

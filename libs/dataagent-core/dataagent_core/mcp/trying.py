@@ -6,7 +6,6 @@ The first answer counts, a failure too; nobody waits for a second try. Above: `s
 
 from __future__ import annotations
 
-import asyncio
 import time
 import uuid
 from dataclasses import replace
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 _SHARED = "shared"
 _FAILING = frozenset({"backoff", "auth_required"})
-_OVER = frozenset({"ready", "closed", "disabled"})
 
 
 async def try_out(hub: McpHub, spec: ServerSpec, *, user_id: str) -> Trial:
@@ -36,8 +34,7 @@ async def try_out(hub: McpHub, spec: ServerSpec, *, user_id: str) -> Trial:
     if not spec.disabled:
         try:
             connection = await _fresh(hub, spec, user_id=user_id, session_id=session_id)
-            await _first_answer(hub, connection, spec.connect_timeout_seconds)
-            status = connection.status
+            status = await connection.first_answer(spec.connect_timeout_seconds)
         finally:
             hub.pool.release(session_id)
     view = replace(await view_of(hub, spec, user_id=user_id), status=status)
@@ -54,25 +51,3 @@ async def _fresh(
         await hub.pool.drop(spec.server_id, principal=principal)
         connection = hub.pool.lease(spec, user_id=user_id, session_id=session_id)
     return connection
-
-
-async def _first_answer(hub: McpHub, connection: ServerConnection, seconds: float) -> None:
-    """Wait until it is ready, or a try has failed."""
-    failed_before = connection.status.fail_count
-    turned = asyncio.Event()
-    stop = hub.listen(lambda _: turned.set())
-    connection.wake()
-    try:
-        async with asyncio.timeout(seconds):
-            while not _is_told(connection.status, failed_before):
-                await turned.wait()
-                turned.clear()
-    except TimeoutError:
-        return
-    finally:
-        stop()
-
-
-def _is_told(status: ConnectionStatus, failed_before: int) -> bool:
-    has_failed = status.state in _FAILING and status.fail_count != failed_before
-    return status.state in _OVER or has_failed

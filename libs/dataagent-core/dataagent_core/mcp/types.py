@@ -57,6 +57,11 @@ class ServerSpec:
     read_only_tools: tuple[str, ...] = ()
     """Tools of which a configuration file confirms that they only read."""
 
+    @property
+    def label(self) -> str:
+        """Its name and its id, for log lines."""
+        return f"{self.name} ({self.server_id})"
+
 
 # -- connection -----------------------------------------------------------------------------------
 
@@ -73,6 +78,8 @@ class ConnectionKey:
     server_id: str
     principal: str
     """`shared`, `user:{id}` or `session:{id}`."""
+    version: int = 0
+    """Of a user's own server: which version of its registration."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,16 +100,17 @@ def without_nulls(tool: RemoteTool, arguments: JsonObject) -> JsonObject:
     fields, required = tool.input_schema.get("properties"), tool.input_schema.get("required", ())
     if not isinstance(fields, dict) or not isinstance(required, list | tuple):
         return arguments
+    known = cast("dict[str, Any]", fields)  # a schema is JSON of any shape
     return {
         name: value
         for name, value in arguments.items()
-        if value is not None or name in required or _takes_null(fields.get(name))  # pyright: ignore[reportUnknownMemberType] a schema is JSON of any shape
+        if value is not None or name in required or _takes_null(known.get(name))
     }
 
 
 def _takes_null(field: Any) -> bool:
     """Whether null may be meant; only a plain `type` without it says that it may not."""
-    kinds = field.get("type") if isinstance(field, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] a schema is JSON of any shape
+    kinds = cast("dict[str, Any]", field).get("type") if isinstance(field, dict) else None
     if isinstance(kinds, str):
         return kinds == "null"
     return not isinstance(kinds, list) or "null" in kinds

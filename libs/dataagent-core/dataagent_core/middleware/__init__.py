@@ -2,9 +2,9 @@
 
 from dataagent_core.middleware.addresses import AddressApprovals
 from dataagent_core.middleware.approvals import DEFAULT_GATED, approvals_middleware, gated
-from dataagent_core.middleware.attachments import AttachmentsMiddleware, with_files
 from dataagent_core.middleware.audit import AuditMiddleware
 from dataagent_core.middleware.code_changes import CODE_TOOLS, CodeChangesMiddleware
+from dataagent_core.middleware.configured_mcp import ConfiguredMcp, UserServers
 from dataagent_core.middleware.file_ops import FileOperationMiddleware, preview
 from dataagent_core.middleware.history import Files, PlainContent, TokenCounter, summarization
 from dataagent_core.middleware.limits import BudgetMiddleware, SwitchesMiddleware
@@ -27,10 +27,10 @@ __all__ = [
     "MEMORY_PATH",
     "AddressApprovals",
     "AgentMemoryMiddleware",
-    "AttachmentsMiddleware",
     "AuditMiddleware",
     "BudgetMiddleware",
     "CodeChangesMiddleware",
+    "ConfiguredMcp",
     "FileOperationMiddleware",
     "Files",
     "McpApprovals",
@@ -51,9 +51,9 @@ __all__ = [
     "ToolErrorMiddleware",
     "ToolPolicyMiddleware",
     "TracingMiddleware",
+    "UserServers",
     "approvals_middleware",
     "gated",
     "preview",
     "summarization",
-    "with_files",
 ]

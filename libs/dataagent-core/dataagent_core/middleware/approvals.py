@@ -88,8 +88,10 @@ class ApprovalsMiddleware(HumanInTheLoopMiddleware[Any, Any, Any]):
             asked["diff"] = diff
         return asked
 
-    after_model = AgentMiddleware.after_model  # pyright: ignore[reportAssignmentType] generic parameters
-    aafter_model = AgentMiddleware.aafter_model  # pyright: ignore[reportAssignmentType] generic parameters
+    # generic parameters
+    after_model = AgentMiddleware.after_model  # pyright: ignore[reportAssignmentType]
+    # generic parameters
+    aafter_model = AgentMiddleware.aafter_model  # pyright: ignore[reportAssignmentType]
 
 
 def approvals_middleware(

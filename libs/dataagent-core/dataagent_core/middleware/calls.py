@@ -6,7 +6,7 @@ Above: the other modules of this folder.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
 from langchain_core.messages import ToolMessage
@@ -14,17 +14,20 @@ from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolRuntime
 from langgraph.types import Command
 
+from dataagent_core.mcp.langchain import McpTool
+
 ToolOutcome = ToolMessage | Command[Any]
 ToolHandler = Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
 ModelHandler = Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
 OnDenied = Callable[[ToolCallRequest], None]
 """Is told of a call that is refused before it could run."""
+MCP_SERVER = "mcp_server"
+"""The metadata of a tool that a configured MCP server offers (`configured_mcp.py`)."""
 
 
 def runtime_of(request: ToolCallRequest) -> ToolRuntime[object, object]:
     """The call's runtime; its context is whatever the graph was started with."""
-    runtime: Any = request.runtime  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] open upstream
-    return runtime
+    return cast(Any, request).runtime  # its type is open upstream
 
 
 def called(request: ToolCallRequest) -> str:
@@ -37,6 +40,20 @@ def call_status(outcome: ToolOutcome) -> str:
     if not isinstance(outcome, ToolMessage):
         return "success"
     return str(outcome.additional_kwargs.get("status") or outcome.status)
+
+
+def is_mcp(tool: object) -> bool:
+    """Whether a tool is an MCP server's."""
+    return isinstance(tool, McpTool) or _is_configured(tool)
+
+
+def asks_first(tool: object) -> bool:
+    """Whether a person is asked before this tool of an MCP server is called."""
+    return tool.asks_first if isinstance(tool, McpTool) else _is_configured(tool)
+
+
+def _is_configured(tool: object) -> bool:
+    return isinstance(tool, BaseTool) and bool((tool.metadata or {}).get(MCP_SERVER))
 
 
 def tool_name(tool: BaseTool | dict[str, Any]) -> str:

@@ -59,7 +59,8 @@ class PlainContent(UnsupportedContentMiddleware[Any, Any]):
     def _filter_request(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         thread = request.messages
         if not isinstance(thread, Thread):
-            is_plain = all(type(message.content) is str for message in thread)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] text or blocks
+            # text or blocks
+            is_plain = all(type(message.content) is str for message in thread)
             return request if is_plain else super()._filter_request(request)
         system = request.system_message
         if not thread.is_plain or system is None:
@@ -201,7 +202,8 @@ def summarization(
     made: Any = create_summarization_middleware(
         model,
         backend,
-        token_counter=counter,  # pyright: ignore[reportArgumentType] its protocol leaves out `tools`, its code passes them
+        # its protocol leaves out `tools`, its code passes them
+        token_counter=counter,  # pyright: ignore[reportArgumentType]
         summary_prompt=prompt,
     )
     made.__class__ = Summarization

@@ -15,6 +15,7 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolCallRequest
 
 from dataagent_core.identity import RunContext
+from dataagent_core.mcp.langchain import failure_message
 from dataagent_core.mcp.run_tools import RunTools
 from dataagent_core.middleware.calls import (
     ModelHandler,
@@ -23,7 +24,7 @@ from dataagent_core.middleware.calls import (
     ToolOutcome,
     runtime_of,
 )
-from dataagent_core.tools.mcp import McpTool, McpTools, failure_message
+from dataagent_core.tools.mcp import AgentMcpTool, McpTools
 
 
 class McpToolsMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -80,7 +81,7 @@ class McpCalls(AgentMiddleware[Any, Any, Any]):
         """Call the tool that was found for the call."""
         tool = request.tool
         runtime = runtime_of(request)
-        if not isinstance(tool, McpTool) or not isinstance(runtime.context, RunContext):
+        if not isinstance(tool, AgentMcpTool) or not isinstance(runtime.context, RunContext):
             return await handler(request)
         return await tool.call(request.tool_call, runtime.context, runtime.stream_writer)
 

@@ -11,17 +11,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from deepagents.backends import CompositeBackend, StateBackend
 from deepagents.backends.protocol import BackendProtocol, FileDownloadResponse
 from deepagents.middleware.memory import MemoryMiddleware
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 
+from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
+from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager
+from dataagent_core.workspace.current_run import run_or_default
 
 logger = logging.getLogger(__name__)
 
+Also = Callable[[RunContext], Awaitable[str | None]]
 MEMORY_PATH = "/memories/AGENTS.md"
 _MAX_CHARACTERS = 64_000
 
@@ -41,20 +47,32 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
     """Long-term memory per user and assistant, fresh in each model call."""
 
     state_schema = AgentState  # pyright: ignore[reportAssignmentType] nothing is kept in the state
-    before_agent = AgentMiddleware.before_agent  # pyright: ignore[reportAssignmentType] the graph gets no step for it
-    abefore_agent = AgentMiddleware.abefore_agent  # pyright: ignore[reportAssignmentType] the graph gets no step for it
+    # the graph gets no step for it
+    before_agent = AgentMiddleware.before_agent  # pyright: ignore[reportAssignmentType]
+    # the graph gets no step for it
+    abefore_agent = AgentMiddleware.abefore_agent  # pyright: ignore[reportAssignmentType]
 
     def __init__(
         self,
         *,
-        backend: BackendProtocol,
+        backend: BackendProtocol | None = None,
         sources: Sequence[str] = (MEMORY_PATH,),
         has_memory: Callable[[RunContext], bool] | None = None,
+        also: Also | None = None,
+        storage_root: Path | None = None,
     ) -> None:
-        """Read the sources through the backend, if `has_memory` says that there are any."""
+        """Read the sources through the backend, if `has_memory` says that there are any.
+
+        `also` gives what the assistant noted under another name of its own. In an agent that is not
+        built by an `AgentFactory`: with the `backend` of its file tools, so that it can note what
+        it learns; `AgentMemoryMiddleware(storage_root=…)` reads what is in
+        `{storage_root}/memories/{user_id}/{assistant_id}/`, which is where the settings say
+        without it.
+        """
         self._has_memory = has_memory
+        self._also = also
         super().__init__(
-            backend=backend,
+            backend=backend or _own_backend(storage_root),
             sources=list(sources),
             system_prompt=MEMORY_PROMPT,
             add_cache_control=True,
@@ -66,10 +84,16 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """Add the memory to the prompt."""
-        responses: list[FileDownloadResponse] = []
+        texts: dict[str, str] = {}
         if not self._is_known_to_be_empty(request):
-            responses = await self._backend.adownload_files(self.sources)
-        return await handler(self._with_memory(request, responses))
+            texts = _texts(await self._backend.adownload_files(self.sources))
+        context: Any = request.runtime.context
+        if self._also is not None and isinstance(context, RunContext):
+            noted = await self._also(context)
+            if noted:
+                own = texts.get(MEMORY_PATH)
+                texts[MEMORY_PATH] = f"{own}\n\n{_shortened(noted)}" if own else _shortened(noted)
+        return await handler(self._with_memory(request, texts))
 
     def _is_known_to_be_empty(self, request: ModelRequest[Any]) -> bool:
         """Most users have no memory yet: spare them the hop to a thread."""
@@ -80,11 +104,17 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
             and not self._has_memory(context)
         )
 
-    def _with_memory(
-        self, request: ModelRequest[Any], responses: list[FileDownloadResponse]
-    ) -> ModelRequest[Any]:
-        state: Any = {**request.state, "memory_contents": _texts(responses)}
+    def _with_memory(self, request: ModelRequest[Any], texts: dict[str, str]) -> ModelRequest[Any]:
+        state: Any = {**request.state, "memory_contents": texts}
         return self.modify_request(request.override(state=state)).override(state=request.state)
+
+
+def _own_backend(storage_root: Path | None) -> BackendProtocol:
+    settings = Settings()
+    root = Path(storage_root or settings.home_dir).expanduser().absolute()
+    manager = UserWorkspaceManager(root / "workspaces", settings.workspace_quota)
+    routes: dict[str, BackendProtocol] = {"/memories/": MemoriesBackend(manager, run_or_default)}
+    return CompositeBackend(default=StateBackend(), routes=routes)
 
 
 def _texts(responses: list[FileDownloadResponse]) -> dict[str, str]:

@@ -25,11 +25,12 @@ from dataagent_core.middleware.calls import (
     OnDenied,
     ToolHandler,
     ToolOutcome,
+    asks_first,
+    is_mcp,
     refusal,
     runtime_of,
     tool_name,
 )
-from dataagent_core.tools.mcp import McpTool
 
 PLAN_PROMPT = """## Plan mode
 The user wants a plan and nothing changed. Look at whatever you need with tools that read. Tools
@@ -77,7 +78,7 @@ class RunRulesMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _changes(self, tool: object, name: str) -> bool:
         """Whether a call may change something: then a person would be asked before it."""
-        return tool.asks_first if isinstance(tool, McpTool) else name in self._changing
+        return asks_first(tool) if is_mcp(tool) else name in self._changing
 
 
 def _rules(context: object) -> RunRules | None:

@@ -7,18 +7,23 @@ approvals'. Files a command wrote are measured afterwards, so the quota knows th
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, ConfigDict, Field
 
+from dataagent_core.config import Settings
 from dataagent_core.errors import ToolFailed
-from dataagent_core.sandbox import CommandResult
-from dataagent_core.sandbox.shell import Shells
+from dataagent_core.identity import RunContext
+from dataagent_core.sandbox import CommandResult, LocalRunner
+from dataagent_core.sandbox.shell import LocalShells, Shells
 from dataagent_core.tools.python_report import unkept_note
 from dataagent_core.workspace import UserWorkspaceManager, run_context
 from dataagent_core.workspace.blocking import run_blocking
+from dataagent_core.workspace.current_run import run_or_default
 
 _MAX_SECONDS = 600.0
 
@@ -48,9 +53,10 @@ class ShellTool(BaseTool):
     args_schema: Any = ShellArguments  # BaseTool's own annotation is as wide
     shells: Any = Field(exclude=True)  # Shells; pydantic cannot check a protocol
     manager: UserWorkspaceManager = Field(exclude=True)
+    run_of: Callable[[], RunContext] = Field(default=run_context, exclude=True)
 
     async def _arun(self, command: str, timeout_seconds: float = 120.0) -> str:
-        context = run_context()
+        context = self.run_of()
         user_id = context.user_id
         directory = await self.manager.prepare(user_id)
         shells: Shells = self.shells
@@ -76,10 +82,34 @@ class ShellTool(BaseTool):
 class ShellMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gives the agent the `shell` tool."""
 
-    def __init__(self, shells: Shells, manager: UserWorkspaceManager) -> None:
-        """Run commands in the shells, in the workspaces of the manager."""
+    def __init__(
+        self,
+        shells: Shells | None = None,
+        manager: UserWorkspaceManager | None = None,
+        *,
+        workspace_root: Path | None = None,
+    ) -> None:
+        """Run commands in the shells, in the workspaces of the manager.
+
+        In an agent that is not built by an `AgentFactory`: `ShellMiddleware(workspace_root=…)`, or
+        without it where the settings say. Commands then run on this machine, and start in the
+        folder of the run's user below it (`default` where nobody says for whom a run is).
+        """
         super().__init__()
-        self.tools = [ShellTool(shells=shells, manager=manager)]
+        is_alone = manager is None
+        if manager is None:
+            settings = Settings()
+            manager = UserWorkspaceManager(
+                Path(workspace_root or settings.workspaces_dir).expanduser().absolute(),
+                settings.workspace_quota,
+            )
+        self.tools = [
+            ShellTool(
+                shells=shells or LocalShells(LocalRunner()),
+                manager=manager,
+                run_of=run_or_default if is_alone else run_context,
+            )
+        ]
 
 
 def _report(result: CommandResult, timeout_seconds: float) -> str:

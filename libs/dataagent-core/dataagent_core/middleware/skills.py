@@ -11,10 +11,12 @@ advice: the tools an agent has are those it is bound to. Above: `engine/`. Below
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from deepagents.backends import StateBackend
 from deepagents.backends.protocol import BackendProtocol
 from deepagents.middleware._utils import (
     append_to_system_message,  # what deepagents' own middleware appends with
@@ -22,11 +24,14 @@ from deepagents.middleware._utils import (
 from deepagents.middleware.skills import SkillsMiddleware as DeepSkills
 from langchain.agents.middleware import AgentMiddleware, AgentState
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
-from langchain_core.messages import SystemMessage
+from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
+from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
-from dataagent_core.skills import Folders, Shelf, SkillLibrary
+from dataagent_core.skills import Folders, Shelf, SkillLibrary, skill_folders
 from dataagent_core.tools.activate_skill import ActivateSkillTool, skill_prompt
+from dataagent_core.workspace import UserWorkspaceManager, run_context
+from dataagent_core.workspace.current_run import run_or_default
 
 _KEPT_TEXTS: Final = 256
 
@@ -39,60 +44,78 @@ A skill is a proven procedure for one kind of task. These are there, by name, wi
 When a task fits a description, call `activate_skill` with the name before you begin and follow the
 instructions you get; when none fits, use none. A skill never widens what you may do."""
 
-_CHOSEN: Final = """The user chose this skill for what they ask now. Follow it.
+_CHOSEN: Final = """[SKILL: {name}] The user chose this skill for what they ask below. Follow it.
 
-{text}"""
+{text}
+
+{asked}"""
 
 
 class SkillsMiddleware(DeepSkills[Any, Any]):
     """Lists the skills of the run's user, and gives the one they chose."""
 
     state_schema = AgentState  # pyright: ignore[reportAssignmentType] nothing is kept in the state
-    before_agent = AgentMiddleware.before_agent  # pyright: ignore[reportAssignmentType] the graph gets no step for it
-    abefore_agent = AgentMiddleware.abefore_agent  # pyright: ignore[reportAssignmentType] the graph gets no step for it
-    before_model = AgentMiddleware.before_model  # pyright: ignore[reportAssignmentType] the graph gets no step for it
-    abefore_model = AgentMiddleware.abefore_model  # pyright: ignore[reportAssignmentType] the graph gets no step for it
-    wrap_tool_call = AgentMiddleware.wrap_tool_call  # pyright: ignore[reportAssignmentType] a skill brings no tools
-    awrap_tool_call = AgentMiddleware.awrap_tool_call  # pyright: ignore[reportAssignmentType] a skill brings no tools
+    # the graph gets no step for these
+    before_agent = AgentMiddleware.before_agent  # pyright: ignore[reportAssignmentType]
+    abefore_agent = AgentMiddleware.abefore_agent  # pyright: ignore[reportAssignmentType]
+    before_model = AgentMiddleware.before_model  # pyright: ignore[reportAssignmentType]
+    abefore_model = AgentMiddleware.abefore_model  # pyright: ignore[reportAssignmentType]
+    # and a skill brings no tools
+    wrap_tool_call = AgentMiddleware.wrap_tool_call  # pyright: ignore[reportAssignmentType]
+    awrap_tool_call = AgentMiddleware.awrap_tool_call  # pyright: ignore[reportAssignmentType]
 
     def __init__(
         self,
         *,
-        backend: BackendProtocol,
-        library: SkillLibrary,
+        backend: BackendProtocol | None = None,
+        library: SkillLibrary | None = None,
         folders: Folders = (),
         is_helper: bool = False,
+        skills_dir: Path | Sequence[Path] = (),
     ) -> None:
         """Serve an agent that has these folders of skills beside everyone's.
 
-        The skill a user chose is for the agent they talk to, not for its helpers.
+        The skill a user chose is for the agent they talk to, not for its helpers. In an agent that
+        is not built by an `AgentFactory`: `SkillsMiddleware(skills_dir=…)` lists the skills of a
+        folder, or of several, beside ours; the folder of a skill has its SKILL.md.
         """
-        super().__init__(backend=backend, sources=(), system_prompt=SKILLS_PROMPT)
+        super().__init__(backend=backend or StateBackend(), sources=(), system_prompt=SKILLS_PROMPT)
+        self._is_alone = library is None
+        if library is None:
+            settings = Settings()
+            own = [skills_dir] if isinstance(skills_dir, str | Path) else skills_dir
+            library = SkillLibrary(
+                skill_folders([*settings.skills_dirs, *map(str, own)]),
+                UserWorkspaceManager(settings.workspaces_dir),
+            )
         self._library = library
         self._folders = folders
         self._is_helper = is_helper
         self._listed: WeakKeyDictionary[Shelf, _Listed] = WeakKeyDictionary()
         self._chosen: OrderedDict[str, str] = OrderedDict()
-        self.tools = [ActivateSkillTool(library=library, folders=folders)]
+        run_of = run_or_default if self._is_alone else run_context
+        self.tools = [ActivateSkillTool(library=library, folders=folders, run_of=run_of)]
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """Add the list, and the skill the user chose, to the prompt."""
+        """Add the list to the prompt, and the skill the user chose to their message."""
         return await handler(await self._with_skills(request))
 
     async def _with_skills(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         context: Any = request.runtime.context
         if not isinstance(context, RunContext):
-            return request
+            if not self._is_alone:
+                return request
+            context = run_or_default()
         shelf = await self._library.shelf(context.user_id, self._folders)
         if shelf.skills:
             request = request.override(system_message=self._list(request.system_message, shelf))
         if context.skill is not None and not self._is_helper:
-            text = _CHOSEN.format(text=await self._text(context.skill, context))
-            request = request.override(system_message=_appended(request.system_message, text))
+            text = await self._text(context.skill, context)
+            request = request.override(messages=_with_skill(request.messages, context.skill, text))
         return request
 
     def _list(self, system: SystemMessage | None, shelf: Shelf) -> SystemMessage:
@@ -130,9 +153,21 @@ class _Listed:
         return self._prompt[1]
 
 
+def _with_skill(messages: list[AnyMessage], name: str, text: str) -> list[AnyMessage]:
+    """The messages with a skill's instructions in the user's last one; the thread keeps its own."""
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if isinstance(message, HumanMessage):
+            asked = _CHOSEN.format(name=name, text=text, asked=message.text)
+            changed = message.model_copy(update={"content": asked})
+            return [*messages[:index], changed, *messages[index + 1 :]]
+    return messages
+
+
 def _appended(system: SystemMessage | None, text: str) -> SystemMessage:
     """The system message with more text; plain text stays plain, which is the quickest to count."""
-    content: Any = None if system is None else system.content  # pyright: ignore[reportUnknownMemberType] text or blocks
+    # text or blocks
+    content: Any = None if system is None else system.content
     if content is None or isinstance(content, str):
         return SystemMessage(f"{content}\n\n{text}" if content else text)
     return append_to_system_message(system, text)

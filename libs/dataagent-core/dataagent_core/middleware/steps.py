@@ -41,7 +41,8 @@ class PatchToolCalls(DeepPatch):
     `engine/repair.py` keeps threads whole; this covers what a provider sends malformed.
     """
 
-    before_agent = AgentMiddleware.before_agent  # pyright: ignore[reportAssignmentType] the graph gets no step for it
+    # the graph gets no step for it
+    before_agent = AgentMiddleware.before_agent  # pyright: ignore[reportAssignmentType]
 
     @property
     def name(self) -> str:
@@ -67,8 +68,10 @@ class PatchToolCalls(DeepPatch):
 class TodoList(TodoListMiddleware[Any, Any]):
     """The plan tool; parallel calls are refused as they run."""
 
-    after_model = AgentMiddleware.after_model  # pyright: ignore[reportAssignmentType] the graph gets no step for it
-    aafter_model = AgentMiddleware.aafter_model  # pyright: ignore[reportAssignmentType] the graph gets no step for it
+    # the graph gets no step for it
+    after_model = AgentMiddleware.after_model  # pyright: ignore[reportAssignmentType]
+    # the graph gets no step for it
+    aafter_model = AgentMiddleware.aafter_model  # pyright: ignore[reportAssignmentType]
 
     @property
     def name(self) -> str:

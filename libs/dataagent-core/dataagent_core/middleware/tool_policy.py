@@ -20,10 +20,10 @@ from dataagent_core.middleware.calls import (
     OnDenied,
     ToolHandler,
     ToolOutcome,
+    is_mcp,
     refusal,
     tool_name,
 )
-from dataagent_core.tools.mcp import McpTool
 
 _MOST_NAMED = 40
 
@@ -55,7 +55,7 @@ class ToolPolicyMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _allows(self, tool: object, name: str) -> bool:
         """Whether it is bound; MCP tools come here only if they are (`mcp_tools.py`)."""
-        return name in self._allowed or isinstance(tool, McpTool)
+        return name in self._allowed or is_mcp(tool)
 
     def _refused(self, request: ToolCallRequest) -> ToolMessage:
         if self._on_denied is not None:

@@ -25,7 +25,7 @@ from dataagent_core.middleware.calls import (
     runtime_of,
 )
 from dataagent_core.telemetry import Traces, genai
-from dataagent_core.tools.mcp import McpTool
+from dataagent_core.tools.mcp import AgentMcpTool
 
 
 class TracingMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -95,7 +95,7 @@ class McpCallsFollowed(AgentMiddleware[Any, Any, Any]):
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
         """The call, with its beginning and end told."""
-        if not isinstance(request.tool, McpTool):
+        if not isinstance(request.tool, AgentMcpTool):
             return await handler(request)
         call, config = request.tool_call, runtime_of(request).config
         manager = AsyncCallbackManager.configure(inheritable_callbacks=config.get("callbacks"))
@@ -113,7 +113,8 @@ class McpCallsFollowed(AgentMiddleware[Any, Any, Any]):
 
 def _chat(model: BaseChatModel) -> dict[str, str]:
     """Whose model it is and which, as LangChain knows it."""
-    known: Mapping[str, Any] = model._get_ls_params()  # pyright: ignore[reportPrivateUsage] the one place that has both
+    # the one place that has both
+    known: Mapping[str, Any] = model._get_ls_params()  # pyright: ignore[reportPrivateUsage]
     named = known.get("ls_model_name") or type(model).__name__
     return genai.chat(str(known.get("ls_provider", "")), str(named))
 

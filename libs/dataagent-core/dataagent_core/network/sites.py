@@ -2,7 +2,7 @@
 
 An address that a model makes up may carry what the model has read to whoever owns the server. One
 that a person wrote, or that a search found, does not. Pure functions; no network. Above:
-`tools/fetch_url.py`, `middleware/addresses.py`.
+`tools/fetch.py`, `middleware/addresses.py`.
 """
 
 from __future__ import annotations

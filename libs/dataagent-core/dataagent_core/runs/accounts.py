@@ -15,8 +15,8 @@ from dataagent_core.runs.types import HAS_ACCOUNT, Run
 from dataagent_core.storage import Database
 from dataagent_core.storage.tables import users
 
-_STATUSES = select(users.c.user_id, users.c.status).where(
-    users.c.user_id.in_(bindparam("user_ids", expanding=True))
+_STATUSES = select(users.c.id, users.c.status).where(
+    users.c.id.in_(bindparam("user_ids", expanding=True))
 )
 
 
@@ -33,7 +33,7 @@ class Accounts:
         """
         asked = {"user_ids": sorted({run.user_id for run in runs})}
         rows = await self._db.read(lambda c: c.execute(_STATUSES, asked).all())
-        statuses: dict[str, str] = {row.user_id: row.status for row in rows}
+        statuses: dict[str, str] = {row.id: row.status for row in rows}
         return [run.run_id for run in runs if not _may_go_on(run, statuses.get(run.user_id))]
 
 

@@ -22,6 +22,7 @@ from dataagent_core.agents import (
     builtin_agent,
 )
 from dataagent_core.agents.packages import load_packages, shipped_packages
+from dataagent_core.agents.registered import registered_agents
 from dataagent_core.agents.service import names_of
 from dataagent_core.agents.store import AgentStore
 from dataagent_core.agents.tools import definitions
@@ -69,10 +70,13 @@ async def open_agents(
         StorageUnavailable: the database does not answer.
     """
     packages = await asyncio.to_thread(load_packages, package_folders(settings))
+    packages = [*packages, *registered_agents(settings.agent_modules)]
     store = AgentStore(database)
     tools = definitions(factory.bindable_tools())
     _name_missing(packages, {tool.name for tool in tools})
-    registry = AgentRegistry(store, packages=packages, tools=tools)
+    registry = AgentRegistry(
+        store, packages=packages, tools=tools, takes_any_name=settings.takes_any_assistant
+    )
     await registry.open()
     stack.push_async_callback(registry.aclose)
     return Agents(registry, AgentService(registry, store, tenancy, runs.active_agents))
@@ -96,7 +100,7 @@ def switches_of(registry: AgentRegistry | None, assistant_id: str) -> Sequence[s
     """By which names a tenant may have the agent off that answers for an assistant.
 
     Raises:
-        AgentNotFound: it is the id of a created agent that is gone.
+        AgentNotFound: there is no such agent.
     """
     if registry is None or assistant_id == SUPERVISOR:
         return (assistant_id,)

@@ -32,7 +32,7 @@ class Answer:
             self._error = event
         elif isinstance(event, ArtifactEvent) and event.kind == "table":
             self.table_ids.append(event.artifact_id)
-        elif isinstance(event, TextEvent) and event.agent is None:
+        elif isinstance(event, TextEvent) and event.subagent is None:
             if event.content:
                 self.add_text(event.content)
             if event.is_final and self._parts:

@@ -13,7 +13,7 @@ from dataagent_core.events import AnyEvent
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware.history import Summarization
 from dataagent_core.runs.routing import told
-from dataagent_core.runs.types import COMPACT, Run
+from dataagent_core.runs.types import COMPACT, SPEAKER, Run
 
 
 def carried_out(
@@ -22,17 +22,25 @@ def carried_out(
     context: RunContext,
     *,
     say: Say,
+    speak_as: Callable[[str], None],
     summarization: Callable[[str], Summarization],
     is_resumed: bool = False,
 ) -> AsyncGenerator[AnyEvent]:
     """The events of a run that begins, or goes on after it waited for a person (`is_resumed`).
 
+    `speak_as` is told the name of the agent that answers before it says anything, if it was chosen;
     `summarization` is asked with what is to be kept.
 
     Raises:
         Misconfigured: the agent's model is not available.
     """
+
+    def speak() -> None:
+        if SPEAKER in run.input:
+            speak_as(run.input[SPEAKER])
+
     if is_resumed:
+        speak()
         return executor.resume(run.session_id, context, say=say)
     if COMPACT in run.input:
         return executor.compact(run.session_id, summarization(run.input[COMPACT]), context)
@@ -43,7 +51,7 @@ def carried_out(
         say=say,
         files=run.input.get("files", ()),
     )
-    return told(run, executor, events)
+    return told(run, executor, events, speak=speak)
 
 
 async def adopted(run: Run, executor: AgentExecutor, partial_text: str) -> None:

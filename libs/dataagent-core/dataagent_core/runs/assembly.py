@@ -49,8 +49,8 @@ from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores.factory import open_run_store
 from dataagent_core.runs.worker import Worker
 from dataagent_core.sandbox import Sandboxes
-from dataagent_core.session import SessionManager
-from dataagent_core.session.stores.factory import SessionStoreFactory, SessionStores
+from dataagent_core.session import ConversationStore, SessionManager
+from dataagent_core.session.stores.factory import open_session_store
 from dataagent_core.session.stores.memory import MemoryData
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
@@ -161,7 +161,7 @@ class _Storage:
 
     database: Database
     checkpoints: Checkpoints
-    sessions: SessionStores
+    sessions: ConversationStore
     runs: RunStore
 
 
@@ -187,7 +187,7 @@ class _Rooms:
 async def _open_rooms(settings: Settings, storage: _Storage, stack: AsyncExitStack) -> _Rooms:
     database = storage.database
     observers = await open_observers(settings, database, stack)
-    limits = open_limits(settings, database, storage.sessions.sessions, stack)
+    limits = open_limits(settings, database, storage.sessions, stack)
     quota = SqlQuotaLedger(database)
     workspaces = open_workspaces(settings, quota, stack)
     data = await open_data(
@@ -212,10 +212,10 @@ def _sessions(
     on_rest: Callable[[str], None],
 ) -> SessionManager:
     sessions = SessionManager(
-        storage.sessions.sessions,
-        storage.sessions.messages,
+        storage.sessions,
         factory=factory,
         checkpoints=storage.checkpoints,
+        new_ids="uuid",
         belongings=[*_sandbox_ends(rooms), rooms.data.service.artifacts, rooms.files.store],
         most_sessions=rooms.limits.tenancy.most_sessions,
         quota=rooms.limits.conversations,
@@ -266,7 +266,12 @@ def _worker(
         control=peers.control,
         figures=rooms.data.checks,
         accounts=Accounts(storage.database),
-        contexts=Contexts(budgets=budgets, mcp=mcp, hitl_timeout_seconds=settings.hitl_timeout),
+        contexts=Contexts(
+            budgets=budgets,
+            mcp=mcp,
+            sessions=sessions,
+            hitl_timeout_seconds=settings.hitl_timeout,
+        ),
         budgets=budgets,
         audit=observers.audit,
         metrics=observers.metrics,
@@ -358,7 +363,7 @@ async def _checkpoints(
 
 async def _stores(
     settings: Settings, database: Database, stack: AsyncExitStack
-) -> tuple[SessionStores, RunStore]:
+) -> tuple[ConversationStore, RunStore]:
     kind = settings.store_kind
     memory = MemoryData() if kind == "memory" else None
     redis = None
@@ -369,8 +374,8 @@ async def _stores(
 
         redis = open_redis(settings.redis_url.get_secret_value(), prefix=settings.redis_prefix)
         stack.push_async_callback(redis.close)
-    stores = SessionStoreFactory.create(kind, memory=memory, database=database, redis=redis)
-    return stores, open_run_store(kind, memory=memory, database=database, redis=redis)
+    sessions = open_session_store(kind, memory=memory, database=database, redis=redis)
+    return sessions, open_run_store(kind, memory=memory, database=database, redis=redis)
 
 
 class _hold:  # noqa: N801 reads as a function

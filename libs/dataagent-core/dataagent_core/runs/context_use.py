@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from deepagents.middleware.summarization import SUMMARIZATION_EVENT_KEY
 from langchain_core.language_models import LanguageModelInput
@@ -106,7 +106,7 @@ async def context_use(
     run = _imagined(session_id or "", owner, agent)
     config = agent_config(core.settings, run, core.agents.registry)
     looking = _Looking()
-    graph, _ = core.factory.create_agent(replace(config, model=looking))
+    graph, _ = core.factory.create_agent(replace(config, model=looking, graph=None))
     thread = await _seen(core, session_id, run, graph)
     context = RunContext(
         owner, run.session_id, run.run_id, config.assistant_id, mcp=_mcp(core, run)
@@ -174,7 +174,8 @@ def _section(text: str, start: str, end: str) -> str:
 
 def _name(tool: Any) -> str:
     if isinstance(tool, dict):
-        return str(tool.get("function", tool).get("name", ""))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType] a tool as JSON
+        fields = cast("dict[str, Any]", tool)  # a tool as JSON
+        return str(fields.get("function", fields).get("name", ""))
     return str(getattr(tool, "name", ""))
 
 

@@ -12,6 +12,7 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import datetime
 from time import time
 
 from dataagent_core.engine import AgentConfig, Suspended
@@ -27,11 +28,13 @@ from dataagent_core.runs.approvals import StoredApprovals
 from dataagent_core.runs.ledger import RunWriter
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Run
+from dataagent_core.session import SessionManager
 from dataagent_core.telemetry import bound
 
 logger = logging.getLogger(__name__)
 Say = Callable[[AnyEvent], None]
 _STOPPING = Decision("reject", "The process stops.")
+_LAST_MESSAGES = 4  # the run's own two, and what was said before them
 
 
 class Contexts:
@@ -42,10 +45,12 @@ class Contexts:
         *,
         budgets: Budgets | None = None,
         mcp: McpHub | None = None,
+        sessions: SessionManager | None = None,
         hitl_timeout_seconds: float = 300.0,
     ) -> None:
         self._budgets = budgets
         self._mcp = mcp
+        self._sessions = sessions
         self._hitl_timeout_seconds = hitl_timeout_seconds
 
     def of(
@@ -85,7 +90,19 @@ class Contexts:
             run_id=run.run_id,
             api_key_id=key_id,
             trace_id=bound().request_id or "",
+            last_said=lambda: self._last_said(run),
         )
+
+    async def _last_said(self, run: Run) -> datetime | None:
+        """When something was last said in the session before the run."""
+        if self._sessions is None:
+            return None
+        page, _ = await self._sessions.messages(
+            run.session_id, owner=run.user_id, limit=_LAST_MESSAGES, offset=None
+        )
+        own = (run.message_id, run.answer_id)
+        before = (each.created_at for each in page if each.message_id not in own)
+        return max(before, default=None)
 
     def asking(self, run: Run, writer: RunWriter, say: Say, approvals: StoredApprovals) -> AskUser:
         """The way to the run's user from inside a call."""
@@ -111,10 +128,11 @@ class Contexts:
         return ask
 
 
-def noting(store: RunStore, run: Run) -> HandOver:
+def noting(store: RunStore, run: Run, speak_as: Callable[[str], None]) -> HandOver:
     """The way to note who answers a run; a store that is away does not end the run for it."""
 
-    async def hand_over(agent_id: str) -> None:
+    async def hand_over(agent_id: str, name: str) -> None:
+        speak_as(name)
         try:
             await store.hand_over(run, agent_id)
         except Unavailable:

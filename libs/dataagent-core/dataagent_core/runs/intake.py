@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from dataagent_core.agents import AgentRegistry
+from dataagent_core.agents.types import GENERAL_ALIAS
 from dataagent_core.errors import FileNotFound, SkillNotFound
 from dataagent_core.runs.admission import Admission
 from dataagent_core.runs.agents import switches_of
 from dataagent_core.runs.routing import routed
 from dataagent_core.runs.skills import Chosen, Skills
+from dataagent_core.runs.types import SPEAKER
 from dataagent_core.workspace import FileStore
 
 
@@ -56,7 +58,7 @@ class Intake:
         """What a message asks for.
 
         Raises:
-            AgentNotFound: the agent was deleted.
+            AgentNotFound: there is no such agent, or it was deleted.
             AgentDisabled: the owner's tenant has the agent off.
             BudgetExhausted: the owner's day is used up.
             FileNotFound: a file is not the owner's.
@@ -70,7 +72,16 @@ class Intake:
         if chosen.skill is not None:
             attached["skill"] = chosen.skill
         tenant = {} if tenant_id is None else {"tenant_id": tenant_id}
-        return Asked(agent, {"message": chosen.task, **tenant, **attached, **route}, attached)
+        speaker = self._speaker(agent)
+        found = {"message": chosen.task, **tenant, **attached, **route, **speaker}
+        return Asked(agent, found, attached)
+
+    def _speaker(self, agent: str) -> dict[str, str]:
+        """The name of an agent that was chosen; the default assistant needs none."""
+        if self._agents is None or agent == GENERAL_ALIAS:
+            return {}
+        spec = self._agents.find(agent)
+        return {} if spec is None else {SPEAKER: spec.name}
 
     async def admit(self, owner: str, agent: str) -> str | None:
         """The id of the owner's tenant, if they may start a run of the agent.

@@ -322,12 +322,15 @@ class RunWriter:
     def _join(self, event: TextEvent) -> bool:
         """Add the text to a waiting text of the same speaker, if there is one."""
         last = self._pending[-1] if self._pending else None
-        if not isinstance(last, TextEvent) or last.is_final or last.agent != event.agent:
+        if not isinstance(last, TextEvent) or last.is_final:
+            return False
+        if (last.agent, last.is_main) != (event.agent, event.is_main):
             return False
         self._pending[-1] = TextEvent(
             content=last.content + event.content,
             is_final=event.is_final,
             agent=last.agent,
+            is_main=last.is_main,
             timestamp=last.timestamp,
         )
         return True

@@ -17,7 +17,7 @@ from dataagent_core.middleware import BudgetMiddleware, SwitchesMiddleware
 from dataagent_core.runs.admission import Admission
 from dataagent_core.runs.types import Room
 from dataagent_core.session.quota import ConversationQuota
-from dataagent_core.session.store import SessionStore
+from dataagent_core.session.store import ConversationStore
 from dataagent_core.storage import Database
 
 
@@ -58,7 +58,7 @@ class Limits:
 
 
 def open_limits(
-    settings: Settings, database: Database, sessions: SessionStore, stack: AsyncExitStack
+    settings: Settings, database: Database, sessions: ConversationStore, stack: AsyncExitStack
 ) -> Limits:
     """Open them; the stack closes them, which has to be after the last run."""
     tenancy = Tenancy(database, is_on=settings.multi_tenant)

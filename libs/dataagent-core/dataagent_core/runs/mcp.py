@@ -26,6 +26,7 @@ from dataagent_core.mcp.key_tools import KeyTools
 from dataagent_core.mcp.policy import ServerPolicy
 from dataagent_core.mcp.pool import PoolLimits
 from dataagent_core.mcp.servers import ServerStore
+from dataagent_core.mcp.session_servers import SessionServers
 from dataagent_core.mcp.templates import TemplateStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.mcp.wire import Allowances, Confinement
@@ -131,8 +132,10 @@ class Mcp:
 
 def _kept(settings: Settings, database: Database) -> Kept:
     """What is in the database."""
+    servers = ServerStore(database, secret_key=settings.secret_key)
     return Kept(
-        ServerStore(database, secret_key=settings.secret_key),
+        servers,
+        SessionServers(database, servers, rest_seconds=settings.session_timeout),
         TemplateStore(database),
         Catalogue(database),
         CallLog(

@@ -8,10 +8,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dataagent_core.errors import StaleAttempt
-from dataagent_core.events import AnyEvent, DoneEvent, DoneReason
+from dataagent_core.events import (
+    AnyEvent,
+    DoneEvent,
+    DoneReason,
+    TextEvent,
+    ThinkingEvent,
+    ToolCallEvent,
+)
 from dataagent_core.runs.answer import Answer
 from dataagent_core.runs.ledger import RunWriter
 from dataagent_core.runs.types import Run
@@ -35,16 +42,23 @@ class Owned:
     stop_reason: DoneReason = "user_cancelled"
     has_begun: bool = False
     is_lost: bool = False  # another process has taken it over
+    speaker: str | None = None  # the name of the agent that answers, where one was chosen
     started_at: float = field(default_factory=time.monotonic)
 
     def say(self, event: AnyEvent | str) -> None:
         """Take an event of the run, or running text, into its answer and its ledger."""
+        if self.speaker is not None:
+            event = _said_by(self.speaker, event)
         if isinstance(event, str):
             self.answer.add_text(event)
             self.writer.write_text(event)
         else:
             self.answer.add(event)
             self.writer.write(event)
+
+    def speak_as(self, name: str) -> None:
+        """From now on an agent of this name answers."""
+        self.speaker = name
 
     def stop(self, reason: DoneReason) -> None:
         """Cancel the task that pulls, and see to it that it ends. Once is enough."""
@@ -75,3 +89,14 @@ class Owned:
         if not isinstance(error, StaleAttempt):
             logger.error("run %s failed outside its agent", self.run.run_id, exc_info=error)
         return DoneEvent(reason="failed")
+
+
+def _said_by(name: str, event: AnyEvent | str) -> AnyEvent:
+    """What the agent that answers says or does, with its name; what sub-agents do has theirs."""
+    match event:
+        case str():
+            return TextEvent(content=event, agent=name, is_main=True)
+        case TextEvent() | ThinkingEvent() | ToolCallEvent() if event.agent is None:
+            return replace(event, agent=name, is_main=True)
+        case _:
+            return event

@@ -13,7 +13,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
@@ -61,7 +61,8 @@ class _Stream(RedisStreamBroker):
         async with Redis(connection_pool=self.connection_pool) as client:
             while True:
                 # Any: what Redis answers, streams with their messages, or nothing
-                found: Any = await client.xreadgroup(  # pyright: ignore[reportUnknownMemberType] untyped
+                # untyped
+                found: Any = await client.xreadgroup(  # pyright: ignore[reportUnknownMemberType]
                     self.consumer_group_name,
                     self.consumer_name,
                     {self.queue_name: ">"},
@@ -216,7 +217,8 @@ async def _nothing(run_id: str) -> None:
 
 def _fields(reader: Any) -> dict[bytes, Any]:  # Any: a map or a flat list, as the protocol has it
     if isinstance(reader, dict):
-        return {_bytes(name): value for name, value in reader.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] untyped
+        fields = cast("dict[bytes | str, Any]", reader)  # untyped
+        return {_bytes(name): value for name, value in fields.items()}
     return dict(zip(reader[::2], reader[1::2], strict=True))
 
 

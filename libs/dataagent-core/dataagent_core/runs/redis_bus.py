@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from redis.asyncio import ConnectionPool
 from redis.exceptions import RedisError
@@ -225,7 +225,7 @@ class RedisBus(Bus):
         is_asked = False
         while True:
             # Any: what Redis says, a list of a kind and its parts
-            said: Any = await connection.read_response(  # pyright: ignore[reportUnknownVariableType] untyped
+            said: Any = await cast(Any, connection).read_response(
                 timeout=_QUIET_SECONDS, disconnect_on_error=False
             )
             if said is not None:
@@ -292,7 +292,8 @@ async def _publish(connection: AbstractConnection, batch: list[tuple[bytes, byte
 def _pool(url: str) -> ConnectionPool:
     """Where connections come from. The older protocol: there a message is an ordinary answer."""
     try:
-        return ConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType] the client leaves its options untyped
+        # the client leaves its options untyped
+        return ConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
             url,
             protocol=2,
             socket_connect_timeout=_CONNECT_SECONDS,

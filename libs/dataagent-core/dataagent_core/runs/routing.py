@@ -7,7 +7,7 @@ readers are told. Above: `service.py` asks, `worker.py` tells. Below: `agents/ro
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -43,15 +43,23 @@ def routed(
 
 
 def told(
-    run: Run, executor: AgentExecutor, events: AsyncGenerator[AnyEvent]
+    run: Run,
+    executor: AgentExecutor,
+    events: AsyncGenerator[AnyEvent],
+    *,
+    speak: Callable[[], None],
 ) -> AsyncGenerator[AnyEvent]:
-    """The run's events, after what its readers are told of a rule's decision."""
+    """The run's events, after what its readers are told of a rule's decision.
+
+    `speak` is called as soon as the agent itself speaks.
+    """
     route: dict[str, Any] | None = run.input.get(_ROUTE)
     if route is None:
+        speak()
         return events
     if not route["is_known"]:
         return _answered(run, executor, route["note"])
-    return _announced(route["note"], events)
+    return _announced(route["note"], events, speak)
 
 
 async def refused(error: Exception) -> AsyncGenerator[AnyEvent]:
@@ -60,8 +68,11 @@ async def refused(error: Exception) -> AsyncGenerator[AnyEvent]:
     yield DoneEvent(reason="failed")
 
 
-async def _announced(note: str, events: AsyncGenerator[AnyEvent]) -> AsyncGenerator[AnyEvent]:
+async def _announced(
+    note: str, events: AsyncGenerator[AnyEvent], speak: Callable[[], None]
+) -> AsyncGenerator[AnyEvent]:
     yield ThinkingEvent(content=note)
+    speak()
     async with aclosing(events) as following:
         async for event in following:
             yield event

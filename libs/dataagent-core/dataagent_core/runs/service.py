@@ -101,7 +101,7 @@ class RunService:
             BadInput: the message is empty, too long, or has characters that cannot be kept.
             FileNotFound: a file is not the owner's.
             SkillNotFound: the owner has no such skill with this agent.
-            AgentNotFound: the agent was deleted.
+            AgentNotFound: there is no such agent, or it was deleted.
             AgentDisabled: the owner's tenant has the agent off.
             TooManyRuns, QueueFull, BudgetExhausted, UserLimit: a limit is reached.
         """
@@ -246,7 +246,7 @@ class RunService:
             await self._sessions.get(session_id, owner=owner)
             run = await self._store.active_run(session_id)
         if run is None:
-            raise NothingToCancel(f"Session {session_id} has no active run.")
+            raise NothingToCancel("No active chat found for this session")
         await self._stop(run)
         return await self._owned(run.run_id, owner)
 

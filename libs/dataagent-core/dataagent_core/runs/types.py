@@ -24,6 +24,9 @@ _RETRY_AFTER_SECONDS = 5
 ANSWERED_BY = "answered_by"
 """In a run's input: the agent that the one it names has handed it over to."""
 
+SPEAKER = "speaker"
+"""In a run's input: the name of the agent that answers, where it was chosen: its events have it."""
+
 COMPACT = "compact"
 """In a run's input: that it puts its thread in short, and what is to be kept above all."""
 

@@ -245,6 +245,7 @@ class Worker:
                 self._executor(owned.run, config),
                 self._context(owned, config),
                 say=owned.say,
+                speak_as=owned.speak_as,
                 summarization=lambda keep: self._sessions.summarization(config, keep=keep),
                 is_resumed=is_resumed,
             )
@@ -390,4 +391,4 @@ class Worker:
     def _context(self, owned: Owned, config: AgentConfig) -> RunContext:
         run = owned.run
         ask = self._contexts.asking(run, owned.writer, owned.say, self.approvals)
-        return self._contexts.of(run, config, ask, noting(self._store, run))
+        return self._contexts.of(run, config, ask, noting(self._store, run, owned.speak_as))

@@ -107,7 +107,8 @@ class BwrapCommand:
         if "python" in places:
             arguments += ["--ro-bind", str(places["python"]), sys.base_prefix]
         arguments += ["--symlink", str(self._python), "/opt/bin/python3"]
-        arguments += ["--proc", "/proc", "--dev", "/dev", "--size", "16777216", "--tmpfs", "/tmp"]  # noqa: S108
+        arguments += ["--proc", "/proc", "--dev", "/dev", "--size", "16777216"]
+        arguments += ["--tmpfs", "/tmp"]  # noqa: S108 inside the sandbox
         arguments += ["--dir", "/run/upper"]
         if project is None:
             arguments += ["--dir", "/workspace", "--symlink", "workspace/output", "/output"]

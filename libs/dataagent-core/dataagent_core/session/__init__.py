@@ -1,7 +1,19 @@
 """A conversation and its messages: types, stores and manager."""
 
+from typing import TYPE_CHECKING, Any
+
 from dataagent_core.session.manager import Belongings, SessionManager, new_session_id
-from dataagent_core.session.store import MessageStore, SessionStore
+from dataagent_core.session.store import ConversationStore, MessageStore, SessionStore
+from dataagent_core.session.stores.databases import (
+    MySQLMessageStore,
+    MySQLSessionStore,
+    PostgresMessageStore,
+    PostgresSessionStore,
+    SQLiteMessageStore,
+    SQLiteSessionStore,
+)
+from dataagent_core.session.stores.factory import SessionStoreFactory
+from dataagent_core.session.stores.memory import MemoryMessageStore, MemorySessionStore
 from dataagent_core.session.titles import title_of
 from dataagent_core.session.types import (
     DEFAULT_TITLE,
@@ -12,17 +24,41 @@ from dataagent_core.session.types import (
     now,
 )
 
+if TYPE_CHECKING:
+    from dataagent_core.session.stores.redis import RedisMessageStore, RedisSessionStore
+
 __all__ = [
     "DEFAULT_TITLE",
     "Belongings",
+    "ConversationStore",
+    "MemoryMessageStore",
+    "MemorySessionStore",
     "Message",
     "MessageStatus",
     "MessageStore",
+    "MySQLMessageStore",
+    "MySQLSessionStore",
+    "PostgresMessageStore",
+    "PostgresSessionStore",
+    "RedisMessageStore",
+    "RedisSessionStore",
     "Role",
+    "SQLiteMessageStore",
+    "SQLiteSessionStore",
     "Session",
     "SessionManager",
     "SessionStore",
+    "SessionStoreFactory",
     "new_session_id",
     "now",
     "title_of",
 ]
+
+
+def __getattr__(name: str) -> Any:  # Any: a class of the module's
+    """Redis's stores when they are asked for: its driver is an extra of the package."""
+    if name in ("RedisMessageStore", "RedisSessionStore"):
+        from dataagent_core.session.stores import redis
+
+        return getattr(redis, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,6 @@
 """A user's sessions: whose they are, what was said in them, what they hold while in use.
 
-Ownership is decided here and nowhere else: what is not yours is not found. Above: `runs/` and the
-doors. Below: the stores, `engine/` for executors.
+Ownership is decided here and nowhere else: what is not yours is not found.
 """
 
 from __future__ import annotations
@@ -12,17 +11,30 @@ import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, Self
 
-from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory, Checkpoints
-from dataagent_core.errors import Conflict, SessionDeleted, SessionNotFound, TenantLimit
+from dataagent_core.engine import (
+    AgentConfig,
+    AgentExecutor,
+    AgentFactory,
+    Checkpoints,
+    MemoryCheckpoints,
+)
+from dataagent_core.errors import (
+    Conflict,
+    Misconfigured,
+    SessionDeleted,
+    SessionNotFound,
+    TenantLimit,
+)
 from dataagent_core.hitl import HITLHandler
 from dataagent_core.identity.tenants import over_limit
 from dataagent_core.middleware.history import Summarization
 from dataagent_core.session.quota import ConversationQuota
-from dataagent_core.session.store import MessageStore, SessionStore
+from dataagent_core.session.store import ConversationStore, MessageStore, SessionStore
+from dataagent_core.session.stores.memory import MemoryMessageStore
 from dataagent_core.session.titles import cleaned
 from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, now
 
@@ -55,11 +67,12 @@ class SessionManager:
 
     def __init__(
         self,
-        sessions: SessionStore,
-        messages: MessageStore,
+        store: SessionStore,
+        messages: MessageStore | None = None,
         *,
-        factory: AgentFactory,
-        checkpoints: Checkpoints,
+        factory: AgentFactory | None = None,
+        checkpoints: Checkpoints | None = None,
+        new_ids: Literal["any", "uuid"] = "any",
         belongings: Sequence[Belongings] = (),
         most_sessions: MostSessions | None = None,
         quota: ConversationQuota | None = None,
@@ -70,14 +83,27 @@ class SessionManager:
     ) -> None:
         """Idle sessions lose their live resources after `timeout_seconds`, never their history.
 
-        `belongings` go with a session that is deleted for good. `most_sessions` says how many a
-        user may have, `quota` how much they may hold. `assistant_id_of` says what is kept of the
-        choice of an agent. `on_rest` is told of each session that holds nothing live any more.
+        Args:
+            store: Where sessions are. One that is no `ConversationStore` gives ids of its own, and
+                has no `thread_id` to look for, no deletion that can be undone and no limits.
+            messages: Where messages are; those of the store unless given.
+            factory: Makes the agents; an `AgentFactory()` unless given.
+            checkpoints: Where the agents' threads are; those of the store unless given.
+            new_ids: Which ids `get_or_create_session` makes a session of: any, or UUIDs alone, for
+                ids that strangers send.
+            belongings: What goes with a session that is deleted for good.
+            most_sessions: How many a user may have.
+            quota: How much a user may hold.
+            assistant_id_of: What is kept of the choice of an agent.
+            on_rest: Is told of each session that holds nothing live any more.
         """
-        self._sessions = sessions
-        self._messages = messages
+        self._store = store
+        self._messages = _messages_of(store) if messages is None else messages
+        self._has_messages_apart = messages is not None or not isinstance(store, ConversationStore)
         self._factory = factory
+        self._is_own_factory = factory is None
         self._checkpoints = checkpoints
+        self._new_ids = new_ids
         self._belongings = belongings
         self._most_sessions = most_sessions
         self._quota = quota
@@ -86,6 +112,15 @@ class SessionManager:
         self._timeout_seconds = timeout_seconds
         self._hitl_timeout_seconds = hitl_timeout_seconds
         self._live: dict[str, _Live] = {}
+
+    @property
+    def _conversations(self) -> ConversationStore:
+        if isinstance(self._store, ConversationStore):
+            return self._store
+        raise Misconfigured(
+            f"{type(self._store).__name__} keeps sessions, but cannot do this. It would have to be "
+            "a dataagent_core.session.ConversationStore."
+        )
 
     # -- sessions -------------------------------------------------------------------------------
 
@@ -104,7 +139,7 @@ class SessionManager:
             Conflict: a session of that id exists, or one was deleted.
             TenantLimit: the owner has as many sessions as their tenant lets them.
             UserLimit: the owner's conversations hold as much as they may.
-            AgentNotFound: the assistant is an agent that was deleted.
+            AgentNotFound: the assistant is an agent that is not there, or was deleted.
         """
         if self._assistant_id_of is not None:
             assistant_id = self._assistant_id_of(assistant_id)
@@ -114,11 +149,27 @@ class SessionManager:
         most = None if self._most_sessions is None else await self._most_sessions(owner)
         if most is not None:
             await self._check_room(owner, most, more=1)
-        session = await self._sessions.create(
-            owner, assistant_id, session_id=session_id, title=title, metadata=metadata
-        )
+        session = await self._add(owner, assistant_id, session_id, title, metadata)
         if most is not None:
             await self._keep_if_room(session, most)
+        return session
+
+    async def _add(
+        self,
+        owner: str,
+        assistant_id: str,
+        session_id: str | None,
+        title: str,
+        metadata: dict[str, Any] | None,
+    ) -> Session:
+        if isinstance(self._store, ConversationStore):
+            return await self._store.create(
+                owner, assistant_id, session_id=session_id, title=title, metadata=metadata
+            )
+        session = await self._store.create(owner, assistant_id)
+        if title != DEFAULT_TITLE or metadata:
+            session.title, session.metadata = title, metadata or {}
+            await self._store.update(session)
         return session
 
     async def _keep_if_room(self, session: Session, most: int) -> None:
@@ -126,27 +177,31 @@ class SessionManager:
         try:
             await self._check_room(session.user_id, most)
         except TenantLimit:
-            await self._sessions.delete(session.session_id, frees_id=True)
+            await self._conversations.delete(session.session_id, frees_id=True)
             raise
 
     async def _check_room(self, owner: str, most: int, *, more: int = 0) -> None:
-        used = await self._sessions.count_by_user(owner)
+        used = await self._conversations.count_by_user(owner)
         if used + more > most:
             raise over_limit("max_sessions_per_user", most, used, "Delete a session first.")
 
     async def get_or_create_session(
         self, user_id: str, assistant_id: str, session_id: str | None = None
     ) -> Session:
-        """The user's session of that id; a new one for no id or for a fresh UUID.
+        """The user's session of that id; a new one for no id or for one that is not known.
+
+        A store that gives ids of its own gives the new session another id than the one asked for.
 
         Raises:
             SessionDeleted: a session of that id was deleted, by whomever.
-            SessionNotFound: the id is another user's, or neither known nor a UUID.
+            SessionNotFound: the id is another user's, or with `new_ids="uuid"` neither known nor a
+                UUID.
+            BadInput: no session can have that id, user or assistant.
         """
         if session_id is None:
             return await self.create(user_id, assistant_id)
-        session = await self._sessions.get(session_id)
-        if session is None and _UUID.fullmatch(session_id):
+        session = await self._store.get(session_id)
+        if session is None and (self._new_ids == "any" or _UUID.fullmatch(session_id)):
             session = await self._create(user_id, assistant_id, session_id)
         return _owned(session, session_id, user_id)
 
@@ -154,7 +209,7 @@ class SessionManager:
         try:
             return await self.create(user_id, assistant_id, session_id=session_id)
         except Conflict:  # another request was quicker, or it was deleted
-            session = await self._sessions.get(session_id)
+            session = await self._store.get(session_id)
         if session is None:
             raise SessionDeleted(f"Session {session_id!r} was deleted. Use a new id.")
         return session
@@ -165,7 +220,7 @@ class SessionManager:
         Raises:
             SessionNotFound: there is none, or it is another user's.
         """
-        return _owned(await self._sessions.get(session_id), session_id, owner)
+        return _owned(await self._store.get(session_id), session_id, owner)
 
     async def get_by_thread(self, thread_id: str, *, owner: str) -> Session:
         """The owner's session with that `thread_id`.
@@ -173,7 +228,7 @@ class SessionManager:
         Raises:
             SessionNotFound: there is none, or it is another user's.
         """
-        session = await self._sessions.get_by_thread(thread_id)
+        session = await self._conversations.get_by_thread(thread_id)
         if session is None or session.user_id != owner:
             raise SessionNotFound(f"There is no conversation with thread_id {thread_id[:80]!r}.")
         return session
@@ -189,11 +244,14 @@ class SessionManager:
         if text:
             found = await self._search(text, owner)
             return found[offset : offset + limit], len(found)
-        page = await self._sessions.list_by_user(owner, limit=limit, offset=offset)
-        return page, await self._sessions.count_by_user(owner)
+        if isinstance(self._store, ConversationStore):
+            page = await self._store.list_by_user(owner, limit=limit, offset=offset)
+            return page, await self._store.count_by_user(owner)
+        own = await self._store.list_by_user(owner)
+        return own[offset : offset + limit], len(own)
 
     async def _search(self, text: str, owner: str) -> builtins.list[Session]:
-        own = await self._sessions.list_by_user(owner)
+        own = await self._store.list_by_user(owner)
         found: list[Session] = []
         for first in range(0, len(own), _LOOKED_THROUGH):
             found += await self._having(text, own[first : first + _LOOKED_THROUGH])
@@ -222,14 +280,15 @@ class SessionManager:
         return await self._messages.get_messages(session_id, limit, first), total
 
     async def rename(self, session_id: str, title: str, *, owner: str) -> Session:
-        """Give the session a title, on one line and cut to 50 characters.
+        """Give the session a title, on one line and cut to 50 characters; it is the newest then.
 
         Raises:
             SessionNotFound: as `get`.
         """
         session = await self.get(session_id, owner=owner)
         session.title = cleaned(title) or DEFAULT_TITLE
-        await self._sessions.update(session)
+        session.last_active = now()
+        await self._store.update(session)
         return session
 
     # -- ends -----------------------------------------------------------------------------------
@@ -244,7 +303,7 @@ class SessionManager:
         """
         await self.get(session_id, owner=owner)
         self.release(session_id)
-        await self._sessions.put_away(session_id)
+        await self._conversations.put_away(session_id)
 
     async def bring_back(self, session_id: str, *, owner: str) -> Session:
         """Undo `put_away`. A session that was not put away stays as it is.
@@ -252,9 +311,9 @@ class SessionManager:
         Raises:
             SessionNotFound: there is none of the owner's, or its days are over.
         """
-        away = await self._sessions.get_put_away(session_id)
+        away = await self._conversations.get_put_away(session_id)
         if away is not None and away.user_id == owner:
-            await self._sessions.bring_back(session_id)
+            await self._conversations.bring_back(session_id)
         return await self.get(session_id, owner=owner)
 
     async def delete(self, session_id: str, *, owner: str) -> None:
@@ -265,16 +324,17 @@ class SessionManager:
         Raises:
             SessionNotFound: there is none, or it is another user's.
         """
-        session = await self._sessions.get(session_id)
-        session = session or await self._sessions.get_put_away(session_id)
+        session = await self._store.get(session_id)
+        if session is None and isinstance(self._store, ConversationStore):
+            session = await self._store.get_put_away(session_id)
         await self._erase(_owned(session, session_id, owner))
 
     async def erase_put_away(self, *, longer_than: timedelta) -> int:
         """Delete for good what was put away longer ago than that; how many sessions."""
         erased = 0
-        for session in await self._sessions.put_away_before(now() - longer_than):
+        for session in await self._conversations.put_away_before(now() - longer_than):
             try:
-                if await self._sessions.get_put_away(session.session_id) is not None:
+                if await self._conversations.get_put_away(session.session_id) is not None:
                     await self._erase(session)
                     erased += 1
             except Exception:
@@ -287,8 +347,11 @@ class SessionManager:
         for each in self._belongings:
             while await each.delete_session(session.session_id, owner=session.user_id):
                 continue
-        await self._checkpoints.delete(session.session_id)
-        await self._sessions.delete(session.session_id)
+        checkpoints = await self._opened_checkpoints()
+        await checkpoints.delete(session.session_id)
+        if self._has_messages_apart:
+            await self._messages.delete_messages(session.session_id)
+        await self._store.delete(session.session_id)
 
     # -- executors ------------------------------------------------------------------------------
 
@@ -298,21 +361,43 @@ class SessionManager:
         config: AgentConfig,
         hitl_handler: HITLHandler | None = None,
     ) -> AgentExecutor:
-        """The session's executor, kept while the session is in use.
+        """The session's executor, kept while the session is in use; the session is active now.
+
+        It works for the session's user unless the config names one. What sessions hold that were
+        idle too long is freed.
 
         Raises:
             Misconfigured: the agent's model or sandbox is not available.
         """
+        await self.release_expired()
+        await self._touch(session.session_id)
+        await self._opened_checkpoints()
+        config = replace(config, user_id=config.user_id or session.user_id)
         return self.executor(session.session_id, config, hitl_handler)
+
+    async def _touch(self, session_id: str) -> None:
+        if isinstance(self._store, ConversationStore):
+            await self._store.touch(session_id)
+            return
+        session = await self._store.get(session_id)
+        if session is not None:
+            session.last_active = now()
+            await self._store.update(session)
 
     def executor(
         self, session_id: str, config: AgentConfig, hitl_handler: HITLHandler | None = None
     ) -> AgentExecutor:
-        """As `get_executor`, for callers that have only the id."""
-        key = (config.cache_key(), config.recursion_limit, config.timeout, id(hitl_handler))
+        """As `get_executor`, for callers that have only the id and gave `checkpoints`."""
+        if self._checkpoints is None:
+            raise Misconfigured(
+                "A SessionManager without checkpoints has to open them first: use get_executor."
+            )
+        runs_as = (config.assistant_id, config.user_id, config.tenant_id, config.auto_approve)
+        limits = (config.recursion_limit, config.timeout)
+        key = (config.cache_key(), *runs_as, *limits, id(hitl_handler))
         live = self._live.get(session_id)
         if live is None or live.config_key != key:
-            agent, _backend = self._factory.create_agent(config)
+            agent, _backend = self._made_factory().create_agent(config)
             executor = AgentExecutor(
                 agent,
                 self._checkpoints.saver(),
@@ -331,7 +416,17 @@ class SessionManager:
         Raises:
             Misconfigured: the agent's model is not available.
         """
-        return self._factory.summarization(config, keep=keep)
+        return self._made_factory().summarization(config, keep=keep)
+
+    def _made_factory(self) -> AgentFactory:
+        if self._factory is None:
+            self._factory = AgentFactory()
+        return self._factory
+
+    async def _opened_checkpoints(self) -> Checkpoints:
+        if self._checkpoints is None:
+            self._checkpoints = await _checkpoints_of(self._store)
+        return self._checkpoints
 
     @property
     def live_sessions(self) -> int:
@@ -358,6 +453,32 @@ class SessionManager:
         self._live.pop(session_id, None)
         if self._on_rest is not None:
             self._on_rest(session_id)
+
+    async def close(self) -> None:
+        """Free what all sessions hold in this process, and the agents, if they are its own.
+
+        The store stays open: whoever opened it closes it.
+        """
+        for session_id in list(self._live):
+            self.release(session_id)
+        if self._is_own_factory and self._factory is not None:
+            await self._factory.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def _messages_of(store: SessionStore) -> MessageStore:
+    return store.messages if isinstance(store, ConversationStore) else MemoryMessageStore()
+
+
+async def _checkpoints_of(store: SessionStore) -> Checkpoints:
+    if isinstance(store, ConversationStore):
+        return await store.checkpoints()
+    return MemoryCheckpoints()
 
 
 def new_session_id() -> str:

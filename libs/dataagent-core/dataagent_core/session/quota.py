@@ -11,7 +11,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from dataagent_core.errors import UserLimit
-from dataagent_core.session.store import SessionStore
+from dataagent_core.session.store import ConversationStore
 
 _RETRY_AFTER_SECONDS = 60
 _COUNTED_SECONDS = 2.0
@@ -30,7 +30,7 @@ class _Counted:
 class ConversationQuota:
     """The bytes a user's conversations may hold. Used from the event loop only."""
 
-    def __init__(self, sessions: SessionStore, quota: int) -> None:
+    def __init__(self, sessions: ConversationStore, quota: int) -> None:
         """A `quota` of 0 is no limit."""
         self._sessions = sessions
         self._quota = quota

@@ -5,21 +5,79 @@ A store keeps; it does not judge. Who may see what is decided in `session/manage
 
 from __future__ import annotations
 
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import deepcopy
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
-from dataagent_core.session.types import DEFAULT_TITLE, Message, MessageStatus, Role, Session, now
+from dataagent_core.engine import Checkpoints, MemoryCheckpoints
+from dataagent_core.errors import BadInput
+from dataagent_core.session.types import DEFAULT_TITLE, Message, Role, Session, new_thread_id
+from dataagent_core.storage.text import is_storable
+
+_ID_LENGTH = 64
+_PAGE = 50  # messages that are searched or counted at a time
 
 
-class SessionStore(ABC):
-    """Sessions by id, by user and by assistant; lists are newest `last_active` first.
+class Store:
+    """How a store is opened and closed: `async with` does both. Not every kind needs it."""
 
-    One that was put away is in no list and is not found, except by the methods that say so.
+    async def init_tables(self) -> None:
+        """Make the tables that are missing, and bring older ones up to date."""
+
+    async def close(self) -> None:
+        """Release the connections this store opened."""
+
+    async def __aenter__(self) -> Self:
+        await self.init_tables()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class SessionStore(Store, ABC):
+    """Sessions by id, by user and by assistant; lists are newest `last_active` first."""
+
+    @abstractmethod
+    async def create(self, user_id: str, assistant_id: str) -> Session:
+        """Create a session with a fresh id."""
+
+    @abstractmethod
+    async def get(self, session_id: str) -> Session | None:
+        """The session, or None."""
+
+    @abstractmethod
+    async def update(self, session: Session) -> None:
+        """Write title, state, metadata and `last_active`. A session that is gone stays gone.
+
+        Raises:
+            SessionNotFound: there is no such session.
+        """
+
+    @abstractmethod
+    async def delete(self, session_id: str) -> bool | None:
+        """Delete the session and its messages. A store that knows says whether there was one."""
+
+    @abstractmethod
+    async def list_by_user(self, user_id: str) -> list[Session]:
+        """A user's sessions."""
+
+    @abstractmethod
+    async def list_by_assistant(self, assistant_id: str) -> list[Session]:
+        """All sessions with one assistant."""
+
+    @abstractmethod
+    async def cleanup_expired(self, timeout_seconds: float) -> int:
+        """Delete the sessions not active for longer than `timeout_seconds`; how many."""
+
+
+class ConversationStore(SessionStore):
+    """What our own stores can besides: ids by the caller, titles, pages, deletion with a way back.
+
+    A session that was put away is in no list and is not found, except by the methods that say so.
     """
 
     async def create(
@@ -34,21 +92,26 @@ class SessionStore(ABC):
         """Create a session with a fresh id (or the given one) and a unique 8-digit `thread_id`.
 
         Raises:
+            BadInput: an id that cannot be kept.
             Conflict: as `insert`.
         """
-        moment = now()
+        session_id = str(uuid4()) if session_id is None else session_id
+        for each in (session_id, user_id, assistant_id):
+            if not 0 < len(each) <= _ID_LENGTH or not is_storable(each):
+                raise BadInput(
+                    f"{each[:80]!r} cannot be the id of a session, a user or an assistant: these "
+                    f"have 1 to {_ID_LENGTH} characters."
+                )
         session = Session(
-            session_id=session_id or str(uuid4()),
+            session_id=session_id,
             user_id=user_id,
             assistant_id=assistant_id,
-            thread_id=secrets.token_hex(4),
-            created_at=moment,
-            last_active=moment,
-            title=title,
             metadata=deepcopy(metadata or {}),
+            title=title,
         )
+        session.last_active = session.created_at
         while not await self.insert(session):
-            session.thread_id = secrets.token_hex(4)
+            session.thread_id = new_thread_id()
         return session
 
     @abstractmethod
@@ -60,20 +123,8 @@ class SessionStore(ABC):
         """
 
     @abstractmethod
-    async def get(self, session_id: str) -> Session | None:
-        """The session, or None."""
-
-    @abstractmethod
     async def get_by_thread(self, thread_id: str) -> Session | None:
         """The session with that `thread_id`, or None."""
-
-    @abstractmethod
-    async def update(self, session: Session) -> None:
-        """Write title, state, metadata and `last_active`. A session that is gone stays gone.
-
-        Raises:
-            SessionNotFound: there is no such session.
-        """
 
     @abstractmethod
     async def touch(self, session_id: str) -> None:
@@ -110,11 +161,7 @@ class SessionStore(ABC):
     async def list_by_user(
         self, user_id: str, *, limit: int | None = None, offset: int = 0
     ) -> list[Session]:
-        """A user's sessions."""
-
-    @abstractmethod
-    async def list_by_assistant(self, assistant_id: str) -> list[Session]:
-        """All sessions with one assistant."""
+        """A user's sessions, or a page of them."""
 
     @abstractmethod
     async def count_by_user(self, user_id: str) -> int:
@@ -131,12 +178,20 @@ class SessionStore(ABC):
     async def expired(self, timeout_seconds: float) -> list[str]:
         """Ids of sessions not active for longer than `timeout_seconds`."""
 
+    @property
     @abstractmethod
-    async def cleanup_expired(self, timeout_seconds: float) -> int:
-        """Delete the sessions that `expired` names; how many."""
+    def messages(self) -> MessageStore:
+        """The messages of these sessions, over the same connections."""
+
+    async def checkpoints(self) -> Checkpoints:
+        """Where the threads of these sessions are: in memory, unless a kind keeps them.
+
+        They are closed with the store.
+        """
+        return MemoryCheckpoints()
 
 
-class MessageStore(ABC):
+class MessageStore(Store, ABC):
     """Messages of a session, oldest first."""
 
     @abstractmethod
@@ -146,9 +201,6 @@ class MessageStore(ABC):
         role: Role,
         content: str,
         metadata: dict[str, Any] | None = None,
-        *,
-        run_id: str | None = None,
-        status: MessageStatus = "complete",
     ) -> str:
         """Append a message and return its id.
 
@@ -163,17 +215,29 @@ class MessageStore(ABC):
         """A page of the session's messages."""
 
     @abstractmethod
+    async def delete_messages(self, session_id: str) -> int:
+        """Delete the session's messages; how many."""
+
+    async def count_messages(self, session_id: str) -> int:
+        """How many messages the session has."""
+        count = 0
+        while page := await self.get_messages(session_id, _PAGE, count):
+            count += len(page)
+        return count
+
     async def sessions_saying(self, text: str, session_ids: Sequence[str]) -> set[str]:
         """Those of the sessions in which a message has the text somewhere in it.
 
         The text is taken as it is, no character in it stands for another. ASCII letters match in
         upper and lower case.
         """
+        wanted = text.lower()
+        return {each for each in session_ids if await self._is_said(wanted, each)}
 
-    @abstractmethod
-    async def count_messages(self, session_id: str) -> int:
-        """How many messages the session has."""
-
-    @abstractmethod
-    async def delete_messages(self, session_id: str) -> int:
-        """Delete the session's messages; how many."""
+    async def _is_said(self, wanted: str, session_id: str) -> bool:
+        offset = 0
+        while page := await self.get_messages(session_id, _PAGE, offset):
+            if any(wanted in message.content.lower() for message in page):
+                return True
+            offset += len(page)
+        return False

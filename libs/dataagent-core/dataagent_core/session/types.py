@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -19,6 +20,11 @@ def now() -> datetime:
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
+def new_thread_id() -> str:
+    """A fresh `thread_id`: 8 hex digits, which may be another session's."""
+    return secrets.token_hex(4)
+
+
 @dataclass(slots=True)
 class Session:
     """A user's conversation with an agent. `thread_id` is the short public name of it."""
@@ -26,12 +32,12 @@ class Session:
     session_id: str
     user_id: str
     assistant_id: str
-    thread_id: str
-    created_at: datetime
-    last_active: datetime
-    title: str = DEFAULT_TITLE
+    created_at: datetime = field(default_factory=now)
+    last_active: datetime = field(default_factory=now)
     state: dict[str, Any] = field(default_factory=dict[str, Any])
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    thread_id: str = field(default_factory=new_thread_id)
+    title: str = DEFAULT_TITLE
 
 
 def metadata_bytes(session: Session) -> int:
@@ -47,7 +53,7 @@ class Message:
     session_id: str
     role: Role
     content: str
-    created_at: datetime
+    created_at: datetime = field(default_factory=now)
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     run_id: str | None = None
     status: MessageStatus = "complete"
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])

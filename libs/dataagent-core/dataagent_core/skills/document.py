@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import yaml
 
@@ -93,7 +93,8 @@ def _parts(text: str) -> tuple[str, str]:
 def _fields(header: str) -> dict[str, Any]:
     try:
         _check_shape(header)
-        fields: Any = yaml.load(header, Loader=yaml.BaseLoader)  # noqa: S506 knows only text, lists and objects
+        # knows only text, lists and objects
+        fields: Any = yaml.load(header, Loader=yaml.BaseLoader)  # noqa: S506
     except yaml.MarkedYAMLError as error:
         line = 2 + (error.problem_mark.line if error.problem_mark else 0)
         raise BadSkill(
@@ -111,7 +112,7 @@ def _check_shape(header: str) -> None:
     if header.count("[") + header.count("{") > _MAX_BRACKETS:  # each costs the scanner all others
         raise BadSkill("its front matter is too long or too deep: it has too many brackets")
     depth = 0
-    parse: Callable[..., Iterator[Any]] = yaml.parse  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] PyYAML has no types
+    parse = cast("Callable[..., Iterator[Any]]", cast(Any, yaml).parse)  # PyYAML has no types
     for count, event in enumerate(parse(header, Loader=yaml.BaseLoader)):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise BadSkill("its front matter has anchors or aliases, which are not read")

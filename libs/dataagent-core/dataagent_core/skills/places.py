@@ -1,8 +1,9 @@
 """Where the skills we ship are.
 
-In the repository they are `skills/custom/`, and whatever is put there is found after a restart. A
-wheel carries a copy of that folder inside the package (`_shipped/skills`, put there by the build);
-an operator's own then go into a folder that `DATAAGENT_SKILLS_DIRS` names.
+In the repository they are `skills/custom/`, and whatever is put there is found after a restart; so
+are Anthropic's, where their repository is checked out as `skills/anthropic/`. A wheel carries a
+copy of `skills/custom/` inside the package (`_shipped/skills`, put there by the build); an
+operator's own then go into a folder that `DATAAGENT_SKILLS_DIRS` names.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ class SkillFolder:
 
 def skill_folders(custom: Sequence[str]) -> list[SkillFolder]:
     """Ours and the operator's, in the order in which they replace each other."""
+    shipped = shipped_skills()
+    anthropic = shipped.parent / "anthropic" / "skills"
     return [
-        SkillFolder("shipped", shipped_skills()),
+        *([SkillFolder("shipped", anthropic)] if anthropic.is_dir() else []),
+        SkillFolder("shipped", shipped),
         *(SkillFolder("custom", Path(folder).expanduser()) for folder in custom),
     ]
 

@@ -37,8 +37,8 @@ class SkillEntry:
     """What it does and when to use it, on one line: what the model always sees."""
     path: Path
     """The folder with its SKILL.md, on this machine. Not for messages."""
-    source: SkillSource
-    location: str
+    source: SkillSource = "own"
+    location: str = ""
     """The same folder as an agent sees it, without a slash at the end."""
     tools: tuple[str, ...] = ()
     """The tools it recommends. It grants none."""

@@ -33,6 +33,7 @@ _DRIVERS = {
     "mysql": "mysql+asyncmy",
     "mariadb": "mysql+asyncmy",
 }
+_EXTRAS = {"postgresql": "postgres", "mysql": "mysql"}
 
 
 class Database(ABC):
@@ -109,7 +110,7 @@ def _write_check(connection: Connection) -> None:
         connection.execute(insert(storage_checks), {"name": "write", **moment})
 
 
-def normalise_url(url: str) -> URL:
+def normalise_url(url: str | URL) -> URL:
     """The URL with the driver we use.
 
     Raises:
@@ -126,13 +127,24 @@ def normalise_url(url: str) -> URL:
         ) from error
 
 
-def open_database(url: str, *, pool_size: int = 10, max_overflow: int = 20) -> Database:
-    """Open the database at a URL. Connections are made on first use."""
+def open_database(url: str | URL, *, pool_size: int = 10, max_overflow: int = 20) -> Database:
+    """Open the database at a URL. Connections are made on first use.
+
+    Raises:
+        Misconfigured: no such kind of database, or its driver is not installed.
+    """
     parsed = normalise_url(url)
-    if parsed.get_backend_name() == "sqlite":
+    backend = parsed.get_backend_name()
+    if backend == "sqlite":
         from dataagent_core.storage.sqlite import SqliteDatabase
 
         return SqliteDatabase(parsed)
     from dataagent_core.storage.pooled import PooledDatabase
 
-    return PooledDatabase(parsed, pool_size=pool_size, max_overflow=max_overflow)
+    try:
+        return PooledDatabase(parsed, pool_size=pool_size, max_overflow=max_overflow)
+    except ModuleNotFoundError as error:
+        raise Misconfigured(
+            f"The driver for {backend} is not installed: {error.name}. "
+            f"Run: pip install 'dataagent-core[{_EXTRAS[backend]}]'"
+        ) from error

@@ -29,6 +29,8 @@ __all__ = [
     "api_key_tools",
     "mcp_server_secrets",
     "mcp_servers",
+    "mcp_session_servers",
+    "mcp_sessions",
     "mcp_templates",
     "mcp_tool_call_log",
     "mcp_tool_versions",
@@ -99,6 +101,29 @@ mcp_server_secrets = Table(
     Column("ciphertext", LONG_TEXT, nullable=False),  # sealed for exactly this row
     Column("updated_at", UtcTime(), nullable=False),
     Index("ix_mcp_server_secrets_owner_user_id", "owner_user_id"),
+    **MYSQL,
+)
+
+mcp_sessions = Table(
+    "mcp_sessions",
+    metadata,
+    # of sessions in progress; no key of `sessions`, which may be kept elsewhere
+    Column("session_id", id_type(), primary_key=True),
+    Column("used_at", UtcTime(), nullable=False, index=True),
+    **MYSQL,
+)
+
+mcp_session_servers = Table(
+    "mcp_session_servers",
+    metadata,
+    Column(
+        "session_id",
+        id_type(),
+        ForeignKey("mcp_sessions.session_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("server_id", id_type(), _server_fk(), primary_key=True, index=True),
+    Column("config", LONG_TEXT, nullable=True),  # sealed; NULL: as it is registered now
     **MYSQL,
 )
 

@@ -29,9 +29,9 @@ __all__ = [
     "login_failures",
     "metadata",
     "tenant_invitations",
-    "tenant_users",
     "tenants",
     "usage_days",
+    "user_tenants",
 ]
 
 _SECONDS: Double[float] = Double()
@@ -45,15 +45,15 @@ tenants = Table(
     Column("max_users", Integer, nullable=True),
     Column("max_sessions_per_user", Integer, nullable=True),
     Column("max_mcp_servers", Integer, nullable=True),
-    Column("workspace_quota", BigInteger, nullable=True),
+    Column("workspace_quota_bytes", BigInteger, nullable=True),
     Column("features_enabled", JSON, nullable=False),
     Column("created_at", UtcTime(), nullable=False),
     Column("updated_at", UtcTime(), nullable=False),
     **MYSQL,
 )
 
-tenant_users = Table(
-    "tenant_users",
+user_tenants = Table(
+    "user_tenants",
     metadata,
     Column("user_id", id_type(), primary_key=True),  # a user is in one tenant
     Column(
@@ -80,7 +80,7 @@ tenant_invitations = Table(
     Column(
         "user_id",
         id_type(),
-        ForeignKey("users.user_id", ondelete="CASCADE"),
+        ForeignKey("users.id", ondelete="CASCADE"),
         primary_key=True,
         index=True,
     ),
@@ -106,7 +106,7 @@ login_addresses = Table(
     "login_addresses",
     metadata,
     # where a user has logged in with the right password
-    Column("user_id", id_type(), ForeignKey("users.user_id", ondelete="CASCADE"), primary_key=True),
+    Column("user_id", id_type(), ForeignKey("users.id", ondelete="CASCADE"), primary_key=True),
     Column("address", id_type(), primary_key=True),
     Column("last_at", UtcTime(), nullable=False, index=True),
     **MYSQL,

@@ -34,7 +34,8 @@ class Prepared:
             DBAPIError: as SQLAlchemy does.
         """
         if connection.dialect.name != "sqlite":
-            return connection.execute(self.statement, values).rowcount  # pyright: ignore[reportArgumentType] a Mapping is enough for it
+            # a Mapping is enough for it
+            return connection.execute(self.statement, values).rowcount
         if isinstance(values, Mapping):
             return self._cursor(connection, values).rowcount
         plain = self._for(connection.dialect, values[0])

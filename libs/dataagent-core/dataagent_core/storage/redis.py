@@ -13,15 +13,21 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, cast
 
 import orjson
-from redis.asyncio import BlockingConnectionPool, Redis
-from redis.asyncio.connection import AbstractConnection
-from redis.commands.core import AsyncScript
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import OutOfMemoryError, ReadOnlyError
-from redis.exceptions import TimeoutError as RedisTimeoutError
-from redis.maint_notifications import MaintNotificationsConfig
 
 from dataagent_core.errors import Misconfigured, StorageUnavailable
+
+try:
+    from redis.asyncio import BlockingConnectionPool, Redis
+    from redis.asyncio.connection import AbstractConnection
+    from redis.commands.core import AsyncScript
+    from redis.exceptions import ConnectionError as RedisConnectionError
+    from redis.exceptions import OutOfMemoryError, ReadOnlyError
+    from redis.exceptions import TimeoutError as RedisTimeoutError
+    from redis.maint_notifications import MaintNotificationsConfig
+except ModuleNotFoundError as error:
+    raise Misconfigured(
+        "The driver for Redis is not installed: redis. Run: pip install 'dataagent-core[redis]'"
+    ) from error
 
 Value: TypeAlias = str | bytes | float
 Reply: TypeAlias = Any  # what Redis answers depends on the command
@@ -64,7 +70,7 @@ class RedisSpace:
             StorageUnavailable: Redis does not answer, or takes no writes.
         """
         with _translated():
-            return cast("Reply", await self._client.execute_command(*args))  # pyright: ignore[reportUnknownMemberType] the client leaves its options untyped
+            return await cast(Any, self._client).execute_command(*args)  # its options are untyped
 
     async def ping(self) -> None:
         """Raise `StorageUnavailable` unless Redis answers."""
@@ -82,7 +88,8 @@ def open_redis(url: str, *, prefix: str = "dataagent:", pool_size: int = 50) -> 
         Misconfigured: the URL is none of Redis.
     """
     try:
-        pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType] the client leaves its options untyped
+        # the client leaves its options untyped
+        pool = BlockingConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
             url,
             max_connections=pool_size,
             timeout=20,

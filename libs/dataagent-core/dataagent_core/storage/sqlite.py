@@ -21,7 +21,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL
@@ -244,7 +244,8 @@ class _Worker:
                 _attempt(connection, job)
             connection.rollback()
             return
-        raw: sqlite3.Connection = connection.connection.driver_connection  # pyright: ignore[reportAssignmentType] our pool holds sqlite3 connections
+        # our pool holds sqlite3 connections
+        raw = cast("sqlite3.Connection", connection.connection.driver_connection)
         with connection.begin():
             for job in batch:
                 raw.execute("SAVEPOINT unit")

@@ -175,7 +175,7 @@ approvals = Table(
 users = Table(
     "users",
     metadata,
-    Column("user_id", id_type(), primary_key=True),
+    Column("id", id_type(), primary_key=True),  # the `user_id` of all other tables
     Column("username", id_type(64), nullable=False, unique=True),
     Column("role", String(16), nullable=False),
     Column("status", String(16), nullable=False),
@@ -188,7 +188,7 @@ api_keys = Table(
     "api_keys",
     metadata,
     Column("key_id", id_type(), primary_key=True),
-    Column("user_id", id_type(), ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    Column("user_id", id_type(), ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
     Column("name", String(100), nullable=False),
     Column("prefix", id_type(16), nullable=False, index=True),
     Column("key_hash", String(64), nullable=False),
@@ -204,7 +204,7 @@ login_links = Table(
     "login_links",
     metadata,
     Column("token_hash", String(64), primary_key=True),
-    Column("user_id", id_type(), ForeignKey("users.user_id", ondelete="CASCADE"), nullable=False),
+    Column("user_id", id_type(), ForeignKey("users.id", ondelete="CASCADE"), nullable=False),
     Column("expires_at", UtcTime(), nullable=False),
     **MYSQL,
 )

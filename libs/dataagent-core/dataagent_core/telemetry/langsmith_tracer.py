@@ -22,7 +22,8 @@ class RunTracer(LangChainTracer):
         outputs: dict[str, Any] = run.outputs or {}
         outcome = outputs.get("output")
         if isinstance(outcome, ToolMessage) and outcome.status == "error":
-            run.error = str(outcome.additional_kwargs.get("status") or outcome.status)  # pyright: ignore[reportUnknownMemberType] a provider's own
+            # a provider's own
+            run.error = str(outcome.additional_kwargs.get("status") or outcome.status)
         super()._on_tool_end(run)
 
     def end_open(self) -> None:

@@ -92,7 +92,8 @@ def _exception(given: Any) -> str | None:
         given = sys.exc_info()
     if not isinstance(given, tuple) or given[0] is None:
         return None
-    return logging.Formatter().formatException(given)  # pyright: ignore[reportUnknownArgumentType] logging's triple
+    # logging's triple
+    return logging.Formatter().formatException(given)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _rendered(_logger: Any, _name: str, line: Any) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 MASK = "••••"
@@ -29,7 +29,8 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"((?<![A-Za-z0-9+.-])[A-Za-z0-9+.-]+://[^\s:/@]*):[^\s/@]+@"), rf"\1:{MASK}@"),
     (
         re.compile(
-            r"(?i)([\"']?(?<![\w-])[\w-]*(?:password|passwd|secret|token|api[_-]?key|authorization)[\"']?"
+            r"(?i)([\"']?(?<![\w-])[\w-]*"
+            r"(?:password|passwd|secret|token|api[_-]?key|authorization)[\"']?"
             r"\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&}\])]+)"
         ),
         rf"\1{MASK}",
@@ -72,9 +73,11 @@ class Scrubber:
             case str():
                 return self.text(value)
             case Mapping():
-                return {str(key): self.field(str(key), item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] a field of any shape
+                fields = cast("Mapping[object, object]", value)
+                return {str(key): self.field(str(key), item) for key, item in fields.items()}
             case list() | tuple():
-                return [self.field("", item) for item in value]  # pyright: ignore[reportUnknownVariableType] a field of any shape
+                items = cast("list[object]", value)  # of any shape
+                return [self.field("", item) for item in items]
             case bool() | int() | float() | None:
                 return value
             case _:

@@ -6,12 +6,14 @@ grants nothing. Above: `middleware/skills.py` gives the tool to agents.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
 from langchain_core.tools import BaseTool
 from pydantic import BaseModel, ConfigDict, Field
 
+from dataagent_core.identity import RunContext
 from dataagent_core.skills import Folders, SkillLibrary, SkillText
 from dataagent_core.workspace import run_context
 from dataagent_core.workspace.blocking import run_blocking
@@ -38,9 +40,10 @@ class ActivateSkillTool(BaseTool):
     args_schema: Any = ActivateSkillArguments  # BaseTool's own annotation is as wide
     library: SkillLibrary = Field(exclude=True)
     folders: Folders = Field(default=(), exclude=True)
+    run_of: Callable[[], RunContext] = Field(default=run_context, exclude=True)
 
     async def _arun(self, name: str) -> str:
-        user_id = run_context().user_id
+        user_id = self.run_of().user_id
         return skill_prompt(await self.library.read(user_id, name.strip(), self.folders))
 
     def _run(self, name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.tools import BaseTool
 from pydantic import ConfigDict, Field
 
-from dataagent_core.errors import Misconfigured
+from dataagent_core.errors import DataAgentError, Misconfigured
 from dataagent_core.network.sites import is_on, is_same_site
 from dataagent_core.tools.outbound import MayFollow, OutboundClient
 from dataagent_core.workspace import run_context
@@ -22,20 +22,30 @@ class OutboundTool(BaseTool):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     client: OutboundClient = Field(exclude=True)
+    is_alone: bool = False
+    """Whether what goes wrong is its result, because nothing around it says so."""
 
     @abstractmethod
     async def work(self, client: OutboundClient, **arguments: Any) -> str:
         """Do it with this client."""
 
     async def _arun(self, **arguments: Any) -> str:
-        return await self.work(self.client, **arguments)
+        return await self._done(self.client, arguments)
+
+    async def _done(self, client: OutboundClient, arguments: dict[str, Any]) -> str:
+        try:
+            return await self.work(client, **arguments)
+        except DataAgentError as error:
+            if self.is_alone:
+                return f"Error: {error.message}"
+            raise
 
     def _run(self, **arguments: Any) -> str:
         return run_blocking(self._alone(arguments))
 
     async def _alone(self, arguments: dict[str, Any]) -> str:
         async with self.client.fresh() as client:
-            return await self.work(client, **arguments)
+            return await self._done(client, arguments)
 
 
 def followed_by(tool_name: str, allowed_hosts: Sequence[str] = ()) -> MayFollow | None:

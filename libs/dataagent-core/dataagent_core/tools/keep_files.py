@@ -25,7 +25,7 @@ from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.file_ops import FileOpRecord, diff_texts
 from dataagent_core.tools.python_report import unkept_note
 from dataagent_core.workspace import (
-    SandboxedFilesystemBackend,
+    FolderBackend,
     UserWorkspaceManager,
     run_context,
 )
@@ -108,7 +108,7 @@ class KeepFiles(BaseTool):
 class _UserFiles:
     """A user's workspace as a `Keeper`; remembers what it did, for who watches."""
 
-    files: SandboxedFilesystemBackend
+    files: FolderBackend
     workspaces: UserWorkspaceManager
     user_id: str
     done: list[str] = field(default_factory=list[str])

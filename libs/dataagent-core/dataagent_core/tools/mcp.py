@@ -1,10 +1,8 @@
-"""An MCP tool as an agent's tool: its schema for the model, its call through the gateway.
+"""An MCP tool as an agent has it in a run.
 
-It always answers with a message. A failure is JSON with a code and what to do next, and status
-`denied`, `timeout` or `error`; only being cancelled is an exception. Files in an answer are kept as
-the user's, with an artefact event each; how far a call is goes to the run's readers; what a server
-asks goes to the run's user. Above: `middleware/mcp_tools.py`, which says what an agent has. Below:
-`mcp/gateway.py`, `workspace/` for files.
+Files in an answer are kept as the user's, with an artefact event each; how far a call is goes to
+the run's readers; what a server asks goes to the run's user. Above: `middleware/mcp_tools.py`,
+which says what an agent has. Below: `mcp/langchain.py`, `workspace/` for files.
 """
 
 from __future__ import annotations
@@ -14,61 +12,47 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-import orjson
 from langchain_core.messages import ToolCall, ToolMessage
-from langchain_core.tools import BaseTool
-from langchain_core.tools.base import ArgsSchema
 from langgraph.config import get_stream_writer
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from dataagent_core.errors import DataAgentError, Misconfigured
 from dataagent_core.identity import RunContext
-from dataagent_core.mcp.call_rows import status_of
+from dataagent_core.mcp.content import Piece, Told, told
 from dataagent_core.mcp.gateway import ToolGateway
+from dataagent_core.mcp.langchain import (
+    NOTHING_TO_SHOW,
+    McpTool,
+    failure_message,
+    shown,
+    structured,
+)
 from dataagent_core.mcp.questions import DECLINED, answer, card, plain
 from dataagent_core.mcp.run_tools import RunTools
 from dataagent_core.mcp.types import (
-    CallOutcome,
-    CallStatus,
     CatalogueTool,
     Elicitation,
     ElicitationAnswer,
-    JsonObject,
     OnElicit,
     OnProgress,
     Progress,
     RemoteResult,
 )
-from dataagent_core.tools.mcp_content import Piece, Told, told
 from dataagent_core.tools.python_report import MadeFile
 from dataagent_core.workspace import FileStore, run_context
 
 Write = Callable[[Any], None]
 """Writes to the run's stream."""
 _KEPT_TOOLS = 4_096
-_MOST_STRUCTURED = 64 * 1024
 _PROGRESS_SECONDS = 0.5
 _MOST_PROGRESS_TEXT = 200
-_STATUSES: dict[CallStatus, str] = {"denied": "denied", "timeout": "timeout"}
 
 
-class McpTool(BaseTool):
-    """One tool of the catalogue, for one agent."""
+class AgentMcpTool(McpTool):
+    """One tool of the catalogue, for one agent. Who calls it comes with the run."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
-
-    name: str = ""
-    description: str = ""
-    args_schema: ArgsSchema | None = None
-    tool: CatalogueTool = Field(exclude=True)
     agent_id: str
-    gateway: ToolGateway = Field(exclude=True)
     files: FileStore = Field(exclude=True)
-
-    @property
-    def asks_first(self) -> bool:
-        """Whether a person is asked before it is called."""
-        return self.tool.asks_first
 
     async def call(self, call: ToolCall, context: RunContext, write: Write) -> ToolMessage:
         """Make the model's call and say how it went."""
@@ -96,7 +80,7 @@ class McpTool(BaseTool):
             _text(found, kept),
             tool_call_id=call_id,
             name=self.name,
-            artifact=_structured(result),
+            artifact=structured(result),
         )
 
     async def _keep(self, piece: Piece, context: RunContext, write: Write) -> MadeFile:
@@ -122,9 +106,6 @@ class McpTool(BaseTool):
         call = ToolCall(name=self.name, args=arguments, id="")
         return await self.call(call, run_context(), get_stream_writer())
 
-    def _run(self, /, **_arguments: Any) -> str:
-        raise Misconfigured(f"{self.name} is asynchronous; call it with ainvoke.")
-
 
 class McpTools:
     """Makes the tools of agents, each once: so whatever is known of a tool object stays true."""
@@ -132,17 +113,15 @@ class McpTools:
     def __init__(self, gateway: ToolGateway, files: FileStore) -> None:
         self.gateway = gateway
         self._files = files
-        self._made: OrderedDict[tuple[int, str, str, str], McpTool] = OrderedDict()
+        self._made: OrderedDict[tuple[int, str, str, str], AgentMcpTool] = OrderedDict()
 
-    def of(self, tool: CatalogueTool, agent_id: str) -> McpTool:
+    def of(self, tool: CatalogueTool, agent_id: str) -> AgentMcpTool:
         """The tool as an agent has it."""
         key = (tool.tool_id, tool.exposed_name, tool.definition_hash, agent_id)
         made = self._made.get(key)
         if made is None or made.tool != tool:
-            made = self._made[key] = McpTool(
-                name=tool.exposed_name,
-                description=tool.definition.description or tool.definition.title or tool.name,
-                args_schema=_shown(tool.definition.input_schema),
+            made = self._made[key] = AgentMcpTool(
+                **shown(tool),
                 tool=tool,
                 agent_id=agent_id,
                 gateway=self.gateway,
@@ -154,56 +133,15 @@ class McpTools:
         return made
 
 
-def failure_message(outcome: CallOutcome, name: str, call_id: str) -> ToolMessage:
-    """A call that has no result, as the model reads it."""
-    failure = outcome.failure
-    if failure is None:
-        raise ValueError("the call has a result")
-    explained: JsonObject = {
-        "code": failure.code,
-        "message": failure.message,
-        "retryable": failure.retryable,
-        "tool": name,
-        "call_id": outcome.call_id,
-    }
-    if outcome.tool is not None:
-        explained["server_id"] = outcome.tool.server_id
-    if failure.faults:
-        explained["errors"] = [
-            {"path": fault.path, "rule": fault.rule, "message": fault.message}
-            for fault in failure.faults
-        ]
-    status = _STATUSES.get(status_of(failure), "error")
-    return ToolMessage(
-        orjson.dumps({"error": explained}, default=str).decode(),
-        tool_call_id=call_id,
-        name=name,
-        status="error",
-        additional_kwargs={"status": status},
-    )
-
-
-def _shown(schema: JsonObject) -> JsonObject:
-    """The schema as models want it: an object with properties."""
-    return {**schema, "type": "object", "properties": schema.get("properties") or {}}
-
-
 def _text(found: Told, kept: list[MadeFile]) -> str:
     if not kept:
-        return found.text or "Done; there is no result to show."
+        return found.text or NOTHING_TO_SHOW
     lines = [found.text] if found.text else []
     lines.append("files, give the user these links:")
     for file in kept:
         link = f"[{file.name}]({file.url}) {file.size} bytes"
         lines.append(f"- {file.name}: not kept. {file.problem}" if file.problem else f"- {link}")
     return "\n".join(lines)
-
-
-def _structured(result: RemoteResult) -> JsonObject | None:
-    """What programs that read the thread get beside the text, while it is small."""
-    if result.structured is None or result.byte_size > _MOST_STRUCTURED:
-        return None
-    return {"structured_content": result.structured}
 
 
 def _reports(name: str, write: Write) -> OnProgress:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from yarl import URL
 
+from dataagent_core.config.loop_end import Ending, at_loop_end
 from dataagent_core.errors import ToolFailed
 from dataagent_core.network import Lookup, OpenHosts, Target, parse_target
 
@@ -98,6 +99,7 @@ class OutboundClient:
         self._max_bytes = max_bytes
         self._timeout = timeout_seconds
         self._session: aiohttp.ClientSession | None = None
+        self._ending: Ending | None = None
 
     async def __aenter__(self) -> OutboundClient:
         return self
@@ -112,9 +114,9 @@ class OutboundClient:
 
     async def aclose(self) -> None:
         """Close connections and what looks names up."""
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._ending is not None:
+            await self._ending.aclose()
+            self._session = self._ending = None
         self._hosts.close()
 
     def fresh(self) -> OutboundClient:
@@ -177,7 +179,7 @@ class OutboundClient:
             )
 
     def _open_session(self) -> aiohttp.ClientSession:
-        if self._session is None:
+        if self._session is None or self._session.closed:
             from dataagent_core.network.resolver import CheckedResolver
 
             resolver = CheckedResolver(self._hosts)
@@ -188,6 +190,7 @@ class OutboundClient:
                 headers={"User-Agent": "DataAgent"},
                 trust_env=False,
             )
+            self._ending = at_loop_end(self._session.close)
         return self._session
 
 

@@ -1,13 +1,18 @@
-"""The SQL agent's tools, under the names every SQL agent knows, over our guarded path."""
+"""The SQL agent's tools, under the names every SQL agent knows, over our guarded path.
+
+Names and arguments of the first four are those of LangChain's `SQLDatabaseToolkit`; `source` and
+`title` are ours beside them.
+"""
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, cast
 
 from langchain_core.tools import BaseTool
 from langchain_core.tools.base import ArgsSchema
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from dataagent_core.data.catalogue import CatalogueState, find_table, search
 from dataagent_core.data.results import Draft, preview
@@ -49,15 +54,24 @@ def tools(context: ToolContext) -> list[BaseTool]:
     ]
 
 
+class ListArguments(DataArguments):
+    """Nothing but the source."""
+
+    tool_input: str = Field(default="", description="An empty string.")
+
+
 class ListTables(DataTool):
     """`sql_db_list_tables`."""
 
     name: str = "sql_db_list_tables"
     description: str = "List the tables of a data source, with their meaning and row counts."
-    args_schema: ArgsSchema | None = DataArguments
+    args_schema: ArgsSchema | None = ListArguments
 
-    async def work(self, asked: Asked, source: str | None = None) -> dict[str, Any]:  # type: ignore[override] its own arguments
+    async def work(  # type: ignore[override] its own arguments
+        self, asked: Asked, tool_input: str = "", source: str | None = None
+    ) -> dict[str, Any]:
         """The tables, as many as fit."""
+        del tool_input  # the toolkit's tool has it and reads it no more than we do
         chosen = await self.source_of(asked.reader, source)
         state = await self.service.catalogue_state(chosen, asked.reader)
         catalogue = state.catalogue
@@ -72,10 +86,18 @@ class ListTables(DataTool):
         return _fitted(found, [_short(table) for table in catalogue.tables], _MOST_SCHEMA_BYTES)
 
 
+TableNames = Annotated[str | list[str], WithJsonSchema({"type": "string"})]
+"""Names in one text, as the toolkit has them; many a model sends a list instead."""
+
+
 class SchemaArguments(DataArguments):
     """Which tables."""
 
-    tables: list[str] = Field(default=[], description="Table names; empty for all that fit.")
+    table_names: TableNames = Field(
+        default="",
+        description="A comma-separated list of table names; empty for all that fit. "
+        "Example: table1, table2",
+    )
 
 
 class Schema(DataTool):
@@ -86,13 +108,14 @@ class Schema(DataTool):
     args_schema: ArgsSchema | None = SchemaArguments
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: Asked, tables: list[str] | None = None, source: str | None = None
+        self, asked: Asked, table_names: str | list[str] = "", source: str | None = None
     ) -> dict[str, Any]:
         """The tables asked for, or as many as fit."""
         chosen = await self.source_of(asked.reader, source)
         state = await self.service.catalogue_state(chosen, asked.reader)
         catalogue = state.catalogue
-        wanted = [find_table(catalogue, name) for name in tables or ()] or catalogue.tables
+        names = _names(table_names)
+        wanted = [find_table(catalogue, name) for name in names] or catalogue.tables
         found: dict[str, Any] = {
             "source": chosen.name,
             "dialect": catalogue.dialect,
@@ -132,7 +155,7 @@ class SearchCatalogue(DataTool):
 class QueryArguments(DataArguments):
     """A statement."""
 
-    sql: str = Field(description="One SELECT statement in the source's dialect.")
+    query: str = Field(description="One SELECT statement in the source's dialect.")
     title: str | None = Field(default=None, description="What the result shows, in a few words.")
 
 
@@ -148,7 +171,7 @@ class Query(DataTool):
     repairs: Repairs = Field(default_factory=Repairs, exclude=True)
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: Asked, sql: str, title: str | None = None, source: str | None = None
+        self, asked: Asked, query: str, title: str | None = None, source: str | None = None
     ) -> dict[str, Any]:
         """Run it; a run may repair a failing statement three times."""
         if self.repairs.are_used_up(asked.run_id):
@@ -160,7 +183,7 @@ class Query(DataTool):
         try:
             with timed(chosen.limits) as limits:
                 asked = replace(asked, title=title, limits=limits)
-                answered = await self.service.query(chosen, sql, asked)
+                answered = await self.service.query(chosen, query, asked)
         except (QueryFailed, UnknownName):
             self.repairs.failed(asked.run_id)
             raise
@@ -176,11 +199,11 @@ class CheckQuery(DataTool):
     args_schema: ArgsSchema | None = QueryArguments
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: Asked, sql: str, title: str | None = None, source: str | None = None
+        self, asked: Asked, query: str, title: str | None = None, source: str | None = None
     ) -> dict[str, Any]:
         """What would run."""
         chosen = await self.source_of(asked.reader, source)
-        plan = await self.service.check(chosen, sql, asked.reader)
+        plan = await self.service.check(chosen, query, asked.reader)
         return {
             "ok": True,
             "source": plan.source_name,
@@ -192,7 +215,7 @@ class CheckQuery(DataTool):
 class ResultsArguments(DataArguments):
     """A statement over earlier results."""
 
-    sql: str = Field(description="One SELECT in DuckDB's dialect over tables r1, r2, …")
+    query: str = Field(description="One SELECT in DuckDB's dialect over tables r1, r2, …")
     artifact_ids: list[str] = Field(description="Earlier results: the first is r1, and so on.")
     title: str | None = Field(default=None, description="What the result shows, in a few words.")
 
@@ -207,7 +230,7 @@ class QueryArtifact(DataTool):
     async def work(  # type: ignore[override] its own arguments
         self,
         asked: Asked,
-        sql: str,
+        query: str,
         artifact_ids: list[str],
         title: str | None = None,
         source: str | None = None,
@@ -215,7 +238,7 @@ class QueryArtifact(DataTool):
         """Run it over what was kept."""
         with timed(Limits()) as limits:
             asked = replace(asked, title=title, limits=limits)
-            answered = await self.service.query_results(sql, artifact_ids, asked)
+            answered = await self.service.query_results(query, artifact_ids, asked)
         return told(answered)
 
 
@@ -250,7 +273,8 @@ class MakeChart(ChartingTool):
         draft = Draft(asked.reader.user_id, title or "", asked.session_id, asked.run_id)
         chart = await self.charts.make(artifact_id, draft, spec=spec)
         mark: Any = (chart.spec or {}).get("mark")
-        kind = mark.get("type") if isinstance(mark, dict) else mark  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] Vega-Lite has both forms
+        # Vega-Lite has both forms
+        kind = cast("dict[str, Any]", mark).get("type") if isinstance(mark, dict) else mark
         announce(chart, {"parent_id": artifact_id, "spec": chart.spec, "mark": kind})
         return {
             "artifact_id": chart.artifact_id,
@@ -309,6 +333,14 @@ def _beginning(text: str, most: int) -> str:
 def _left_out(state: CatalogueState) -> dict[str, Any]:
     """What of a source's files is in no table, if anything."""
     return {"left_out": _rules(list(state.left_out))} if state.left_out else {}
+
+
+def _names(given: str | list[str]) -> list[str]:
+    """The names in a text with commas, or in a list; one with a comma in it stands in quotes."""
+    if isinstance(given, str):
+        line = given.replace("\n", " ").replace("\r", " ")
+        given = next(csv.reader([line], skipinitialspace=True))
+    return [name.strip() for name in given if name.strip()]
 
 
 def _short(table: Table) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from dataagent_core.workspace.quota import MemoryQuotaLedger, QuotaLedger, SqlQuotaLedger
 
 if TYPE_CHECKING:
-    from dataagent_core.workspace.backend import SandboxedFilesystemBackend
+    from dataagent_core.workspace.backend import FolderBackend, SandboxedFilesystemBackend
     from dataagent_core.workspace.context_backend import MemoriesBackend, WorkspaceBackend
     from dataagent_core.workspace.current_run import run_context
     from dataagent_core.workspace.manager import UserWorkspaceManager
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _LOADED_WHEN_ASKED_FOR = {
     "FileStore": "uploads",
+    "FolderBackend": "backend",
     "Memories": "memories",
     "MemoriesBackend": "context_backend",
     "SandboxedFilesystemBackend": "backend",
@@ -30,6 +31,7 @@ _LOADED_WHEN_ASKED_FOR = {
 
 __all__ = [
     "FileStore",
+    "FolderBackend",
     "Memories",
     "MemoriesBackend",
     "MemoryQuotaLedger",

@@ -149,7 +149,8 @@ class WorkspaceArchive:
         if place.packed.exists():
             shutil.rmtree(place.unpacking, ignore_errors=True)
             with tarfile.open(place.packed, mode="r:gz") as tar:
-                tar.extractall(place.unpacking, filter=_unpackable)  # noqa: S202 the filter confines it
+                # the filter confines it
+                tar.extractall(place.unpacking, filter=_unpackable)  # noqa: S202
             os.replace(place.packed, place.unpacked)
             self._move_in(place.unpacking, workspace)
             self._done(place)

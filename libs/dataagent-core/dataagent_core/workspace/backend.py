@@ -1,10 +1,9 @@
-"""One directory as a deepagents backend: confined, counted, never raising.
+"""Directories as deepagents backends: confined, counted, never raising.
 
 `SandboxedFilesystemBackend` is what the file tools (`ls`, `read_file`, `write_file`, …) see of a
-user's workspace or memories. Errors are results, never exceptions, and name virtual paths only.
-Bytes are reserved before they are written. All I/O is in `FileWorkers`. Not a sandbox for code: see
-`sandbox/`. Above: `context_backend.py` picks the user's backend. Below: `files.py`, `search.py`,
-`quota.py`.
+user's workspace, `FolderBackend` of any other directory. Errors are results, never exceptions, and
+name virtual paths only. Bytes are reserved before they are written. All I/O is in `FileWorkers`.
+Not a sandbox for code: see `sandbox/`.
 """
 
 from __future__ import annotations
@@ -14,11 +13,12 @@ import base64
 import errno
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deepagents.backends.protocol import (
     DeleteResult,
@@ -33,11 +33,12 @@ from deepagents.backends.protocol import (
     WriteResult,
 )
 from deepagents.backends.utils import (
-    _get_backend_read_file_type,  # pyright: ignore[reportPrivateUsage] read_file decides by the same rule
+    # read_file decides by the same rule
+    _get_backend_read_file_type,  # pyright: ignore[reportPrivateUsage]
     perform_string_replacement,
 )
 
-from dataagent_core.errors import BadInput
+from dataagent_core.errors import BadInput, OutsideWorkspace, QuotaExceeded
 from dataagent_core.workspace import files as disk
 from dataagent_core.workspace import search
 from dataagent_core.workspace.async_backend import AsyncBackend
@@ -46,6 +47,11 @@ from dataagent_core.workspace.quota import QuotaLedger
 from dataagent_core.workspace.results import FileProblem, explain, transfer_code
 from dataagent_core.workspace.workers import FileWorkers, to_the_end
 
+if TYPE_CHECKING:
+    from dataagent_core.workspace.manager import UserWorkspaceManager
+
+FOLDERS = frozenset({"files", "uploads", "outputs"})
+"""What every workspace has, and keeps."""
 _GREP_SECONDS = 15.0
 _GLOB_SECONDS = 5.0
 _EDIT_ATTEMPTS = 5
@@ -61,7 +67,7 @@ class Allowance:
     max_file_bytes: int | None = None
 
 
-class SandboxedFilesystemBackend(AsyncBackend):
+class FolderBackend(AsyncBackend):
     """The files below one directory. Without an allowance it is read-only."""
 
     def __init__(
@@ -282,6 +288,78 @@ class SandboxedFilesystemBackend(AsyncBackend):
         if self._allowance is None:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS))
         return self._allowance
+
+
+class SandboxedFilesystemBackend(FolderBackend):
+    """A user's workspace, made if need be; nothing outside of it can be reached.
+
+    Deepagents' methods are the file tools': paths begin at the workspace, and what goes wrong is in
+    the result. `read_file` and `write_file` are for programs: paths are as Python takes them, below
+    the workspace unless they are absolute, and what goes wrong is an exception.
+    """
+
+    def __init__(self, user_id: str, workspace_manager: UserWorkspaceManager) -> None:
+        """Serve the workspace of a user.
+
+        Raises:
+            OutsideWorkspace: the id cannot be a directory's name.
+        """
+        self._user_id = user_id
+        self._manager = workspace_manager
+        self._root = workspace_manager.ensure_user_workspace(user_id)
+        self._is_booked = False
+        super().__init__(
+            self._root,
+            workspace_manager.workers,
+            allowance=workspace_manager.allowance(user_id),
+            protected=FOLDERS,
+        )
+
+    async def read_file(self, path: str) -> str:
+        """The text of a file.
+
+        Raises:
+            PermissionError: it is outside the workspace.
+            OSError: there is none, or it cannot be read.
+        """
+        inside = self._inside(path)
+        with _refusals():
+            content = await self._workers.run(partial(disk.read_whole, self._jail, inside))
+        return content.decode()
+
+    async def write_file(self, path: str, content: str) -> None:
+        """Create a file, with the folders it is in, or replace it.
+
+        Raises:
+            PermissionError: it is outside the workspace, or there is no room for it.
+            OSError: the path cannot be a file's.
+        """
+        inside = self._inside(path)
+        with _refusals():
+            await self.put(inside, content.encode())
+
+    def _inside(self, path: str) -> str:
+        """The path from the workspace on, links resolved."""
+        root = self._root.resolve()
+        resolved = (root / path).resolve()
+        if not resolved.is_relative_to(root):
+            raise PermissionError(f"Permission denied: {path[:200]!r} is outside the workspace.")
+        return resolved.relative_to(root).as_posix()
+
+    async def _store(self, path: str, content: bytes, expected: bytes | None = None) -> None:
+        if not self._is_booked:  # the ledger must know the user before it books
+            await self._manager.usage(self._user_id)
+            self._is_booked = True
+        await super()._store(path, content, expected)
+
+
+@contextmanager
+def _refusals() -> Generator[None]:
+    """Raise our refusals as Python's."""
+    try:
+        yield
+    except (OutsideWorkspace, QuotaExceeded) as error:
+        raise PermissionError(error.message) from error
 
 
 def _check_size(size: int, most: int | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
 
@@ -26,7 +27,7 @@ from deepagents.backends.protocol import (
 
 from dataagent_core.identity import RunContext
 from dataagent_core.workspace.async_backend import AsyncBackend
-from dataagent_core.workspace.backend import SandboxedFilesystemBackend
+from dataagent_core.workspace.backend import FolderBackend
 from dataagent_core.workspace.current_run import run_context
 from dataagent_core.workspace.manager import UserWorkspaceManager
 
@@ -36,15 +37,19 @@ _USE_SECONDS = 3600.0  # opening says that the files are in use, which must not 
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    backend: SandboxedFilesystemBackend
+    backend: FolderBackend
     until: float
 
 
 class _PerRunBackend(AsyncBackend):
     """Passes each call to the backend that belongs to the run; keeps the recent ones."""
 
-    def __init__(self, manager: UserWorkspaceManager) -> None:
+    def __init__(
+        self, manager: UserWorkspaceManager, run: Callable[[], RunContext] = run_context
+    ) -> None:
+        """`run` says in which run we are."""
         self._manager = manager
+        self._run = run
         self._recent: OrderedDict[tuple[str, ...], _Opened] = OrderedDict()
 
     @abstractmethod
@@ -52,11 +57,11 @@ class _PerRunBackend(AsyncBackend):
         """What tells this run's backend from another's."""
 
     @abstractmethod
-    async def _open(self, context: RunContext) -> SandboxedFilesystemBackend:
+    async def _open(self, context: RunContext) -> FolderBackend:
         """The backend for a run."""
 
-    async def _mine(self) -> SandboxedFilesystemBackend:
-        context = run_context()
+    async def _mine(self) -> FolderBackend:
+        context = self._run()
         key = self._key(context)
         opened = self._recent.get(key)
         if opened is None or monotonic() > opened.until:
@@ -121,7 +126,7 @@ class WorkspaceBackend(_PerRunBackend):
     def _key(self, context: RunContext) -> tuple[str, ...]:
         return (context.user_id,)
 
-    async def _open(self, context: RunContext) -> SandboxedFilesystemBackend:
+    async def _open(self, context: RunContext) -> FolderBackend:
         return await self._manager.open_workspace(context.user_id)
 
 
@@ -131,5 +136,5 @@ class MemoriesBackend(_PerRunBackend):
     def _key(self, context: RunContext) -> tuple[str, ...]:
         return (context.user_id, context.assistant_id)
 
-    async def _open(self, context: RunContext) -> SandboxedFilesystemBackend:
+    async def _open(self, context: RunContext) -> FolderBackend:
         return await self._manager.open_memories(context.user_id, context.assistant_id)

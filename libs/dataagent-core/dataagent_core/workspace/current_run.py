@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Final
+
+from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
+
+DEFAULT: Final = "default"
+"""The user where nobody says for whom it is."""
 
 
 def run_context() -> RunContext:
@@ -27,6 +34,22 @@ def current_run() -> RunContext | None:
     except (RuntimeError, AttributeError):
         return None
     return _checked(context)
+
+
+def run_or_default() -> RunContext:
+    """The context of the run we are in; in a graph that has none, that of the user `default`.
+
+    For middlewares in graphs that are not ours, which know no users: their thread is the session.
+    """
+    context = current_run()
+    if context is not None:
+        return context
+    try:
+        configurable: Mapping[str, Any] = get_config().get("configurable") or {}
+    except RuntimeError:
+        configurable = {}
+    session_id = str(configurable.get("thread_id") or DEFAULT)
+    return RunContext(DEFAULT, session_id, run_id=session_id, assistant_id="agent")
 
 
 def _checked(context: object) -> RunContext | None:

@@ -24,7 +24,12 @@ from pathlib import Path
 
 from dataagent_core.errors import OutsideWorkspace, QuotaExceeded
 from dataagent_core.workspace.archive import WorkspaceArchive
-from dataagent_core.workspace.backend import Allowance, SandboxedFilesystemBackend
+from dataagent_core.workspace.backend import (
+    FOLDERS,
+    Allowance,
+    FolderBackend,
+    SandboxedFilesystemBackend,
+)
 from dataagent_core.workspace.files import TreeSize, measure, tree_size
 from dataagent_core.workspace.jail import Jail
 from dataagent_core.workspace.project import Project, ProjectBackend
@@ -32,7 +37,6 @@ from dataagent_core.workspace.quota import MemoryQuotaLedger, QuotaLedger
 from dataagent_core.workspace.workers import FileWorkers
 
 logger = logging.getLogger(__name__)
-FOLDERS = ("files", "uploads", "outputs")
 DEFAULT_QUOTA = 1024**3
 MAX_MEMORY_BYTES = 256 * 1024
 """How large one memory may be, whoever writes it: its owner must be able to see it whole."""
@@ -69,13 +73,13 @@ class UserWorkspaceManager:
 
         With a `project`, agents work there.
         """
-        self._root = workspace_root
-        self._memories_root = memories_root or workspace_root.parent / "memories"
+        self._root = Path(workspace_root)
+        self._memories_root = memories_root or self._root.parent / "memories"
         self._quota = default_quota_bytes
         self._ledger = ledger or MemoryQuotaLedger()
         self._workers = workers or FileWorkers()
         self._project = project
-        self._archive = WorkspaceArchive(workspace_root)
+        self._archive = WorkspaceArchive(self._root)
         self._beside: list[Callable[[str], Awaitable[int]]] = []
         self._quota_of: Callable[[str], int | None] | None = None
         self._booking: dict[str, asyncio.Task[None]] = {}
@@ -88,6 +92,11 @@ class UserWorkspaceManager:
     def count_beside(self, usage: Callable[[str], Awaitable[int]]) -> None:
         """Count bytes kept elsewhere on the same quota (a user's artefacts, say)."""
         self._beside.append(usage)
+
+    @property
+    def root(self) -> Path:
+        """The folder below which the users' folders are."""
+        return self._root
 
     @property
     def workers(self) -> FileWorkers:
@@ -191,7 +200,7 @@ class UserWorkspaceManager:
 
     # -- backends ---------------------------------------------------------------------------
 
-    async def open_workspace(self, user_id: str) -> SandboxedFilesystemBackend:
+    async def open_workspace(self, user_id: str) -> FolderBackend:
         """What the user's agents work in as a backend, created if need be.
 
         Raises:
@@ -200,10 +209,9 @@ class UserWorkspaceManager:
         if self._project is not None:
             _safe(user_id)
             return ProjectBackend(self._project, self._workers)
-        root = await self.prepare(user_id)
-        return await self._open(user_id, root, frozenset(FOLDERS))
+        return await self._workers.run(partial(SandboxedFilesystemBackend, user_id, self))
 
-    async def open_memories(self, user_id: str, assistant_id: str) -> SandboxedFilesystemBackend:
+    async def open_memories(self, user_id: str, assistant_id: str) -> FolderBackend:
         """An assistant's memory of the user as a backend, created if need be.
 
         Raises:
@@ -211,26 +219,17 @@ class UserWorkspaceManager:
         """
         root = self.memories_dir(user_id, assistant_id)
         await self._workers.run(partial(_ready, root))
-        return await self._open(user_id, root, frozenset(), max_file_bytes=MAX_MEMORY_BYTES)
-
-    def open_read_only(self, root: Path) -> SandboxedFilesystemBackend:
-        """A directory that is nobody's (skills, say) as a backend that cannot write."""
-        return SandboxedFilesystemBackend(root, self._workers)
-
-    async def _open(
-        self,
-        user_id: str,
-        root: Path,
-        protected: frozenset[str],
-        *,
-        max_file_bytes: int | None = None,
-    ) -> SandboxedFilesystemBackend:
         await self.usage(user_id)  # the ledger must know the user before it books
-        quota = partial(self.quota, user_id)
-        allowance = Allowance(self._ledger, user_id, quota, max_file_bytes)
-        return SandboxedFilesystemBackend(
-            root, self._workers, allowance=allowance, protected=protected
-        )
+        allowance = self.allowance(user_id, max_file_bytes=MAX_MEMORY_BYTES)
+        return FolderBackend(root, self._workers, allowance=allowance)
+
+    def open_read_only(self, root: Path) -> FolderBackend:
+        """A directory that is nobody's (skills, say) as a backend that cannot write."""
+        return FolderBackend(root, self._workers)
+
+    def allowance(self, user_id: str, *, max_file_bytes: int | None = None) -> Allowance:
+        """What of a user's a backend may write."""
+        return Allowance(self._ledger, user_id, partial(self.quota, user_id), max_file_bytes)
 
     # -- quota ------------------------------------------------------------------------------
 

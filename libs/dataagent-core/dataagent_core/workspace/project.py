@@ -22,7 +22,7 @@ from deepagents.backends.protocol import FileDownloadResponse, GrepResult, ReadR
 from dataagent_core.errors import BadInput, Denied
 from dataagent_core.identity import RunContext
 from dataagent_core.workspace import files as disk
-from dataagent_core.workspace.backend import SandboxedFilesystemBackend
+from dataagent_core.workspace.backend import FolderBackend
 from dataagent_core.workspace.current_run import current_run
 from dataagent_core.workspace.ignored import GIT
 from dataagent_core.workspace.jail import Jail, shorten, split_path, walk
@@ -74,7 +74,7 @@ class Project:
         return None
 
 
-class ProjectBackend(SandboxedFilesystemBackend):
+class ProjectBackend(FolderBackend):
     """A project's files. Everybody who opens it has the same one."""
 
     def __init__(self, project: Project, workers: FileWorkers) -> None:

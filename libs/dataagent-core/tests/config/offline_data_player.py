@@ -30,9 +30,9 @@ _PREVIEW = 20
 _MOST_BYTES = 4_000
 _MOST_SQL = 600
 _PARAMETERS = {
-    "sql_db_list_tables": ("source",),
-    "sql_db_schema": ("tables", "source"),
-    "sql_db_query": ("sql", "source", "title"),
+    "sql_db_list_tables": ("tool_input", "source"),
+    "sql_db_schema": ("table_names", "source"),
+    "sql_db_query": ("query", "source", "title"),
     "search_catalogue": ("query", "source"),
     "make_chart": ("artifact_id", "spec", "title"),
 }
@@ -209,7 +209,7 @@ class Player:
 
     @property
     def sql(self) -> str:
-        return str(self.query.call.args["sql"])
+        return str(self.query.call.args["query"])
 
     @property
     def rows(self) -> list[list[Any]]:
@@ -247,14 +247,15 @@ class Player:
         source = self.sources[args.get("source") or next(iter(self.sources))]
         match call.name:
             case "sql_db_schema":
-                return source.schema(args["tables"])
+                names = str(args["table_names"]).split(", ")
+                return source.schema([name for name in names if name])
             case "sql_db_list_tables":
                 tables = [{"name": t["name"], "comment": t.get("comment")} for t in source.tables]
                 others = [name for name in self.sources if name != source.name]
                 return {"source": source.name, "dialect": source.dialect, "tables": tables,
                         "other_sources": others}  # fmt: skip
             case "sql_db_query":
-                return self._query(source, str(args["sql"]))
+                return self._query(source, str(args["query"]))
             case "make_chart":
                 return self._chart(args)
             case _:

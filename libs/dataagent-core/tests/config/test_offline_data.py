@@ -52,11 +52,11 @@ def test_the_schema_is_read_and_then_one_query_made(source: Source) -> None:
     player = Player(source)
     text = player.ask("how many customers are there?")
     schema, query = (made.call for made in player.made)
-    assert schema == Call("sql_db_schema", {"tables": [], "source": None})
+    assert schema == Call("sql_db_schema", {"table_names": "", "source": None})
     assert query == Call(
         "sql_db_query",
         {
-            "sql": "SELECT COUNT(*) AS customer_count\nFROM Customer",
+            "query": "SELECT COUNT(*) AS customer_count\nFROM Customer",
             "source": "chinook",
             "title": "number of rows of Customer",
         },
@@ -74,7 +74,7 @@ def test_a_value_that_no_sample_shows_is_looked_up_first(source: Source) -> None
     player = Player(source)
     player.ask("how many customers are in Leipzig?")
     assert called(player) == ["sql_db_schema", "sql_db_query", "sql_db_query"]
-    looked_up, asked = (made.call.args["sql"] for made in player.made[1:])
+    looked_up, asked = (made.call.args["query"] for made in player.made[1:])
     assert "LOWER(Customer.City) IN ('leipzig')" in looked_up
     assert "WHERE Customer.City = 'Leipzig'" in asked
 
@@ -306,7 +306,7 @@ def test_of_a_very_large_source_the_named_and_found_tables_are_read(source: Sour
         def play(self, call: Call) -> dict[str, Any]:
             answer = super().play(call)
             match call.name:
-                case "sql_db_schema" if not call.args["tables"]:
+                case "sql_db_schema" if not call.args["table_names"]:
                     answer |= {"tables": answer["tables"][:1], "omitted": 110}
                 case "sql_db_list_tables":
                     answer["tables"] += [{"name": f"archive_{number}"} for number in range(100)]
@@ -320,7 +320,7 @@ def test_of_a_very_large_source_the_named_and_found_tables_are_read(source: Sour
     player.ask("how many tracks does each genre have")
     assert player.was_answered
     assert called(player)[:3] == ["sql_db_schema", "sql_db_list_tables", "search_catalogue"]
-    assert set(player.made[3].call.args["tables"]) == {"Genre", "Track", "Album"}
+    assert set(player.made[3].call.args["table_names"].split(", ")) == {"Genre", "Track", "Album"}
 
 
 def test_a_statement_that_was_cut_is_shown_as_it_was_asked(source: Source) -> None:

@@ -122,9 +122,9 @@ async def test_a_cancelled_call_leaves_no_request_open(
 
 async def test_a_reader_that_leaves_closes_the_request(lean: Lean) -> None:
     async with openai_server(text("a", "b", holds_after=2)) as server, lean(server) as model:
-        stream = model._astream([HumanMessage("hi")])
+        stream: Any = model._astream([HumanMessage("hi")])  # an async generator
         await anext(stream)
-        await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] an async generator
+        await stream.aclose()
         await server.until_idle()
 
 

@@ -30,3 +30,13 @@ def test_todos_are_not_shared_between_sessions() -> None:
     first, second = SessionState(), SessionState()
     first.current_todos.append({"content": "x", "status": "pending"})
     assert second.current_todos == []
+
+
+@requirement("R6.5")
+def test_state_has_thread_approval_and_plan() -> None:
+    state = SessionState("t1", True, [{"content": "a"}])
+    assert (state.thread_id, state.auto_approve, state.current_todos) == (
+        "t1",
+        True,
+        [{"content": "a"}],
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -68,12 +68,13 @@ def looked_at(messages: list[BaseMessage]) -> dict[str, Any]:
             open_calls |= {call["id"] for call in message.tool_calls}
         elif isinstance(message, ToolMessage):
             open_calls -= {message.tool_call_id}
+    contents = [cast(Any, message).content for message in messages]  # text or blocks
     arguments = [len(c["args"]["a"]) for answer in answers for c in answer.tool_calls]
     return {
-        "is_plain": all(isinstance(message.content, str) for message in messages)  # pyright: ignore[reportUnknownMemberType] text or blocks
+        "is_plain": all(isinstance(content, str) for content in contents)
         and not any(answer.invalid_tool_calls for answer in answers),
         "is_unmarked": not any(
-            isinstance(message, HumanMessage) and message.additional_kwargs  # pyright: ignore[reportUnknownMemberType] a provider's own
+            isinstance(message, HumanMessage) and cast(Any, message).additional_kwargs
             for message in messages
         ),
         "open_calls": frozenset(open_calls),

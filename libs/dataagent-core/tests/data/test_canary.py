@@ -95,11 +95,12 @@ async def said(core: Core, session_id: str, message: str) -> str:
 async def talk(core: Core) -> tuple[str, str]:
     """Ask for everything in every way: the events of it, and the thread as the model reads it."""
     session = await core.sessions.get_or_create_session("anna", "sql")
-    calls = [f"sql_db_query {json.dumps({'sql': sql})}" for sql in STATEMENTS]
+    calls = [f"sql_db_query {json.dumps({'query': sql})}" for sql in STATEMENTS]
     calls += ["sql_db_schema {}", "sql_db_list_tables {}"]
     calls += ['search_catalogue {"query": "secrets email region canary"}']
     events = "".join([await said(core, session.session_id, f"!tool {call}") for call in calls])
-    graph, _ = core.factory.create_agent(core.worker._config_for(_run(session.session_id)))  # pyright: ignore[reportPrivateUsage] the thread as the model reads it
+    # the thread as the model reads it
+    graph, _ = core.factory.create_agent(core.worker._config_for(_run(session.session_id)))
     bound = lg.bind(graph, core.checkpoints.saver())
     thread = await lg.snapshot(bound, lg.thread(session.session_id, 10))
     return events, "\n".join(str(message) for message in thread.messages)

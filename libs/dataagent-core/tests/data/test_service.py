@@ -128,7 +128,8 @@ async def test_cancelled_statement_is_gone_from_the_engine_and_the_source_goes_o
 ) -> None:
     fill(source_place)
     source = await register(source_place.url, limits=Limits(timeout_seconds=600))
-    begun, begin = asyncio.Event(), Execution._begin  # pyright: ignore[reportPrivateUsage] the moment the engine gets it
+    # the moment the engine gets it
+    begun, begin = asyncio.Event(), Execution._begin  # pyright: ignore[reportPrivateUsage]
     loop = asyncio.get_running_loop()
 
     def noted(self: Execution, statement: Statement) -> None:

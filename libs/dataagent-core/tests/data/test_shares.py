@@ -58,7 +58,8 @@ async def test_a_statement_that_takes_too_much_to_check_is_refused(
 async def test_forty_slow_statements_of_one_user_leave_a_connection_to_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, begin = Counter[str](), Execution._begin  # pyright: ignore[reportPrivateUsage] the moment the engine gets it
+    # the moment the engine gets it
+    begun, begin = Counter[str](), Execution._begin  # pyright: ignore[reportPrivateUsage]
 
     def noted(self: Execution, statement: Statement) -> None:
         begin(self, statement)

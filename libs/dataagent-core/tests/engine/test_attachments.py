@@ -7,14 +7,23 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage
 
+from dataagent_core.config.models.attachments import with_files
 from dataagent_core.engine import AgentExecutor
 from dataagent_core.identity import RunContext
+from tests.requirements import requirement
 
 Listening = Callable[..., Any]  # the class `ListeningModel` of conftest.py
 FILES = [{"file_id": "f1", "filename": "a.csv", "size": 8, "path": "/uploads/f1.csv"}]
+TOLD = with_files("look", FILES, message_id="any").text
 
 
-async def test_the_model_is_told_of_files_and_the_users_words_stay_as_they_are(
+def asked_of(model: Any) -> list[str]:
+    """What the model got from the user, last time it was asked."""
+    return [message.text for message in model.heard[-1] if isinstance(message, HumanMessage)]
+
+
+@requirement("S5.2")
+async def test_the_model_is_told_of_files_in_the_users_message(
     executor_of: Callable[..., AgentExecutor], listening: Listening
 ) -> None:
     model = listening(["one", "two"])
@@ -22,12 +31,11 @@ async def test_the_model_is_told_of_files_and_the_users_words_stay_as_they_are(
     context = RunContext("u", "s", "r", "agent")
     async for _ in executor.execute("look", "s", context, files=FILES):
         pass
-    assert '"file_id": "f1"' in model.prompt
-    asked = [m for m in model.heard[-1] if isinstance(m, HumanMessage)]
-    assert [m.text for m in asked] == ["look"]
+    assert asked_of(model) == [TOLD]
+    assert '"file_id": "f1"' in TOLD
     async for _ in executor.execute("and now?", "s", context):
         pass
-    assert '"file_id": "f1"' in model.prompt
+    assert asked_of(model) == [TOLD, "and now?"]
 
 
 async def test_a_turn_that_died_leaves_its_files_in_the_thread(
@@ -38,4 +46,4 @@ async def test_a_turn_that_died_leaves_its_files_in_the_thread(
     await executor.adopt("look", "I beg", "s", files=FILES)
     async for _ in executor.execute("again", "s", RunContext("u", "s", "r", "agent")):
         pass
-    assert '"file_id": "f1"' in model.prompt
+    assert asked_of(model) == [TOLD, "again"]

@@ -8,7 +8,8 @@ import pytest
 
 from dataagent_core.agents.types import AgentSpec
 from dataagent_core.engine import AgentConfig
-from dataagent_core.engine.definitions import define, define_supervisor, memory_of, reachable
+from dataagent_core.engine.definitions import define, define_supervisor, reachable
+from tests.requirements import requirement
 
 SQL = AgentSpec("sql", "sql", "Data.", "builtin", "You: sql", tools=frozenset({"ls"}))
 WRITER = AgentSpec(
@@ -49,20 +50,20 @@ def test_an_agent_is_built_as_its_spec_says() -> None:
 @pytest.mark.parametrize(
     ("spec", "asked_as", "memory"),
     [
-        (GENERAL, "general", "agent"),
+        (GENERAL, "general", "general"),
         (GENERAL, "agent", "agent"),
-        (GENERAL, "supervisor", "agent"),
+        (GENERAL, "supervisor", "general"),
         (GENERAL, "my-notes", "my-notes"),
         (WRITER, "writer", "w1"),
         (WRITER, "w1", "w1"),
         (SQL, "supervisor", "sql"),
     ],
 )
-def test_an_agent_has_one_memory_by_whatever_name_it_is_asked(
+@requirement("R34.2")
+def test_memory_is_that_of_the_assistant_that_was_asked_for(
     spec: AgentSpec, asked_as: str, memory: str
 ) -> None:
     assert define(spec, AGENTS, AgentConfig(asked_as)).assistant_id == memory
-    assert memory == memory_of(spec) or asked_as == "my-notes"
 
 
 def test_the_supervisor_is_defined_by_its_agents() -> None:

@@ -210,11 +210,24 @@ PLANNED = ScriptedChatModel(
 # -- failures -------------------------------------------------------------------------------------
 
 
+@requirement("R11.3")
+@pytest.mark.parametrize("kind", [OSError, ConnectionResetError, PermissionError])
+async def test_connection_or_file_that_fails_is_worth_another_try(
+    ask: Ask, kind: type[Exception]
+) -> None:
+    PLAN[:] = [Fail(kind("gone"))]
+    events = await ask("hello", model=PLANNED, session_id=str(uuid4()))
+    assert events[-2:] == [
+        ErrorEvent(error=ANY, error_code="connection_lost", recoverable=True, timestamp=ANY),
+        DoneEvent(reason="failed", timestamp=ANY),
+    ]
+
+
 @requirement("R5.3", "R11.1", "P13")
 @many
 @given(
     kind=st.sampled_from(
-        [ValueError, KeyError, RuntimeError, OSError, TypeError, ZeroDivisionError]
+        [ValueError, KeyError, RuntimeError, LookupError, TypeError, ZeroDivisionError]
     ),
     text=st.text(min_size=12, max_size=30),
     before=st.sampled_from(["", "half an answer"]),

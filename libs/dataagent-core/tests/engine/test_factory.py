@@ -70,6 +70,7 @@ def test_config_has_the_fields_of_the_specification() -> None:
         "system_prompt",
         "extra_tools",
         "extra_middleware",
+        "mcp_config",
         "workspace_root",
         "recursion_limit",
         "timeout",
@@ -215,6 +216,14 @@ async def test_system_prompt_replaces_ours(ask: Ask, listening: Listening) -> No
     assert "You are DataAgent" not in model.prompt
 
 
+def test_model_of_another_agent_is_never_taken_for_ones_own(factory: AgentFactory) -> None:
+    for number in range(20):
+        model = ScriptedChatModel([f"{number}"])
+        factory.create_agent(AgentConfig("agent", model=model))
+        del model  # its memory may be the next one's
+    assert len(factory._built) == 20
+
+
 # -- one graph for all ----------------------------------------------------------------------------
 
 
@@ -224,8 +233,10 @@ def test_same_definition_gets_the_same_graph_for_all_users(factory: AgentFactory
     again, same = factory.create_agent(
         AgentConfig("other", user_id="b", tenant_id="t", recursion_limit=7, timeout=1.0)
     )
-    assert again is graph
+    assert again.nodes is graph.nodes
+    assert again.defaults != graph.defaults
     assert same is backend
+    assert factory.create_agent(AgentConfig("agent", user_id="a", auto_approve=True))[0] is graph
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
@@ -98,13 +98,14 @@ async def test_long_conversation_is_not_read_from_its_beginning(
         read.append(sum(isinstance(item, HumanMessage | AIMessage) for item in _items(value)))
         return value
 
-    monkeypatch.setattr(checkpoints._serialiser, "loads_typed", loads)  # pyright: ignore[reportPrivateUsage] see above
+    # see above
+    monkeypatch.setattr(checkpoints._serialiser, "loads_typed", loads)
     await turn(factory, checkpoints, "!echo last")
     assert sum(read) == 2
 
 
 def _items(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownArgumentType] anything stored
+    return list(cast("list[Any]", value)) if isinstance(value, list) else [value]
 
 
 def test_what_is_kept_is_bounded() -> None:

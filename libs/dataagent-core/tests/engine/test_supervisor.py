@@ -231,7 +231,8 @@ async def test_routed_agents_plan_is_there_for_the_next_turn(
     await told(team, f"{to('general')}\n{use('write_todos', todos=plan)}")
     for executor in (team, executor_of()):
         turn = executor._turn("s", None, None)
-        state = await turn.graph.aget_state(turn.config)  # pyright: ignore[reportUnknownMemberType] LangGraph's
+        # LangGraph's
+        state = await turn.graph.aget_state(turn.config)  # pyright: ignore[reportUnknownMemberType]
         assert state.values["todos"] == plan
 
 

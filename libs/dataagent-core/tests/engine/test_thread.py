@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from deepagents._messages_reducer import (  # pyright: ignore[reportMissingTypeStubs] what it is compared with
+# what it is compared with
+from deepagents._messages_reducer import (  # pyright: ignore[reportMissingTypeStubs]
     _messages_delta_reducer,  # pyright: ignore[reportPrivateUsage] the same
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage, ToolMessage
-from langgraph.graph.message import REMOVE_ALL_MESSAGES  # pyright: ignore[reportMissingTypeStubs] it has none
+
+# it has none
+from langgraph.graph.message import REMOVE_ALL_MESSAGES  # pyright: ignore[reportMissingTypeStubs]
 
 from dataagent_core.engine import AgentConfig, AgentFactory
 from dataagent_core.engine.graph import message_channel

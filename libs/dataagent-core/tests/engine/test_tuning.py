@@ -17,7 +17,9 @@ from typing import Any
 
 import langsmith
 import pytest
-from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType] its saver is open
+
+# its saver is open
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -75,7 +77,11 @@ def test_graph_built_under_it_has_hooks_without_spans() -> None:
 
 
 def test_tracing_that_is_on_stays_on() -> None:
-    with langsmith.tracing_context(enabled=True), untraced_hooks():  # pyright: ignore[reportUnknownMemberType] LangSmith leaves parts open
+    # LangSmith leaves parts open
+    with (
+        langsmith.tracing_context(enabled=True),  # pyright: ignore[reportUnknownMemberType]
+        untraced_hooks(),
+    ):
         assert traced_hooks(small_agent())
 
 

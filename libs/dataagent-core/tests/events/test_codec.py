@@ -50,10 +50,15 @@ speaker = st.none() | text
 
 @st.composite
 def requests(draw: st.DrawFn) -> HITLRequestEvent:
-    """Approval requests; the action knows the id that travels beside it."""
+    """Approval requests; the action has the id that travels beside it, another or none."""
     request_id = draw(text)
     action = ActionRequest(
-        draw(text), draw(json_objects), draw(text), request_id, draw(st.none() | json_objects)
+        draw(text),
+        draw(json_objects),
+        draw(text),
+        draw(st.sampled_from([request_id, ""]) | text),
+        draw(st.none() | json_objects),
+        draw(st.none() | text),
     )
     return HITLRequestEvent(
         request_id=request_id,

@@ -93,3 +93,36 @@ def test_decision_that_is_none_is_refused(data: dict[str, Any]) -> None:
 def test_action_beside_a_plain_approval_is_left_out() -> None:
     data: dict[str, Any] = {"type": "approve", "edited_action": {"name": "x", "args": {}}}
     assert Decision.from_dict(data) == Decision("approve")
+
+
+@requirement("R3.2", "R3.3")
+def test_request_and_decision_are_read_like_dictionaries_too() -> None:
+    request = ActionRequest(name="write_file", args={"a": 1}, description="Write it.")
+    assert (request["name"], request["args"], request["description"]) == (
+        "write_file",
+        {"a": 1},
+        "Write it.",
+    )
+    decision = Decision(type="reject")
+    assert (decision["type"], decision["message"]) == ("reject", None)
+    assert Decision(type="reject", message=None) == decision
+    assert (decision.get("message", "none"), decision.get("no", "none")) == (None, "none")
+    assert ("type" in decision, "no" in decision) == (True, False)
+    assert dict(decision) == {"type": "reject", "message": None, "edited_action": None}
+    with pytest.raises(KeyError):
+        request["to_dict"]
+
+
+@requirement("R3.3")
+@given(decision=decisions)
+def test_dictionary_is_as_good_an_answer_as_a_decision(decision: Decision) -> None:
+    assert Decision.of(decision) is decision
+    again = Decision.of(decision.to_dict())
+    assert (again.type, again.edited_action) == (decision.type, decision.edited_action)
+    assert Decision.of({"type": "approve", "message": None}) == Decision("approve")
+
+
+def test_answer_that_is_no_decision_is_refused() -> None:
+    answer: Any = "approve"
+    with pytest.raises(BadDecision, match="not str"):
+        Decision.of(answer)

@@ -244,7 +244,7 @@ async def test_a_tenants_administrator_sees_their_tenant_and_nothing_of_another(
 async def account(database: Database, user_id: str, **values: str) -> Principal:
     """An account with that id."""
     usual = {"username": user_id, "role": "user", "status": "active", "created_at": now()}
-    row = {"user_id": user_id, **usual, **values}
+    row = {"id": user_id, **usual, **values}
     await database.write(lambda c: c.execute(insert(tables.users), row).rowcount)
     return Principal(user_id, "user", "cookie")
 
@@ -325,7 +325,7 @@ async def test_only_a_free_account_is_invited_and_only_while_it_is_free(
 
     dora = await account(database, "dora")
     await tenancy.invite(own.tenant_id, "dora", "member", ANNA)
-    promoted = update(tables.users).where(tables.users.c.user_id == "dora").values(role="admin")
+    promoted = update(tables.users).where(tables.users.c.id == "dora").values(role="admin")
     await database.write(lambda c: c.execute(promoted).rowcount)
     with pytest.raises(NotFound):
         await tenancy.accept(own.tenant_id, dora)
@@ -342,7 +342,7 @@ async def test_an_invitation_ends_when_it_is_withdrawn_declined_or_old(
         await tenancy.invite(own.tenant_id, "dora", "member", ANNA)
 
     await invited()
-    with pytest.raises(TenantNotFound):
+    with pytest.raises(Denied):
         await tenancy.withdraw(own.tenant_id, "dora", BERT)
     await tenancy.withdraw(own.tenant_id, "dora", ANNA)
     with pytest.raises(NotFound):
@@ -376,15 +376,21 @@ async def test_an_invitation_is_no_way_round_the_limit_of_users(
 
 
 @requirement("R35.3")
-async def test_a_member_sees_no_tenant(tenancy: Tenancy) -> None:
+async def test_a_member_is_refused_whichever_tenant_they_ask_for(tenancy: Tenancy) -> None:
     own = await acme(tenancy)
     await tenancy.put_member(own.tenant_id, "bert", "member", ROOT)
-    assert await tenancy.list_for(BERT) == []
-    with pytest.raises(TenantNotFound):
-        await tenancy.get_for(own.tenant_id, BERT)
     await tenancy.put_member(own.tenant_id, "anna", "member", ROOT)  # no longer administrator
-    with pytest.raises(TenantNotFound):
-        await tenancy.get_for(own.tenant_id, ANNA)
+    for caller in (ANNA, BERT):
+        for refused in (
+            tenancy.list_for(caller),
+            tenancy.get_for(own.tenant_id, caller),
+            tenancy.get_for("nowhere", caller),
+            tenancy.members(own.tenant_id, caller),
+            tenancy.put_member(own.tenant_id, "bert", "admin", caller),
+            tenancy.invitations(own.tenant_id, caller),
+        ):
+            with pytest.raises(Denied):
+                await refused
 
 
 # -- what it allows -----------------------------------------------------------------------------
@@ -430,7 +436,9 @@ async def test_with_tenants_off_nobody_is_in_one_and_nothing_is_changed(
     assert await off.check_agent("anna", "sql") is None
     assert await off.most_sessions("anna") is None
     assert off.known_quota("anna") is None
-    assert await off.list_for(ANNA) == []
+    assert len(await off.list_for(ROOT)) == 1
+    with pytest.raises(Denied):
+        await off.list_for(ANNA)
     with pytest.raises(Conflict, match="DATAAGENT_MULTI_TENANT"):
         await off.create(TenantTerms(name="New"), ROOT)
     with pytest.raises(Conflict, match="DATAAGENT_MULTI_TENANT"):

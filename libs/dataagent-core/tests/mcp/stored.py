@@ -14,7 +14,12 @@ from dataagent_core.mcp.servers import NewServer, ServerStore
 from dataagent_core.mcp.types import CatalogueTool, RemoteTool
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.agents import tools
-from dataagent_core.storage.mcp import mcp_servers, mcp_templates, mcp_tool_call_log
+from dataagent_core.storage.mcp import (
+    mcp_servers,
+    mcp_sessions,
+    mcp_templates,
+    mcp_tool_call_log,
+)
 from tests.end_to_end.fault_proxy import FaultProxy
 
 
@@ -75,7 +80,7 @@ def catalogued(input_schema: dict[str, Any], output_schema: Any = None) -> Catal
 
 async def _emptied(place: str) -> Database:
     opened = open_database(place)
-    for table in (mcp_servers, mcp_templates, mcp_tool_call_log, tools):
+    for table in (mcp_servers, mcp_sessions, mcp_templates, mcp_tool_call_log, tools):
         await opened.write(lambda c, t=table: c.execute(delete(t)).rowcount)
     return opened
 

@@ -54,7 +54,8 @@ WHOLE = CallRow(
 
 
 def row(call_id: str, **values: object) -> CallRow:
-    return replace(CallRow(call_id=call_id, tool_name="x", started_at=AT, status="ok"), **values)  # pyright: ignore[reportArgumentType] fields of each type
+    # fields of each type
+    return replace(CallRow(call_id=call_id, tool_name="x", started_at=AT, status="ok"), **values)
 
 
 async def _until(is_so: Callable[[], Awaitable[bool]]) -> None:

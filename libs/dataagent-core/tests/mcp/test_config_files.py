@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dataagent_core.errors import BadInput
+from dataagent_core.mcp import MCPConfig, MCPServerConfig
 from dataagent_core.mcp.config_files import read_config_file, servers_in
 from tests.requirements import requirement
 from tests.tiers import examples
@@ -195,3 +198,111 @@ def test_variables_are_filled_in_only_where_that_is_asked_for(
     assert plain.problems == ()
     assert plain.servers[0].env["A"].get_secret_value() == "${CANARY}"
     assert "s3cr3t" not in repr(filled)
+
+
+# -- in a program ---------------------------------------------------------------------------------
+
+
+def test_a_server_of_a_program_has_the_fields_and_defaults_of_the_file() -> None:
+    server = MCPServerConfig("files", "uvx")
+    first = [each.name for each in dataclasses.fields(server)][:6]
+    assert first == ["name", "command", "args", "env", "disabled", "timeout"]
+    assert (server.args, server.env, server.disabled, server.timeout) == ([], {}, False, 30)
+    assert MCPServerConfig("a", "b").args is not server.args
+    assert MCPConfig() == MCPConfig(servers=[])
+
+
+@st.composite
+def servers_of_programs(draw: st.DrawFn) -> MCPServerConfig:
+    name, disabled, timeout = draw(NAMES), draw(st.booleans()), draw(st.integers(1, 300))
+    if draw(st.booleans()):
+        args = draw(st.lists(TEXTS, max_size=4))
+        return MCPServerConfig(name, draw(WORDS), args, draw(VARIABLES), disabled, timeout)
+    return MCPServerConfig(
+        name,
+        None,
+        disabled=disabled,
+        timeout=timeout,
+        url="https://mcp.example/",
+        transport=draw(st.sampled_from(["auto", "sse", "streamable_http"])),
+        headers=draw(VARIABLES),
+        alias=draw(st.none() | st.just("short")),
+        call_timeout=draw(st.integers(1, 300)),
+        read_only_tools=draw(st.lists(WORDS, max_size=2)),
+    )
+
+
+@requirement("P47", "R29.2")
+@settings(max_examples=examples(100))
+@given(
+    servers=st.lists(servers_of_programs(), max_size=4, unique_by=lambda server: server.name),
+)
+def test_a_written_file_says_the_same_when_it_is_read(
+    servers: list[MCPServerConfig], tmp_path: Path
+) -> None:
+    path = tmp_path / "of" / "someone" / "mcp.json"
+    config = MCPConfig(servers)
+    config.to_file(path)
+    assert MCPConfig.from_file(path) == config
+    assert MCPConfig.from_file(str(path)) == config
+
+
+def test_a_file_is_written_as_everyone_writes_it_and_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    files = MCPServerConfig("files", "uvx", ["mcp-server-filesystem"], {"TOKEN": "s3cr3t"})
+    docs = MCPServerConfig("docs", None, url="https://docs.example/mcp", timeout=5)
+    MCPConfig([files, docs]).to_file(path)
+    entry = {
+        "name": "files",
+        "command": "uvx",
+        "args": ["mcp-server-filesystem"],
+        "env": {"TOKEN": "s3cr3t"},
+        "disabled": False,
+        "timeout": 30,
+    }
+    other: dict[str, Any] = {
+        "name": "docs",
+        "command": None,
+        "args": [],
+        "env": {},
+        "disabled": False,
+    }
+    other |= {"timeout": 5, "url": "https://docs.example/mcp"}
+    assert path.read_text() == json.dumps({"servers": [entry, other]}, indent=2) + "\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in tmp_path.iterdir()] == ["mcp.json"]
+    assert [spec.name for spec in read_config_file(path, expand=True).servers] == ["files", "docs"]
+    assert "s3cr3t" not in repr(MCPConfig.from_file(path))
+
+
+def test_a_program_is_told_of_a_file_that_does_not_do(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    assert MCPConfig.from_file(path) == MCPConfig()
+    for content, reason in (
+        ("", None),
+        ("{", "mcp.json is not JSON (line 1)."),
+        ("[]", "mcp.json is not an object with 'servers' or 'mcpServers'."),
+        (
+            '{"servers": [{"name": "a", "command": "b"}, {"name": "c", "args": "d"}]}',
+            "mcp.json: server 2 cannot be used. 'args' is not a list of texts.",
+        ),
+        (
+            '{"servers": [{"name": "a", "command": "b"}, {"name": "a", "command": "c"}]}',
+            "mcp.json: server 2 has the name of one before it.",
+        ),
+    ):
+        path.write_text(content)
+        if reason is None:
+            assert MCPConfig.from_file(path) == MCPConfig()
+            continue
+        with pytest.raises(BadInput) as refused:
+            MCPConfig.from_file(path)
+        assert refused.value.message == reason
+
+
+def test_variables_of_a_file_stay_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    entry = {"command": "x", "env": {"TOKEN": "${HOME}", "PORT": 80}}
+    path.write_text(json.dumps({"mcpServers": {"x": entry}}))
+    [server] = MCPConfig.from_file(path).servers
+    assert server.env == {"TOKEN": "${HOME}", "PORT": "80"}

@@ -23,8 +23,8 @@ class SlowStore(ServerStore):
         self.has_read = asyncio.Event()
         self.go_on = asyncio.Event()
 
-    async def effective(self, *, user_id: str, tenant_id: str | None) -> builtins.list[ServerSpec]:
-        found = await super().effective(user_id=user_id, tenant_id=tenant_id)
+    async def all_for(self, user_id: str, tenant_id: str | None) -> builtins.list[ServerSpec]:
+        found = await super().all_for(user_id, tenant_id)
         self.has_read.set()
         await self.go_on.wait()
         return found
@@ -38,11 +38,12 @@ async def test_what_was_read_before_a_change_is_not_kept_after_it(database: Data
     await directory.refresh()
 
     async with asyncio.timeout(WAIT_SECONDS):
-        reading = asyncio.create_task(directory.effective("alice", None))
+        reading = asyncio.create_task(directory.all_for("alice", None))
         await store.has_read.wait()
         await store.update(made.server_id, ServerChanges(disabled=True), by="admin")
         assert await directory.refresh()
         store.go_on.set()
         assert await reading == (made,)  # who asked before the change
 
-    assert await directory.effective("alice", None) == ()
+    [now] = await directory.all_for("alice", None)
+    assert now.disabled

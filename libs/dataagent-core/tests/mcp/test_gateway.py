@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,8 +129,8 @@ class Line:
 DONE = RemoteResult(({"type": "text", "text": "done"},))
 
 
-def broken(*, was_sent: bool, code: str = "MCP_SERVER_UNAVAILABLE") -> CallFailed:
-    return CallFailed(CallFailure(code, "gone", retryable=True), was_sent=was_sent)  # type: ignore[arg-type] a code
+def broken(*, was_sent: bool, code: Any = "MCP_SERVER_UNAVAILABLE") -> CallFailed:
+    return CallFailed(CallFailure(code, "gone", retryable=True), was_sent=was_sent)
 
 
 def asked(*, retry_safe: bool = False, timeout_seconds: float | None = None) -> Asked:
@@ -164,7 +165,8 @@ async def test_only_what_never_left_or_may_be_done_twice_is_tried_again(
     answers: list[CallFailed | RemoteResult], retry_safe: bool, calls: int, is_done: bool
 ) -> None:
     line, attempts = Line(answers), Attempts()
-    work = Execution().run(asked(retry_safe=retry_safe), line, attempts)  # type: ignore[arg-type] as a connection
+    # as a connection
+    work = Execution().run(asked(retry_safe=retry_safe), line, attempts)  # type: ignore[arg-type]
     if is_done:
         assert await work == DONE
     else:
@@ -176,7 +178,8 @@ async def test_only_what_never_left_or_may_be_done_twice_is_tried_again(
 async def test_a_call_is_not_tried_again_once_its_time_is_up() -> None:
     line, attempts = Line([broken(was_sent=False), DONE]), Attempts()
     with pytest.raises(CallFailed) as failed:
-        await Execution().run(asked(timeout_seconds=0.05), line, attempts)  # type: ignore[arg-type] as a connection
+        # as a connection
+        await Execution().run(asked(timeout_seconds=0.05), line, attempts)  # type: ignore[arg-type]
     assert failed.value.failure.code == "MCP_TIMEOUT"
     assert (line.calls, attempts.made) == (1, 1)
 

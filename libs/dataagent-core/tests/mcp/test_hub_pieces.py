@@ -11,6 +11,7 @@ from dataagent_core.hitl import Decision, EditedAction
 from dataagent_core.mcp.authority import Binding, Rights, refusal
 from dataagent_core.mcp.breaker import MOST_FAILURES, OPEN_SECONDS, WITHIN_SECONDS, Breaker
 from dataagent_core.mcp.call_rows import Finding, call_row
+from dataagent_core.mcp.content import MOST_SHOWN, told
 from dataagent_core.mcp.masking import Masks
 from dataagent_core.mcp.questions import answer, card
 from dataagent_core.mcp.rate import CallRate
@@ -25,7 +26,6 @@ from dataagent_core.mcp.types import (
     SchemaFault,
     ServerSpec,
 )
-from dataagent_core.tools.mcp_content import MOST_SHOWN, told
 from tests.requirements import requirement
 
 KEY = ConnectionKey("srv", "shared")
@@ -42,7 +42,8 @@ class Clock:
 
 def spec_of(**fields: object) -> ServerSpec:
     named: dict[str, object] = {"server_id": "srv", "scope": "global", "name": "shop"}
-    return ServerSpec(**{"alias": "shop", **named, **fields})  # type: ignore[arg-type] fields of a test
+    # fields of a test
+    return ServerSpec(**{"alias": "shop", **named, **fields})  # type: ignore[arg-type]
 
 
 def tool_of(**fields: object) -> CatalogueTool:

@@ -320,7 +320,7 @@ async def test_a_server_that_does_not_answer_in_time_is_put_down_and_logged(
             await until(is_put_down)
     line = next(each for each in caplog.records if "is not reached" in each.message)
     assert line.levelname == "WARNING"
-    assert spec.server_id in line.message
+    assert f"silent ({spec.server_id})" in line.message
 
 
 @pytest.mark.slow

@@ -61,7 +61,8 @@ class Silent:
 
 def silent() -> tuple[Live, Silent]:
     port = Silent()
-    return Live(port, Signals(), Health(HealthRules()), SPEC), port  # type: ignore[arg-type] as a port
+    # as a port
+    return Live(port, Signals(), Health(HealthRules()), SPEC), port  # type: ignore[arg-type]
 
 
 async def called(live: Live, seconds: float = 60) -> RemoteResult:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -22,7 +23,13 @@ CANARY = "canary-7f1c-never-anywhere"
 
 def own(name: str, user_id: str = "alice", **values: object) -> NewServer:
     fields = {"url": "https://mcp.example/x", **values}
-    return NewServer(name=name, scope="user", user_id=user_id, **fields)  # pyright: ignore[reportArgumentType] fields of each type
+    # fields of each type
+    return NewServer(
+        name=name,
+        scope="user",
+        user_id=user_id,
+        **fields,  # pyright: ignore[reportArgumentType]
+    )
 
 
 def shared(name: str, **values: object) -> NewServer:
@@ -169,8 +176,9 @@ async def test_what_does_not_do_is_refused_and_changes_nothing(servers: ServerSt
         {"env": {"A": SecretStr("x")}},
         {"headers": {"": SecretStr("x")}},
     ):
+        fields: Any = changes  # of each type
         with pytest.raises(BadInput):
-            await servers.update(made.server_id, changes, by="alice")  # pyright: ignore[reportArgumentType] fields of each type
+            await servers.update(made.server_id, fields, by="alice")
     assert await servers.get(made.server_id) == made
     assert await servers.version() == before
 

@@ -81,7 +81,8 @@ def test_what_is_not_json_is_a_fault_not_an_error(value: Any) -> None:
 
 
 def test_of_very_many_faults_some_are_told() -> None:
-    found = faults({"type": "array", "items": {"type": "string"}}, [*range(5_000)])  # pyright: ignore[reportArgumentType] arguments that are none
+    # arguments that are none
+    found = faults({"type": "array", "items": {"type": "string"}}, [*range(5_000)])
     assert len(found) == 20
 
 
@@ -203,9 +204,11 @@ def test_a_value_nested_deeper_than_the_stack_is_a_fault(depth: int) -> None:
     value: list[Any] = []
     for _ in range(depth):
         value = [value]
-    (fault,) = faults({"items": {"$ref": "#"}}, value)  # pyright: ignore[reportArgumentType] arguments that are none
+    # arguments that are none
+    (fault,) = faults({"items": {"$ref": "#"}}, value)  # pyright: ignore[reportArgumentType]
     assert fault.rule == "size"
-    assert faults({"items": {"type": "array"}}, value) == ()  # pyright: ignore[reportArgumentType] as above
+    # as above
+    assert faults({"items": {"type": "array"}}, value) == ()  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("pattern", [r"^(a+)+$", r"^(a|a)*$", r"^(?=(a+)+$)b", r"(x+x+)+y"])

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from deepagents.backends import CompositeBackend
-from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType] its saver is open
+
+# its saver is open
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -30,6 +32,7 @@ class Agent:
     ) -> None:
         self.message = ""
         self.prompts: list[str] = []
+        self.asked: list[str] = []
         self.custom: list[Any] = []
         self.interrupts: list[Any] = []
         self._turns = list(turns)
@@ -43,6 +46,7 @@ class Agent:
 
     def _next_turn(self, messages: Sequence[BaseMessage]) -> Turn:
         self.prompts.append("\n".join(m.text for m in messages if m.type == "system"))
+        self.asked.append(str([m.text for m in messages if m.type == "human"][-1]))
         done = sum(isinstance(m, AIMessage) for m in messages)
         turn = self._turns[done] if done < len(self._turns) else "done"
         if isinstance(turn, list):

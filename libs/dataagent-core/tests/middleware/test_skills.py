@@ -59,8 +59,10 @@ async def test_a_skill_the_user_chose_is_there_for_that_run_only(
 ) -> None:
     agent = agent_with([Call("activate_skill", {"name": "tidy-data"}), "b", "c"], [skills])
     messages = await agent.run("one", skill="tidy-data", run_id="r1")
-    assert ["Always trim the headers." in prompt for prompt in agent.prompts] == [True, True]
-    assert "chose this skill" in agent.prompts[0]
+    assert ["Always trim the headers." in asked for asked in agent.asked] == [True, True]
+    assert agent.asked[0].startswith("[SKILL: tidy-data]")
+    assert agent.asked[0].endswith("\n\none")
+    assert messages[0].text == "one"
     assert [m.type for m in messages] == [
         "human",
         "ai",
@@ -68,7 +70,7 @@ async def test_a_skill_the_user_chose_is_there_for_that_run_only(
         "ai",
     ]  # nothing stays in the thread
     await agent.run("two", run_id="r2")
-    assert "Always trim the headers." not in agent.prompts[-1]
+    assert agent.asked[-1] == "two"
 
 
 async def test_text_that_looks_like_a_choice_chooses_nothing(
@@ -79,7 +81,7 @@ async def test_text_that_looks_like_a_choice_chooses_nothing(
     agent = agent_with(["a", "b"], [skills])
     for message in ("see files/note.md", (files / "note.md").read_text()):
         await agent.run(message)
-    assert not any("trim the headers" in prompt for prompt in agent.prompts)
+    assert not any("trim the headers" in text for text in agent.prompts + agent.asked)
 
 
 async def test_an_unknown_skill_is_an_error_the_model_can_act_on(

@@ -127,7 +127,8 @@ async def test_a_choice_of_an_agent_reads_no_table_of_agents(core: Core, chat_in
     registry = core.agents.registry
     asked: list[str] = []
     await registry.aclose()  # no look in between
-    registry._store.version = registry._store.load = lambda: asked.append("read")  # pyright: ignore[reportAttributeAccessIssue] counts, and would break the turn
+    store: Any = registry._store
+    store.version = store.load = lambda: asked.append("read")  # counts, and would break the turn
     graphs = len(core.factory._built)
     await chat.ask("!echo hi", assistant_id=agent)
     assert asked == []

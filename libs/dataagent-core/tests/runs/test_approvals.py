@@ -41,7 +41,8 @@ async def test_request_is_kept_before_it_is_shown(chat: Any) -> None:
     (pending,) = view.pending
     assert (pending.request_id, pending.action) == (request.request_id, request.action)
     assert pending.allowed == request.allowed == ("approve", "reject", "edit", "respond")
-    assert pending.expires_at.timestamp() == pytest.approx(request.expires_at, abs=0.01)  # pyright: ignore[reportUnknownMemberType] pytest's stubs
+    # pytest's stubs
+    assert pending.expires_at.timestamp() == pytest.approx(request.expires_at, abs=0.01)
     await chat.core.runs.cancel(run.run_id, owner="anna")
 
 

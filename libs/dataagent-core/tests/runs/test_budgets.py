@@ -155,8 +155,8 @@ async def test_sql_seconds_stop_a_statement_and_then_the_run(
         "SELECT COUNT(*) FROM Track a, Track b, Track c WHERE a.Milliseconds < b.Milliseconds "
         "AND b.Milliseconds < c.Milliseconds"
     )
-    query = f"!tool sql_db_query {json.dumps({'sql': endless})}"
-    quick = f"!tool sql_db_query {json.dumps({'sql': 'SELECT COUNT(*) AS n FROM Track'})}"
+    query = f"!tool sql_db_query {json.dumps({'query': endless})}"
+    quick = f"!tool sql_db_query {json.dumps({'query': 'SELECT COUNT(*) AS n FROM Track'})}"
     settings = make_settings(run_max_sql_seconds=4.0, sample_data=True)
     async with open_core(settings) as core:
         events = await (await chat_in(core)).ask(f"{quick}\n{query}\n{quick}\n!echo never said")

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest.mock import ANY
 
 import pytest
@@ -26,7 +26,7 @@ from dataagent_core.events import (
     ToolCallEvent,
     ToolResultEvent,
 )
-from dataagent_core.hitl import Decision, EditedAction
+from dataagent_core.hitl import Decision, DecisionType, EditedAction
 from dataagent_core.runs import Run, assembly
 from dataagent_core.runs.agents import agent_config
 from dataagent_core.runs.assembly import open_core
@@ -100,7 +100,8 @@ def message() -> str:
 def decision(command: str, kind: str) -> Decision:
     if kind == "edit":
         return Decision("edit", edited_action=EditedAction(**shell(f"{command}-edited")))
-    return Decision(kind, f"instead of {command}" if kind == "respond" else None)  # pyright: ignore[reportArgumentType] one of the kinds
+    told = f"instead of {command}" if kind == "respond" else None
+    return Decision(cast("DecisionType", kind), told)
 
 
 def expected(command: str, kind: str) -> str:

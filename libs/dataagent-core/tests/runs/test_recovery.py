@@ -375,7 +375,8 @@ async def test_a_claimed_run_is_answered_although_the_store_was_away_for_a_momen
                 raise failures.pop()
             return await last_seq(session_id)
 
-        place.store.last_seq = failing  # pyright: ignore[reportAttributeAccessIssue] away for a moment
+        # away for a moment
+        place.store.last_seq = failing  # pyright: ignore[reportAttributeAccessIssue]
         run = await place.queued()
         assert await process.worker.take(run.run_id)
         assert isinstance((await process.told(run))[-1], DoneEvent)

@@ -179,9 +179,10 @@ async def test_each_message_may_go_to_another_agent_of_one_thread(chat: Any) -> 
     assert spoken == ["one", "[ROUTE_TO: sql] two", "three", "four"]
 
 
-async def test_general_has_one_memory_however_it_is_reached(chat: Any) -> None:
+@requirement("R34.2")
+async def test_general_has_one_memory_however_the_supervisor_comes_to_it(chat: Any) -> None:
     note = use("write_file", file_path="/memories/AGENTS.md", content="likes tables")
-    await chat.ask(note, auto_approve=True)
+    await chat.ask(note, assistant_id="general", auto_approve=True)
     read = use("read_file", file_path="/memories/AGENTS.md")
     for message in (f"[ROUTE_TO: general]\n{read}", f"{to('general')}\n{read}"):
         events = await chat.ask(message, assistant_id=SUPERVISOR)

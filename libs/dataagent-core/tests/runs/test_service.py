@@ -110,7 +110,8 @@ async def test_of_simultaneous_starts_one_runs_and_the_others_are_refused(chat: 
     (run,) = [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
     refused = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
     assert [type(error) for error in refused] == [SessionBusy] * 4
-    assert {cast("SessionBusy", error).details["run_id"] for error in refused} == {run.run_id}  # pyright: ignore[reportOptionalSubscript] set by the store
+    named = [cast("SessionBusy", error).details or {} for error in refused]
+    assert {each["run_id"] for each in named} == {run.run_id}
     assert await chat.core.runs.active_run(chat.session_id) is not None
     await chat.core.runs.cancel(run.run_id, owner="anna")
     assert [m.role for m in await chat.history()] == ["user", "assistant"]

@@ -26,8 +26,8 @@ def prompts(server: StandIn) -> list[str]:
     return [str(asked.body["messages"][0]["content"]) for asked in server.requests]
 
 
-def asked(server: StandIn) -> list[str]:
-    """The last words of a user in each request."""
+def last_messages(server: StandIn) -> list[str]:
+    """The last message of a user in each request."""
     said = [[m for m in one.body["messages"] if m["role"] == "user"] for one in server.requests]
     return [str(each[-1]["content"]) for each in said]
 
@@ -59,11 +59,13 @@ async def test_the_skill_reaches_the_model_for_that_run_only(
         await chat.ask("after")
         await chat.ask("/tidy-data")
         history = await chat.history()
-    assert ["trim the headers" in prompt for prompt in prompts(server)] == [
+    assert ["trim the headers" in message for message in last_messages(server)] == [
         *(False, True, True, False, True)
     ]
     assert all("- tidy-data: Cleans tables." in prompt for prompt in prompts(server))
-    assert asked(server) == ["before", "this table", "that one", "after", "/tidy-data"]
+    typed = [message.rsplit("\n\n", 1)[-1] for message in last_messages(server)]
+    assert typed == ["before", "this table", "that one", "after", "/tidy-data"]
+    assert not any("trim the headers" in prompt for prompt in prompts(server))
     mine = [message for message in history if message.role == "user"]
     assert [message.content for message in mine][1:3] == ["/tidy-data this table", "that one"]
     assert [message.metadata.get("skill") for message in mine] == [
@@ -85,7 +87,7 @@ async def test_a_run_that_waited_through_a_restart_still_has_its_skill(
             chat = await chat_in(core, chat.session_id)
             await chat.decide(run, request.request_id, Decision("approve"))
             assert (await chat.events(run))[-1].reason == "completed"
-    assert ["trim the headers" in prompt for prompt in prompts(server)] == [True, True]
+    assert ["trim the headers" in message for message in last_messages(server)] == [True, True]
 
 
 @pytest.mark.parametrize(

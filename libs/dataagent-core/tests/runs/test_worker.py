@@ -300,7 +300,8 @@ async def test_lease_round_that_fails_is_tried_again(
             return await abandoned(at, **options)
 
         await process.worker.start(is_alone=False)
-        place.store.abandoned = failing  # pyright: ignore[reportAttributeAccessIssue] a bug for one round
+        # a bug for one round
+        place.store.abandoned = failing  # pyright: ignore[reportAttributeAccessIssue]
         async with asyncio.timeout(WAIT_SECONDS):
             await finished.wait()
         assert "lease round failed" in caplog.text

@@ -32,7 +32,8 @@ class Terminal:
         )
 
     async def __call__(self, command: str, **options: str) -> str:
-        return (await self.result(command, **options)).output  # pyright: ignore[reportArgumentType] user and session
+        # user and session
+        return (await self.result(command, **options)).output  # pyright: ignore[reportArgumentType]
 
 
 @pytest.fixture

@@ -207,7 +207,7 @@ async def test_erasing_goes_on_after_a_failure(core: Core) -> None:
     )
     try:
         async with asyncio.timeout(WAIT_SECONDS):
-            while await core.sessions._sessions.get_put_away(run.session_id) is not None:
+            while await core.sessions._conversations.get_put_away(run.session_id) is not None:
                 await asyncio.sleep(0.01)
     finally:
         erasing.cancel()

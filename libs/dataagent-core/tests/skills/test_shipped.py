@@ -22,7 +22,10 @@ from dataagent_core.skills import SkillEntry, SkillFolder, SkillLibrary, shipped
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 
-OURS = {"data-profiling", "sql-review", "cohort-analysis", "chart-design", "spreadsheet-report"}
+OURS = {
+    *("data-profiling", "sql-review", "cohort-analysis", "chart-design", "spreadsheet-report"),
+    *("pdf", "web-scraping"),
+}
 PACKAGES = {
     "content-writer": {"blog-post", "social-media"},
     "data-analyst": {"anomaly-investigation", "experiment-readout", "metric-definition"},
@@ -86,7 +89,7 @@ async def test_their_statements_run_on_the_sample_database(core: Core) -> None:
     assert {name for name, _ in statements} >= {"data-profiling", "sql-review", "cohort-analysis"}
     for name, sql in statements:
         session = await core.sessions.create("ann", "agent")
-        call = f"!tool sql_db_query {json.dumps({'sql': sql})}"
+        call = f"!tool sql_db_query {json.dumps({'query': sql})}"
         result = await result_of(core, session.session_id, call)
         assert result.status == "success", (name, result.result)
 
@@ -94,7 +97,7 @@ async def test_their_statements_run_on_the_sample_database(core: Core) -> None:
 async def test_their_charts_are_drawn(core: Core) -> None:
     columns = "'x' AS country, 1.5 AS revenue, 'g' AS genre, '2024-01-01' AS month"
     row = await core.sessions.create("ann", "agent")
-    table = json.dumps({"sql": f"SELECT {columns}"})
+    table = json.dumps({"query": f"SELECT {columns}"})
     made = await result_of(core, row.session_id, f"!tool sql_db_query {table}")
     artifact_id = json.loads(made.result)["artifact_id"]
     specs = [json.loads(block) for name, block in blocks("json") if name == "chart-design"]

@@ -25,7 +25,8 @@ KEY = "lsv2_pt_0123456789abcdef"
 
 def settings(**values: Any) -> Settings:
     given: dict[str, Any] = {"model": "scripted", "sample_data": False, **values}
-    return Settings(_env_file=None, **given)  # pyright: ignore[reportCallIssue] pydantic-settings takes it
+    # pydantic-settings takes it
+    return Settings(_env_file=None, **given)  # pyright: ignore[reportCallIssue]
 
 
 def a_run() -> RunTrace:

@@ -35,7 +35,8 @@ def settings(home: Path, endpoint: str | None = None, **others: Any) -> Settings
         "otel_exporter_otlp_endpoint": endpoint,
         **others,
     }
-    return Settings(_env_file=None, **values)  # pyright: ignore[reportCallIssue] pydantic-settings takes it
+    # pydantic-settings takes it
+    return Settings(_env_file=None, **values)  # pyright: ignore[reportCallIssue]
 
 
 def test_without_a_collector_nothing_is_imported_and_spans_are_empty() -> None:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +13,7 @@ from aiohttp import web
 from langchain_core.tools import BaseTool
 from pydantic import SecretStr
 
+from dataagent_core import tools
 from dataagent_core.config import Settings
 from dataagent_core.errors import HostNotAllowed, ToolFailed
 from dataagent_core.tools import (
@@ -22,6 +25,7 @@ from dataagent_core.tools import (
     WebSearchTool,
     builtin_tools,
 )
+from dataagent_core.tools.standalone import standalone_tool
 from tests.requirements import requirement
 
 PAGE = """<!doctype html><html><head><title>T</title><style>p{}</style></head><body>
@@ -92,9 +96,11 @@ async def test_web_search_is_there_only_with_a_key(
     client: OutboundClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TAVILY_API_KEY", raising=False)
-    without = builtin_tools(ToolContext(settings=Settings(), client=client))  # pyright: ignore[reportCallIssue] from the environment
+    # from the environment
+    without = builtin_tools(ToolContext(settings=Settings(), client=client))
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-key")
-    tools = builtin_tools(ToolContext(settings=Settings(), client=client))  # pyright: ignore[reportCallIssue] from the environment
+    # from the environment
+    tools = builtin_tools(ToolContext(settings=Settings(), client=client))
     assert [tool.name for tool in without] == ["fetch_url", "http_request", "think_tool"]
     assert [tool.name for tool in tools] == [
         *(tool.name for tool in without),
@@ -221,3 +227,40 @@ async def test_tools_cannot_reach_the_inner_network(tool_class: type[Any], site:
     async with OutboundClient() as closed:
         with pytest.raises(HostNotAllowed):
             await tool_class(client=closed).ainvoke({"url": f"{site.url}/page"})
+
+
+# -- each by itself -------------------------------------------------------------------------------
+
+
+@requirement("R8.1", "R8.4")
+@pytest.mark.parametrize("name", ["http_request", "fetch_url", "web_search"])
+def test_tools_that_go_out_are_exported_as_langchain_tools(name: str) -> None:
+    exported = getattr(tools, name)
+    assert isinstance(exported, BaseTool)
+    assert exported.name == name
+    assert getattr(tools, name) is exported
+    assert name in tools.__all__
+
+
+@requirement("R8.1")
+async def test_search_without_a_key_says_what_to_set() -> None:
+    search = standalone_tool("web_search")
+    assert "TAVILY_API_KEY" in await search.ainvoke({"query": "weather"})
+    assert "TAVILY_API_KEY" in search.invoke({"query": "weather"})
+
+
+@requirement("R8.1")
+async def test_what_goes_wrong_in_a_tool_by_itself_is_its_result() -> None:
+    fetch = standalone_tool("fetch_url")
+    assert (await fetch.ainvoke({"url": "http://127.0.0.1:1/"})).startswith("Error: ")
+
+
+def test_there_are_no_others_by_themselves() -> None:
+    with pytest.raises(AttributeError):
+        getattr(tools, "no" + "_such_tool")
+
+
+def test_importing_makes_no_tool() -> None:
+    code = "import dataagent_core.tools as t; print('http_request' in vars(t))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "False\n"

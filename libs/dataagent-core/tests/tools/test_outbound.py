@@ -17,8 +17,8 @@ from langgraph.graph import StateGraph  # pyright: ignore[reportMissingTypeStubs
 
 from dataagent_core.errors import HostNotAllowed, ToolFailed
 from dataagent_core.identity import RunContext
-from dataagent_core.tools.fetch_url import FetchUrlTool
-from dataagent_core.tools.http_request import HttpRequestTool
+from dataagent_core.tools.fetch import FetchUrlTool
+from dataagent_core.tools.http import HttpRequestTool
 from dataagent_core.tools.outbound import OutboundClient, Request
 from tests.requirements import requirement
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType] its saver is open
+
+# its saver is open
+from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType]
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -82,7 +84,8 @@ class Researcher:
     """An agent that plays calls; each `ask` is a run of one conversation."""
 
     def __init__(self, internet: Web, client: OutboundClient) -> None:
-        settings = Settings(tavily_api_key="tvly-key", tavily_base_url=internet.url)  # pyright: ignore[reportArgumentType, reportCallIssue] by its name
+        given: Any = {"tavily_api_key": "tvly-key", "tavily_base_url": internet.url}  # by name
+        settings = Settings(**given)
         self._turns: list[Call] = []
         self._runs = 0
         self._graph: Any = create_agent(
@@ -249,7 +252,7 @@ async def test_a_document_on_the_web_is_read_within_limits(internet: Web) -> Non
 
 
 def test_the_limits_are_told_to_the_model() -> None:
-    from dataagent_core.tools.web_search import TavilySearchTool, WebSearchTool
+    from dataagent_core.tools.websearch import TavilySearchTool, WebSearchTool
 
     for tool in (WebSearchTool, TavilySearchTool):
         description = json.dumps(tool.model_fields["description"].default)

@@ -32,9 +32,11 @@ def told_in_a_run(result: Answered) -> dict[str, Any]:
         return {**state, "told": told(result)}
 
     graph = StateGraph(State)
-    graph.add_node("tell", node)  # pyright: ignore[reportUnknownMemberType] LangGraph's nodes are of many types
+    # LangGraph's nodes are of many types
+    graph.add_node("tell", node)  # pyright: ignore[reportUnknownMemberType]
     graph.set_entry_point("tell")
-    return graph.compile().invoke({"told": {}})["told"]  # pyright: ignore[reportUnknownMemberType] as above
+    # as above
+    return graph.compile().invoke({"told": {}})["told"]  # pyright: ignore[reportUnknownMemberType]
 
 
 def test_a_statement_and_rules_that_fit_are_told_whole() -> None:

@@ -8,9 +8,9 @@ import pytest
 from dataagent_core.storage import open_database
 from dataagent_core.storage.tables import metadata
 from dataagent_core.workspace import (
+    FolderBackend,
     MemoryQuotaLedger,
     QuotaLedger,
-    SandboxedFilesystemBackend,
     SqlQuotaLedger,
     UserWorkspaceManager,
 )
@@ -27,7 +27,7 @@ def manager(tmp_path: Path) -> Generator[UserWorkspaceManager]:
 
 
 @pytest.fixture
-async def backend(manager: UserWorkspaceManager) -> SandboxedFilesystemBackend:
+async def backend(manager: UserWorkspaceManager) -> FolderBackend:
     return await manager.open_workspace(USER)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_core.workspace import SandboxedFilesystemBackend, UserWorkspaceManager
+from dataagent_core.workspace import FolderBackend, UserWorkspaceManager
 from dataagent_core.workspace.files import WHOLE_READ_LIMIT
 from tests.requirements import requirement
 
@@ -15,7 +15,7 @@ USER = "u1"
 
 @requirement("R33.3")
 async def test_files_can_be_written_read_edited_listed_and_deleted(
-    backend: SandboxedFilesystemBackend, manager: UserWorkspaceManager
+    backend: FolderBackend, manager: UserWorkspaceManager
 ) -> None:
     assert (await backend.awrite("/files/a/b.txt", "one\ntwo\n")).path == "/files/a/b.txt"
     edited = await backend.aedit("/files/a/b.txt", "two", "three")
@@ -31,7 +31,7 @@ async def test_files_can_be_written_read_edited_listed_and_deleted(
 
 @requirement("R33.3")
 async def test_blocking_twins_do_the_same_inside_a_running_loop(
-    backend: SandboxedFilesystemBackend,
+    backend: FolderBackend,
 ) -> None:
     assert backend.write("/files/a.txt", "x").error is None
     assert backend.edit("/files/a.txt", "x", "y").occurrences == 1
@@ -50,7 +50,7 @@ async def test_blocking_twins_do_the_same_inside_a_running_loop(
 @pytest.mark.parametrize(
     "name", ["a..b.csv", "..a", "a..", "...", "~$book.xlsx", "名前 ü.csv", "a b%2f"]
 )
-async def test_harmless_names_are_allowed(backend: SandboxedFilesystemBackend, name: str) -> None:
+async def test_harmless_names_are_allowed(backend: FolderBackend, name: str) -> None:
     assert (await backend.awrite(f"/files/{name}", "x")).error is None
     assert [e["path"] for e in (await backend.als("/files")).entries or []] == [f"/files/{name}"]
     assert (await backend.adelete(f"/files/{name}")).error is None
@@ -61,7 +61,7 @@ async def test_harmless_names_are_allowed(backend: SandboxedFilesystemBackend, n
     "link", ["to_file", "to_folder/secret", "chain", "up/../../../secret", "loop", "abs"]
 )
 async def test_links_that_lead_out_are_refused_without_a_host_path(
-    backend: SandboxedFilesystemBackend, manager: UserWorkspaceManager, tmp_path: Path, link: str
+    backend: FolderBackend, manager: UserWorkspaceManager, tmp_path: Path, link: str
 ) -> None:
     root = manager.get_user_workspace(USER)
     secret = tmp_path / "secret"
@@ -91,7 +91,7 @@ async def test_links_that_lead_out_are_refused_without_a_host_path(
 
 @requirement("R33.4", "P52")
 async def test_deleting_a_link_leaves_its_target(
-    backend: SandboxedFilesystemBackend, manager: UserWorkspaceManager, tmp_path: Path
+    backend: FolderBackend, manager: UserWorkspaceManager, tmp_path: Path
 ) -> None:
     (tmp_path / "kept").mkdir()
     (manager.get_user_workspace(USER) / "files" / "link").symlink_to(tmp_path / "kept")
@@ -101,7 +101,7 @@ async def test_deleting_a_link_leaves_its_target(
 
 @requirement("R33.3")
 async def test_links_that_stay_inside_work(
-    backend: SandboxedFilesystemBackend, manager: UserWorkspaceManager
+    backend: FolderBackend, manager: UserWorkspaceManager
 ) -> None:
     root = manager.get_user_workspace(USER)
     await backend.awrite("/files/a.txt", "inside")
@@ -116,7 +116,7 @@ async def test_links_that_stay_inside_work(
 @requirement("R33.4", "P52")
 @pytest.mark.parametrize("path", ["/", "/files", "/uploads/", "outputs", "files/."])
 async def test_the_workspace_itself_cannot_be_deleted(
-    backend: SandboxedFilesystemBackend, manager: UserWorkspaceManager, path: str
+    backend: FolderBackend, manager: UserWorkspaceManager, path: str
 ) -> None:
     assert "Cannot delete" in ((await backend.adelete(path)).error or "")
     assert len(list(manager.get_user_workspace(USER).iterdir())) == 3
@@ -124,7 +124,7 @@ async def test_the_workspace_itself_cannot_be_deleted(
 
 @requirement("R33.4")
 async def test_a_pipe_neither_blocks_nor_opens(
-    backend: SandboxedFilesystemBackend, manager: UserWorkspaceManager
+    backend: FolderBackend, manager: UserWorkspaceManager
 ) -> None:
     os.mkfifo(manager.get_user_workspace(USER) / "files" / "pipe")
     assert "not a regular file" in ((await backend.aread("/files/pipe")).error or "")
@@ -134,7 +134,7 @@ async def test_a_pipe_neither_blocks_nor_opens(
 
 @requirement("R33.6", "P53")
 async def test_a_write_over_the_quota_is_refused_and_the_file_stays_as_it_was(
-    backend: SandboxedFilesystemBackend, manager: UserWorkspaceManager
+    backend: FolderBackend, manager: UserWorkspaceManager
 ) -> None:
     await backend.awrite("/files/a", "x" * 600)
     for error in (
@@ -151,7 +151,7 @@ async def test_a_write_over_the_quota_is_refused_and_the_file_stays_as_it_was(
 
 @requirement("R33.6", "P53")
 async def test_what_shrinks_or_goes_is_given_back(
-    backend: SandboxedFilesystemBackend, manager: UserWorkspaceManager
+    backend: FolderBackend, manager: UserWorkspaceManager
 ) -> None:
     await backend.awrite("/files/a", "x" * 1000)
     await backend.awrite("/files/a", "x" * 100)
@@ -166,20 +166,20 @@ async def test_what_shrinks_or_goes_is_given_back(
 
 @requirement("P53")
 async def test_writers_at_once_end_with_a_true_ledger(
-    backend: SandboxedFilesystemBackend, manager: UserWorkspaceManager
+    backend: FolderBackend, manager: UserWorkspaceManager
 ) -> None:
     await asyncio.gather(*(backend.awrite("/files/same", "x" * size) for size in range(0, 200, 5)))
     assert await manager.usage(USER) == manager.get_workspace_usage(USER)
 
 
-async def test_edits_at_once_are_all_kept(backend: SandboxedFilesystemBackend) -> None:
+async def test_edits_at_once_are_all_kept(backend: FolderBackend) -> None:
     await backend.awrite("/files/a", " ".join(f"<{n}>" for n in range(4)))
     await asyncio.gather(*(backend.aedit("/files/a", f"<{n}>", f"[{n}]") for n in range(4)))
     assert (await backend.adownload_files(["/files/a"]))[0].content == b"[0] [1] [2] [3]"
 
 
 async def test_a_cancelled_write_is_whole_and_counted(
-    backend: SandboxedFilesystemBackend, manager: UserWorkspaceManager
+    backend: FolderBackend, manager: UserWorkspaceManager
 ) -> None:
     writing = asyncio.ensure_future(backend.awrite("/files/a", "x" * 500))
     await asyncio.sleep(0)
@@ -189,7 +189,7 @@ async def test_a_cancelled_write_is_whole_and_counted(
     assert await manager.usage(USER) == manager.get_workspace_usage(USER) in (0, 500)
 
 
-async def test_an_edit_keeps_line_endings(backend: SandboxedFilesystemBackend) -> None:
+async def test_an_edit_keeps_line_endings(backend: FolderBackend) -> None:
     await backend.aupload_files([("/files/win.txt", b"a\r\nb\r\nc\r\n")])
     assert (await backend.aedit("/files/win.txt", "a\nb", "a\nB")).error is None
     assert (await backend.adownload_files(["/files/win.txt"]))[0].content == b"a\r\nB\r\nc\r\n"
@@ -210,7 +210,7 @@ async def test_a_huge_text_is_read_in_windows_and_says_where_it_goes_on(tmp_path
     manager.close()
 
 
-async def test_errors_say_what_is_wrong(backend: SandboxedFilesystemBackend) -> None:
+async def test_errors_say_what_is_wrong(backend: FolderBackend) -> None:
     await backend.aupload_files([("/files/latin.txt", "ü".encode("latin-1"))])
     assert (
         await backend.aread("/files/none")
@@ -229,7 +229,7 @@ async def test_errors_say_what_is_wrong(backend: SandboxedFilesystemBackend) -> 
     assert (await backend.adownload_files(["/no", "/files"]))[1].error == "is_directory"
 
 
-async def test_grep_says_when_it_stopped_at_its_count(backend: SandboxedFilesystemBackend) -> None:
+async def test_grep_says_when_it_stopped_at_its_count(backend: FolderBackend) -> None:
     await backend.awrite("/files/a.txt", "hit\nmiss\nhit\n")
     whole = await backend.agrep("hit", max_count=2)
     assert (len(whole.matches or []), whole.truncated) == (2, False)

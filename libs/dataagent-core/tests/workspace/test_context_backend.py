@@ -15,7 +15,7 @@ from langgraph.graph import StateGraph  # pyright: ignore[reportMissingTypeStubs
 from dataagent_core.identity import RunContext
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
 from dataagent_core.workspace import context_backend as module
-from dataagent_core.workspace.backend import SandboxedFilesystemBackend
+from dataagent_core.workspace.backend import FolderBackend
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
@@ -77,20 +77,20 @@ async def test_reading_a_memory_is_a_use_of_it(
 async def test_calls_that_open_at_the_same_moment_have_one_backend(
     manager: UserWorkspaceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened: list[SandboxedFilesystemBackend] = []
+    opened: list[FolderBackend] = []
     both, open_workspace = asyncio.Barrier(2), manager.open_workspace
-    read = SandboxedFilesystemBackend.aread
+    read = FolderBackend.aread
 
-    async def opening(user_id: str) -> SandboxedFilesystemBackend:
+    async def opening(user_id: str) -> FolderBackend:
         await both.wait()
         return await open_workspace(user_id)
 
-    async def noted(self: SandboxedFilesystemBackend, path: str, *window: int) -> ReadResult:
+    async def noted(self: FolderBackend, path: str, *window: int) -> ReadResult:
         opened.append(self)
         return await read(self, path, *window)
 
     monkeypatch.setattr(manager, "open_workspace", opening)
-    monkeypatch.setattr(SandboxedFilesystemBackend, "aread", noted)
+    monkeypatch.setattr(FolderBackend, "aread", noted)
     backend = WorkspaceBackend(manager)
     async with asyncio.timeout(WAIT_SECONDS):
         await asyncio.gather(*(in_a_run(backend.aread(path)) for path in ("/a", "/b")))

@@ -13,7 +13,7 @@ from dataagent_core.errors import FileNotFound
 from dataagent_core.storage import open_database
 from dataagent_core.storage.people import files as files_table
 from dataagent_core.storage.tables import metadata
-from dataagent_core.workspace import FileStore, SandboxedFilesystemBackend, UserWorkspaceManager
+from dataagent_core.workspace import FileStore, FolderBackend, UserWorkspaceManager
 from dataagent_core.workspace.project import Project, ProjectBackend
 from dataagent_core.workspace.secret_files import is_secret
 from tests.requirements import requirement
@@ -55,7 +55,7 @@ async def manager(tmp_path: Path, folder: Path) -> AsyncGenerator[UserWorkspaceM
 
 
 @pytest.fixture
-async def backend(manager: UserWorkspaceManager) -> SandboxedFilesystemBackend:
+async def backend(manager: UserWorkspaceManager) -> FolderBackend:
     return await manager.open_workspace(USER)
 
 
@@ -73,7 +73,7 @@ async def test_opening_changes_nothing_in_it(manager: UserWorkspaceManager, fold
 
 
 async def test_no_quota_holds_and_nothing_is_booked(
-    manager: UserWorkspaceManager, backend: SandboxedFilesystemBackend, folder: Path
+    manager: UserWorkspaceManager, backend: FolderBackend, folder: Path
 ) -> None:
     assert (await backend.awrite("/large.txt", "x" * 5000)).error is None
     assert (folder / "large.txt").stat().st_size == 5000
@@ -115,7 +115,7 @@ async def test_uploads_are_kept_in_the_data_directory(
     "path", ["/out", "/up/outside.txt", "../outside.txt", "/a/../../outside.txt", "up/x", "\0"]
 )
 async def test_nothing_outside_is_read_or_written(
-    backend: SandboxedFilesystemBackend, tmp_path: Path, path: str
+    backend: FolderBackend, tmp_path: Path, path: str
 ) -> None:
     assert "Permission denied" in str((await backend.aread(path)).error)
     assert "Permission denied" in str((await backend.awrite(path, "mine")).error)
@@ -137,7 +137,7 @@ async def test_nothing_outside_is_read_or_written(
     ],
 )
 async def test_git_is_read_and_never_written(
-    backend: SandboxedFilesystemBackend, folder: Path, path: str
+    backend: FolderBackend, folder: Path, path: str
 ) -> None:
     before = {
         name: (folder / name).read_text()
@@ -155,23 +155,19 @@ async def test_git_is_read_and_never_written(
 
 
 async def test_a_folder_with_a_repository_in_it_is_not_deleted(
-    backend: SandboxedFilesystemBackend, folder: Path
+    backend: FolderBackend, folder: Path
 ) -> None:
     assert "Git repository" in str((await backend.adelete("/sub")).error)
     assert (folder / "sub/.git/config").exists()
 
 
-async def test_the_project_itself_is_not_deleted(
-    backend: SandboxedFilesystemBackend, folder: Path
-) -> None:
+async def test_the_project_itself_is_not_deleted(backend: FolderBackend, folder: Path) -> None:
     before = tree(folder)
     assert (await backend.adelete("/")).error is not None
     assert tree(folder) == before
 
 
-async def test_a_link_is_deleted_and_not_its_target(
-    backend: SandboxedFilesystemBackend, folder: Path
-) -> None:
+async def test_a_link_is_deleted_and_not_its_target(backend: FolderBackend, folder: Path) -> None:
     for link in ("out", "git", "plain.txt"):
         assert (await backend.adelete(f"/{link}")).error is None
     assert (folder / ".git/config").exists()
@@ -179,7 +175,7 @@ async def test_a_link_is_deleted_and_not_its_target(
     assert (folder.parent / "outside.txt").exists()
 
 
-async def test_searches_leave_out_what_git_ignores(backend: SandboxedFilesystemBackend) -> None:
+async def test_searches_leave_out_what_git_ignores(backend: FolderBackend) -> None:
     named = await backend.aglob("**/*.py")
     assert [info["path"] for info in named.matches or []] == ["/src/main.py"]
     lines = await backend.agrep("find me")
@@ -189,7 +185,7 @@ async def test_searches_leave_out_what_git_ignores(backend: SandboxedFilesystemB
 
 
 async def test_secrets_are_read_under_their_own_name_only(
-    backend: SandboxedFilesystemBackend,
+    backend: FolderBackend,
 ) -> None:
     assert (await backend.aread("/.env")).file_data is not None
     assert (await backend.agrep("KEY", "/.env")).matches
@@ -201,7 +197,7 @@ async def test_secrets_are_read_under_their_own_name_only(
 
 @pytest.mark.parametrize("path", [None, "/.kube", "/.kube/cache", "/cluster"])
 async def test_a_search_in_a_folder_of_secrets_shows_none(
-    backend: SandboxedFilesystemBackend, folder: Path, path: str | None
+    backend: FolderBackend, folder: Path, path: str | None
 ) -> None:
     (folder / ".kube/cache").mkdir(parents=True)
     (folder / ".kube/config").write_text("token: find it\n")
@@ -239,7 +235,7 @@ def test_secrets_are_known_by_their_names(path: str, expected: bool) -> None:
     "name", ["new\nline.txt", "-rf", " space ", "日本 語.txt", "a'\"b$`.txt", "é" * 100]
 )
 async def test_files_with_odd_names_are_written_and_read(
-    backend: SandboxedFilesystemBackend, folder: Path, name: str
+    backend: FolderBackend, folder: Path, name: str
 ) -> None:
     assert (await backend.awrite(f"/odd/{name}", "x")).error is None
     assert (folder / "odd" / name).read_text() == "x"
@@ -248,7 +244,7 @@ async def test_files_with_odd_names_are_written_and_read(
 
 
 async def test_a_file_keeps_its_mode_when_it_is_edited(
-    backend: SandboxedFilesystemBackend, folder: Path
+    backend: FolderBackend, folder: Path
 ) -> None:
     os.chmod(folder / "src/main.py", 0o755)
     assert (await backend.aedit("/src/main.py", "find", "found")).error is None
@@ -282,5 +278,5 @@ def test_a_memory_that_is_a_link_out_or_very_long_does_no_harm(tmp_path: Path) -
     assert len(memory[1]) == 256 * 1024
 
 
-def test_what_everybody_opens_is_one_kind_of_backend(backend: SandboxedFilesystemBackend) -> None:
+def test_what_everybody_opens_is_one_kind_of_backend(backend: FolderBackend) -> None:
     assert isinstance(backend, ProjectBackend)

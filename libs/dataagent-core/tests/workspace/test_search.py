@@ -10,7 +10,7 @@ from deepagents.backends.utils import compile_grep_include_glob
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.workspace import SandboxedFilesystemBackend
+from dataagent_core.workspace import FolderBackend
 from dataagent_core.workspace.jail import Jail
 from dataagent_core.workspace.patterns import IncludeGlob
 from dataagent_core.workspace.search import Budget, Scope, glob, grep
@@ -67,7 +67,7 @@ def test_a_search_takes_as_many_steps_as_names_times_segments(deep: Path, patter
 async def test_a_pattern_with_many_globstars_finds_what_it_names(
     deep: Path, workers: FileWorkers
 ) -> None:
-    backend = SandboxedFilesystemBackend(deep, workers)
+    backend = FolderBackend(deep, workers)
     found = await backend.aglob("**/a/" * 6 + "*.txt")
     assert not found.truncated
     assert len(found.matches or []) == DEPTH - 5
@@ -116,6 +116,6 @@ def test_patterns_mean_what_they_mean_elsewhere(pattern: str, path: str) -> None
 async def test_a_pattern_that_asks_for_too_much_is_refused(
     tmp_path: Path, workers: FileWorkers, pattern: str
 ) -> None:
-    backend = SandboxedFilesystemBackend(tmp_path, workers)
+    backend = FolderBackend(tmp_path, workers)
     assert (await backend.aglob(pattern)).error
     assert (await backend.agrep("x", glob=pattern)).error

@@ -16,6 +16,7 @@ from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dataagent_core.errors import DataAgentError
 from dataagent_core.runs.observers import Observers
 from dataagent_core.telemetry import accepted_request_id, bind_request_id, unbind_request_id
 from dataagent_server.api.errors import envelope, internal_error
@@ -47,7 +48,7 @@ class RequestContext:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request or socket."""
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, _with_reason(scope, send))
             return
         headers = Headers(scope=scope)
         request_id = accepted_request_id(headers.get("x-request-id"))
@@ -66,6 +67,18 @@ class RequestContext:
             exchange.count(scope)
             exchange.log(scope)
             unbind_request_id(token)
+
+
+def _with_reason(scope: Scope, send: Send) -> Send:
+    """`send`, for a start: a failure with a reason we know is told without a traceback."""
+
+    async def tell(message: Message) -> None:
+        reason: DataAgentError | None = getattr(scope["app"].state, "refusal", None)
+        if message["type"] == "lifespan.startup.failed" and reason is not None:
+            message = {**message, "message": f"DataAgent does not start. {reason.message}"}
+        await send(message)
+
+    return tell
 
 
 class _Exchange:

@@ -1,7 +1,7 @@
 """Credentials → `Principal`, for every door and every kind of credential.
 
 The one place that decides who is calling. Whether the caller may touch a thing is decided where the
-thing is kept. Above: `deps/`. Below: `tokens.py`, `deployment_keys.py`, the core's users.
+thing is kept. Above: `deps/`. Below: `tokens.py`, `api_key.py`, the core's users.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataagent_core.errors import Denied, NotAuthenticated
 from dataagent_core.identity import Grounds, Principal, Via
 from dataagent_core.identity.keys import KEY_START
 from dataagent_core.identity.users import User, UserStore
+from dataagent_server.auth.api_key import WRONG_KEY, APIKeyAuth, acting_user, is_key
 from dataagent_server.auth.credentials import Credentials
-from dataagent_server.auth.deployment_keys import MAX_KEY, DeploymentKeys, acting_user
 from dataagent_server.auth.origin import is_same_origin, is_unforgeable_host
 from dataagent_server.auth.tokens import LoginTokens
 from dataagent_server.config import ServerSettings
@@ -25,7 +25,6 @@ TenantLookup = Callable[[str], Awaitable[str | None]]
 
 logger = logging.getLogger(__name__)
 _NOBODY = "This needs a credential: an API key in the X-API-Key header, a bearer token, or a login."
-_WRONG_KEY = "The API key is not valid."
 _FOREIGN = "The request comes from a page of another site."
 
 
@@ -40,9 +39,10 @@ class Authenticator:
         *,
         tenant_of: TenantLookup | None = None,
     ) -> None:
-        self._is_disabled = settings.auth_disabled
-        self._trusted = settings.cors_origins if settings.cors_credentials else []
-        self._keys = DeploymentKeys(settings.api_keys, settings.admin_api_keys)
+        self._trusted = settings.trusted_origins if settings.cors_credentials else []
+        self._keys = APIKeyAuth(
+            settings.api_keys, settings.auth_disabled, admin_api_keys=settings.admin_api_keys
+        )
         self._users = users
         self._tokens = tokens
         self._tenant_of = tenant_of
@@ -50,7 +50,7 @@ class Authenticator:
     @property
     def is_disabled(self) -> bool:
         """Whether everyone may come in."""
-        return self._is_disabled
+        return self._keys.disabled
 
     async def authenticate(self, credentials: Credentials, *, from_page: bool) -> Principal:
         """The caller.
@@ -105,7 +105,7 @@ class Authenticator:
         return replace(principal, tenant_id=await self._tenant_of(principal.user_id))
 
     async def _caller(self, credentials: Credentials, *, from_page: bool) -> Principal:
-        if self._is_disabled:
+        if self._keys.disabled:
             return self._anyone(credentials)
         if credentials.api_key is not None:
             return await self._by_key(credentials.api_key, credentials.acting_for)
@@ -120,15 +120,15 @@ class Authenticator:
         raise NotAuthenticated(_NOBODY)
 
     async def _by_key(self, key: str, acting_for: str | None) -> Principal:
-        if not key or len(key) > MAX_KEY or not key.isascii():
-            raise NotAuthenticated(_WRONG_KEY)
+        if not is_key(key):
+            raise NotAuthenticated(WRONG_KEY)
         principal = self._keys.resolve(key, acting_for)
         if principal is not None:
             return principal
         known = await self._users.keys.resolve(key)
         user = None if known is None else await self._users.get(known.user_id)
         if known is None or user is None or not user.is_active:
-            raise NotAuthenticated(_WRONG_KEY)
+            raise NotAuthenticated(WRONG_KEY)
         return _principal(user, Grounds(key_id=known.key_id), "api_key")
 
     def _anyone(self, credentials: Credentials) -> Principal:

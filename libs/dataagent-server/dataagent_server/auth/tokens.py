@@ -1,8 +1,7 @@
 """Login tokens: JWT, HS256 only, 24 hours if not set, signed with the secret all processes share.
 
 A token says who; the database says whether that user still exists, is active, has the same password
-and has not logged out of it, and which role they have. Above: `authenticator.py` and the login
-routes.
+and has not logged out of it, and which role they have: the token's `role` is for its reader alone.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataagent_core.errors import NotAuthenticated
 from dataagent_core.identity import Grounds
 from dataagent_core.identity.users import User, UserStore
 
-COOKIE = "dataagent_session"
+COOKIE = "access_token"
 LIFETIME = timedelta(hours=24)
 _ALGORITHM = "HS256"
 _ISSUER = "dataagent"
@@ -39,6 +38,8 @@ class LoginTokens:
         claims = {
             "iss": _ISSUER,
             "sub": user.user_id,
+            "user_id": user.user_id,
+            "role": user.role,  # for whoever reads the token; the database says what holds
             "iat": moment,
             "exp": moment + (self.lifetime if lifetime is None else lifetime),
             "jti": str(uuid4()),

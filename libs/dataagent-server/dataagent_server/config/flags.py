@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
@@ -23,6 +23,7 @@ from dataagent_server.config.settings import ServerSettings
 _PREFIX = "setting:"
 _FILE = "secret:"
 _COMMON = ("home", "log_level")
+SERVING = ("host", "port", "workers")
 _MOST_SECRET = 64 * 1024
 
 
@@ -35,6 +36,13 @@ def add_flags(parser: argparse.ArgumentParser, *, are_all_shown: bool) -> None:
         group = parser.add_argument_group(title)
         for name in names:
             _add(group, name, is_shown=are_all_shown or name in _COMMON)
+
+
+def add_serving_flags(parser: argparse.ArgumentParser) -> None:
+    """Let the parser take what is given to `serve` most, before a command or without one."""
+    group = parser.add_argument_group("serving")
+    for name in SERVING:
+        _add(group, name, is_shown=True)
 
 
 def given(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -73,9 +81,11 @@ def _add(group: Any, name: str, *, is_shown: bool) -> None:  # Any: argparse's g
 def _help(name: str, field: FieldInfo) -> str:
     parts = [field.description] if field.description else []
     parts.append(variables(ServerSettings, name)[0])
-    value = field.get_default(call_default_factory=True)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] pydantic leaves it open
+    # pydantic leaves it open
+    value = field.get_default(call_default_factory=True)
     if value not in (None, "", []) and not _is_secret(field):
-        shown = ",".join(map(str, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] as above
+        values = cast("list[object]", value) if isinstance(value, list) else [value]
+        shown = ",".join(map(str, values))
         parts.append(f"default {shown}")
     return "; ".join(parts).replace("%", "%%")
 

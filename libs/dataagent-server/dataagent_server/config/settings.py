@@ -27,10 +27,13 @@ MIB = 1024 * 1024
 
 
 class ServerSettings(Settings):
-    """Settings of the server. Unset values make a safe server for one machine."""
+    """Settings of the server. Unset values make a server that asks everyone who they are."""
 
     # where it listens
-    host: str = "127.0.0.1"
+    host: str = Field(
+        default="0.0.0.0",  # noqa: S104 as the requirement has it
+        description="127.0.0.1 if DATAAGENT_AUTH_DISABLED",
+    )
     port: int = Field(default=8000, ge=0, le=65535)
     workers: int = Field(default=1, ge=1)
     forwarded_allow_ips: CommaList = Field(default=["127.0.0.1", "::1"])
@@ -57,7 +60,7 @@ class ServerSettings(Settings):
         le=366 * 86400,
         validation_alias=AliasChoices("DATAAGENT_JWT_EXPIRATION", "JWT_EXPIRATION"),
     )
-    cors_origins: CommaList = Field(default=[])
+    cors_origins: CommaList = Field(default=["*"])  # without credentials: a page needs a key
     cors_credentials: bool = False
     login_failures_per_name: int = Field(default=10, ge=1)
     login_failures_per_address: int = Field(default=30, ge=1)
@@ -82,6 +85,11 @@ class ServerSettings(Settings):
     on_disconnect: OnDisconnect = "continue"
 
     @property
+    def takes_any_assistant(self) -> bool:
+        """No: who asks an agent that is not there is told so, not answered by another."""
+        return False
+
+    @property
     def has_shell(self) -> bool:
         """Whether agents may run commands: on a server in a sandbox only."""
         return self.enable_shell and self.sandbox != "off"
@@ -98,12 +106,28 @@ class ServerSettings(Settings):
             return self.mcp_stdio
         return "any" if self.auth_disabled and is_loopback(self.host) else "templates"
 
+    @property
+    def trusted_origins(self) -> list[str]:
+        """The origins that the operator named; `*` only if they said so."""
+        return self.cors_origins if "cors_origins" in self.model_fields_set else []
+
+    @property
+    def is_open_to_others(self) -> bool:
+        """Whether other machines can reach the server."""
+        return not is_loopback(self.host)
+
     @field_validator(
         "api_keys", "admin_api_keys", "cors_origins", "forwarded_allow_ips", mode="before"
     )
     @classmethod
     def _split_lists(cls, value: Any) -> Any:
         return split_commas(value)
+
+    @model_validator(mode="after")
+    def _stay_here_without_a_login(self) -> ServerSettings:
+        if self.auth_disabled and "host" not in self.model_fields_set:
+            self.host = "127.0.0.1"
+        return self
 
     @model_validator(mode="after")
     def _refuse_what_cannot_work(self) -> ServerSettings:
@@ -116,7 +140,7 @@ class ServerSettings(Settings):
                 "DATAAGENT_PROJECT would give one folder to all users. It is for the terminal; "
                 "unset it."
             )
-        if self.auth_disabled and not is_loopback(self.host):
+        if self.auth_disabled and self.is_open_to_others:
             raise Misconfigured(
                 f"DATAAGENT_AUTH_DISABLED=true would open the server to everyone who can reach "
                 f"{self.host}. Set DATAAGENT_HOST=127.0.0.1, or set DATAAGENT_API_KEYS and leave "

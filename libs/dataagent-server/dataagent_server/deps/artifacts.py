@@ -35,7 +35,7 @@ async def page_of(artifact: Artifact, artifacts: ArtifactStore, query: ArtifactQ
 
 
 def export_of(
-    artifact: Artifact, artifacts: ArtifactStore, fmt: ExportFormat, *, has_bom: bool
+    artifact: Artifact, artifacts: ArtifactStore, fmt: ExportFormat, query: ArtifactQuery
 ) -> Callable[[], Generator[bytes]]:
     """What makes the file, piece by piece. It blocks, so call it and its pieces in a thread.
 
@@ -47,7 +47,14 @@ def export_of(
     def pieces() -> Generator[bytes]:
         with reading(artifact.artifact_id):
             path.stat()  # some formats begin before they open it
-            yield from export(path, artifact.columns, fmt, has_bom=has_bom)
+            yield from export(
+                path,
+                artifact.columns,
+                fmt,
+                has_bom=query.bom,
+                limit=query.limit,
+                offset=query.offset or 0,
+            )
 
     return pieces
 

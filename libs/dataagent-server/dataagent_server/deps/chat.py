@@ -35,7 +35,7 @@ async def session_for(container: Container, caller: Principal, request: ChatRequ
 
     Raises:
         SessionNotFound: the session is not the caller's.
-        FileNotFound, SkillNotFound: the message asks for what the caller does not have.
+        AgentNotFound, FileNotFound, SkillNotFound: the message asks for what is not there.
         BadInput, LimitReached, AgentDisabled, Unavailable: the message would be refused.
     """
     core, session_id = container.core, request.session_id
@@ -64,6 +64,7 @@ async def start_run(
         SessionNotFound: the session is not the caller's, or gone.
         SessionBusy: a run of the session is active.
         LimitReached: the caller sends too fast, or has too much under way.
+        AgentNotFound: there is no such agent.
         AgentDisabled: the caller's tenant has the agent off.
         Unavailable: the server is shutting down.
     """

@@ -7,17 +7,19 @@ Opened by the app's lifespan, closed with it. Routers and sockets get their part
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
+import os
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 from dataagent_core.errors import DataAgentError
 from dataagent_core.identity.logins import LoginLimits, Logins
 from dataagent_core.identity.secret import shared_secret
-from dataagent_core.identity.users import UserStore
+from dataagent_core.identity.users import User, UserStore
 from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.bus import USERS
 from dataagent_core.runs.service import RunService
@@ -59,10 +61,30 @@ class Container:
         """Seconds since the server opened."""
         return time.monotonic() - self.started_at
 
+    @property
+    def first_login(self) -> str | None:
+        """The first administrator's name and the password that was made up, to be shown once."""
+        if self.first_password is None:
+            return None
+        name = self.settings.admin_username
+        return f"First start: user '{name}', password '{self.first_password}' (shown this once)"
+
     async def login_token(self) -> str | None:
         """A one-time login for the first administrator; None if there is none."""
         admin = await self.users.first_admin()
         return None if admin is None else await self.users.links.create(admin.user_id)
+
+    async def prepare_workspace(self, user: User) -> None:
+        """Have the workspace of a user who logs in there; a disk that fails keeps no one out.
+
+        One that was archived comes back when something in it is used.
+        """
+        workspaces = self.core.workspaces
+        try:
+            if not workspaces.is_archived(user.user_id):
+                await workspaces.prepare(user.user_id)
+        except (DataAgentError, OSError) as error:
+            logger.warning("the workspace of %s is not there: %s", user.user_id, error)
 
     async def drain(self) -> None:
         """End or park what runs, then let every long answer end. For shutdown, once."""
@@ -114,6 +136,27 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
                 await container.drain()
         finally:
             users.close()
+
+
+@contextmanager
+def only_process(settings: ServerSettings) -> Generator[None]:
+    """Be the one server of the data directory, where several could not work together.
+
+    Raises:
+        Misconfigured: another process is; names what to set for several.
+    """
+    if settings.is_shared:
+        yield
+        return
+    descriptor = os.open(settings.ensure_home() / "server.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            settings.check_shared("A second server of one data directory (uvicorn --workers)")
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _cancel_with_account(runs: RunService, users: UserStore) -> None:

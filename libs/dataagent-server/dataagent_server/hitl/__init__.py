@@ -1,9 +1,9 @@
-"""Answers to approval requests, from the wire to the core.
+"""Answers to approval requests, from the wire to who waits for them."""
 
-The waiting itself is not here: approvals are kept by the runs (`dataagent_core.runs`), so that they
-outlive sockets and restarts.
-"""
+from dataagent_server.hitl.websocket_handler import (
+    WebHITLHandler,
+    WebSocketHITLHandler,
+    decision_of,
+)
 
-from dataagent_server.hitl.decisions import decision_of
-
-__all__ = ["decision_of"]
+__all__ = ["WebHITLHandler", "WebSocketHITLHandler", "decision_of"]

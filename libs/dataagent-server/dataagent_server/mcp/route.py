@@ -28,7 +28,7 @@ def refuse_foreign_page(request: Request) -> None:
         Denied: a page of another site is behind the request.
     """
     origin, host = request.headers.get("origin"), request.headers.get("host")
-    trusted = container_of(request).settings.cors_origins
+    trusted = container_of(request).settings.trusted_origins
     if origin is None or origin in trusted or "*" in trusted:
         return
     if is_same_origin(origin, host) and is_unforgeable_host(host):

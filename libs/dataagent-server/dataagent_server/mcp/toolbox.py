@@ -84,12 +84,14 @@ def schema_of(model: type[BaseModel], *, of_output: bool = False) -> dict[str, A
 
 def _bare(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_bare(each) for each in schema]  # pyright: ignore[reportUnknownVariableType] JSON of any shape
+        # JSON of any shape
+        return [_bare(each) for each in schema]  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(schema, dict):
         return schema
     return {
         str(key): _bare(value)  # pyright: ignore[reportUnknownArgumentType] JSON of any shape
-        for key, value in schema.items()  # pyright: ignore[reportUnknownVariableType] JSON of any shape
+        # JSON of any shape
+        for key, value in schema.items()  # pyright: ignore[reportUnknownVariableType]
         if not (key == "title" and isinstance(value, str))
     }
 

@@ -1,7 +1,8 @@
 """What comes in and what goes out, as Pydantic models."""
 
 from dataagent_server.models.chat import ChatRequest, ChatResponse
-from dataagent_server.models.fields import ErrorResponse, Page
+from dataagent_server.models.common import ErrorResponse, WebSocketMessage
+from dataagent_server.models.fields import Page
 from dataagent_server.models.health import Health
 from dataagent_server.models.session import MessageInfo, SessionInfo
 
@@ -13,4 +14,5 @@ __all__ = [
     "MessageInfo",
     "Page",
     "SessionInfo",
+    "WebSocketMessage",
 ]

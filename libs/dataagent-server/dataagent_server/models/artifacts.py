@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from dataagent_core.data.results import Page as RowsPage
 from dataagent_core.data.types import Artifact, Receipt, ResultColumn, TruncatedBy
@@ -24,13 +25,24 @@ class ArtifactQuery(BaseModel):
         description="A file: csv, xlsx, parquet or json of a table; png or svg of a chart.",
     )
     bom: bool = Field(default=False, description="Begin CSV with a byte-order mark, for Excel.")
-    limit: int | None = Field(default=None, ge=1, le=1000, description="How many rows.")
+    limit: int | None = Field(
+        default=None, ge=1, le=1000, description="How many rows; a file without it has all."
+    )
     offset: int | None = Field(default=None, ge=0, lt=2**53, description="How many rows to skip.")
     sort: list[Annotated[SafeText, Field(max_length=500)]] = Field(
         default_factory=list[str],
         max_length=20,
-        description="Columns to sort by, the first counts most; `-name` from the greatest.",
+        description="Columns to sort by, the first counts most; `-name` from the greatest. "
+        "For a page, not for a file.",
     )
+
+    @model_validator(mode="after")
+    def _refuse_a_sorted_file(self) -> Self:
+        if self.format is not None and self.sort:
+            raise PydanticCustomError(
+                "artifact", "A file has the result's own order: leave out sort"
+            )
+        return self
 
     @property
     def is_for_rows(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import orjson
 from fastapi import Query
@@ -113,7 +113,9 @@ def _details(text: str) -> dict[str, Any]:
         found: Any = orjson.loads(text)
     except ValueError:
         found = None
-    return found if isinstance(found, dict) else {"unreadable": text[:200]}  # pyright: ignore[reportUnknownVariableType] JSON of any shape
+    if isinstance(found, dict):
+        return cast("dict[str, Any]", found)  # JSON of any shape
+    return {"unreadable": text[:200]}
 
 
 class AuditVerdict(ResponseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from dataagent_core.hitl import DecisionType
@@ -65,9 +65,11 @@ class ChatRequest(ChatInput):
 class ChatResponse(ResponseModel):
     """What the run said until it ended, or until it waits for an approval."""
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     session_id: str
-    run_id: str
-    status: RunStatus
+    run_id: str = ""
+    status: RunStatus = "done"
     events: list[dict[str, Any]]
 
 

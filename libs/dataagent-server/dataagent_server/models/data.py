@@ -54,6 +54,7 @@ class GrantsBody(RequestModel):
     """All grants of a source; those not named end."""
 
     grants: list[GrantBody] = Field(max_length=1000)
+    source_id: str | None = Field(default=None, description="The source's own, if it is sent.")
 
     @property
     def all(self) -> tuple[Grant, ...]:
@@ -116,6 +117,7 @@ class SourceUpdate(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"example": {"description": "Sales since 2020"}})
 
+    source_id: str | None = Field(default=None, description="Its own, if it is sent.")
     name: SourceName | None = None
     url: SecretStr | None = Field(default=None, json_schema_extra={"writeOnly": True})
     folder: FolderPath | None = None
@@ -223,6 +225,13 @@ class PolicyBody(RequestModel):
     )
 
 
+class PolicyUpdate(PolicyBody):
+    """What a policy shall say from now on."""
+
+    policy_id: str | None = Field(default=None, description="Its own, if it is sent.")
+    source_id: str | None = Field(default=None, description="Its source's, if it is sent.")
+
+
 class PolicyInfo(ResponseModel):
     """A policy of a source."""
 
@@ -249,6 +258,7 @@ class AttributesBody(RequestModel):
         description="By name: text, a number, true, false, or a list of them.",
         examples=[{"region": "EMEA", "countries": ["Germany", "France"]}],
     )
+    user_id: str | None = Field(default=None, description="That of the address, if it is sent.")
 
 
 class AttributesInfo(ResponseModel):

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from dataagent_core.errors import BadInput
 from dataagent_core.storage.text import is_storable
 
 T = TypeVar("T")
@@ -48,7 +49,8 @@ def _check_json(value: Any) -> None:
             if not math.isfinite(value):
                 raise PydanticCustomError("number", "A number must be finite")
         case dict():
-            for key, item in value.items():  # pyright: ignore[reportUnknownVariableType] JSON of unknown shape
+            # JSON of unknown shape
+            for key, item in value.items():  # pyright: ignore[reportUnknownVariableType]
                 _check_json(key)
                 _check_json(item)
         case list():
@@ -107,6 +109,19 @@ Moment = Annotated[datetime, BeforeValidator(_as_written)]
 """A moment in a query, as ISO 8601."""
 
 
+def check_same(name: str, in_address: str, in_body: str | None) -> None:
+    """Let a body name what it is about, if it names what its address does.
+
+    Raises:
+        BadInput: it names another.
+    """
+    if in_body is not None and in_body != in_address:
+        raise BadInput(
+            f"The address names {in_address!r} and `{name}` in the body {in_body!r}. Send the same "
+            f"or leave `{name}` out; it cannot be changed."
+        )
+
+
 class RequestModel(BaseModel):
     """Base of what comes in: unknown fields are refused, nothing is guessed into another type."""
 
@@ -124,11 +139,3 @@ class Page(ResponseModel, Generic[T]):
 
     items: list[T]
     total: int
-
-
-class ErrorResponse(ResponseModel):
-    """Every error, whatever its status."""
-
-    error_code: str
-    message: str
-    details: dict[str, Any] | None = None

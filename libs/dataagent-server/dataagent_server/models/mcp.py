@@ -6,7 +6,7 @@ is stored. What a shared server is reached by is for administrators.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, SecretStr, StringConstraints
 
@@ -26,6 +26,7 @@ from dataagent_core.mcp.types import (
 from dataagent_core.mcp.views import ServerView, Trial
 from dataagent_server.models.fields import Id, Name, RequestModel, ResponseModel, SafeText, UtcTime
 
+ServerId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 Alias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
 Word = Annotated[SafeText, StringConstraints(min_length=1, max_length=4096)]
 Address = Annotated[SafeText, StringConstraints(min_length=1, max_length=2048)]
@@ -45,7 +46,7 @@ _FIELDS = {
     "call_timeout": "call_timeout_seconds",
     "template": "template_id",
 }
-_NOT_FIELDS = {"name", "scope", "tenant_id", "parameters"}
+_NOT_FIELDS = {"name", "server_id", "scope", "tenant_id", "parameters"}
 
 
 class _ServerBody(RequestModel):
@@ -82,10 +83,8 @@ class _ServerBody(RequestModel):
         return ServerFields(**{_FIELDS.get(name, name): value for name, value in sent.items()})
 
 
-class UserServerUpdate(_ServerBody):
-    """What to change in a server; what is left out or null stays, its secrets too."""
-
-    model_config = ConfigDict(json_schema_extra={"example": {"disabled": True}})
+class _UserServerBody(_ServerBody):
+    """What can be said of a user's own server when it is added and when it is changed."""
 
     template: Id | None = Field(default=None, description="What is started, by an administrator.")
     parameters: dict[ParameterName, Word] | None = Field(
@@ -93,7 +92,15 @@ class UserServerUpdate(_ServerBody):
     )
 
 
-class UserServerCreate(UserServerUpdate):
+class UserServerUpdate(_UserServerBody):
+    """What to change in a server; what is left out or null stays, its secrets too."""
+
+    model_config = ConfigDict(json_schema_extra={"example": {"disabled": True}})
+
+    name: str | None = Field(default=None, description="That of the address, if it is sent.")
+
+
+class UserServerCreate(_UserServerBody):
     """A server to add: an address, a template with its parameters, or (where allowed) a command."""
 
     model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
@@ -101,13 +108,8 @@ class UserServerCreate(UserServerUpdate):
     name: Name
 
 
-class SharedServerUpdate(_ServerBody):
-    """What to change in a shared server; what is left out or null stays, its secrets too.
-
-    An empty `cwd` or `proxy_url` takes it away.
-    """
-
-    model_config = ConfigDict(json_schema_extra={"example": {"call_timeout": 60}})
+class _SharedServerBody(_ServerBody):
+    """What can be said of a shared server when it is registered and when it is changed."""
 
     alias: Alias | None = Field(
         default=None, description="What the names of its tools begin with, before `__`."
@@ -137,11 +139,23 @@ class SharedServerUpdate(_ServerBody):
         return sent
 
 
-class SharedServerCreate(SharedServerUpdate):
+class SharedServerUpdate(_SharedServerBody):
+    """What to change in a shared server; what is left out or null stays, its secrets too.
+
+    An empty `cwd` or `proxy_url` takes it away.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"example": {"call_timeout": 60}})
+
+    server_id: str | None = Field(default=None, description="That of the address, if it is sent.")
+
+
+class SharedServerCreate(_SharedServerBody):
     """A shared server to register: everyone's, or one tenant's."""
 
     model_config = ConfigDict(json_schema_extra={"example": {**_EXAMPLE, "scope": "global"}})
 
+    server_id: ServerId | None = Field(default=None, description="Made if it is left out.")
     name: Name
     scope: SharedScope = "global"
     tenant_id: Id | None = None
@@ -262,6 +276,13 @@ class SharedServerInfo(UserServerInfo):
             next_retry_at=status.next_retry_at,
             last_ok_at=status.last_ok_at,
         )
+
+
+class ServerDeleted(ResponseModel):
+    """That a user's server is forgotten."""
+
+    status: Literal["deleted"] = "deleted"
+    server_name: str = Field(examples=["orders"])
 
 
 class TrialInfo(ResponseModel):

@@ -60,6 +60,12 @@ class TemplateBody(RequestModel):
         )
 
 
+class TemplateUpdate(TemplateBody):
+    """What a template shall be from now on."""
+
+    template_id: str | None = Field(default=None, description="Its own id, if it is sent.")
+
+
 class ParameterInfo(ResponseModel):
     """What a user fills in."""
 

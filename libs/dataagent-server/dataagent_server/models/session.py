@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AfterValidator, ConfigDict, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
-from dataagent_core.session.types import Message, MessageStatus, Role, Session
+from dataagent_core.session.types import DEFAULT_TITLE, Message, MessageStatus, Role, Session
 from dataagent_server.models.fields import (
     Name,
     RequestModel,
@@ -52,14 +52,16 @@ class SessionCompact(RequestModel):
 class SessionInfo(ResponseModel):
     """A conversation."""
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     session_id: str
-    thread_id: str
+    thread_id: str = ""
     user_id: str
     assistant_id: str
-    title: str
+    title: str = DEFAULT_TITLE
     created_at: UtcTime
     last_active: UtcTime
-    metadata: dict[str, Any]
+    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
 
     @classmethod
     def of(cls, session: Session) -> SessionInfo:

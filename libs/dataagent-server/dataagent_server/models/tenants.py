@@ -29,6 +29,9 @@ Bytes = Annotated[int, Field(ge=0, le=2**53)]
 class TenantBody(RequestModel):
     """What holds in a tenant. A limit that is left out or null does not limit."""
 
+    tenant_id: TenantId | None = Field(
+        default=None, description="Of a new tenant, which gets one otherwise; of another its own."
+    )
     name: TenantName = Field(examples=["Acme"])
     max_users: Count | None = Field(default=None, examples=[50])
     max_sessions_per_user: Count | None = Field(default=None, examples=[200])
@@ -47,12 +50,6 @@ class TenantBody(RequestModel):
     def terms(self) -> TenantTerms:
         """As the core has them."""
         return TenantTerms(**self.model_dump(exclude={"tenant_id"}))
-
-
-class TenantCreate(TenantBody):
-    """A tenant to add; without a `tenant_id` it gets one."""
-
-    tenant_id: TenantId | None = None
 
 
 class TenantInfo(ResponseModel):
@@ -77,6 +74,8 @@ class TenantInfo(ResponseModel):
 class MemberBody(RequestModel):
     """What a user is in a tenant."""
 
+    tenant_id: str | None = Field(default=None, description="That of the address, if it is sent.")
+    user_id: str | None = Field(default=None, description="That of the address, if it is sent.")
     role: TenantRole = Field(default="member", examples=["member"])
 
 

@@ -55,13 +55,13 @@ class PasswordReset(RequestModel):
 
 
 class UserCreate(RequestModel):
-    """A new account; without a password its user comes in by login link or key."""
+    """A new account."""
 
     username: SafeText = Field(
         examples=["dora"], description="3 to 20 letters, digits or `_`; nobody else's."
     )
-    password: Password | None = Field(default=None, examples=["correct horse battery"])
-    role: UserRole = "user"
+    password: Password = Field(examples=["correct horse battery"])
+    role: UserRole
 
 
 class StatusUpdate(RequestModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
 from dataagent_core.workspace.manager import MAX_MEMORY_BYTES, WorkspaceSummary
 from dataagent_core.workspace.memories import Memory
@@ -47,6 +47,10 @@ class MemoryBody(RequestModel):
     """What an assistant shall remember."""
 
     content: Annotated[SafeText, StringConstraints(max_length=MAX_MEMORY_BYTES)]
+    assistant_id: str | None = Field(
+        default=None, description="That of the address, if it is sent."
+    )
+    path: str | None = Field(default=None, description="That of the address, if it is sent.")
 
 
 class MemoryContent(ResponseModel):

@@ -1,5 +1,6 @@
 """The WebSocket door: `/ws/chat/{session_id}`."""
 
+from dataagent_server.ws.handlers import WebSocketChatHandler
 from dataagent_server.ws.manager import Connection, ConnectionManager
 
-__all__ = ["Connection", "ConnectionManager"]
+__all__ = ["Connection", "ConnectionManager", "WebSocketChatHandler"]

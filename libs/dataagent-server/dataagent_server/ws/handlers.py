@@ -55,7 +55,7 @@ _CLOSE_SECONDS = 1.0
 _LONGEST_ESCAPE = 6  # bytes of JSON for one of text: \u0001
 
 
-class ChatSocket:
+class WebSocketChatHandler:
     """An accepted, authenticated socket on a session of its owner's."""
 
     def __init__(
@@ -228,8 +228,23 @@ class ChatSocket:
         active = await self._runs.active_run(self._session_id)
         if active is None:
             raise RequestNotFound("No run of this session waits for a decision.")
+        request_id = command.request_id or await self._only_request(active.run_id)
         decision = decision_of(command)
-        await self._runs.decide(active.run_id, command.request_id, decision, owner=self._owner)
+        await self._runs.decide(active.run_id, request_id, decision, owner=self._owner)
+
+    async def _only_request(self, run_id: str) -> str:
+        """The one request a run waits with.
+
+        Raises:
+            RequestNotFound: there is none.
+            BadInput: there are several.
+        """
+        pending = (await self._runs.get(run_id, owner=self._owner)).pending
+        if not pending:
+            raise RequestNotFound("No run of this session waits for a decision.")
+        if len(pending) > 1:
+            raise BadInput("Several requests wait for a decision. Name one with `request_id`.")
+        return pending[0].request_id
 
     async def _handle_cancel(self, command: CancelCommand) -> None:
         if command.session_id not in (None, self._session_id):

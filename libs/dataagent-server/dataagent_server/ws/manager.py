@@ -1,23 +1,37 @@
 """Which sockets are open, whose they are, and how many there may be.
 
 Counted by connection: several tabs may watch one session, and one tab's end is not the other's. All
-of it happens on the event loop without an `await` in between, which is what keeps it consistent. It
-holds no runs, no approvals and no events: those live with the run. Who has to go because their user
-may not be here any more is `deps/visitors.py`'s business. Above: `visit.py`.
+of it happens on the event loop without an `await` in between, which is what keeps it consistent.
+
+A program that runs agents beside its sockets has here what a turn needs: events go out with
+`send_event`, decisions come in with `resolve_decision`, and `start_task` begins a turn that
+`cancel_task` can stop. In this server a run does all that itself, whatever becomes of its sockets
+(`dataagent_core.runs`), and the manager only counts. Who has to go because their user may not be
+here any more is `deps/visitors.py`'s business. Above: `visit.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 from uuid import uuid4
 
-from dataagent_core.errors import TooManyConnections
+from fastapi import HTTPException
+from starlette.websockets import WebSocket
+
+from dataagent_core.errors import SessionBusy, TooManyConnections
+from dataagent_core.events import ExecutionEvent
 from dataagent_core.identity import Principal
 from dataagent_core.mcp.changes import McpChange
 from dataagent_server.deps.capacity import Capacity
-from dataagent_server.ws.protocol import mcp_changed_frame
+from dataagent_server.ws.outbox import ClientGone, Outbox
+from dataagent_server.ws.protocol import event_frame, mcp_changed_frame
+
+T = TypeVar("T")
+_MOST_EARLY = 1_000
+_FULL = "Service temporarily unavailable, please try again later"
 
 FinishSocket = Callable[[], Awaitable[None]]
 NotifySocket = Callable[[str, bytes], None]
@@ -30,6 +44,7 @@ class Connection:
 
     connection_id: str
     session_id: str
+    outbox: Outbox | None = None
     finish: FinishSocket | None = None
     notify: NotifySocket | None = None
     user_id: str | None = None
@@ -37,27 +52,78 @@ class Connection:
     is_stranger: bool = False
 
 
-class ConnectionManager:
-    """The open sockets."""
+@dataclass(slots=True, eq=False)
+class _Wanted:
+    """A decision that somebody waits for; `request_id` None: any of the session's."""
 
-    def __init__(self, capacity: Capacity) -> None:
-        self._capacity = capacity
+    request_id: str | None
+    decision: asyncio.Future[dict[str, Any] | None] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+
+class ConnectionManager:
+    """The open sockets, by session."""
+
+    def __init__(self, max_connections: int = 200, *, capacity: Capacity | None = None) -> None:
+        """`capacity` counts other connections with these, and has a limit of its own."""
+        self._capacity = capacity or Capacity(max_connections)
         self._connections: dict[str, Connection] = {}
         self._by_session: dict[str, set[str]] = {}
+        self._wanted: dict[str, list[_Wanted]] = {}
+        self._early: dict[tuple[str, str], dict[str, Any]] = {}
+        self._tasks: dict[str, asyncio.Task[Any]] = {}
 
     @property
     def count(self) -> int:
         """How many sockets are open."""
         return len(self._connections)
 
-    def open(self, session_id: str) -> Connection:
+    # -- sockets ------------------------------------------------------------------------------
+
+    async def connect(self, websocket: WebSocket, session_id: str) -> bool:
+        """Accept a socket; False, without accepting it, if as many are open as may be."""
+        outbox = Outbox(websocket)
+        try:
+            connection = self.open(session_id, outbox)
+        except TooManyConnections:
+            return False
+        try:
+            await outbox.accept()
+        except ClientGone:
+            self.close(connection)
+            return False
+        return True
+
+    def disconnect(self, session_id: str) -> None:
+        """Forget the session's sockets, and end what was begun or waited for on their behalf."""
+        for connection in self.of_session(session_id):
+            self.close(connection)
+        for wanted in self._wanted.pop(session_id, ()):
+            _settle(wanted, None)
+        for key in [each for each in self._early if each[0] == session_id]:
+            del self._early[key]
+        task = self._tasks.pop(session_id, None)
+        if task is not None:
+            task.cancel()
+
+    async def check_capacity(self) -> None:
+        """Whether one more socket may be opened.
+
+        Raises:
+            HTTPException: 503, as many are open as may be.
+        """
+        if self._capacity.used >= self._capacity.limit:
+            raise HTTPException(503, _FULL, headers={"Retry-After": "5"})
+
+    def open(self, session_id: str, outbox: Outbox | None = None) -> Connection:
         """Count a socket in, before it is accepted.
 
         Raises:
             TooManyConnections: the server is full.
         """
         self._capacity.take()
-        connection = Connection(str(uuid4()), session_id)
+        connection = Connection(str(uuid4()), session_id, outbox)
         self._connections[connection.connection_id] = connection
         self._by_session.setdefault(session_id, set()).add(connection.connection_id)
         return connection
@@ -100,6 +166,84 @@ class ConnectionManager:
         """The sockets that watch a session."""
         return [self._connections[key] for key in self._by_session.get(session_id, ())]
 
+    # -- turns of a program's own -------------------------------------------------------------
+
+    async def send_event(self, session_id: str, event: ExecutionEvent) -> None:
+        """Send an event to the session's sockets; one whose client is gone is forgotten."""
+        frame = event_frame(event)
+        for connection in self.of_session(session_id):
+            if connection.outbox is None:
+                continue
+            try:
+                await connection.outbox.send(frame)
+            except ClientGone:
+                self.close(connection)
+
+    async def wait_for_decision(
+        self,
+        session_id: str,
+        timeout: float,
+        *,
+        request_id: str | None = None,
+    ) -> dict[str, Any] | None:
+        """The next decision for a session, or for one of its requests; None if none comes."""
+        if request_id is not None and (session_id, request_id) in self._early:
+            return self._early.pop((session_id, request_id))
+        wanted = _Wanted(request_id)
+        self._wanted.setdefault(session_id, []).append(wanted)
+        try:
+            async with asyncio.timeout(timeout):
+                return await wanted.decision
+        except TimeoutError:
+            return None
+        finally:
+            self._forget(session_id, wanted)
+
+    def resolve_decision(self, session_id: str, decision: dict[str, Any]) -> None:
+        """Pass a decision on to who waits for it: by its `request_id`, else to who waits longest.
+
+        If nobody does yet, one that names its request is kept for who will.
+        """
+        request_id = decision.get("request_id")
+        for wanted in self._wanted.get(session_id, ()):
+            is_meant = request_id is None or wanted.request_id in (None, request_id)
+            if is_meant and not wanted.decision.done():
+                _settle(wanted, decision)
+                return
+        if isinstance(request_id, str):
+            while len(self._early) >= _MOST_EARLY:
+                del self._early[next(iter(self._early))]
+            self._early[session_id, request_id] = decision
+
+    async def start_task(self, session_id: str, coro: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Begin a turn of the session, which `cancel_task` can stop.
+
+        Raises:
+            SessionBusy: its turn before has not ended.
+        """
+        earlier = self._tasks.get(session_id)
+        if earlier is not None and not earlier.done():
+            coro.close()
+            raise SessionBusy("A turn of this session is under way. Wait for its end or cancel it.")
+        self._tasks = {key: task for key, task in self._tasks.items() if not task.done()}
+        task = self._tasks[session_id] = asyncio.create_task(coro)
+        return task
+
+    async def cancel_task(self, session_id: str) -> bool:
+        """Stop the session's turn; False if none is under way."""
+        task = self._tasks.get(session_id)
+        return task is not None and task.cancel()
+
+    def _forget(self, session_id: str, wanted: _Wanted) -> None:
+        """Somebody waits no more."""
+        waiting = self._wanted.get(session_id, [])
+        if wanted in waiting:
+            waiting.remove(wanted)
+            if not waiting:
+                del self._wanted[session_id]
+
+    # -- all of them --------------------------------------------------------------------------
+
     def tell(self, change: McpChange) -> None:
         """Send a notice to the sockets of those whom a change of an MCP server concerns."""
         frame = mcp_changed_frame(change)
@@ -122,3 +266,8 @@ def _concerns(change: McpChange, connection: Connection) -> bool:
     if change.user_id is not None:
         return change.user_id == connection.user_id
     return connection.user_id is not None and change.tenant_id in (None, connection.tenant_id)
+
+
+def _settle(wanted: _Wanted, decision: dict[str, Any] | None) -> None:
+    if not wanted.decision.done():
+        wanted.decision.set_result(decision)

@@ -14,8 +14,10 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from dataagent_core.errors import BadInput, DataAgentError, LimitReached
+from dataagent_core.events import ExecutionEvent
 from dataagent_core.mcp.changes import McpChange
 from dataagent_server.models.chat import ChatInput, DecisionRequest
+from dataagent_server.models.common import WebSocketMessage
 from dataagent_server.models.fields import Id, RequestModel, SafeText
 
 CommandType = Literal["chat", "hitl_decision", "cancel", "ping", "auth"]
@@ -28,10 +30,10 @@ class ChatCommand(ChatInput):
 
 
 class DecisionCommand(DecisionRequest):
-    """Answer an approval request of the session's active run."""
+    """Answer an approval request of the session's active run: the one that waits, or the named."""
 
     command: ClassVar[CommandType] = "hitl_decision"
-    request_id: Id
+    request_id: Id | None = None
 
 
 class CancelCommand(RequestModel):
@@ -83,18 +85,16 @@ def parse(frame: str | bytes | None, *, max_bytes: int) -> Command:
 
 def _envelope(encoded: bytes) -> tuple[type[Command], dict[str, Any]]:
     try:
-        message: Any = from_json(encoded, allow_inf_nan=False)
+        message = WebSocketMessage.model_validate(from_json(encoded, allow_inf_nan=False))
+    except ValidationError:
+        raise BadInput('A message is {"type": …, "payload": {…}} and nothing else.') from None
     except ValueError:
         raise BadInput("The message is not valid JSON.") from None
-    match message:
-        case {"type": str(name), "payload": dict(payload), **rest} if not rest:  # pyright: ignore[reportUnknownVariableType] JSON object
-            kind = _COMMANDS.get(name)
-            if kind is None:
-                known = ", ".join(_COMMANDS)
-                raise BadInput(f"Unknown type {name[:_SHOWN]!r}. Use one of: {known}.")
-            return kind, payload  # pyright: ignore[reportUnknownVariableType] JSON object
-        case _:
-            raise BadInput('A message is {"type": …, "payload": {…}} and nothing else.')
+    kind = _COMMANDS.get(message.type)
+    if kind is None:
+        known = ", ".join(_COMMANDS)
+        raise BadInput(f"Unknown type {message.type[:_SHOWN]!r}. Use one of: {known}.")
+    return kind, message.payload
 
 
 def _problem(error: ValidationError) -> str:
@@ -102,6 +102,11 @@ def _problem(error: ValidationError) -> str:
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     where = ".".join(str(part)[:_SHOWN] for part in first["loc"])
     return f"{where}: {first['msg']}." if where else f"{first['msg']}."
+
+
+def event_frame(event: ExecutionEvent) -> bytes:
+    """An event that belongs to no stored run."""
+    return _frame(event.event_type, event.data(), event.timestamp)
 
 
 def connected_frame(session_id: str, last_seq: int, active_run: str | None) -> bytes:
@@ -146,6 +151,7 @@ def error_frame(error: DataAgentError, client_message_id: str | None = None) -> 
     return _frame("error", data)
 
 
-def _frame(event_type: str, data: dict[str, Any]) -> bytes:
-    text = {"event_type": event_type, "data": data, "timestamp": time.time()}
-    return orjson.dumps(text)
+def _frame(event_type: str, data: dict[str, Any], timestamp: float | None = None) -> bytes:
+    moment = time.time() if timestamp is None else timestamp
+    message = {"event_type": event_type, "data": data, "timestamp": moment}
+    return orjson.dumps(message, default=str, option=orjson.OPT_NON_STR_KEYS)

@@ -33,7 +33,7 @@ async def chat(websocket: WebSocket) -> None:
     connections: ConnectionManager = websocket.app.state.connections
     outbox = Outbox(websocket)
     try:
-        connection = connections.open(websocket.path_params["session_id"])
+        connection = connections.open(websocket.path_params["session_id"], outbox)
     except TooManyConnections as error:
         await deny(websocket, error, 503)
         return

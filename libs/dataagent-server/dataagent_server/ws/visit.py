@@ -1,4 +1,4 @@
-"""One client from its handshake to its end: who is it, is the session theirs, then `ChatSocket`.
+"""One client from its handshake to its end: who is it, is the session theirs, then the chat.
 
 Refusals before the socket exists are HTTP answers in the error envelope; after it, an `error`
 message and a close code, which browsers can read.
@@ -30,13 +30,13 @@ from dataagent_core.telemetry import bind_user
 from dataagent_server.auth import Credentials, read_credentials
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
 from dataagent_server.deps.container import Container
-from dataagent_server.models.fields import ErrorResponse
+from dataagent_server.models.common import ErrorResponse
 from dataagent_server.ws import protocol
 from dataagent_server.ws.handlers import (
     NO_SUCH_SESSION,
     NOT_AUTHENTICATED,
     TRY_AGAIN_LATER,
-    ChatSocket,
+    WebSocketChatHandler,
 )
 from dataagent_server.ws.manager import Connection, ConnectionManager
 from dataagent_server.ws.outbox import ClientGone, Outbox
@@ -106,7 +106,7 @@ class Visit:
         await self._converse(principal, after)
 
     async def _converse(self, principal: Principal, after: int | None) -> None:
-        socket = ChatSocket(
+        socket = WebSocketChatHandler(
             self._websocket,
             self._outbox,
             self._container,

@@ -32,10 +32,13 @@ async def names(client: httpx.AsyncClient, url: str = MINE) -> list[str]:
     return [each["name"] for each in (await ok(await client.get(url)))["items"]]
 
 
-async def said(live: LiveServer, message: str, user: str = "alice") -> list[Json]:
-    """The events of a chat turn in a session of its own."""
+async def said(
+    live: LiveServer, message: str, user: str = "alice", *, session_id: str | None = None
+) -> list[Json]:
+    """The events of a chat turn, in a session of its own unless one is named."""
+    body = {"message": message, "session_id": session_id}
     async with live.http(user) as client:
-        return (await ok(await client.post("/api/v1/chat", json={"message": message})))["events"]
+        return (await ok(await client.post("/api/v1/chat", json=body)))["events"]
 
 
 def results(events: list[Json]) -> list[tuple[str, str]]:

@@ -212,16 +212,16 @@ async def test_a_run_that_the_supervisor_hands_over_is_a_run_of_the_agent_that_a
 
 
 @requirement("B8")
-async def test_a_run_of_another_agent_or_an_unknown_assistant_is_no_run_of_this_one(
+async def test_a_run_of_another_agent_is_no_run_of_this_one(
     live: LiveServer, root: httpx.AsyncClient
 ) -> None:
     agent = await made(root)
     async with live.socket() as socket:
-        await socket.chat("!slow 1000 20", assistant_id="someone-else")
+        await socket.chat("!slow 1000 20", assistant_id="agent")
         await socket.until("text")
         assert (await bind(root, agent))["status"] == "IDLE"
         general = await ok(await root.get(f"{URL}/general"))
-        assert general["status"] == "WORKING"  # who serves names that nobody has
+        assert general["status"] == "WORKING"  # by its other name
         await socket.say("cancel")
         await socket.until("done")
 

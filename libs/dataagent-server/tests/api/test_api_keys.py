@@ -18,7 +18,7 @@ async def login_headers(server: LiveServer) -> dict[str, str]:
     name = f"u_{uuid4().hex[:12]}"
     user = await server.on_server(server.container.users.create(name))
     token = server.container.tokens.issue(user)
-    return {"Cookie": f"dataagent_session={token}", "Origin": server.url}
+    return {"Cookie": f"access_token={token}", "Origin": server.url}
 
 
 @requirement("R19.1", "R19.2", "R19.3")

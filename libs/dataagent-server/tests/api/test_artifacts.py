@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs] it has none
@@ -162,11 +162,27 @@ async def test_every_format_has_every_row(live: LiveServer) -> None:
     assert [[cell or None for cell in line] for line in lines[1:]] == [
         [None if cell is None else str(cell) for cell in row] for row in rows
     ]
-    table = pq.read_table(io.BytesIO(got["parquet"]))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] pyarrow has no types
-    assert [list(row.values()) for row in table.to_pylist()] == rows  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType, reportUnknownArgumentType] same
+    table = cast(Any, pq).read_table(io.BytesIO(got["parquet"]))  # pyarrow has no types
+    assert [list(row.values()) for row in table.to_pylist()] == rows
     assert [list(row.values()) for row in json_of(got["json"])] == rows
     sheet = CalamineWorkbook.from_filelike(io.BytesIO(got["xlsx"])).get_sheet_by_index(0)
     assert sheet.to_python() == [header, *[["" if c is None else c for c in row] for row in rows]]
+
+
+async def test_a_file_has_the_rows_that_are_asked_for(live: LiveServer) -> None:
+    url = f"{URL}/{(await kept(live))['artifact_id']}"
+    rows = by_hand(live, CUSTOMERS)
+    async with live.http() as client:
+        for query, wanted in (
+            ({"limit": 3}, rows[:3]),
+            ({"limit": 2, "offset": 4}, rows[4:6]),
+            ({"offset": len(rows) - 1}, rows[-1:]),
+            ({"offset": len(rows)}, []),
+        ):
+            answer = await client.get(url, params={"format": "json", **query})
+            assert [list(row.values()) for row in json_of(answer.content)] == wanted
+        lines = (await client.get(f"{url}?format=csv&limit=2")).text.splitlines()
+        assert len(lines) == 3
 
 
 def json_of(content: bytes) -> list[dict[str, Any]]:
@@ -192,6 +208,7 @@ async def test_a_chart_is_a_specification_with_values_and_a_picture(live: LiveSe
         svg = await client.get(f"{URL}/{chart_id}?format=svg")
         wrong = await client.get(f"{URL}/{chart_id}?format=csv")
         rows = await client.get(f"{URL}/{chart_id}?limit=5")
+        drawn_rows = await client.get(f"{URL}/{chart_id}?format=png&limit=5")
         assert (await client.delete(f"{URL}/{artifact['artifact_id']}")).status_code == 204
         assert (await client.get(f"{URL}/{chart_id}")).status_code == 404  # it goes with its table
     assert (detail["kind"], detail["parent_id"]) == ("chart", artifact["artifact_id"])
@@ -205,7 +222,7 @@ async def test_a_chart_is_a_specification_with_values_and_a_picture(live: LiveSe
     assert svg.headers["Content-Type"].startswith("image/svg+xml")
     assert "sandbox" in svg.headers["Content-Security-Policy"]
     assert svg.text.startswith("<svg")
-    for answer in (wrong, rows):
+    for answer in (wrong, rows, drawn_rows):
         assert (answer.status_code, answer.json()["error_code"]) == (422, "bad_input")
     assert wrong.json()["details"] == {"parent_id": artifact["artifact_id"]}
 
@@ -222,6 +239,7 @@ async def test_a_chart_is_a_specification_with_values_and_a_picture(live: LiveSe
         "bom=perhaps",
         "user_id=bob",
         "sort=" + "x" * 501,
+        "format=json&sort=Country",
     ],
 )
 async def test_a_question_that_makes_no_sense_is_422(live: LiveServer, query: str) -> None:

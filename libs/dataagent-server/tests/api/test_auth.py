@@ -36,7 +36,7 @@ async def log_in(client: httpx.AsyncClient, user: User, password: str = PASSWORD
 
 
 def morsel(answer: httpx.Response) -> Any:
-    return SimpleCookie(answer.headers["Set-Cookie"])["dataagent_session"]
+    return SimpleCookie(answer.headers["Set-Cookie"])["access_token"]
 
 
 @requirement("S2.5.1a", "S3.1", "S10.5c")
@@ -63,6 +63,25 @@ async def test_a_login_sets_a_cookie_scripts_cannot_read_and_returns_the_user(
         assert (await browser.get("/api/auth/me")).json() == shown
 
 
+@requirement("R33.1", "R33.2")
+async def test_the_first_login_makes_the_users_workspace(live: LiveServer) -> None:
+    user = await make_user(live)
+    workspace = live.container.core.workspaces.get_user_workspace(user.user_id)
+    async with live.http(None) as browser:
+        assert (await log_in(browser, user, "wrong")).status_code == 401
+        assert not workspace.exists()
+        assert (await log_in(browser, user)).status_code == 200
+    assert {each.name for each in workspace.iterdir()} == {"files", "uploads", "outputs"}
+
+
+async def test_a_workspace_that_cannot_be_made_keeps_no_one_out(live: LiveServer) -> None:
+    user = await make_user(live)
+    workspace = live.container.core.workspaces.get_user_workspace(user.user_id)
+    workspace.write_text("a file in its place")
+    async with live.http(None) as browser:
+        assert (await log_in(browser, user)).status_code == 200
+
+
 @requirement("S2.5.1f", "S9.1")
 async def test_a_login_lasts_as_long_as_is_set_and_is_signed_with_the_key_that_is_set(
     start_server: Callable[..., LiveServer],
@@ -73,10 +92,11 @@ async def test_a_login_lasts_as_long_as_is_set_and_is_signed_with_the_key_that_i
         cookie = morsel(await log_in(browser, user))
         assert cookie["max-age"] == "120"
         claims = jwt.decode(cookie.value, SIGNS, algorithms=["HS256"], issuer="dataagent")
+        assert (claims["user_id"], claims["role"]) == (user.user_id, "user")
         assert claims["exp"] - claims["iat"] == 120
         assert (await browser.get("/api/auth/me")).json()["username"] == user.username
         claims["exp"] = claims["iat"] - 1
-        browser.cookies.set("dataagent_session", jwt.encode(claims, SIGNS), domain="127.0.0.1")
+        browser.cookies.set("access_token", jwt.encode(claims, SIGNS), domain="127.0.0.1")
         assert (await browser.get("/api/auth/me")).status_code == 401
 
 
@@ -107,7 +127,7 @@ async def test_logging_out_ends_the_login_for_every_copy_of_it(live: LiveServer)
         assert (await other_browser.get("/api/auth/me")).status_code == 200
         again = await browser.post("/api/auth/logout", headers=ours)  # nothing left to end
         assert again.status_code == 204
-    async with live.http(None, headers={"Cookie": f"dataagent_session={kept}"}) as thief:
+    async with live.http(None, headers={"Cookie": f"access_token={kept}"}) as thief:
         assert (await thief.get("/api/auth/me")).status_code == 401
     async with live.http(None, headers={"Authorization": f"Bearer {kept}"}) as thief:
         assert (await thief.get("/api/auth/me")).status_code == 401

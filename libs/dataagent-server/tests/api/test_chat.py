@@ -55,8 +55,9 @@ async def test_a_session_goes_on_and_its_second_answer_holds_only_its_own_events
         ({"message": "x", "file_ids": ["no-such-file"]}, "file_not_found"),
         ({"message": "x" * 1_100_000}, "bad_input"),
         ({"message": "x", "assistant_id": f"agent_{'0' * 32}"}, "agent_not_found"),
+        ({"message": "x", "assistant_id": "no-such-agent"}, "agent_not_found"),
     ],
-    ids=["skill", "slash", "file", "long", "agent"],
+    ids=["skill", "slash", "file", "long", "deleted agent", "agent"],
 )
 async def test_a_message_that_is_refused_leaves_no_session_behind(
     live: LiveServer, refused: dict[str, Any], code: str

@@ -138,7 +138,7 @@ async def test_a_policy_for_a_role_holds_in_chat_as_over_rest(
         assert added.status_code == 201, added.text
         refused = await client.post(f"{url}/query", json={"sql": sql})
         assert refused.status_code == 403, refused.text
-        call = json.dumps({"sql": sql, "source": source["name"]})
+        call = json.dumps({"query": sql, "source": source["name"]})
         chat = await client.post("/api/v1/chat", json={"message": f"!tool sql_db_query {call}"})
     results = [e for e in chat.json()["events"] if e["event_type"] == "tool_result"]
     assert "424242" not in chat.text

@@ -90,7 +90,7 @@ def test_the_statuses_are_these() -> None:
         "NotAuthenticated": 401,
         "NotYours": 403,
         "SessionBusy": 409,
-        "NothingToCancel": 409,
+        "NothingToCancel": 404,
         "QuotaExceeded": 429,
         "TooManyConnections": 503,
         "StorageUnavailable": 503,

@@ -90,6 +90,26 @@ async def test_a_shared_server_is_registered_switched_refreshed_and_removed(
         assert (await ok(await root.get(TOOLS, params={"status": "active"})))["total"] == 0
 
 
+@requirement("M1.1")
+async def test_an_administrator_may_choose_a_servers_id(live: LiveServer) -> None:
+    body = {"server_id": "mall4j", "name": "mall", **stdio_command(), "disabled": True}
+    async with live.http("root") as root:
+        assert (await ok(await root.post(SERVERS, json=body), 201))["server_id"] == "mall4j"
+        assert (await ok(await root.get(f"{SERVERS}/mall4j")))["name"] == "mall"
+        taken = await root.post(SERVERS, json={**body, "name": "other"})
+        assert (taken.status_code, taken.json()["error_code"]) == (409, "conflict")
+        assert "the id 'mall4j'" in taken.json()["message"]
+        other = await ok(
+            await root.post(SERVERS, json={**body, "server_id": None, "name": "o"}), 201
+        )
+        assert other["server_id"] not in ("", "mall4j")
+        for odd in ("", "../x", "a b", "x" * 65, ".", "file:x", 7):
+            refused = await root.post(SERVERS, json={**body, "server_id": odd, "name": "odd"})
+            assert refused.status_code == 422, odd
+        for server_id in ("mall4j", other["server_id"]):
+            assert (await root.delete(f"{SERVERS}/{server_id}")).status_code == 204
+
+
 async def test_a_working_folder_and_a_proxy_can_be_taken_away_again(live: LiveServer) -> None:
     program = {"name": "placed", **stdio_command(), "cwd": "/tmp", "disabled": True}
     proxied = {"name": "proxied", "url": "https://mcp.example.com/mcp", "disabled": True}
@@ -340,7 +360,8 @@ async def test_a_user_brings_credentials_of_their_own_to_a_shared_server(
 async def test_what_a_deleted_account_had_is_gone(start_server: StartServer) -> None:
     live = start_server()
     async with live.http("root") as root:
-        user_id = (await ok(await root.post("/api/users", json={"username": "leaver"}), 201))["id"]
+        leaver = {"username": "leaver", "password": "correct horse battery", "role": "user"}
+        user_id = (await ok(await root.post("/api/users", json=leaver), 201))["id"]
         server = await registered(root, **stdio_command())
         theirs = {"name": "own", "url": "https://mcp.example.com/mcp", "headers": {"A": "b"}}
         url = f"/api/v1/users/{user_id}/mcp-servers"

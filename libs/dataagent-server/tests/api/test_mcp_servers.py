@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     from conftest import LiveServer
 
 StartServer = Callable[..., "LiveServer"]
+ALL = f"{MINE}?include=shared"
+DENIED = {"error_code": "denied", "message": "Permission denied"}
 
 
 @pytest.fixture(scope="module")
 def standin() -> Iterator[HttpServer]:
     with http_server("--token", TOKEN) as server:
         yield server
+
+
+async def scopes(client: httpx.AsyncClient, url: str) -> dict[str, str]:
+    """By name, whose the servers of a list are."""
+    return {each["name"]: each["scope"] for each in (await ok(await client.get(url)))["items"]}
 
 
 async def approve_add(client: httpx.AsyncClient) -> None:
@@ -79,7 +86,14 @@ async def test_a_server_is_added_seen_changed_tried_and_removed(
         )
         assert (changed["timeout"], changed["headers"]) == (5.0, {"Authorization": MASK})
         assert (await ok(await client.post(f"{MINE}/calc/test")))["ok"]  # the token is still there
-        assert (await client.delete(f"{MINE}/calc")).status_code == 204
+        same = await ok(await client.put(f"{MINE}/calc", json={"name": "calc", "timeout": 6}))
+        assert (same["name"], same["timeout"]) == ("calc", 6.0)
+        renamed = await client.put(f"{MINE}/calc", json={"name": "other", "timeout": 7})
+        assert (renamed.status_code, renamed.json()["error_code"]) == (422, "bad_input")
+        assert "`name` in the body 'other'" in renamed.json()["message"]
+        assert (await ok(await client.get(f"{MINE}/calc")))["timeout"] == 6.0
+        gone = await ok(await client.delete(f"{MINE}/calc"))
+        assert gone == {"status": "deleted", "server_name": "calc"}
         assert await names(client) == []
         for gone in (client.get, client.delete):
             assert (await gone(f"{MINE}/calc")).status_code == 404
@@ -143,6 +157,34 @@ async def test_a_users_chat_has_the_users_tools_and_nobody_elses(
 
 
 @requirement("R30.6")
+async def test_servers_added_changed_and_removed_during_a_session(
+    start_server: StartServer, standin: HttpServer
+) -> None:
+    live = start_server(**OPEN)
+    call = "!tool calc__whose {}"
+    async with live.http() as client:
+        session = (await ok(await client.post("/api/v1/sessions", json={}), 201))["session_id"]
+
+        async def status(session_id: str | None = None) -> str:
+            return results(await said(live, call, session_id=session_id))[0][0]
+
+        await said(live, "!echo hello", session_id=session)
+        await ok(await client.post(MINE, json=calc(standin)), 201)
+        tried = await ok(await client.post(f"{MINE}/calc/test"))
+        tool = next(each for each in tried["tools"] if each["name"] == "whose")
+        seen = {"definition_hash": tool["definition_hash"]}
+        await ok(await client.post(f"/api/v1/mcp/tools/{tool['id']}/approve", json=seen))
+        assert [await status(session), await status()] == ["error", "success"]
+
+        session = (await ok(await client.post("/api/v1/sessions", json={}), 201))["session_id"]
+        assert await status(session) == "success"
+        await ok(await client.put(f"{MINE}/calc", json={"url": "http://127.0.0.1:9/mcp"}))
+        assert [await status(session), await status()] == ["success", "error"]
+        await ok(await client.delete(f"{MINE}/calc"))
+        assert await status(session) == "error"
+
+
+@requirement("R30.6")
 async def test_a_change_leaves_a_conversation_in_progress_alone(
     start_server: StartServer, standin: HttpServer
 ) -> None:
@@ -173,7 +215,8 @@ async def test_global_servers_are_extended_and_overridden(
     async with live.http("root") as root:
         shared = await ok(await root.post("/api/v1/mcp/servers", json=calc(standin)), 201)
     async with live.http() as client:
-        [seen] = (await ok(await client.get(MINE)))["items"]
+        assert await ok(await client.get(MINE)) == {"items": [], "total": 0}
+        [seen] = (await ok(await client.get(ALL)))["items"]
         assert (seen["name"], seen["scope"]) == ("calc", "global")
         assert (seen["url"], seen["headers"]) == (None, {})
         for answer in (
@@ -184,15 +227,16 @@ async def test_global_servers_are_extended_and_overridden(
             assert answer.status_code in (403, 404)
         await ok(await client.post(MINE, json=calc(standin, name="more")), 201)
         await ok(await client.post(MINE, json=calc(standin, disabled=True)), 201)
-        found = {each["name"]: each for each in (await ok(await client.get(MINE)))["items"]}
-        assert {name: each["scope"] for name, each in found.items()} == {
-            "calc": "user",
-            "more": "user",
-        }
-        assert (await client.delete(f"{MINE}/calc")).status_code == 204
+        both = {"calc": "user", "more": "user"}
+        assert await scopes(client, MINE) == await scopes(client, ALL) == both
+        await ok(await client.delete(f"{MINE}/calc"))
         assert (await ok(await client.get(f"{MINE}/calc")))["scope"] == "global"
+        assert await scopes(client, MINE) == {"more": "user"}
+        assert await scopes(client, ALL) == {"calc": "global", "more": "user"}
+        wrong = await client.get(MINE, params={"include": "all"})
+        assert wrong.status_code == 422
     async with live.http("bob") as client:
-        assert await names(client, "/api/v1/users/bob/mcp-servers") == ["calc"]
+        assert await names(client, "/api/v1/users/bob/mcp-servers?include=shared") == ["calc"]
 
 
 @requirement("R30.5")
@@ -205,7 +249,8 @@ async def test_the_installations_file_gives_everyone_servers_they_can_override(
     live = start_server(mcp_config=file, **OPEN)
     call = '!tool calc__add {"a": 2, "b": 5}'
     async with live.http() as client:
-        [seen] = (await ok(await client.get(MINE)))["items"]
+        assert await names(client) == []
+        [seen] = (await ok(await client.get(ALL)))["items"]
         assert (seen["name"], seen["scope"], seen["command"]) == ("calc", "file", None)
         assert (await ok(await client.post(f"{MINE}/calc/test")))["ok"]
         assert "7" in results(await said(live, call))[0][1]
@@ -234,7 +279,9 @@ async def test_nobody_sees_or_touches_anothers_servers(
             await client.post(f"{MINE}/calc/test"),
             await client.delete(f"{MINE}/calc"),
         ):
-            assert answer.status_code == 404, answer.text
+            assert (answer.status_code, answer.json()) == (403, DENIED)
+        nobodys = await client.get("/api/v1/users/nobody/mcp-servers")
+        assert (nobodys.status_code, nobodys.json()) == (403, DENIED)
         assert await names(client, "/api/v1/users/bob/mcp-servers") == []
         await ok(
             await client.post("/api/v1/users/bob/mcp-servers", json=calc(standin, disabled=True)),
@@ -243,7 +290,7 @@ async def test_nobody_sees_or_touches_anothers_servers(
     async with live.http("root") as root:
         assert await ok(await root.get(f"{MINE}/calc")) == before
         answer = await root.put(f"{MINE}/calc/credentials", json={"headers": {"A": "b"}})
-        assert answer.status_code == 404
+        assert (answer.status_code, answer.json()) == (403, DENIED)
 
 
 @requirement("R31.6")

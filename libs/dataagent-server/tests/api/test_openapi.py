@@ -13,8 +13,7 @@ from pydantic import BaseModel
 from dataagent_server.api.examples import example_of
 from dataagent_server.config import ServerSettings
 from dataagent_server.main import create_app
-from dataagent_server.models import chat, session
-from dataagent_server.models import fields as fields_of_all
+from dataagent_server.models import chat, common, session
 from tests.requirements import requirement
 
 Json = dict[str, Any]
@@ -33,7 +32,8 @@ WITHOUT_EXAMPLE = re.compile(r"\*/\*|image/.*|text/csv.*|application/vnd\..*|app
 @pytest.fixture(scope="module")
 def document(tmp_path_factory: pytest.TempPathFactory) -> Json:
     home = tmp_path_factory.mktemp("home")
-    settings = ServerSettings(_env_file=None, home=home)  # pyright: ignore[reportCallIssue] pydantic-settings takes it
+    # pydantic-settings takes it
+    settings = ServerSettings(_env_file=None, home=home)  # pyright: ignore[reportCallIssue]
     return create_app(settings).openapi()
 
 
@@ -156,5 +156,5 @@ def test_a_model_has_the_fields_of_the_requirements(
     schema = document["components"]["schemas"][model]
     assert fields <= schema["properties"].keys()
     assert needed == fields & set(schema["required"])
-    made = [getattr(module, model, None) for module in (chat, session, fields_of_all)]
+    made = [getattr(module, model, None) for module in (chat, session, common)]
     assert any(issubclass(each, BaseModel) for each in made if each is not None)

@@ -69,7 +69,7 @@ async def test_a_table_is_read_in_part_and_queried_in_full_in_one_conversation(
         assert f'source="{name}"' in text
         assert '- "Sales_2024" (8,000 rows): "region" VARCHAR, "amount" BIGINT' in text
         sql = "SELECT count(*) AS n, sum(amount) AS total FROM Sales_2024"
-        status, found, _ = await called(client, "sql_db_query", session_id, sql=sql, source=name)
+        status, found, _ = await called(client, "sql_db_query", session_id, query=sql, source=name)
         assert status == "success", found
         assert "32004000" in found
         assert "8000" in found
@@ -113,7 +113,7 @@ async def test_what_was_made_of_a_file_follows_it_and_goes_with_it(live: LiveSer
         _, text, _ = await called(client, "read_uploaded_file", session_id, file_id=file_id)
         assert "40" in text
         assert await sources_of(client) == [name]
-        total = {"sql": "SELECT sum(n) AS total FROM a", "source": name}
+        total = {"query": "SELECT sum(n) AS total FROM a", "source": name}
         _, found, _ = await called(client, "sql_db_query", session_id, **total)
         assert "42" in found
         assert (await client.delete(f"/api/files/{file_id}")).status_code == 204

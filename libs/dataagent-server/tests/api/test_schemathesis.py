@@ -95,7 +95,10 @@ def failures(event: events.ScenarioFinished) -> Iterator[str]:
 def test_every_operation_keeps_its_word(start_server: Callable[..., LiveServer], user: str) -> None:
     live = start_server(multi_tenant=True, mcp_stdio="off")  # no program of any name is started
     own = {"headers": {"X-API-Key": KEYS[user]}, "phases": PHASES[user]}
-    config = schemathesis.Config.from_dict({**SETTINGS, **own})  # pyright: ignore[reportUnknownMemberType] takes any dict
+    # takes any dict
+    config = schemathesis.Config.from_dict(  # pyright: ignore[reportUnknownMemberType]
+        {**SETTINGS, **own}
+    )
     schema = schemathesis.openapi.from_url(f"{live.url}/openapi.json", config=config)
     found: list[str] = []
     asked: dict[str, int] = {}

@@ -58,7 +58,7 @@ async def test_metadata_of_a_session_is_given_back(live: LiveServer) -> None:
 
 
 async def test_a_deleted_session_takes_its_artefacts_along(live: LiveServer) -> None:
-    query = '!tool sql_db_query {"sql": "SELECT 1 AS one", "source": "chinook"}'
+    query = '!tool sql_db_query {"query": "SELECT 1 AS one", "source": "chinook"}'
     async with live.http() as client:
         answer = (await client.post("/api/v1/chat", json={"message": query})).json()
         [made] = [each for each in answer["events"] if each["event_type"] == "artifact"]
@@ -103,7 +103,7 @@ async def test_sessions_history_and_keys_are_there_after_a_restart(
         url = f"/api/v1/sessions/{answer['session_id']}/messages"
         contents = [item["content"] for item in (await client.get(url)).json()["items"]]
     assert contents == ["!echo kept", "kept"]
-    for headers in ({"X-API-Key": key}, {"Cookie": f"dataagent_session={cookie}"}):
+    for headers in ({"X-API-Key": key}, {"Cookie": f"access_token={cookie}"}):
         async with second.http(None, headers=headers) as client:
             assert (await client.get("/api/v1/sessions")).status_code == 200
 

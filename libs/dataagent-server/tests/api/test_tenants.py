@@ -69,7 +69,16 @@ async def test_an_administrator_manages_tenants(server: LiveServer) -> None:
         changed = (await client.put(one, json={"name": "Bcme", "workspace_quota": 10})).json()
         assert (changed["name"], changed["max_users"]) == ("Bcme", None)
         assert (changed["workspace_quota"], changed["features_enabled"]) == (10, {})
-        member = (await client.put(f"{one}/users/alice", json={})).json()
+        ids = {"tenant_id": tenant["tenant_id"]}
+        assert (await client.put(one, json={**ids, "name": "Ccme"})).json()["name"] == "Ccme"
+        other = await client.put(one, json={"tenant_id": "other", "name": "Ccme"})
+        assert error_of(other) == (422, "bad_input")
+        assert "`tenant_id`" in other.json()["message"]
+        for wrong in ({"user_id": "bob"}, {"tenant_id": "other"}):
+            refused = await client.put(f"{one}/users/alice", json=wrong)
+            assert error_of(refused) == (422, "bad_input")
+        same = {**ids, "user_id": "alice", "role": "member"}
+        member = (await client.put(f"{one}/users/alice", json=same)).json()
         assert member == {
             "tenant_id": tenant["tenant_id"],
             "user_id": "alice",
@@ -192,17 +201,26 @@ async def test_a_user_who_accepts_an_invitation_is_in_the_tenant(server: LiveSer
 
 
 @requirement("R35.3")
-async def test_who_is_no_administrator_of_a_tenant_sees_none(server: LiveServer) -> None:
+async def test_who_is_no_administrator_is_refused_everywhere(server: LiveServer) -> None:
     await made(server, "acme", admin="alice")
+    one, body = f"{URL}/acme", {"name": "acme"}
     async with server.http("bob", headers={"X-Tenant-Id": "acme", "tenant_id": "acme"}) as client:
-        assert (await client.get(URL)).json() == {"items": [], "total": 0}
-        assert error_of(await client.get(f"{URL}/acme")) == (404, "tenant_not_found")
-        joined = await client.put(f"{URL}/acme/users/bob", json={"role": "admin"})
-        assert error_of(joined) == (404, "tenant_not_found")
-        assert error_of(await client.get(f"{URL}/acme/invitations")) == (404, "tenant_not_found")
-        body = {"user_id": "bob"}
-        invited = await client.post(f"{URL}/acme/invitations", json=body)
-        assert error_of(invited) == (404, "tenant_not_found")
+        for answer in (
+            await client.get(URL),
+            await client.post(URL, json=body),
+            await client.get(one),
+            await client.get(f"{URL}/nowhere"),
+            await client.put(one, json=body),
+            await client.delete(one),
+            await client.get(f"{one}/users"),
+            await client.put(f"{one}/users/bob", json={"role": "admin"}),
+            await client.delete(f"{one}/users/alice"),
+            await client.get(f"{one}/invitations"),
+            await client.post(f"{one}/invitations", json={"user_id": "bob"}),
+            await client.delete(f"{one}/invitations/alice"),
+        ):
+            assert error_of(answer) == (403, "denied"), answer.request.url
+        assert (await client.get("/api/v1/invitations")).json() == {"items": [], "total": 0}
     async with server.http(None) as client:
         assert error_of(await client.get(URL)) == (401, "not_authenticated")
 
@@ -271,7 +289,7 @@ async def test_a_source_granted_to_a_tenant_is_for_its_users_alone(
         assert (await client.put(f"{sources}/{found}/grants", json=grants)).status_code == 200
     async with server.http("alice") as client:
         assert (await client.get(sources)).json()["total"] == 1
-        query = '!tool sql_db_query {"sql": "SELECT COUNT(*) AS n FROM Track"}'
+        query = '!tool sql_db_query {"query": "SELECT COUNT(*) AS n FROM Track"}'
         said = (await client.post("/api/v1/chat", json={"message": query})).json()["events"]
         (result,) = [each["data"] for each in said if each["event_type"] == "tool_result"]
         assert result["status"] == "success"

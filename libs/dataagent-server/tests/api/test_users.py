@@ -32,7 +32,7 @@ async def make_user(server: LiveServer, **options: Any) -> User:
 
 def as_user(server: LiveServer, user: User) -> dict[str, str]:
     token = server.container.tokens.issue(user)
-    return {"Cookie": f"dataagent_session={token}", "Origin": server.url}
+    return {"Cookie": f"access_token={token}", "Origin": server.url}
 
 
 @requirement("S2.5.2a", "S3.2")
@@ -110,18 +110,22 @@ async def test_accounts_are_found_by_name(live: LiveServer) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        {"username": "ab", "password": PASSWORD},
-        {"username": "with space", "password": PASSWORD},
-        {"username": f"{SECRET}-much-too-long", "password": PASSWORD},
-        {"username": "fine", "password": SECRET * 4},
-        {"username": "fine", "password": f"{SECRET}\x00"},
-        {"username": "fine", "password": ""},
-        {"username": "fine", "password": [SECRET]},
+        {"username": "ab", "password": PASSWORD, "role": "user"},
+        {"username": "with space", "password": PASSWORD, "role": "user"},
+        {"username": f"{SECRET}-much-too-long", "password": PASSWORD, "role": "user"},
+        {"username": "fine", "password": SECRET * 4, "role": "user"},
+        {"username": "fine", "password": f"{SECRET}\x00", "role": "user"},
+        {"username": "fine", "password": "", "role": "user"},
+        {"username": "fine", "password": [SECRET], "role": "user"},
         {"username": "fine", "password": PASSWORD, "role": "owner"},
-        {"username": "fine", "password": PASSWORD, "user_id": "mine"},
-        {"password": PASSWORD},
+        {"username": "fine", "password": PASSWORD, "role": "user", "user_id": "mine"},
+        {"username": "fine", "password": PASSWORD, "role": None},
+        {"username": "fine", "password": PASSWORD},
+        {"username": "fine", "password": None, "role": "user"},
+        {"username": "fine", "role": "user"},
+        {"password": PASSWORD, "role": "user"},
     ],
-    ids=range(10),
+    ids=range(14),
 )
 async def test_an_account_that_cannot_be_is_422_and_nothing_is_sent_back(
     live: LiveServer, body: dict[str, Any]

@@ -21,7 +21,7 @@ from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate
 from dataagent_server.auth import Authenticator, Credentials, LoginTokens, read_credentials
-from dataagent_server.auth.deployment_keys import DeploymentKeys
+from dataagent_server.auth.api_key import APIKeyAuth
 from dataagent_server.auth.origin import is_same_origin, is_unforgeable_host
 from dataagent_server.config import ServerSettings
 from tests.requirements import requirement
@@ -75,7 +75,7 @@ async def test_deployment_keys_belong_to_their_users(house: House) -> None:
     st.text(),
 )
 def test_a_key_is_taken_if_and_only_if_it_is_listed(keys: list[str], other: str) -> None:
-    listed = DeploymentKeys(keys, [])
+    listed = APIKeyAuth(keys)
     assert all(listed.resolve(key, None) is not None for key in keys)
     assert (listed.resolve(other, None) is not None) == (other in keys)
 
@@ -88,7 +88,7 @@ def test_a_key_is_taken_if_and_only_if_it_is_listed(keys: list[str], other: str)
 def test_a_listed_key_that_names_no_user_counts_whole_and_never_in_part(
     listed: str, part: str
 ) -> None:
-    keys = DeploymentKeys([listed], [])
+    keys = APIKeyAuth([listed])
     assert keys.resolve(part, None) is None
     assert keys.resolve(listed, "carol") == Principal("carol", "user", "service_key")
 
@@ -356,7 +356,7 @@ def test_credentials_are_read_from_headers_and_two_keys_are_none() -> None:
         {
             "X-API-Key": "k",
             "Authorization": "bearer  t",
-            "Cookie": "other=1; dataagent_session=c",
+            "Cookie": "other=1; access_token=c",
             "X-User-Id": "u",
         }
     )
@@ -366,11 +366,11 @@ def test_credentials_are_read_from_headers_and_two_keys_are_none() -> None:
     two = Headers(raw=[(b"x-api-key", b"a"), (b"x-api-key", b"b")])
     assert read_credentials(two).api_key == ""
     assert read_credentials(Headers({"Authorization": "Basic abc"})).is_empty
-    assert read_credentials(Headers({"Cookie": "dataagent_session" + "=;" * 20_000})).is_empty
+    assert read_credentials(Headers({"Cookie": "access_token" + "=;" * 20_000})).is_empty
 
 
 def test_a_header_of_many_cookies_is_read_up_to_sixteen_kilobytes() -> None:
-    ours = "dataagent_session=c; other="
+    ours = "access_token=c; other="
     for size, cookie in ((16 * 1024, "c"), (16 * 1024 + 1, None)):
         assert read_credentials(Headers({"Cookie": ours.ljust(size, "x")})).cookie == cookie
 
@@ -379,5 +379,5 @@ def test_a_header_of_many_cookies_is_read_up_to_sixteen_kilobytes() -> None:
     "other", ['seen={"a": 1}', "two words=1", "nothing", "list[0]=1", "name=\xe9", "=", 'open="']
 )
 def test_a_cookie_of_another_program_does_not_hide_ours(other: str) -> None:
-    for header in (f"{other}; dataagent_session=c", f"dataagent_session=c; {other}"):
+    for header in (f"{other}; access_token=c", f"access_token=c; {other}"):
         assert read_credentials(Headers({"Cookie": header})).cookie == "c"

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 OPEN = {
     ("GET", "/"),  # the web app's page, at all its addresses: it shows nothing and logs in
-    ("GET", "/sign-in"),
     ("GET", "/chat/{view:path}"),
     ("GET", "/data"),
     ("GET", "/data/{view:path}"),

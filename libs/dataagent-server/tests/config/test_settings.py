@@ -14,12 +14,14 @@ from tests.requirements import requirement
 
 
 @requirement("R20.1", "R20.2", "R20.4", "P32")
-def test_unset_values_make_a_safe_server_for_one_machine() -> None:
+def test_unset_values_are_those_of_the_requirement() -> None:
     settings = load_settings()
-    assert settings.host == "127.0.0.1"
+    assert settings.host == "0.0.0.0"
     assert settings.port == 8000
     assert settings.workers == 1
-    assert settings.api_keys == settings.admin_api_keys == settings.cors_origins == []
+    assert settings.api_keys == settings.admin_api_keys == []
+    assert (settings.cors_origins, settings.cors_credentials) == (["*"], False)
+    assert settings.trusted_origins == []  # nobody named an origin
     assert settings.session_timeout == 3600
     assert settings.max_connections == 200
     assert settings.auth_disabled is False
@@ -82,6 +84,30 @@ def test_authentication_cannot_be_disabled_on_a_host_others_can_reach(host: str)
         load_settings(auth_disabled=True, host=host)
 
 
+@requirement("R19.5")
+def test_a_server_without_a_login_stays_on_this_machine_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("DATAAGENT_AUTH_DISABLED", "true")
+    settings = load_settings()
+    assert (settings.host, settings.is_open_to_others) == ("127.0.0.1", False)
+    monkeypatch.setenv("DATAAGENT_HOST", "0.0.0.0")
+    with pytest.raises(Misconfigured, match="DATAAGENT_AUTH_DISABLED"):
+        load_settings()
+
+
+@requirement("R20.1", "R20.2")
+def test_values_come_from_a_file_in_the_working_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text(
+        "DATAAGENT_PORT=9000\nDATAAGENT_API_KEYS=a,b\nJWT_EXPIRATION=600\n", encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    settings = ServerSettings()
+    assert (settings.port, settings.api_keys, settings.jwt_expiration) == (9000, ["a", "b"], 600)
+
+
 def test_a_project_is_refused_for_it_would_be_everybodys(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -98,7 +124,7 @@ def test_authentication_can_be_disabled_on_loopback(host: str) -> None:
 
 @requirement("R16.5")
 def test_any_origin_cannot_go_with_credentials() -> None:
-    assert load_settings(cors_origins=["*"]).cors_origins == ["*"]
+    assert load_settings(cors_origins=["*"]).trusted_origins == ["*"]
     with pytest.raises(Misconfigured, match="DATAAGENT_CORS_ORIGINS"):
         load_settings(cors_origins=["*"], cors_credentials=True)
 

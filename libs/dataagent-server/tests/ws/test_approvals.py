@@ -73,6 +73,30 @@ async def test_a_call_may_be_edited_and_a_bad_answer_leaves_it_open(live: LiveSe
     assert "/other.txt" in json.dumps(events)
 
 
+@requirement("R18.3")
+async def test_a_decision_that_names_no_request_is_for_the_only_one_that_waits(
+    live: LiveServer,
+) -> None:
+    two = [
+        {"name": "write_file", "args": {"file_path": f"/files/{name}", "content": "x"}}
+        for name in "ab"
+    ]
+    async with live.socket() as socket:
+        await socket.say("hitl_decision", {"type": "approve"})
+        assert (await socket.next("error"))["data"]["error_code"] == "request_not_found"
+        await asked(socket)
+        await socket.say("hitl_decision", {"type": "approve"})
+        assert (await socket.until("done"))[-1]["data"]["cancelled"] is False
+        await socket.chat(f"!tools {json.dumps(two)}\n!echo Both.")
+        await socket.until("hitl_request")
+        second = (await socket.until("hitl_request"))[-1]["data"]
+        await socket.say("hitl_decision", {"type": "approve"})
+        assert (await socket.next("error"))["data"]["error_code"] == "bad_input"
+        await socket.say("hitl_decision", {"request_id": second["request_id"], "type": "approve"})
+        await socket.say("hitl_decision", {"type": "approve"})  # now it is the other one
+        assert (await socket.until("done"))[-1]["data"]["cancelled"] is False
+
+
 @requirement("G11", "G10")
 async def test_a_request_survives_a_reconnect_and_is_answered_over_rest(live: LiveServer) -> None:
     async with live.socket() as socket:

@@ -89,7 +89,7 @@ async def test_a_service_key_acts_for_the_user_it_names(live: LiveServer) -> Non
 async def test_a_cookie_counts_for_our_own_pages_only(live: LiveServer) -> None:
     admin = await live.on_server(live.container.users.first_admin())
     assert admin is not None
-    cookie = {"Cookie": f"dataagent_session={live.container.tokens.issue(admin)}"}
+    cookie = {"Cookie": f"access_token={live.container.tokens.issue(admin)}"}
     async with live.socket(user=None, headers=cookie, origin=live.url) as socket:
         await socket.say("ping")
         await socket.next("pong")

@@ -71,7 +71,11 @@ async def test_cancel_over_rest_reaches_the_socket_of_the_run(live: LiveServer) 
         run = await client.get(f"/api/v1/runs/{accepted['run_id']}")
         assert run.json()["status"] == "cancelled"
         again = await client.post(f"/api/v1/chat/{socket.session_id}/cancel")
-        assert (again.status_code, again.json()["error_code"]) == (409, "nothing_to_cancel")
+        assert again.status_code == 404
+        assert again.json() == {
+            "error_code": "nothing_to_cancel",
+            "message": "No active chat found for this session",
+        }
 
 
 @requirement("G6")

@@ -43,7 +43,7 @@ async def make_account(server: LiveServer) -> Account:
     user = await server.on_server(users.create(f"u_{uuid4().hex[:12]}", "password"))
     key, secret = await server.on_server(users.keys.create(user.user_id, "k"))
     token = server.container.tokens.issue(user)
-    cookie = {"Cookie": f"dataagent_session={token}", "Origin": server.url}
+    cookie = {"Cookie": f"access_token={token}", "Origin": server.url}
     return Account(server, user, cookie, {"X-API-Key": secret}, key.key_id)
 
 
@@ -146,7 +146,8 @@ async def test_a_client_that_does_not_read_is_not_heard_any_more(
     account = await make_account(server)
     async with server.socket(user=None, headers=account.key) as socket:
         reading = socket.raw.transport
-        reading.pause_reading()  # pyright: ignore[reportAttributeAccessIssue] asyncio's transports of sockets have it
+        # asyncio's transports of sockets have it
+        reading.pause_reading()  # pyright: ignore[reportAttributeAccessIssue]
         await CHANGES["disabled"][0](account)
         with_messages = [socket.say("chat", {"message": "!echo too late"}) for _ in range(3)]
         await asyncio.gather(*with_messages, return_exceptions=True)

@@ -44,7 +44,8 @@ def describe_text(column, total):
     )
     if folded < text.nunique():
         print(
-            f"  same value in other spelling: {text.nunique()} values, {folded} without case and spaces"
+            f"  same value in other spelling: {text.nunique()} values, "
+            f"{folded} without case and spaces"
         )
     dates = as_dates(text) if len(text) and text.str.contains(r"\d").mean() > 0.95 else None
     if dates is not None:
@@ -65,7 +66,8 @@ def describe(column, total):
     if pd.api.types.is_numeric_dtype(column):
         zeros, negative = (column == 0).sum(), (column < 0).sum()
         print(
-            f"  min {column.min()}  median {column.median()}  mean {column.mean():.6g}  max {column.max()}"
+            f"  min {column.min()}  median {column.median()}  "
+            f"mean {column.mean():.6g}  max {column.max()}"
         )
         print(f"  zero: {share(zeros, total)}; negative: {share(negative, total)}")
     elif pd.api.types.is_datetime64_any_dtype(column):

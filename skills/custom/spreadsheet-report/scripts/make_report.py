@@ -3,7 +3,8 @@
 OUTPUT = "report.xlsx"
 TITLE = "Sales by country, 2025"
 FIGURES = [("Revenue (USD)", 2328.60), ("Invoices", 412), ("Countries", 24)]
-TABLES = {  # sheet name: (header, rows); the first table is drawn: its first column against its last
+# sheet name: (header, rows); the first table is drawn: its first column against its last
+TABLES = {
     "By country": (
         ["Country", "Invoices", "Revenue (USD)"],
         [("USA", 91, 523.06), ("Canada", 56, 303.96)],

@@ -71,7 +71,9 @@ export const MarkdownBlock = memo(function MarkdownBlock({ text, figures }: Mark
   );
 }, isSame);
 
-/** Figures of a block are cut out anew with every change of the text, mostly with the same outcome. */
+/**
+ * Figures of a block are cut out anew with every change of the text, mostly with the same outcome.
+ */
 function isSame(before: MarkdownBlockProps, after: MarkdownBlockProps): boolean {
   return (
     before.text === after.text &&

@@ -1,4 +1,6 @@
-/** Code → coloured pieces, for the few languages that answers use. Loaded when code is first shown. */
+/**
+ * Code → coloured pieces, for the few languages that answers use. Loaded when code is first shown.
+ */
 
 import bash from "highlight.js/lib/languages/bash";
 import diff from "highlight.js/lib/languages/diff";

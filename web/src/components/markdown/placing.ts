@@ -13,7 +13,9 @@ export interface PlacedFigure {
   marked: MarkedFigure;
 }
 
-/** Figures with offsets in `text`, in UTF-16 units and in order; those that do not fit are left out. */
+/**
+ * Figures with offsets in `text`, in UTF-16 units and in order; those that do not fit are left out.
+ */
 export function placed(text: string, figures: readonly MarkedFigure[]): PlacedFigure[] {
   const ordered = figures.toSorted((a, b) => a.figure.start - b.figure.start);
   const found: PlacedFigure[] = [];
@@ -112,7 +114,10 @@ function marked(
   return nodes;
 }
 
-/** Where the occurrence of `text` at `start` of what was written stands in what it means (`\*`, `&amp;`). */
+/**
+ * Where the occurrence of `text` at `start` of what was written stands in what it means (`\*`,
+ * `&amp;`).
+ */
 function sameOccurrence(value: string, written: string, text: string, start: number): number {
   let nth = 0;
   for (let at = written.indexOf(text); at >= 0 && at < start; at = written.indexOf(text, at + 1))

@@ -17,7 +17,9 @@ afterEach(() => {
   for (const { id } of currentToasts()) dismissToast(id);
 });
 
-/** Presses the button of a dialog that, as ours do, takes the focus back from what is outside it. */
+/**
+ * Presses the button of a dialog that, as ours do, takes the focus back from what is outside it.
+ */
 function press(): void {
   render(
     <TooltipProvider>

@@ -1,4 +1,6 @@
-/** A window over the page. Escape and a click outside close it; focus stays inside and comes back. */
+/**
+ * A window over the page. Escape and a click outside close it; focus stays inside and comes back.
+ */
 
 import { X } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";

@@ -8,7 +8,9 @@ export interface DialogFocus {
   onCloseAutoFocus: (event: Event) => void;
 }
 
-/** For a dialog that is opened by state and not by a trigger of its own. Spread it on the content. */
+/**
+ * For a dialog that is opened by state and not by a trigger of its own. Spread it on the content.
+ */
 export function useDialogFocus(isOpen: boolean): DialogFocus {
   const ref = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLElement | null>(null);
@@ -30,7 +32,9 @@ export function useDialogFocus(isOpen: boolean): DialogFocus {
   };
 }
 
-/** The opener of a dialog that gives way to another in the same rendering: it is the other's, too. */
+/**
+ * The opener of a dialog that gives way to another in the same rendering: it is the other's, too.
+ */
 let handedOver: HTMLElement | null = null;
 
 function handOver(opener: HTMLElement | null): void {
@@ -40,7 +44,10 @@ function handOver(opener: HTMLElement | null): void {
   });
 }
 
-/** What has the focus, null if nothing has; of an item of a menu, which is gone by then, the menu's button. */
+/**
+ * What has the focus, null if nothing has; of an item of a menu, which is gone by then, the menu's
+ * button.
+ */
 function openerNow(): HTMLElement | null {
   const active = document.activeElement;
   const buttonId = active?.closest('[role="menu"]')?.getAttribute("aria-labelledby");

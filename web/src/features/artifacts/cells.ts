@@ -1,4 +1,6 @@
-/** How a value of a result is written: as it is; only the noise of binary fractions is not shown. */
+/**
+ * How a value of a result is written: as it is; only the noise of binary fractions is not shown.
+ */
 
 import type { Json } from "@/events/types";
 

@@ -1,4 +1,6 @@
-/** `/`: a conversation that begins with its first question, so that no empty ones are left behind. */
+/**
+ * `/`: a conversation that begins with its first question, so that no empty ones are left behind.
+ */
 
 import { useNavigate } from "@tanstack/react-router";
 import { useTranslation } from "react-i18next";

@@ -21,7 +21,10 @@ function conversation(earlier: number, loadEarlier: () => Promise<void>): Conver
   } as unknown as Conversation;
 }
 
-/** The conversation on a page of 1000 pixels, read from 300; then `next` comes, when it is read from 700. */
+/**
+ * The conversation on a page of 1000 pixels, read from 300; then `next` comes, when it is read from
+ * 700.
+ */
 async function readOn(loadEarlier: () => Promise<void>, isOver: () => Promise<unknown>) {
   const shown = (earlier: number) => (
     <Transcript conversation={conversation(earlier, loadEarlier)} onEdit={() => undefined} />

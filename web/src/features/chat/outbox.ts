@@ -10,7 +10,10 @@ export interface OutgoingMessage {
 
 const PREFIX = "dataagent.outbox.";
 
-/** What the browser would not keep: a store may be full or forbidden, the message is sent all the same. */
+/**
+ * What the browser would not keep: a store may be full or forbidden, the message is sent all the
+ * same.
+ */
 const unkept = new Map<string, OutgoingMessage[]>();
 
 function read(sessionId: string): OutgoingMessage[] {

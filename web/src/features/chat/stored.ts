@@ -25,7 +25,10 @@ export async function loadHistory(
   }
 }
 
-/** A conversation's thread never changes: it is asked for once, together with what the page shows of it. */
+/**
+ * A conversation's thread never changes: it is asked for once, together with what the page shows of
+ * it.
+ */
 async function threadOf(conversationId: string): Promise<string> {
   const { queryKey } = conversationQuery(conversationId);
   const known = queryClient.getQueryData(queryKey);

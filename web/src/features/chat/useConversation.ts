@@ -85,7 +85,9 @@ export function useConversation(id: string): Conversation {
   };
 }
 
-/** What a person does, the same functions at each rendering: memoised parts of the page hold them. */
+/**
+ * What a person does, the same functions at each rendering: memoised parts of the page hold them.
+ */
 function useActs(
   id: string,
   state: ConversationState,

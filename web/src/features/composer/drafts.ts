@@ -10,7 +10,10 @@ export interface Draft {
   skill: string | null;
 }
 
-/** Whose draft it is while the conversation does not exist yet. Who signs in next has one of their own. */
+/**
+ * Whose draft it is while the conversation does not exist yet. Who signs in next has one of their
+ * own.
+ */
 export function newDraftId(userId: string): string {
   return `new.${userId}`;
 }
@@ -47,7 +50,10 @@ export function isEmpty(draft: Draft): boolean {
   return draft.text.trim() === "" && draft.attachments.length === 0 && draft.skill === null;
 }
 
-/** A question the server would not take: it is there again after a reload, unless something was typed. */
+/**
+ * A question the server would not take: it is there again after a reload, unless something was
+ * typed.
+ */
 export function keepRefused(conversationId: string, question: Question): void {
   if (isEmpty(readDraft(conversationId))) writeDraft(conversationId, draftOf(question));
 }

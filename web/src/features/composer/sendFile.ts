@@ -1,4 +1,6 @@
-/** One file to the server, with its progress: `fetch` cannot tell that, so `XMLHttpRequest` does. */
+/**
+ * One file to the server, with its progress: `fetch` cannot tell that, so `XMLHttpRequest` does.
+ */
 
 import { ApiError, refusalOf, unreachable, type Schemas } from "@/api/client";
 import type { Attachment } from "@/events/state";

@@ -1,4 +1,6 @@
-/** What is being picked while someone types: a skill after `/`, a thing to mention after `@`. Pure. */
+/**
+ * What is being picked while someone types: a skill after `/`, a thing to mention after `@`. Pure.
+ */
 
 export interface Token {
   kind: "skill" | "mention";
@@ -7,7 +9,8 @@ export interface Token {
   end: number;
 }
 
-// No letter, digit or address character before it: `a@b.c` is a mail address. Chinese needs no blank.
+// No letter, digit or address character before it: `a@b.c` is a mail address. Chinese needs no
+// blank.
 const MENTION = /(?:^|[^A-Za-z0-9._%+-])@([^\s@]*)$/;
 const SKILL = /^\/(\S*)$/;
 

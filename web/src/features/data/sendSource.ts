@@ -12,7 +12,9 @@ export interface NewSource {
   files: File[];
 }
 
-/** Throws `FileRefused` for a file that is not taken, `ApiError` otherwise; then nothing is kept. */
+/**
+ * Throws `FileRefused` for a file that is not taken, `ApiError` otherwise; then nothing is kept.
+ */
 export async function sendSource(
   { name, files }: NewSource,
   onProgress: (progress: number) => void,

@@ -1,4 +1,6 @@
-/** How a server is reached: the way, then the fields of that way. Own and shared servers have it. */
+/**
+ * How a server is reached: the way, then the fields of that way. Own and shared servers have it.
+ */
 
 import { useTranslation } from "react-i18next";
 

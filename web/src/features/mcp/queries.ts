@@ -16,7 +16,9 @@ export function userServersQuery(userId: string) {
     queryKey: ["mcp", "own", userId],
     queryFn: () =>
       call(
-        api.GET("/api/v1/users/{user_id}/mcp-servers", { params: { path: { user_id: userId } } }),
+        api.GET("/api/v1/users/{user_id}/mcp-servers", {
+          params: { path: { user_id: userId }, query: { include: "shared" } },
+        }),
       ),
     refetchInterval: (query) => lookAgainMs(query.state.data?.items ?? []),
   });

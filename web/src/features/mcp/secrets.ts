@@ -1,8 +1,8 @@
 /**
  * Names with secret values, as rows of a form ↔ the map that is sent.
  *
- * The server never shows a value: a mask stands in its place, and sending the mask back keeps what is
- * stored under that name. A map that is sent replaces the whole map.
+ * The server never shows a value: a mask stands in its place, and sending the mask back keeps what
+ * is stored under that name. A map that is sent replaces the whole map.
  */
 
 import { newId } from "@/lib/ids";
@@ -28,7 +28,9 @@ export function rowsOf(masked: Record<string, string>): SecretRow[] {
   return Object.keys(masked).map((name) => ({ id: newId(), name, value: "", storedAs: name }));
 }
 
-/** Whether the stored value stays: nothing typed, and the name is still the one it is stored under. */
+/**
+ * Whether the stored value stays: nothing typed, and the name is still the one it is stored under.
+ */
 export function isKept(row: SecretRow): boolean {
   return row.value === "" && row.storedAs !== null && row.storedAs === row.name.trim();
 }

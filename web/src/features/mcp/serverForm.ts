@@ -131,7 +131,7 @@ function isSeconds(text: string): boolean {
   return value > 0 && value <= MOST_SECONDS;
 }
 
-type Body = Schemas["UserServerUpdate"];
+type Body = Omit<Schemas["UserServerUpdate"], "name">;
 
 function secondsOf(form: ServerForm): Body {
   const body: Body = {};

@@ -51,7 +51,7 @@ export const mcp = {
   switchOff: "Switch off",
   deleteTitle: "Delete the server “{{name}}”?",
   deleteText:
-    "Its tools are gone from your next conversation on, and its stored secrets are erased. This cannot be undone.",
+    "Its tools are gone at once, in open conversations too, and its stored secrets are erased. This cannot be undone.",
   deleted: "“{{name}}” was deleted.",
   testing: "Connecting to “{{name}}” …",
   testOk: "It works: {{tools}}, in {{duration}}.",

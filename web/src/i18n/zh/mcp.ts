@@ -43,7 +43,7 @@ export const mcp: Translated<typeof en> = {
   switchOn: "启用",
   switchOff: "停用",
   deleteTitle: "删除服务器“{{name}}”？",
-  deleteText: "从下一次对话开始，它的工具将不可用，已保存的密钥会被清除。此操作无法撤销。",
+  deleteText: "它的工具会立即不可用，进行中的对话也不例外，已保存的密钥会被清除。此操作无法撤销。",
   deleted: "已删除“{{name}}”。",
   testing: "正在连接“{{name}}”……",
   testOk: "连接成功：{{tools}}，用时 {{duration}}。",

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
+from dataagent_core.config.models.attachments import attached_files, typed_text
 from dataagent_core.config.models.steps import Call, Say, Turn
 
 _CHINESE: Final = re.compile(r"[\u4e00-\u9fff]")
@@ -127,21 +128,15 @@ def _exchanges(messages: Sequence[BaseMessage]) -> list[Exchange]:
         if isinstance(message, HumanMessage):
             if question or results:
                 found.append(Exchange(question, results))
-            question, results = str(message.text).partition(_ALONG)[0].strip(), []
+            question, results = typed_text(message).partition(_ALONG)[0].strip(), []
         elif isinstance(message, ToolMessage) and message.name != HAND_OVER:
             results.append(message)
     return [*found, Exchange(question, results)]
 
 
 def _files(messages: Sequence[BaseMessage]) -> list[Attached]:
-    """What stands beside the texts (`middleware/attachments.py`), where no text can imitate it."""
-    found: dict[str, Attached] = {}
-    for message in messages:
-        if isinstance(message, HumanMessage):
-            for file in message.additional_kwargs.get("files", ()):
-                found.pop(file["file_id"], None)
-                found[file["file_id"]] = Attached(file["file_id"], file["filename"])
-    return list(found.values())
+    """What stands beside the texts, where no text can imitate it."""
+    return [Attached(file["file_id"], file["filename"]) for file in attached_files(messages)]
 
 
 def _reported(conversation: Conversation, result: ToolMessage) -> str:

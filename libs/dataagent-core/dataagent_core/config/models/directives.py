@@ -122,9 +122,9 @@ def _read_fail(rest: str) -> list[Step]:
 
 
 def _listed_call(call: object) -> Step:
-    if not isinstance(call, dict) or not isinstance(call.get("name"), str):  # pyright: ignore[reportUnknownMemberType] JSON
+    fields = cast("dict[str, Any]", call) if isinstance(call, dict) else {}  # JSON
+    if not isinstance(fields.get("name"), str):
         raise _Misread('each call is {"name", "args"}')
-    fields = cast("dict[str, Any]", call)  # JSON objects have string keys
     return _call(fields["name"], fields.get("args", {}))
 
 

@@ -117,7 +117,8 @@ def _merging_copy(model: BaseChatModel) -> BaseChatModel:
 
 def _can_stream(kind: type[BaseChatModel]) -> bool:
     return (
-        kind._astream is not BaseChatModel._astream  # pyright: ignore[reportPrivateUsage] LangChain's own test
+        # LangChain's own test
+        kind._astream is not BaseChatModel._astream  # pyright: ignore[reportPrivateUsage]
         or kind._stream is not BaseChatModel._stream  # pyright: ignore[reportPrivateUsage] the same
     )
 
@@ -188,7 +189,9 @@ class _Merging:
         stream_of = cast(Any, super())._astream
         heard = ear()
         if heard is not None and heard.is_at_once:
-            if stream_of.__func__ is StreamedChatModel._astream:  # pyright: ignore[reportPrivateUsage] LangChain's name
+            # LangChain's name
+            ours = StreamedChatModel._astream  # pyright: ignore[reportPrivateUsage]
+            if stream_of.__func__ is ours:
                 stream_of = cast(StreamedChatModel, self).pieces
             stream = _heard(stream_of(messages, stop=stop, **kwargs), heard)
         else:

@@ -9,7 +9,7 @@ from dataagent_core.config.models.conversation import Conversation, argument, fo
 from dataagent_core.config.models.steps import Call, Turn
 
 _TOOLS: Final = {
-    "sql": ("sql_db_query", ("query", "sql")),
+    "sql": ("sql_db_query", ("query",)),
     "python": ("execute_python", ("code", "source", "script")),
     "py": ("execute_python", ("code", "source", "script")),
 }

@@ -23,6 +23,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from dataagent_core.config.loop_end import Ending, at_loop_end
 from dataagent_core.config.models.failures import is_retryable, refusal
 from dataagent_core.errors import DataAgentError, ModelRefused, ModelUnavailable
 
@@ -58,15 +59,16 @@ class Transport:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._proxy, self._proxy_auth = _proxy_for(endpoint)
-        self._sessions: WeakKeyDictionary[asyncio.AbstractEventLoop, aiohttp.ClientSession] = (
-            WeakKeyDictionary()
-        )
+        self._sessions: WeakKeyDictionary[
+            asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, Ending]
+        ] = WeakKeyDictionary()
 
     async def aclose(self) -> None:
         """Close this loop's connections. The next call opens new ones."""
-        session = self._sessions.pop(asyncio.get_running_loop(), None)
-        if session is not None:
-            await session.close()
+        opened = self._sessions.pop(asyncio.get_running_loop(), None)
+        if opened is not None:
+            _session, ending = opened
+            await ending.aclose()
 
     @asynccontextmanager
     async def post(self, body: bytes) -> AsyncGenerator[aiohttp.ClientResponse]:
@@ -149,8 +151,8 @@ class Transport:
 
     def _session(self) -> aiohttp.ClientSession:
         loop = asyncio.get_running_loop()
-        session = self._sessions.get(loop)
-        if session is None or session.closed:
+        opened = self._sessions.get(loop)
+        if opened is None or opened[0].closed:
             session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60),
                 timeout=aiohttp.ClientTimeout(
@@ -159,8 +161,8 @@ class Transport:
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-            self._sessions[loop] = session
-        return session
+            opened = self._sessions[loop] = (session, at_loop_end(session.close))
+        return opened[0]
 
     def _backoff(self, attempt: int) -> float:
         longest = min(self._endpoint.retry_base * 2**attempt, _LONGEST_BACKOFF)

@@ -123,7 +123,8 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
             list.append(self, message)  # pyright: ignore[reportUnknownMemberType] messages
             self.tokens += count_tokens(message)
             self.characters += _length(message)
-            if type(message.content) is not str:  # pyright: ignore[reportUnknownMemberType] text or blocks
+            # text or blocks
+            if type(message.content) is not str:  # pyright: ignore[reportUnknownMemberType]
                 self.is_plain = False
             if isinstance(message, AIMessage):
                 for call in message.tool_calls:
@@ -133,7 +134,7 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
                 self.is_plain = self.is_plain and not message.invalid_tool_calls
             elif isinstance(message, ToolMessage):
                 open_calls.discard(message.tool_call_id)
-            elif message.additional_kwargs:  # pyright: ignore[reportUnknownMemberType] a provider's own
+            elif message.additional_kwargs:  # pyright: ignore[reportUnknownMemberType] open
                 self.is_unmarked = False
         self.open_calls = frozenset(open_calls)
 
@@ -159,7 +160,8 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
         return Thread, (list(self),)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or list.__eq__(self, other)  # pyright: ignore[reportUnknownMemberType] messages
+        # messages
+        return self is other or list.__eq__(self, other)  # pyright: ignore[reportUnknownMemberType]
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -181,7 +183,8 @@ def thread_tokens(messages: Sequence[BaseMessage]) -> int:
 
 def count_tokens(message: Any) -> int:
     """About how many tokens a message is: by length for plain text, else as LangChain counts."""
-    kind: type[Any] = type(message)  # pyright: ignore[reportUnknownVariableType] anything a prompt may hold
+    # anything a prompt may hold
+    kind: type[Any] = type(message)  # pyright: ignore[reportUnknownVariableType]
     role = _ROLE_LENGTH.get(kind)
     if role is None or type(message.content) is not str:
         return count_tokens_approximately([message])

@@ -21,11 +21,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+from sqlalchemy.engine import URL
+
 from dataagent_core.data.arrow import pa
+from dataagent_core.data.dialects import dialect_of
 from dataagent_core.data.types import Column, SourceWarnings, Table
-from dataagent_core.errors import QueryFailed
+from dataagent_core.errors import Misconfigured, QueryFailed
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -67,7 +71,7 @@ class EngineOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class StatementOptions:
     """What one statement has to keep to."""
 
     timeout_seconds: float
@@ -124,12 +128,18 @@ class Statement(ABC):
                 continue  # the columns are wider now; they cannot widen for ever
 
 
+def file_of(url: URL) -> Path:
+    """The file that an address of a file names. Raises `Misconfigured` if it names none."""
+    if not url.database or url.database == ":memory:" or "file:" in url.database:
+        kind = url.get_backend_name()
+        raise Misconfigured(f"A {kind} source needs the path of a file: {kind}:///path/to/file.")
+    return Path(url.database)
+
+
 class Engine(ABC):
     """One source, open. Safe for threads; lives until `close`."""
 
     dialect: ClassVar[str]  # sqlglot's name; a generic engine sets its own
-    text_type: ClassVar[str] = "VARCHAR"
-    quotes: ClassVar[str] = '"'
 
     @abstractmethod
     def statement(
@@ -201,11 +211,13 @@ class Engine(ABC):
     def _sample_into(self, found: Samples, table: Table, column: Column, limit: int) -> None:
         name = self.quoted(column.name)
         whole = self.quoted_table(table)
-        part = f"(SELECT {name} FROM {whole} LIMIT {_FIRST_ROWS}) AS first_rows"  # noqa: S608  # quoted names
+        # quoted names
+        part = f"(SELECT {name} FROM {whole} LIMIT {_FIRST_ROWS}) AS first_rows"  # noqa: S608
         for origin, is_part in ((whole, False), (part, True)):
-            text = f"CAST({name} AS {self.text_type})"
+            text = f"CAST({name} AS {dialect_of(self.dialect).text_type})"
             sql = (
-                f"SELECT {text} AS v, COUNT(*) AS n FROM {origin} WHERE {name} IS NOT NULL "  # noqa: S608  # quoted names
+                f"SELECT {text} AS v, COUNT(*) AS n FROM {origin} "  # noqa: S608 quoted names
+                f"WHERE {name} IS NOT NULL "
                 f"GROUP BY {text} ORDER BY n DESC, v LIMIT {limit + 1}"
             )
             try:
@@ -235,7 +247,7 @@ class Engine(ABC):
 
     def quoted(self, name: str) -> str:
         """A name as the dialect quotes it."""
-        return f"{self.quotes}{name.replace(self.quotes, self.quotes * 2)}{self.quotes}"
+        return dialect_of(self.dialect).quoted(name)
 
     def quoted_table(self, table: Table) -> str:
         """A table's name, with its schema where it has one."""

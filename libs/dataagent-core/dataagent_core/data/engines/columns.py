@@ -4,8 +4,8 @@ A database may say little about a column before its rows are read: SQLite's colu
 PostgreSQL `numeric` has as many digits as it likes, MySQL has a 30th of February. So the first rows
 decide, and a later value that does not fit makes the column wider: to a type that holds all of it,
 text in the end. The rows before it have other types by then, so the statement is read again from
-its start (`SchemaChanged`). No value is ever rounded, cut or dropped. Above: `reading.py`. Below:
-`values.py` and `texts.py`, one kind of column each.
+its start (`SchemaChanged`). No value is ever rounded, cut or dropped. `values.py` and
+`texts.py` hold one kind of column each.
 """
 
 # pyarrow has no type stubs: this module is a border to it.
@@ -26,7 +26,7 @@ from dataagent_core.data.engines.base import SchemaChanged
 _MAX_RESTARTS = 2
 
 
-class Column(ABC):
+class ColumnBuilder(ABC):
     """One column. `type` only ever widens."""
 
     type: pa.DataType
@@ -47,14 +47,14 @@ class Column(ABC):
 class Columns:
     """The columns of one statement; kept when it is read again."""
 
-    def __init__(self, labels: Sequence[str], columns: Sequence[Column]) -> None:
+    def __init__(self, labels: Sequence[str], columns: Sequence[ColumnBuilder]) -> None:
         self.labels = tuple(labels)
         self._names = unique_names(labels)
         self._columns = tuple(columns)
         self._restarts = 0
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[ColumnBuilder, ...]:
         """Each column, in order."""
         return self._columns
 

@@ -20,13 +20,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
-from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
+from sqlalchemy.engine import URL
+
+from dataagent_core.data.engines.base import (
+    Engine,
+    EngineOptions,
+    Statement,
+    StatementOptions,
+    file_of,
+)
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.duckdb_catalogue import tables_of
 from dataagent_core.data.engines.duckdb_columns import ArrowColumn
-from dataagent_core.data.engines.duckdb_plan import plan_lines
 from dataagent_core.data.engines.duckdb_process import (
     Database,
     DuckdbProcesses,
@@ -34,7 +41,7 @@ from dataagent_core.data.engines.duckdb_process import (
     WorkerEnded,
     WorkerError,
 )
-from dataagent_core.data.engines.reading import Reading
+from dataagent_core.data.engines.pooled_statement import PooledStatement
 from dataagent_core.data.engines.watch import Watch, timed_out
 from dataagent_core.data.types import Table
 from dataagent_core.errors import DataAgentError, QueryFailed, SourceUnavailable
@@ -50,7 +57,15 @@ _REFUSED = {
     "only_select": "DuckDB: only one SELECT is allowed. Write one query.",
     "row_too_large": f"DuckDB: a row has more bytes than may be handed over. {_TOO_MUCH}",
 }
+_PASSING_ON = "PROJECTION"
+_ROWS = "Estimated Cardinality"
+_Step = dict[str, Any]  # Any: JSON
 _Translate = Callable[[Exception], DataAgentError]
+
+
+def open_source(url: URL, options: EngineOptions, processes: DuckdbProcesses | None) -> Engine:
+    """The engine of an address."""
+    return DuckdbEngine(file_of(url), options, processes)
 
 
 class ProcessEngine(Engine):
@@ -72,8 +87,8 @@ class ProcessEngine(Engine):
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started."""
-        terms = Terms(timeout_seconds, time_zone, self._options)
-        return closing(DuckdbStatement(sql, self._lending, terms, self.translated))
+        settings = StatementOptions(timeout_seconds, time_zone, self._options)
+        return closing(DuckdbStatement(sql, self._lending, settings, self.translated))
 
     def close(self) -> None:
         """Close the database in all processes."""
@@ -128,7 +143,7 @@ class DuckdbEngine(ProcessEngine):
     def explain(self, sql: str, *, timeout_seconds: float) -> list[str]:
         """DuckDB's physical plan."""
         found = self.fetch(f"EXPLAIN (FORMAT JSON) {sql}", timeout_seconds=timeout_seconds)
-        return [line for _, plan in found for line in plan_lines(plan)]
+        return [line for _, plan in found for line in _plan_lines(plan)]
 
     def introspect(self) -> list[Table]:
         """Tables and views of every schema, with exact row counts."""
@@ -173,13 +188,15 @@ class _Lending:
         self.processes.give_back(connection, is_clean=is_clean)
 
 
-class DuckdbStatement(Reading[Process]):
+class DuckdbStatement(PooledStatement[Process]):
     """One query of a DuckDB database."""
 
     driver_errors = (WorkerError, WorkerEnded)
 
-    def __init__(self, sql: str, lending: _Lending, terms: Terms, translated: _Translate) -> None:
-        super().__init__(sql, lending, terms)
+    def __init__(
+        self, sql: str, lending: _Lending, settings: StatementOptions, translated: _Translate
+    ) -> None:
+        super().__init__(sql, lending, settings)
         self._translated = translated
         self._arrow: list[ArrowColumn] | None = None  # kept when the statement is read again
         self._is_over = True
@@ -191,9 +208,9 @@ class DuckdbStatement(Reading[Process]):
         schema = connection.ask(
             "start",
             sql=self.sql,
-            time_zone=self.terms.time_zone,
+            time_zone=self.settings.time_zone,
             texts=known,
-            rows=self.terms.options.batch_rows,
+            rows=self.settings.options.batch_rows,
         ).schema
         about: dict[str, Any] = json.loads(schema.metadata[_METADATA])
         if self._arrow is None:
@@ -251,3 +268,33 @@ def query_error(error: Exception) -> DataAgentError:
     if error.kind in ("FatalException", "ConnectionException"):
         return SourceUnavailable(f"DuckDB: {message} Open the source again.")
     return QueryFailed(f"DuckDB: {message}")
+
+
+def _plan_lines(plan: str) -> list[str]:
+    """What `EXPLAIN (FORMAT JSON)` gives, each step below the one it feeds.
+
+    Steps that only pass columns on are left out, and the table's name stands alone.
+    """
+    return [line for step in json.loads(plan) for line in _step_lines(step, 0)]
+
+
+def _step_lines(step: _Step, depth: int) -> Iterator[str]:
+    is_shown = step["name"] != _PASSING_ON
+    if is_shown:
+        yield f"{'  ' * depth}{step['name']}{_details(step.get('extra_info') or {})}"
+    for child in step.get("children") or ():
+        yield from _step_lines(child, depth + is_shown)
+
+
+def _details(extra: _Step) -> str:
+    parts: list[str] = []
+    for name, value in extra.items():
+        if name == "Table":
+            parts.insert(0, str(value).rpartition(".")[2])
+        elif name not in ("Type", _ROWS):
+            values = cast("list[object]", value) if isinstance(value, list) else [value]
+            text = ", ".join(map(str, values))
+            parts.append(f"{name.lower()} {' '.join(text.split())}")
+    if _ROWS in extra:
+        parts.append(f"~{extra[_ROWS]} rows")
+    return f"  {'; '.join(parts)}" if parts else ""

@@ -17,7 +17,7 @@ from datetime import date
 from decimal import Decimal
 
 from dataagent_core.data.arrow import pa, pc
-from dataagent_core.data.engines.columns import Column
+from dataagent_core.data.engines.columns import ColumnBuilder
 
 _DIGITS = 38
 _UTC = "UTC"
@@ -27,7 +27,7 @@ _TICKS_A_DAY = {"s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 8
 _LARGEST = 2**63 - 2  # one more is infinity
 
 
-class ArrowColumn(Column):
+class ArrowColumn(ColumnBuilder):
     """A column that is Arrow already. `is_text`: asked for as text."""
 
     def __init__(self, *, is_text: bool) -> None:

@@ -139,7 +139,8 @@ def _with_texts(sql: str, are_texts: Sequence[bool]) -> str:
         f"CAST({name} AS VARCHAR)" if is_text else name
         for name, is_text in zip(names, are_texts, strict=True)
     ]
-    return f"SELECT {', '.join(shown)} FROM ({sql}\n) AS q({', '.join(names)})"  # noqa: S608  # see above
+    # see above
+    return f"SELECT {', '.join(shown)} FROM ({sql}\n) AS q({', '.join(names)})"  # noqa: S608
 
 
 def _kept_table(path: str) -> Any:  # Any: what DuckDB registers

@@ -23,11 +23,12 @@ from sqlalchemy.engine import URL, Connection, CursorResult
 from sqlalchemy.engine import Engine as SqlEngine
 from sqlalchemy.pool import NullPool
 
-from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
+from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, StatementOptions
 from dataagent_core.data.engines.columns import Columns
+from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.data.engines.pace import paced
 from dataagent_core.data.engines.pool import Pool
-from dataagent_core.data.engines.reading import Reading
+from dataagent_core.data.engines.pooled_statement import PooledStatement
 from dataagent_core.data.engines.values import ValueColumn
 from dataagent_core.data.types import Column, ForeignKey, Table
 from dataagent_core.errors import DataAgentError, Misconfigured, QueryFailed, SourceUnavailable
@@ -41,6 +42,11 @@ _DIALECTS = {  # SQLAlchemy's name → sqlglot's, where they differ
 _READ_ONLY = {"oracle": "SET TRANSACTION READ ONLY", "cockroachdb": "SET TRANSACTION READ ONLY"}
 
 
+def open_source(url: URL, options: EngineOptions, _processes: DuckdbProcesses | None) -> Engine:
+    """The engine of an address."""
+    return GenericEngine(url, options)
+
+
 class GenericEngine(Engine):
     """One database that has no engine of its own here."""
 
@@ -52,7 +58,8 @@ class GenericEngine(Engine):
                 "postgresql or mysql; or give it an account that may only read, and allow "
                 "unprotected sources."
             )
-        self.dialect = _DIALECTS.get(name, name)  # pyright: ignore[reportAttributeAccessIssue] one class, many dialects
+        # one class, many dialects
+        self.dialect = _DIALECTS.get(name, name)  # pyright: ignore[reportAttributeAccessIssue]
         self._options = options
         self._engine = _created(url, name)
         self._pool = Pool(self._opened, size=options.max_connections, close=Connection.close)
@@ -61,8 +68,8 @@ class GenericEngine(Engine):
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started. The database's own time zone holds."""
-        terms = Terms(timeout_seconds, time_zone, self._options)
-        return closing(GenericStatement(sql, self._pool, terms))
+        settings = StatementOptions(timeout_seconds, time_zone, self._options)
+        return closing(GenericStatement(sql, self._pool, settings))
 
     def introspect(self) -> list[Table]:
         """Tables and views of the default schema."""
@@ -95,13 +102,13 @@ class GenericEngine(Engine):
         return self._engine.dialect.identifier_preparer.quote_identifier(name)
 
 
-class GenericStatement(Reading[Connection]):
+class GenericStatement(PooledStatement[Connection]):
     """One query of such a database."""
 
     driver_errors = (exc.SQLAlchemyError,)
 
-    def __init__(self, sql: str, pool: Pool[Connection], terms: Terms) -> None:
-        super().__init__(sql, pool, terms)
+    def __init__(self, sql: str, pool: Pool[Connection], settings: StatementOptions) -> None:
+        super().__init__(sql, pool, settings)
         self._result: CursorResult[Any] | None = None
 
     def start(self, connection: Connection) -> Columns:
@@ -122,7 +129,7 @@ class GenericStatement(Reading[Connection]):
         result = self._result
         assert result is not None  # noqa: S101  # `start` came before
         yield from paced(
-            lambda count: [tuple(row) for row in result.fetchmany(count)], self.terms.options
+            lambda count: [tuple(row) for row in result.fetchmany(count)], self.settings.options
         )
 
     def stop(self, connection: Connection, attempt: int) -> None:

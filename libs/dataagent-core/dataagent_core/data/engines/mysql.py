@@ -20,15 +20,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from zoneinfo import ZoneInfo
 
 import pymysql
 from pymysql.constants import CLIENT
 from sqlalchemy.engine import URL
 
-from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
+from dataagent_core.data.dialects import dialect_of
+from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, StatementOptions
 from dataagent_core.data.engines.columns import Columns
+from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.data.engines.mysql_catalogue import tables_of
 from dataagent_core.data.engines.mysql_types import column_for
 from dataagent_core.data.engines.mysql_wire import (
@@ -41,7 +43,7 @@ from dataagent_core.data.engines.mysql_wire import (
     warnings_of,
 )
 from dataagent_core.data.engines.pool import Pool
-from dataagent_core.data.engines.reading import Reading
+from dataagent_core.data.engines.pooled_statement import PooledStatement
 from dataagent_core.data.engines.sockets import hang_up, has_input
 from dataagent_core.data.types import SourceWarnings, Table
 from dataagent_core.errors import DataAgentError, Misconfigured, QueryFailed, SourceUnavailable
@@ -57,6 +59,11 @@ _ATTEMPTS_BEFORE_HANGING_UP = 30
 _KILL_TIMEOUT_SECONDS = 5
 
 
+def open_source(url: URL, options: EngineOptions, _processes: DuckdbProcesses | None) -> Engine:
+    """The engine of an address."""
+    return MysqlEngine(url, options)
+
+
 @dataclass(slots=True)
 class Session:
     """A connection, and what is known about its server and account."""
@@ -70,8 +77,6 @@ class MysqlEngine(Engine):
     """One MySQL or MariaDB database."""
 
     dialect: ClassVar[str] = "mysql"
-    text_type: ClassVar[str] = "CHAR"
-    quotes: ClassVar[str] = "`"
 
     def __init__(self, url: URL, options: EngineOptions) -> None:
         if not url.database:
@@ -91,8 +96,8 @@ class MysqlEngine(Engine):
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started."""
-        terms = Terms(timeout_seconds, time_zone, self._options)
-        return closing(MysqlStatement(sql, self._pool, terms, engine=self))
+        settings = StatementOptions(timeout_seconds, time_zone, self._options)
+        return closing(MysqlStatement(sql, self._pool, settings, engine=self))
 
     def explain(self, sql: str, *, timeout_seconds: float) -> list[str]:
         """MySQL's plan: a line for each table it reads, with how and about how many rows."""
@@ -161,13 +166,15 @@ class MysqlEngine(Engine):
             ) from None  # the original message names the account
 
 
-class MysqlStatement(Reading[Session]):
+class MysqlStatement(PooledStatement[Session]):
     """One query of a MySQL or MariaDB database."""
 
     driver_errors = (pymysql.Error, OSError)
 
-    def __init__(self, sql: str, pool: Pool[Session], terms: Terms, *, engine: MysqlEngine) -> None:
-        super().__init__(sql, pool, terms)
+    def __init__(
+        self, sql: str, pool: Pool[Session], settings: StatementOptions, *, engine: MysqlEngine
+    ) -> None:
+        super().__init__(sql, pool, settings)
         self._engine = engine
         self._stream: RowStream | None = None
         self._warnings = SourceWarnings()
@@ -189,7 +196,7 @@ class MysqlStatement(Reading[Session]):
         prepared = prepare(connection.line, self.sql)
         if not prepared.column_types:
             raise QueryFailed("The statement returns no columns. Write one query.")
-        self._stream = RowStream(connection.line, options=self.terms.options)
+        self._stream = RowStream(connection.line, options=self.settings.options)
         self._stream.begin(self.sql, prepared)
         fields = self._stream.fields
         return Columns([field.name for field in fields], [column_for(field) for field in fields])
@@ -227,9 +234,9 @@ class MysqlStatement(Reading[Session]):
     def _prepare(self, session: Session) -> None:
         modes = _MODES if session.is_mariadb else f"ONLY_FULL_GROUP_BY,{_MODES}"
         limit = (
-            f"max_statement_time = {self.terms.timeout_seconds:.3f}"
+            f"max_statement_time = {self.settings.timeout_seconds:.3f}"
             if session.is_mariadb
-            else f"max_execution_time = {max(1, int(self.terms.timeout_seconds * 1000))}"
+            else f"max_execution_time = {max(1, int(self.settings.timeout_seconds * 1000))}"
         )
         depth = "max_recursive_iterations" if session.is_mariadb else "cte_max_recursion_depth"
         run(session.line, f"SET NAMES utf8mb4, SESSION sql_mode = '{modes}', SESSION {limit}")
@@ -238,13 +245,13 @@ class MysqlStatement(Reading[Session]):
         # the default of MySQL is 1,024 bytes, of which a list of names is soon cut
         run(session.line, f"SET SESSION group_concat_max_len = {_GROUP_CONCAT_BYTES}")
         self._set_zone(session)
-        run(session.line, "SET SESSION TRANSACTION READ ONLY")
-        run(session.line, "START TRANSACTION READ ONLY")
+        for statement in dialect_of(MysqlEngine.dialect).read_only:
+            run(session.line, statement)
 
     def _set_zone(self, session: Session) -> None:
         """By name; a server without the tables of names gets the zone's offset, if it has one."""
-        name = "+00:00" if self.terms.time_zone == "UTC" else self.terms.time_zone
-        for zone in (name, _steady_offset(self.terms.time_zone)):
+        name = "+00:00" if self.settings.time_zone == "UTC" else self.settings.time_zone
+        for zone in (name, _steady_offset(self.settings.time_zone)):
             if zone is None:
                 break
             try:
@@ -255,7 +262,7 @@ class MysqlStatement(Reading[Session]):
             else:
                 return
         raise QueryFailed(
-            f"MySQL does not know the time zone {self.terms.time_zone!r}. "
+            f"MySQL does not know the time zone {self.settings.time_zone!r}. "
             "Load its time zone tables (mysql_tzinfo_to_sql), or use UTC."
         )
 
@@ -282,7 +289,7 @@ def _steady_offset(time_zone: str) -> str | None:
 
 
 def _socket(session: Session) -> int:
-    return session.line._sock.fileno()  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue] the driver does not show it
+    return cast(Any, session.line)._sock.fileno()  # the driver does not show it
 
 
 def _option(url: URL, name: str) -> str | None:

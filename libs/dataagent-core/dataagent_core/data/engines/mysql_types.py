@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pymysql.constants import FIELD_TYPE
 
 from dataagent_core.data.arrow import pa
-from dataagent_core.data.engines.columns import Column
+from dataagent_core.data.engines.columns import ColumnBuilder
 from dataagent_core.data.engines.texts import TextColumn, declared_decimal, time_of_day
 
 _BINARY = 63  # the character set of what is not text
@@ -65,7 +65,7 @@ class Field:
         return is_bytes or self.type in (FIELD_TYPE.BIT, FIELD_TYPE.GEOMETRY)
 
 
-def column_for(field: Field) -> Column:
+def column_for(field: Field) -> ColumnBuilder:
     """The column for a field of a result."""
     kind = field.type
     if kind == FIELD_TYPE.BIT:

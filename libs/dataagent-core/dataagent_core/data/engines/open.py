@@ -12,16 +12,15 @@ engines, each imported when first needed.
 
 from __future__ import annotations
 
-from pathlib import Path
+from importlib import import_module
 
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from dataagent_core.data.dialects import dialect_of
 from dataagent_core.data.engines.base import Engine, EngineOptions
 from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.errors import Misconfigured
-
-_FILES = ("sqlite", "duckdb")
 
 
 def open_engine(
@@ -39,11 +38,16 @@ def open_engine(
         SourceUnavailable: a file is not there or not of its kind.
     """
     address = _parsed(url)
-    chosen = options or EngineOptions()
     kind = address.get_backend_name()
-    if kind in _FILES:
-        return _file_engine(kind, _path(address), chosen, processes)
-    return _server_engine(kind, address, chosen)
+    try:
+        module = import_module(f"{__package__}.{dialect_of(kind).engine}")
+    except ImportError as error:
+        raise Misconfigured(
+            f"The driver for {kind} is not installed: {error.name}. "
+            f"Install dataagent-core with its extra for {kind}."
+        ) from error
+    engine: Engine = module.open_source(address, options or EngineOptions(), processes)
+    return engine
 
 
 def _parsed(url: str | URL) -> URL:
@@ -54,44 +58,3 @@ def _parsed(url: str | URL) -> URL:
             "The address of the data source cannot be read. "
             "Write it like postgresql://user:password@host:5432/database or sqlite:///path/file.db."
         ) from None  # the original message quotes the address, password and all
-
-
-def _path(address: URL) -> Path:
-    if not address.database or address.database == ":memory:" or "file:" in address.database:
-        raise Misconfigured(
-            f"A {address.get_backend_name()} source needs the path of a file: "
-            f"{address.get_backend_name()}:///path/to/file."
-        )
-    return Path(address.database)
-
-
-def _file_engine(
-    kind: str, path: Path, options: EngineOptions, processes: DuckdbProcesses | None
-) -> Engine:
-    if kind == "sqlite":
-        from dataagent_core.data.engines.sqlite import SqliteEngine
-
-        return SqliteEngine(path, options)
-    from dataagent_core.data.engines.duckdb import DuckdbEngine
-
-    return DuckdbEngine(path, options, processes)
-
-
-def _server_engine(kind: str, address: URL, options: EngineOptions) -> Engine:
-    try:
-        if kind in ("postgresql", "postgres"):
-            from dataagent_core.data.engines.postgres import PostgresEngine
-
-            return PostgresEngine(address, options)
-        if kind in ("mysql", "mariadb"):
-            from dataagent_core.data.engines.mysql import MysqlEngine
-
-            return MysqlEngine(address, options)
-    except ImportError as error:
-        raise Misconfigured(
-            f"The driver for {kind} is not installed: {error.name}. "
-            f"Install dataagent-core with its extra for {kind}."
-        ) from error
-    from dataagent_core.data.engines.generic import GenericEngine
-
-    return GenericEngine(address, options)

@@ -1,8 +1,7 @@
 """A bounded number of connections to one source; who finds none waits.
 
 Connections are opened when needed and kept for the next statement. Who gives one back says whether
-it is clean; a lost or doubtful one is closed. Not here: what a connection is. Above: `reading.py`
-and the engines. Below: nothing.
+it is clean; a lost or doubtful one is closed. What a connection is, the engines say.
 """
 
 from __future__ import annotations

@@ -25,12 +25,14 @@ from psycopg import sql as safe
 from sqlalchemy.engine import URL
 
 from dataagent_core.data.arrow import pa
-from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
-from dataagent_core.data.engines.columns import Column, Columns
+from dataagent_core.data.dialects import dialect_of
+from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, StatementOptions
+from dataagent_core.data.engines.columns import ColumnBuilder, Columns
+from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.data.engines.pool import Pool
+from dataagent_core.data.engines.pooled_statement import PooledStatement
 from dataagent_core.data.engines.postgres_catalogue import tables_of
 from dataagent_core.data.engines.postgres_wire import CopyOut, Described, described, run, translated
-from dataagent_core.data.engines.reading import Reading
 from dataagent_core.data.engines.sockets import hang_up, has_input
 from dataagent_core.data.engines.texts import (
     NumericColumn,
@@ -55,11 +57,15 @@ _MAX_WARNINGS = 20
 _MAX_WARNING = 300  # characters
 
 
+def open_source(url: URL, options: EngineOptions, _processes: DuckdbProcesses | None) -> Engine:
+    """The engine of an address."""
+    return PostgresEngine(url, options)
+
+
 class PostgresEngine(Engine):
     """One PostgreSQL database."""
 
     dialect: ClassVar[str] = "postgres"
-    text_type: ClassVar[str] = "TEXT"
 
     def __init__(self, url: URL, options: EngineOptions) -> None:
         self._url = url.set(drivername="postgresql")
@@ -75,8 +81,8 @@ class PostgresEngine(Engine):
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started."""
-        terms = Terms(timeout_seconds, time_zone, self._options)
-        return closing(PostgresStatement(sql, self._pool, terms))
+        settings = StatementOptions(timeout_seconds, time_zone, self._options)
+        return closing(PostgresStatement(sql, self._pool, settings))
 
     def explain(self, sql: str, *, timeout_seconds: float) -> list[str]:
         """PostgreSQL's plan, with its estimates."""
@@ -121,13 +127,13 @@ class PostgresEngine(Engine):
             raise _unreachable(self._url, error) from error
 
 
-class PostgresStatement(Reading[Connection]):
+class PostgresStatement(PooledStatement[Connection]):
     """One query of a PostgreSQL database."""
 
     driver_errors = (psycopg.Error,)
 
-    def __init__(self, sql: str, pool: Pool[Connection], terms: Terms) -> None:
-        super().__init__(sql, pool, terms)
+    def __init__(self, sql: str, pool: Pool[Connection], settings: StatementOptions) -> None:
+        super().__init__(sql, pool, settings)
         self._copy: CopyOut | None = None
         self._warnings: dict[str, None] = {}  # each once, in order
 
@@ -145,13 +151,14 @@ class PostgresStatement(Reading[Connection]):
         fields = described(connection, self.sql)
         if not fields:
             raise QueryFailed("The statement returns no columns. Write one query.")
-        self._copy = CopyOut(connection, options=self.terms.options)
+        self._copy = CopyOut(connection, options=self.settings.options)
         self._copy.begin(self.sql)
         return Columns([field.label for field in fields], [_column(field) for field in fields])
 
     def chunks(self, connection: Connection) -> Iterator[Sequence[Any]]:  # Any: Arrow arrays
         """The rows, as an array of text for each column."""
-        assert self._copy is not None and self._columns is not None  # noqa: S101, PT018  # `start` came before
+        # `start` came before
+        assert self._copy is not None and self._columns is not None  # noqa: S101, PT018
         yield from self._copy.chunks(len(self._columns.labels))
 
     def stop(self, connection: Connection, attempt: int) -> None:
@@ -184,10 +191,10 @@ class PostgresStatement(Reading[Connection]):
             self._warnings[str(notice.message_primary)[:_MAX_WARNING]] = None
 
     def _preamble(self, connection: Connection) -> str:
-        milliseconds = max(1, math.ceil(self.terms.timeout_seconds * 1000))
+        milliseconds = max(1, math.ceil(self.settings.timeout_seconds * 1000))
         settings = {
             "statement_timeout": str(milliseconds),
-            "TimeZone": self.terms.time_zone,
+            "TimeZone": self.settings.time_zone,
             "DateStyle": "ISO, YMD",
             "IntervalStyle": "postgres",
             "bytea_output": "hex",
@@ -197,7 +204,7 @@ class PostgresStatement(Reading[Connection]):
             settings["jit"] = "off"  # while it compiles, for a second or so, nothing can cancel it
         if _is_superuser(connection):
             settings |= {"role": "pg_read_all_data", "row_security": "off"}
-        parts = ["BEGIN TRANSACTION READ ONLY"]
+        parts = [*dialect_of(PostgresEngine.dialect).read_only]
         for name, value in settings.items():
             setting = safe.SQL("SET LOCAL {} = {}").format(safe.Identifier(name), value)
             parts.append(setting.as_string(connection))
@@ -242,7 +249,7 @@ _PARSED = {
 }
 
 
-def _column(field: Described) -> Column:
+def _column(field: Described) -> ColumnBuilder:
     """The column for a type of PostgreSQL's, by its number; text for those Arrow lacks."""
     if field.type in _SIMPLE:
         return TextColumn(_SIMPLE[field.type])

@@ -19,11 +19,21 @@ from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
 
-from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, Terms
+from sqlalchemy.engine import URL
+
+from dataagent_core.data.dialects import dialect_of
+from dataagent_core.data.engines.base import (
+    Engine,
+    EngineOptions,
+    Statement,
+    StatementOptions,
+    file_of,
+)
 from dataagent_core.data.engines.columns import Columns
+from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.data.engines.pace import paced
 from dataagent_core.data.engines.pool import Pool
-from dataagent_core.data.engines.reading import Reading
+from dataagent_core.data.engines.pooled_statement import PooledStatement
 from dataagent_core.data.engines.sqlite_catalogue import tables_of
 from dataagent_core.data.engines.values import ValueColumn
 from dataagent_core.data.types import Table
@@ -60,11 +70,15 @@ _LOST = (
 _COUNTED_ON_OPENING = "SELECT COUNT(*) FROM sqlite_master"
 
 
+def open_source(url: URL, options: EngineOptions, _processes: DuckdbProcesses | None) -> Engine:
+    """The engine of an address."""
+    return SqliteEngine(file_of(url), options)
+
+
 class SqliteEngine(Engine):
     """One SQLite file."""
 
     dialect: ClassVar[str] = "sqlite"
-    text_type: ClassVar[str] = "TEXT"
 
     def __init__(self, path: Path, options: EngineOptions) -> None:
         if not path.is_file():
@@ -83,8 +97,8 @@ class SqliteEngine(Engine):
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started. SQLite knows UTC alone: `time_zone` changes nothing."""
-        terms = Terms(timeout_seconds, time_zone, self._options)
-        return closing(SqliteStatement(sql, self._pool, terms, declared=self._declared))
+        settings = StatementOptions(timeout_seconds, time_zone, self._options)
+        return closing(SqliteStatement(sql, self._pool, settings, declared=self._declared))
 
     def explain(self, sql: str, *, timeout_seconds: float) -> list[str]:
         """SQLite's query plan, each step below the one it belongs to."""
@@ -131,8 +145,8 @@ class SqliteEngine(Engine):
 
     def _guarded(self) -> sqlite3.Connection:
         connection = self._opened()
-        connection.execute("PRAGMA query_only = ON")
-        connection.execute("PRAGMA trusted_schema = OFF")
+        for statement in dialect_of(self.dialect).read_only:
+            connection.execute(statement)
         for limit, value in _LIMITS.items():
             connection.setlimit(limit, value)
         formatted = _bounded_format()
@@ -158,7 +172,7 @@ class SqliteEngine(Engine):
         return [row[2] for row in rows] if len(rows) == count else [""] * count
 
 
-class SqliteStatement(Reading[sqlite3.Connection]):
+class SqliteStatement(PooledStatement[sqlite3.Connection]):
     """One query of a SQLite file."""
 
     driver_errors = (sqlite3.Error, sqlite3.Warning)
@@ -167,11 +181,11 @@ class SqliteStatement(Reading[sqlite3.Connection]):
         self,
         sql: str,
         pool: Pool[sqlite3.Connection],
-        terms: Terms,
+        settings: StatementOptions,
         *,
         declared: Callable[[str, int], Sequence[str]],
     ) -> None:
-        super().__init__(sql, pool, terms)
+        super().__init__(sql, pool, settings)
         self._declared = declared
         self._cursor: sqlite3.Cursor | None = None
 
@@ -190,7 +204,7 @@ class SqliteStatement(Reading[sqlite3.Connection]):
     ) -> Iterator[Sequence[Any]]:  # Any: SQLite's values
         """The rows, as a tuple of values for each column."""
         assert self._cursor is not None  # noqa: S101  # `start` came before
-        yield from paced(self._cursor.fetchmany, self.terms.options)
+        yield from paced(self._cursor.fetchmany, self.settings.options)
 
     def stop(self, connection: sqlite3.Connection, attempt: int) -> None:
         """Interrupt; the progress handler sees to it as well."""

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from dataagent_core.data.arrow import pa, pc
-from dataagent_core.data.engines.columns import Column
+from dataagent_core.data.engines.columns import ColumnBuilder
 
 Parse = Callable[[pa.Array], pa.Array]  # raises pa.ArrowException where a value does not fit
 
@@ -24,7 +24,7 @@ _DECIMAL128_DIGITS = 38
 _DECIMAL256_DIGITS = 76
 
 
-class TextColumn(Column):
+class TextColumn(ColumnBuilder):
     """A column of text that stands for values of `kind`. `parse`, if Arrow's cast is not enough."""
 
     def __init__(self, kind: pa.DataType, *, parse: Parse | None = None) -> None:
@@ -51,7 +51,7 @@ class TextColumn(Column):
         self.type = pa.string()
 
 
-class NumericColumn(Column):
+class NumericColumn(ColumnBuilder):
     """Exact numbers of unknown size: as many digits behind the point as the values have."""
 
     def __init__(self) -> None:

@@ -22,7 +22,7 @@ from decimal import Decimal
 from typing import Any
 
 from dataagent_core.data.arrow import pa, pc
-from dataagent_core.data.engines.columns import Column
+from dataagent_core.data.engines.columns import ColumnBuilder
 from dataagent_core.data.engines.texts import decimal_type
 
 Kinds = frozenset[type]
@@ -58,7 +58,7 @@ _DECLARED = (  # SQLite's rules for an affinity, in their order
 )
 
 
-class ValueColumn(Column):
+class ValueColumn(ColumnBuilder):
     """A column of Python objects. `declared` is the type its table gives it, if any."""
 
     def __init__(self, declared: str = "") -> None:

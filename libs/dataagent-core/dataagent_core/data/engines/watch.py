@@ -3,7 +3,7 @@
 A thread for each running statement, because the one that reads it may be deep inside a driver. It
 asks the engine to stop until the statement has ended, so a request that came a moment too early is
 repeated, and it is gone before the connection serves anyone else, so none comes too late. Above:
-`reading.py`. Below: nothing but a function that stops.
+`pooled_statement.py`. Below: nothing but a function that stops.
 """
 
 from __future__ import annotations

@@ -194,9 +194,8 @@ class _Builder:
         taken = [table.name for table in self.tables]
         name = table_name(file.name, raw.label, taken, self._keywords)
         chosen = ", ".join(f"{one.value} AS {quoted(one.name)}" for one in kept)
-        self._connection.execute(
-            f"CREATE OR REPLACE TABLE {quoted(name)} AS SELECT {chosen} FROM {raw.relation}"  # noqa: S608
-        )
+        made = f"SELECT {chosen} FROM {raw.relation}"  # noqa: S608 quoted names
+        self._connection.execute(f"CREATE OR REPLACE TABLE {quoted(name)} AS {made}")
         count = self._check_rows(file, quoted(name))
         described = self._connection.execute(f"DESCRIBE {quoted(name)}").fetchall()
         self.tables.append(

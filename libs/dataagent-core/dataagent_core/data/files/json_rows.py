@@ -118,7 +118,8 @@ def _read_rows(connection: DuckDBPyConnection, file: OpenFile, path: str, table:
 def _check_end(connection: DuckDBPyConnection, file: OpenFile, path: str, table: str) -> None:
     """An array that was cut off after an element is read without complaint: see that it ends."""
     row = connection.execute(
-        f"SELECT CAST(j AS VARCHAR) FROM {table} ORDER BY rowid DESC LIMIT 1"  # noqa: S608 our names
+        # our names
+        f"SELECT CAST(j AS VARCHAR) FROM {table} ORDER BY rowid DESC LIMIT 1"  # noqa: S608
     ).fetchone()
     last = str(row[0]).encode() if row else b"["
     with open(path, "rb") as stream:
@@ -170,7 +171,8 @@ def _keep_digits(connection: DuckDBPyConnection, rows: str, *, into: str) -> boo
         (SELECT rowid AS place, CAST(j AS VARCHAR) AS j FROM {rows})
         WHERE regexp_matches(j, '[0-9.]{{{_DOUBLE_DIGITS + 1}}}') AND len(list_filter(
             regexp_extract_all(regexp_replace(j, '{_STRINGS}', '', 'g'), '{_BROKEN}'),
-            lambda x: length(x) > {_DOUBLE_DIGITS} AND TRY_CAST(x AS DOUBLE)::VARCHAR <> x)) > 0"""  # noqa: S608 our own names
+            lambda x: length(x) > {_DOUBLE_DIGITS} AND TRY_CAST(x AS DOUBLE)::VARCHAR <> x)) > 0
+        """  # noqa: S608 our own names
     )
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {into}_kept (place BIGINT, j VARCHAR)")
     for start in range(0, _count(connection, into), _ROWS_AT_ONCE):
@@ -182,7 +184,8 @@ def _keep_digits(connection: DuckDBPyConnection, rows: str, *, into: str) -> boo
         if kept:
             append(connection, f"{into}_kept", [*zip(*kept, strict=True)], ["BIGINT", "VARCHAR"])
     connection.execute(
-        f"UPDATE {rows} SET j = CAST(kept.j AS JSON) FROM {into}_kept AS kept "  # noqa: S608 our own names
+        # our own names
+        f"UPDATE {rows} SET j = CAST(kept.j AS JSON) FROM {into}_kept AS kept "  # noqa: S608
         f"WHERE {rows}.rowid = kept.place"
     )
     return _count(connection, f"{into}_kept") > 0
@@ -336,7 +339,8 @@ def _positions(
     connection: DuckDBPyConnection, file: OpenFile, rows: str, limits: FileLimits
 ) -> list[_Field]:
     """Rows that are arrays: a column for each position."""
-    row = connection.execute(f"SELECT max(json_array_length(j)) FROM {rows}").fetchone()  # noqa: S608
+    longest = f"SELECT max(json_array_length(j)) FROM {rows}"  # noqa: S608 our own names
+    row = connection.execute(longest).fetchone()
     width = int(row[0] or 0) if row else 0
     if width == 0:
         raise BadInput(f"'{file.name}' has only empty arrays. Load an array of objects.")

@@ -5,6 +5,6 @@ from dataagent_core.data.guard.references import tables_of
 from dataagent_core.data.guard.refusals import Reason
 from dataagent_core.data.guard.render import render
 from dataagent_core.data.guard.resolve import resolve
-from dataagent_core.data.guard.statement import Statement
+from dataagent_core.data.guard.statement import ParsedStatement
 
-__all__ = ["Reason", "Statement", "parse", "render", "resolve", "tables_of"]
+__all__ = ["ParsedStatement", "Reason", "parse", "render", "resolve", "tables_of"]

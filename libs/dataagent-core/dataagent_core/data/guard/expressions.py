@@ -12,10 +12,18 @@ from typing import Literal
 
 from sqlglot import exp
 
+from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.edits import place_of, quoted, rewrite
-from dataagent_core.data.guard.names import Naming, ambiguous, caseless, nearest, unknown
+from dataagent_core.data.guard.names import (
+    ambiguous,
+    caseless,
+    nearest,
+    spell_column,
+    spell_table,
+    unknown,
+)
 from dataagent_core.data.guard.refusals import refusal
-from dataagent_core.data.guard.scope import Scope, Source
+from dataagent_core.data.guard.scope import FromItem, Scope
 
 Clause = Literal[
     "select",
@@ -34,19 +42,10 @@ Clause = Literal[
 _Bound = frozenset[str]
 
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
-_ALIAS_CLAUSES: dict[str, frozenset[str]] = {
-    "sqlite": frozenset({"order", "group", "having", "where"}),
-    "mysql": frozenset({"order", "group", "having"}),
-    "postgres": frozenset({"order", "group"}),
-    "duckdb": frozenset({"order", "group", "having", "where", "qualify", "select", "window"}),
-}
-_OUTPUT_CLAUSES = {"mysql": frozenset({"order", "group", "having"})}  # plain outputs, by name
 _COLUMNS_FIRST = {"select", "where", "window"}  # an alias counts if no column is so called
 _OPERATIONS = (exp.Binary, exp.In, exp.Between, exp.Func, exp.Paren, exp.Not)
 """Where a text may stand; a plain output or an item of ORDER BY is none of these."""
 _NEARLY_A_COLUMN = 0.85
-_ROW_IDS = {"sqlite": ("rowid", "_rowid_", "oid"), "duckdb": ("rowid",)}
-_ROW_DIALECTS = {"postgres", "duckdb"}
 _STRING_HINT = " If it is a text, write it in single quotes."
 
 
@@ -54,15 +53,12 @@ class Expressions:
     """Resolves the columns of expressions in place."""
 
     def __init__(
-        self, naming: Naming, text: str, subquery: Callable[[exp.Expr, Scope], None]
+        self, dialect: Dialect, text: str, subquery: Callable[[exp.Expr, Scope], None]
     ) -> None:
-        self._naming = naming
+        self._dialect = dialect
         self._text = text
         self._subquery = subquery
         self.notes: dict[str, None] = {}  # in order, each once
-        self._with_outputs = _OUTPUT_CLAUSES.get(naming.dialect, frozenset({"order"}))
-        self._row_ids = _ROW_IDS.get(naming.dialect, ())
-        self._with_aliases = _ALIAS_CLAUSES.get(naming.dialect, frozenset({"order", "group"}))
 
     def resolve(self, root: exp.Expr | None, scope: Scope, *, clause: Clause) -> None:
         """Give each column in the expression its table. Raises `UnknownName`."""
@@ -91,7 +87,7 @@ class Expressions:
         return bound
 
     def _key(self, node: exp.Expr) -> str:
-        return self._naming.column_key(node.name)
+        return self._dialect.column_key(node.name)
 
     def _column(self, node: exp.Column, scope: Scope, clause: Clause, bound: _Bound) -> None:
         first = node.parts[0]
@@ -107,40 +103,40 @@ class Expressions:
 
     def _row(self, table: exp.Identifier | None, scope: Scope) -> None:
         """`t.*` as a value: the whole row."""
-        source = scope.source(self._naming.stored(table)) if table else None
+        source = scope.source(self._dialect.stored(table)) if table else None
         if source is None or table is None:
             raise self._no_source(table.name if table else "*", scope)
-        table.replace(self._naming.spell_table(table, source.name))
+        table.replace(spell_table(self._dialect, table, source.name))
 
     def _bare(self, node: exp.Column, scope: Scope, clause: Clause) -> None:
         identifier = node.this
-        name = self._naming.stored(identifier)
-        alias = scope.alias(name) if clause in self._with_aliases else None
+        name = self._dialect.stored(identifier)
+        alias = scope.alias(name) if clause in self._dialect.alias_clauses else None
         owner = scope.owners(name)
         if owner and owner[0] is scope and clause in _COLUMNS_FIRST:
             alias = None
         if alias is not None:  # the engine decides, where it could also be a column
-            node.set("this", self._naming.spell_column(identifier, alias))
+            node.set("this", spell_column(self._dialect, identifier, alias))
         elif owner:
-            self._owned(node, owner, is_output=clause in self._with_outputs)
-        elif name.lower() in self._row_ids and scope.has_table():
+            self._owned(node, owner, is_output=clause in self._dialect.output_clauses)
+        elif name.lower() in self._dialect.row_ids and scope.has_table():
             pass  # each row has one, and a policy's sub-query has none
         elif (row := self._whole_row(name, scope)) is not None:
-            node.set("this", self._naming.spell_table(identifier, row.name))
+            node.set("this", spell_table(self._dialect, identifier, row.name))
         elif self._is_text(node, scope):
             self._take_as_text(node)
         else:
             raise self._no_column(identifier, name, scope)
 
     def _is_text(self, node: exp.Column, scope: Scope) -> bool:
-        """Whether SQLite takes a name in double quotes for a text, and its author meant one.
+        """Whether the engine takes a name in double quotes for a text, and its author meant one.
 
         It does where no column has the name. A word that is nearly a column's name, or that stands
         alone in a list, is more likely a slip.
         """
         start = node.this.meta.get("start")
         return (
-            self._naming.dialect == "sqlite"
+            self._dialect.reads_names_as_text
             and start is not None
             and self._text[start] == '"'
             and isinstance(node.parent, _OPERATIONS)
@@ -154,12 +150,12 @@ class Expressions:
         self.notes[f'"{node.name[:60]}" was read as a text: no column has that name.'] = None
 
     def _owned(
-        self, node: exp.Column, owner: tuple[Scope, str, list[Source]], *, is_output: bool
+        self, node: exp.Column, owner: tuple[Scope, str, list[FromItem]], *, is_output: bool
     ) -> None:
         scope, name, sources = owner
-        node.set("this", self._naming.spell_column(node.this, name))
+        node.set("this", spell_column(self._dialect, node.this, name))
         seen = [one for one in sources if not one.is_hidden] or sources
-        key = self._naming.column_key(name)
+        key = self._dialect.column_key(name)
         if key in scope.merged:
             return
         if len(seen) > 1 and is_output and key in scope.plain:
@@ -168,44 +164,44 @@ class Expressions:
             raise ambiguous(name, [one.name for one in seen])
         node.set("table", quoted(seen[0].name))
 
-    def _whole_row(self, name: str, scope: Scope) -> Source | None:
-        if self._naming.dialect not in _ROW_DIALECTS:
+    def _whole_row(self, name: str, scope: Scope) -> FromItem | None:
+        if not self._dialect.has_row_values:
             return None
         return scope.source(name)
 
     def _dotted(self, node: exp.Column, scope: Scope) -> bool:
         """`table.column` or `schema.table.column`; whether the table is there."""
         table = node.args["table"]
-        source = scope.source(self._naming.stored(table))
+        source = scope.source(self._dialect.stored(table))
         if node.args.get("db"):
             source = self._of_schema(node, scope)
         if source is None:
             return False
-        name = self._naming.stored(node.this)
+        name = self._dialect.stored(node.this)
         column = scope.column_of(source, name)
-        if column is None and source.table and name.lower() in self._row_ids:
+        if column is None and source.table and name.lower() in self._dialect.row_ids:
             column = name
         if column is None:
             where = f"in {source.table.key if source.table else source.name}"
             raise unknown("column", name, source.columns, where=where)
-        node.set("this", self._naming.spell_column(node.this, column))
-        node.set("table", self._naming.spell_table(table, source.name))
+        node.set("this", spell_column(self._dialect, node.this, column))
+        node.set("table", spell_table(self._dialect, table, source.name))
         return True
 
-    def _of_schema(self, node: exp.Column, scope: Scope) -> Source | None:
-        schema = self._naming.stored(node.args["db"])
-        source = scope.source(self._naming.stored(node.args["table"]))
+    def _of_schema(self, node: exp.Column, scope: Scope) -> FromItem | None:
+        schema = self._dialect.stored(node.args["db"])
+        source = scope.source(self._dialect.stored(node.args["table"]))
         if source is None or source.table is None:
             return None
         own = source.table.schema
-        is_own = caseless(own) == caseless(schema) if own else self._naming.is_default(schema)
-        return source if is_own else None
+        expected = caseless(own) if own else self._dialect.default_schema
+        return source if caseless(schema) == expected else None
 
     def _field(self, node: exp.Column, scope: Scope, clause: Clause) -> None:
         """`column.field` of a structure, where the dialect has them."""
         first, *rest = node.parts
-        name = self._naming.stored(first) if isinstance(first, exp.Identifier) else first.name
-        if self._naming.dialect != "duckdb":
+        name = self._dialect.stored(first) if isinstance(first, exp.Identifier) else first.name
+        if not self._dialect.has_fields:
             raise self._no_source(name, scope)
         source = scope.source(name)
         if source is not None and len(rest) > 1:

@@ -1,7 +1,7 @@
 """Which functions a query may call: pure ones, by name; or by class where syntax is special.
 
 A function is allowed when it is on a list: what reads files, settings, other statements or who is
-connected, waits, locks, or changes a session is on none. The names are in `function_names.py`.
+connected, waits, locks, or changes a session is on none. Each dialect has its names.
 Below `parse.py`; it knows nothing of tables.
 """
 
@@ -12,7 +12,7 @@ import re
 
 from sqlglot import exp
 
-from dataagent_core.data.guard.function_names import NAMES, TABLE_FUNCTIONS
+from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.refusals import refusal
 
 MAX_REPEAT = 10_000
@@ -41,18 +41,17 @@ CLASSES: frozenset[type[exp.Expr]] = frozenset(
 )
 
 _GROWING = {"repeat": (1,), "space": (0,), "lpad": (1,), "rpad": (1,), "bar": (3,)}
-_FORMATS = {"printf", "format"}
 _WIDE = re.compile(r"%[^a-zA-Z%]{0,30}(?:\*|\d{4})|%[^a-zA-Z%]{31}|\{[^{}]{0,30}\d{4}|\{[^{}]{31}")
 
 
-def check_function(node: exp.Func, dialect: str) -> None:
+def check_function(node: exp.Func, dialect: Dialect) -> None:
     """Raise `QueryRefused` unless the function is on a list, with arguments in bounds."""
     if isinstance(node.parent, exp.Table | exp.Lateral) and node.arg_key == "this":
         check_table_function(node, dialect)
         return
     name = name_of(node)
     if isinstance(node, exp.Anonymous):
-        is_allowed = isinstance(node.this, str) and name in NAMES.get(dialect, frozenset())
+        is_allowed = isinstance(node.this, str) and name in dialect.functions
     else:
         is_allowed = type(node) in CLASSES
     if not is_allowed:
@@ -60,10 +59,10 @@ def check_function(node: exp.Func, dialect: str) -> None:
     _check_growth(node, name, dialect)
 
 
-def check_table_function(node: exp.Func, dialect: str) -> None:
+def check_table_function(node: exp.Func, dialect: Dialect) -> None:
     """Raise `QueryRefused` unless the function may stand in FROM."""
     name = name_of(node)
-    known = TABLE_FUNCTIONS.get(dialect, {})
+    known = dialect.table_functions
     if isinstance(node, exp.JSONTable) or (isinstance(node.this, str) and name in known):
         return
     names = ", ".join(sorted(known)) or "none"
@@ -81,15 +80,15 @@ def name_of(node: exp.Func) -> str:
     return node.sql_name().lower()
 
 
-def _refused(name: str, dialect: str) -> Exception:
-    near = difflib.get_close_matches(name, sorted(NAMES.get(dialect, ())), n=3, cutoff=0.6)
+def _refused(name: str, dialect: Dialect) -> Exception:
+    near = difflib.get_close_matches(name, sorted(dialect.functions), n=3, cutoff=0.6)
     hint = f"Nearest that are: {', '.join(near)}." if near else "Use a built-in, pure function."
     return refusal("function_not_allowed", f"The function {name[:60]} is not allowed.", hint=hint)
 
 
-def _check_growth(node: exp.Func, name: str, dialect: str) -> None:
+def _check_growth(node: exp.Func, name: str, dialect: Dialect) -> None:
     """A constant size must be a small number: one call could else fill the server's memory."""
-    if name in _FORMATS and dialect != "mysql":  # there `format` rounds a number
+    if name in dialect.format_functions:
         _check_format(node, name)
     for position in _GROWING.get(name, ()):
         if position < len(node.expressions):

@@ -10,64 +10,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect
-from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.errors import ErrorLevel
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokens import Tokenizer
+
+from dataagent_core.data.dialects import Dialect
 
 _SPECIAL = frozenset(
     {"CAST", "TRY_CAST", "EXTRACT", "JSON_TABLE", "OVERLAY", "POSITION", "SUBSTRING", "TRIM"}
 )
-_MORE_SPECIAL: dict[str, frozenset[str]] = {
-    "mysql": frozenset({"CONVERT", "GROUP_CONCAT", "MATCH"}),
-    "postgres": frozenset({"NORMALIZE"}),
-}
-_INTEGERS = {"INT", "INTEGER"}
 _OPERATOR_TABLES = ("COLUMN_OPERATORS", "JSON_OPERATORS", "CONCAT_OPERATORS")
 
 Operator = Callable[[Parser, exp.Expr, exp.Expr], exp.Expr]
 
 
-class _DuckDBTokenizer(DuckDB.Tokenizer):
-    """DuckDB's words; it takes names in backticks, too."""
-
-    IDENTIFIERS: ClassVar = ['"', "`"]
-
-
-def tokens_of(text: str, dialect: str) -> list[Token]:
+def tokens_of(text: str, dialect: Dialect) -> list[Token]:
     """The tokens of a text. Raises `TokenError`."""
-    grammar = Dialect.get_or_raise(dialect)
-    if dialect == "duckdb":
-        return _DuckDBTokenizer(dialect=grammar).tokenize(text)
+    grammar = Grammar.get_or_raise(dialect.name)
+    if dialect.other_quotes:
+        return _tokenizer_class(dialect)(dialect=grammar).tokenize(text)
     return grammar.tokenize(text)
 
 
-def tokens_to_parse(tokens: list[Token], dialect: str) -> list[Token]:
-    """The tokens without those the parser does not know: the INT of MySQL's `SIGNED INT`."""
-    if dialect != "mysql":
-        return tokens
-    words = [token.text.upper() for token in tokens]
-    return [
-        token
-        for at, token in enumerate(tokens)
-        if not (words[at] in _INTEGERS and at and words[at - 1] in {"SIGNED", "UNSIGNED"})
-    ]
+@lru_cache(maxsize=32)
+def _tokenizer_class(dialect: Dialect) -> type[Tokenizer]:
+    base = Grammar.get_or_raise(dialect.name).tokenizer_class
+    return type("PlainTokenizer", (base,), {"IDENTIFIERS": [dialect.quote, *dialect.other_quotes]})
 
 
-def parser_of(dialect: str) -> Parser:
+def parser_of(dialect: Dialect) -> Parser:
     """A parser for one statement of the dialect; it raises at the first error."""
-    grammar = Dialect.get_or_raise(dialect)
+    grammar = Grammar.get_or_raise(dialect.name)
     return _parser_class(dialect)(dialect=grammar, error_level=ErrorLevel.IMMEDIATE)
 
 
 @lru_cache(maxsize=32)
-def _parser_class(dialect: str) -> type[Parser]:
-    base = Dialect.get_or_raise(dialect).parser_class
-    special = _SPECIAL | _MORE_SPECIAL.get(dialect, frozenset())
+def _parser_class(dialect: Dialect) -> type[Parser]:
+    base = Grammar.get_or_raise(dialect.name).parser_class
+    special = _SPECIAL | dialect.special_functions
     parsers: Mapping[str, Any] = getattr(base, "FUNCTION_PARSERS")  # noqa: B009 untyped there
     kept = {name: parsers[name] for name in special if name in parsers}
     own: dict[str, Any] = {

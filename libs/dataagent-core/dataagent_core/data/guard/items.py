@@ -8,9 +8,9 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from dataagent_core.data.guard.edits import PLACE, is_written
-from dataagent_core.data.guard.statement import AFTER_AN_ITEM, CLOSING, OPENING, Statement
+from dataagent_core.data.guard.statement import AFTER_AN_ITEM, CLOSING, OPENING, ParsedStatement
 
-Place = tuple[int, int]
+TextRange = tuple[int, int]
 
 _MODIFIERS = {TokenType.DISTINCT, TokenType.ALL}
 
@@ -18,13 +18,13 @@ _MODIFIERS = {TokenType.DISTINCT, TokenType.ALL}
 class SelectItems:
     """The items of all SELECT lists, by the place of their first and last character."""
 
-    def __init__(self, statement: Statement) -> None:
+    def __init__(self, statement: ParsedStatement) -> None:
         self._statement = statement
         tokens = statement.tokens
         starts = [at for at, one in enumerate(tokens) if one.token_type == TokenType.SELECT]
-        self.places: list[Place] = [place for at in starts for place in self._list(at + 1)]
+        self.places: list[TextRange] = [place for at in starts for place in self._list(at + 1)]
 
-    def place(self, node: exp.Expr) -> Place | None:
+    def place(self, node: exp.Expr) -> TextRange | None:
         """The place of an item of the tree; None if its place is unknown."""
         written = list(_written(node))
         if not written:
@@ -34,12 +34,12 @@ class SelectItems:
         depth = _lists_around(node)  # items hold inner queries, which have items
         return around[depth] if depth < len(around) else None
 
-    def _list(self, at: int) -> list[Place]:
+    def _list(self, at: int) -> list[TextRange]:
         """The items after the word SELECT."""
         tokens = self._statement.tokens
         while at < len(tokens) and tokens[at].token_type in _MODIFIERS:
             at += 1
-        places: list[Place] = []
+        places: list[TextRange] = []
         depth, first = 0, at
         for index in range(at, len(tokens) + 1):
             kind = tokens[index].token_type if index < len(tokens) else TokenType.SEMICOLON
@@ -58,7 +58,7 @@ class SelectItems:
         return kind in AFTER_AN_ITEM or kind in CLOSING or kind == TokenType.SEMICOLON
 
 
-def _written(node: exp.Expr) -> Iterator[Place]:
+def _written(node: exp.Expr) -> Iterator[TextRange]:
     """The places of what the author wrote of a node; what a policy put in stands in a table's."""
     for each in node.walk(prune=lambda one: PLACE in one.meta):
         if PLACE in each.meta:

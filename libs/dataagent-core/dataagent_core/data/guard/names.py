@@ -8,62 +8,29 @@ differs in case alone was meant. Below the scopes; it knows no tree but identifi
 from __future__ import annotations
 
 import difflib
-import string
 from collections.abc import Iterable
 from typing import Literal, TypeVar
 
 from sqlglot import exp
 
+from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.edits import renamed
 from dataagent_core.errors import UnknownName
 
 Kind = Literal["table", "column"]
 T = TypeVar("T")
 
-_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-_DEFAULT_SCHEMA = {"sqlite": "main", "duckdb": "main", "postgres": "public"}
-_CASE_MATTERS = {"postgres", "redshift", "materialize", "risingwave"}
+
+def spell_column(dialect: Dialect, written: exp.Expr, name: str) -> exp.Expr:
+    """The identifier as written if the engine takes it for this stored name, or else that."""
+    is_same = dialect.column_key(dialect.stored(written)) == dialect.column_key(name)
+    return written if is_same else renamed(written, name)
 
 
-class Naming:
-    """The rules of one dialect."""
-
-    def __init__(self, dialect: str) -> None:
-        self.dialect = dialect
-        self._is_exact = dialect in _CASE_MATTERS
-
-    def is_default(self, schema: str) -> bool:
-        """Whether a schema that a query names is the one that needs no naming."""
-        return caseless(schema) == _DEFAULT_SCHEMA.get(self.dialect)
-
-    def stored(self, identifier: exp.Expr) -> str:
-        """The name as the engine keeps it: PostgreSQL lowers what is not quoted."""
-        name = identifier.name
-        return (
-            name if identifier.args.get("quoted") or not self._is_exact else name.translate(_LOWER)
-        )
-
-    def column_key(self, name: str) -> str:
-        """Equal for two stored names of columns exactly if the engine takes them for one."""
-        if self._is_exact:
-            return name
-        return name.lower() if self.dialect == "mysql" else name.translate(_LOWER)
-
-    def spell_column(self, written: exp.Expr, name: str) -> exp.Expr:
-        """The identifier as written if the engine takes it for this stored name, or else that."""
-        is_same = self.column_key(self.stored(written)) == self.column_key(name)
-        return written if is_same else renamed(written, name)
-
-    def spell_table(self, written: exp.Expr, name: str) -> exp.Expr:
-        """As `spell_column`, for tables, WITH queries and aliases."""
-        is_same = self.table_key(self.stored(written)) == self.table_key(name)
-        return written if is_same else renamed(written, name)
-
-    def table_key(self, name: str) -> str:
-        """Equal for two stored names of tables or aliases if the engine takes them for one."""
-        if self._is_exact or self.dialect == "mysql":
-            return name
-        return name.translate(_LOWER)
+def spell_table(dialect: Dialect, written: exp.Expr, name: str) -> exp.Expr:
+    """As `spell_column`, for tables, WITH queries and aliases."""
+    is_same = dialect.table_key(dialect.stored(written)) == dialect.table_key(name)
+    return written if is_same else renamed(written, name)
 
 
 def caseless(name: str) -> str:
@@ -89,9 +56,9 @@ def unknown(
 ) -> Exception:
     """The error for a name that is not there, with the names that are near."""
     near = nearest(name, known)
-    told = f" Nearest: {', '.join(near)}." if near else ""
+    suggestion = f" Nearest: {', '.join(near)}." if near else ""
     return UnknownName(
-        f"There is no {kind} '{name[:100]}' {where}.{told}{hint}",
+        f"There is no {kind} '{name[:100]}' {where}.{suggestion}{hint}",
         details={"kind": kind, "name": name, "nearest": near},
     )
 

@@ -7,19 +7,20 @@ from typing import cast
 
 from sqlglot import exp
 
+from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.expressions import Expressions
-from dataagent_core.data.guard.names import Naming, caseless, unknown
+from dataagent_core.data.guard.names import caseless, spell_table, unknown
 from dataagent_core.data.guard.refusals import MAX_OUTPUTS, refusal, too_many
-from dataagent_core.data.guard.scope import Flow, Scope, flow_of
+from dataagent_core.data.guard.scope import Scope, StarColumn, star_columns_of
 
 
 class Outputs:
     """Resolves SELECT lists in place."""
 
     def __init__(
-        self, naming: Naming, expressions: Expressions, label_of: Callable[[exp.Expr], str]
+        self, dialect: Dialect, expressions: Expressions, label_of: Callable[[exp.Expr], str]
     ) -> None:
-        self._naming = naming
+        self._dialect = dialect
         self._expressions = expressions
         self._label_of = label_of
 
@@ -27,11 +28,11 @@ class Outputs:
         """Tell the scope which names the list gives, for ORDER BY and its like."""
         for each in node.expressions:
             if isinstance(each, exp.Alias):
-                name = self._naming.stored(each.args["alias"])
-                scope.aliases.setdefault(self._naming.column_key(name), name)
+                name = self._dialect.stored(each.args["alias"])
+                scope.aliases.setdefault(self._dialect.column_key(name), name)
                 scope.aliases.setdefault(caseless(name), name)
             elif isinstance(each, exp.Column):
-                scope.plain.add(self._naming.column_key(self._naming.stored(each.this)))
+                scope.plain.add(self._dialect.column_key(self._dialect.stored(each.this)))
 
     def resolve(self, node: exp.Select, scope: Scope) -> list[str]:
         """Resolve the list; the names of its outputs."""
@@ -46,7 +47,7 @@ class Outputs:
     def _one(self, node: exp.Expr, scope: Scope) -> str:
         if isinstance(node, exp.Alias):
             self._expressions.resolve(node, scope, clause="select")
-            return self._naming.stored(node.args["alias"])
+            return self._dialect.stored(node.args["alias"])
         label = "" if isinstance(node, exp.Column) else self._label_of(node)
         holder = exp.Tuple(expressions=[])
         node.replace(holder)  # resolving may put a field of a column, or a text, in its place
@@ -55,11 +56,11 @@ class Outputs:
         resolved = cast(exp.Expr, holder.expressions[0])
         holder.replace(resolved)
         if isinstance(resolved, exp.Column):
-            return self._naming.stored(resolved.this)
+            return self._dialect.stored(resolved.this)
         if isinstance(resolved, exp.Dot):
-            return self._naming.stored(resolved.expression)
+            return self._dialect.stored(resolved.expression)
         if isinstance(resolved, exp.Subquery) and resolved.args.get("alias"):
-            return self._naming.stored(resolved.args["alias"].this)
+            return self._dialect.stored(resolved.args["alias"].this)
         return label
 
     def _star(self, node: exp.Expr, star: exp.Star, scope: Scope) -> list[str]:
@@ -67,7 +68,7 @@ class Outputs:
         skipped = self._named(star.args.get("except_"), flow)
         renamed = self._renamed(star, flow)
         self._replaced(star, flow, scope)
-        key = self._naming.column_key
+        key = self._dialect.column_key
         names: list[str] = []
         for one in flow:
             if one.name == "*" and one.source:
@@ -80,19 +81,19 @@ class Outputs:
             )
         return names
 
-    def _flow(self, node: exp.Expr, scope: Scope) -> list[Flow]:
+    def _flow(self, node: exp.Expr, scope: Scope) -> list[StarColumn]:
         table = node.args.get("table") if isinstance(node, exp.Column) else None
         if table is None:
             return scope.flow
-        source = scope.source(self._naming.stored(table))
+        source = scope.source(self._dialect.stored(table))
         if source is None:
             known = [one.name for one in scope.sources]
             raise unknown("table", table.name, known, where="or alias in this FROM")
-        table.replace(self._naming.spell_table(table, source.name))
-        return flow_of(source)
+        table.replace(spell_table(self._dialect, table, source.name))
+        return star_columns_of(source)
 
-    def _named(self, nodes: list[exp.Expr] | None, flow: list[Flow]) -> set[str]:
-        key = self._naming.column_key
+    def _named(self, nodes: list[exp.Expr] | None, flow: list[StarColumn]) -> set[str]:
+        key = self._dialect.column_key
         known = {key(one.name) for one in flow}
         keys: set[str] = set()
         for node in nodes or []:
@@ -101,12 +102,12 @@ class Outputs:
             keys.add(key(node.name))
         return keys
 
-    def _renamed(self, star: exp.Star, flow: list[Flow]) -> dict[str, str]:
+    def _renamed(self, star: exp.Star, flow: list[StarColumn]) -> dict[str, str]:
         aliases: list[exp.Alias] = star.args.get("rename") or []
         self._named([one.this for one in aliases], flow)
-        return {self._naming.column_key(one.this.name): one.alias for one in aliases}
+        return {self._dialect.column_key(one.this.name): one.alias for one in aliases}
 
-    def _replaced(self, star: exp.Star, flow: list[Flow], scope: Scope) -> None:
+    def _replaced(self, star: exp.Star, flow: list[StarColumn], scope: Scope) -> None:
         aliases: list[exp.Alias] = star.args.get("replace") or []
         self._named([one.args["alias"] for one in aliases], flow)
         for one in aliases:

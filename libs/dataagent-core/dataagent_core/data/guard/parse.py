@@ -6,20 +6,20 @@ tables and columns exist is `resolve.py`'s question.
 
 from __future__ import annotations
 
-import re
 from typing import cast
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
+from dataagent_core.data.dialects import Dialect, dialect_of
 from dataagent_core.data.guard.edits import HAS_SCHEMA
 from dataagent_core.data.guard.functions import check_function, name_of
-from dataagent_core.data.guard.grammar import parser_of, tokens_to_parse
+from dataagent_core.data.guard.grammar import parser_of
 from dataagent_core.data.guard.nodes import check_node, check_plain_words, is_writing
 from dataagent_core.data.guard.refusals import refusal
 from dataagent_core.data.guard.statement import (
-    Statement,
+    ParsedStatement,
     check_words,
     clean,
     tokenize,
@@ -27,41 +27,31 @@ from dataagent_core.data.guard.statement import (
     unparsable,
 )
 
-_SYSTEM_SCHEMAS: dict[str, frozenset[str]] = {
-    "postgres": frozenset({"pg_catalog", "information_schema", "pg_toast"}),
-    "mysql": frozenset({"mysql", "information_schema", "performance_schema", "sys"}),
-    "duckdb": frozenset({"information_schema", "pg_catalog"}),
-}
-_SYSTEM_TABLES: dict[str, re.Pattern[str]] = {
-    "sqlite": re.compile(r"sqlite_|pragma_|dbstat\b|temp\.sqlite_"),
-    "postgres": re.compile(r"pg_"),
-    "duckdb": re.compile(r"duckdb_|pragma_|sqlite_(master|schema|temp)|pg_"),
-}
-
 MAX_DEPTH = 1_000  # of the tree; SQLite stops there, and others near it
 _UNIT_NAMES = "MICROSECOND SECOND MINUTE HOUR DAY WEEK MONTH QUARTER YEAR"
 _UNITS = frozenset(_UNIT_NAMES.split())
 
 
-def parse(sql: str, dialect: str) -> Statement:
+def parse(sql: str, dialect_name: str) -> ParsedStatement:
     """The query in `sql`, read as the dialect reads it. Raises `QueryRefused` otherwise."""
+    dialect = dialect_of(dialect_name)
     text, tokens, spaces = tokenize(clean(sql), dialect)
     try:
         tree = _only_query(_trees(tokens, text, dialect))
         _check_depth(tree)
-        if dialect == "postgres":
-            _drop_catalog_schema(tree)
+        if dialect.function_schema:
+            _drop_function_schema(tree, dialect.function_schema)
         for node in tree.walk():
             _check(node, dialect)
     except RecursionError:
         raise too_deep() from None
     check_words(text, tokens, tree)
-    return Statement(text, dialect, tuple(tokens), tree, spaces=spaces)
+    return ParsedStatement(text, dialect, tuple(tokens), tree, spaces=spaces)
 
 
-def _trees(tokens: list[Token], text: str, dialect: str) -> list[exp.Expr]:
+def _trees(tokens: list[Token], text: str, dialect: Dialect) -> list[exp.Expr]:
     try:
-        trees = parser_of(dialect).parse(tokens_to_parse(tokens, dialect), text)
+        trees = parser_of(dialect).parse(dialect.tokens_to_parse(tokens), text)
     except SqlglotError as error:
         raise unparsable(str(error)) from error
     except (AttributeError, AssertionError, LookupError, TypeError, ValueError) as error:
@@ -89,7 +79,7 @@ def _only_query(trees: list[exp.Expr]) -> exp.Query:
     )
 
 
-def _drop_catalog_schema(tree: exp.Expr) -> None:
+def _drop_function_schema(tree: exp.Expr, name: str) -> None:
     """Take `pg_catalog.lower(x)` for `lower(x)`, which is sent in that form anyway."""
     for node in list(tree.find_all(exp.Dot, exp.Column, exp.Table)):
         schema, called = (
@@ -97,7 +87,7 @@ def _drop_catalog_schema(tree: exp.Expr) -> None:
             if isinstance(node, exp.Dot)
             else (node.args.get("table") or node.args.get("db"), node.this)
         )
-        if not isinstance(schema, exp.Identifier) or schema.name != "pg_catalog":
+        if not isinstance(schema, exp.Identifier) or schema.name != name:
             continue
         function = called.this if isinstance(called, exp.Filter | exp.WithinGroup) else called
         if isinstance(function, exp.Anonymous):
@@ -117,7 +107,7 @@ def _check_depth(tree: exp.Expr) -> None:
     raise too_deep()
 
 
-def _check(node: exp.Expr, dialect: str) -> None:
+def _check(node: exp.Expr, dialect: Dialect) -> None:
     if not isinstance(node, exp.Identifier | exp.Literal):
         check_plain_words(node)
     if isinstance(node, exp.Func):
@@ -133,7 +123,7 @@ def _check(node: exp.Expr, dialect: str) -> None:
             f"The function {node.expression.name[:60]} is called through a schema or value.",
             hint="Call a built-in function by its plain name.",
         )
-    elif isinstance(node, exp.In) and node.args.get("field") and dialect != "duckdb":
+    elif isinstance(node, exp.In) and node.args.get("field") and not dialect.in_takes_a_column:
         raise refusal(
             "node_not_allowed",
             "IN is followed by a bare name.",
@@ -141,21 +131,20 @@ def _check(node: exp.Expr, dialect: str) -> None:
         )
 
 
-def _unit_is_a_word(node: exp.Func, dialect: str) -> None:
-    """MySQL writes a unit of time where others have a value: it is no column."""
-    if dialect == "mysql" and name_of(node) in {"timestampdiff", "timestampadd"}:
+def _unit_is_a_word(node: exp.Func, dialect: Dialect) -> None:
+    """Some functions take a unit of time where others have a value: it is no column."""
+    if dialect.unit_functions and name_of(node) in dialect.unit_functions:
         unit = next(iter(node.expressions), None)
         if isinstance(unit, exp.Column) and unit.name.upper() in _UNITS:
             unit.replace(exp.Var(this=unit.name.upper()))
 
 
-def _check_table(node: exp.Table, dialect: str) -> None:
+def _check_table(node: exp.Table, dialect: Dialect) -> None:
     if not isinstance(node.this, exp.Identifier):
         return  # a function, checked as such
     name, schema = node.name.lower(), node.db.lower()
-    is_system = schema in _SYSTEM_SCHEMAS.get(dialect, frozenset())
-    names = _SYSTEM_TABLES.get(dialect)
-    if is_system or (names and names.match(name)):
+    names = dialect.system_tables
+    if schema in dialect.system_schemas or (names and names.match(name)):
         raise refusal(
             "system_table",
             f"{node.name[:60]} is a system table.",

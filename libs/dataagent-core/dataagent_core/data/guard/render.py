@@ -11,11 +11,12 @@ from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.dialect import Dialect as Grammar
 from sqlglot.errors import ErrorLevel, UnsupportedError
 from sqlglot.generator import Generator
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.edits import (
     GROUPED_TOO,
     HAS_SCHEMA,
@@ -24,13 +25,12 @@ from dataagent_core.data.guard.edits import (
     is_written,
     quoted,
 )
-from dataagent_core.data.guard.function_names import OUTSIDE_PG_CATALOG
 from dataagent_core.data.guard.items import SelectItems
 from dataagent_core.data.guard.refusals import refusal
-from dataagent_core.data.guard.statement import Statement, gaps, too_deep, unparsable
+from dataagent_core.data.guard.statement import ParsedStatement, gaps, too_deep, unparsable
 
 
-def render(statement: Statement) -> str:
+def render(statement: ParsedStatement) -> str:
     """The statement as text for the driver. Raises `QueryRefused` if it cannot be written."""
     edits = {start: (end, text) for start, end, text in _edits(statement)}
     before, after = _insertions(statement)
@@ -59,7 +59,7 @@ def _follows(tokens: list[tuple[Token, str]], index: int) -> int | None:
     return tokens[index + 1][0].start if index + 1 < len(tokens) else None
 
 
-def write(node: exp.Expr, dialect: str) -> str:
+def write(node: exp.Expr, dialect: Dialect) -> str:
     """A node as text of the dialect. Raises `QueryRefused` if the dialect has no words for it."""
     try:
         return _generator(dialect).generate(node)
@@ -73,7 +73,7 @@ def write(node: exp.Expr, dialect: str) -> str:
         raise too_deep() from None
 
 
-def _edits(statement: Statement) -> Iterator[tuple[int, int, str]]:
+def _edits(statement: ParsedStatement) -> Iterator[tuple[int, int, str]]:
     """The places that are written anew, each with its text; none lies within another."""
     nodes = [node for node in statement.tree.walk() if PLACE in node.meta]
     nodes.sort(key=lambda node: (node.meta[PLACE][0], -node.meta[PLACE][1]))
@@ -88,12 +88,12 @@ def _edits(statement: Statement) -> Iterator[tuple[int, int, str]]:
                 yield _sample_start(statement, end), last, ""
 
 
-def _sample_start(statement: Statement, after: int) -> int:
+def _sample_start(statement: ParsedStatement, after: int) -> int:
     starts = (one for one in statement.tokens if one.token_type == TokenType.TABLE_SAMPLE)
     return next(one.start for one in starts if one.start > after)
 
 
-def _sample_end(statement: Statement, after: int) -> int:
+def _sample_end(statement: ParsedStatement, after: int) -> int:
     """The last character of `TABLESAMPLE method (size) REPEATABLE (seed)`, after a table."""
     start = _sample_start(statement, after)
     tokens = [one for one in statement.tokens if one.start > start]
@@ -115,7 +115,7 @@ def _without_what_follows(node: exp.Expr) -> exp.Expr:
     return bare
 
 
-def _insertions(statement: Statement) -> tuple[dict[int, str], dict[int, str]]:
+def _insertions(statement: ParsedStatement) -> tuple[dict[int, str], dict[int, str]]:
     """What is added before a token, by its first character, and after one, by its last.
 
     An output without a name gets the one that its author sees: most engines call it as it is
@@ -123,29 +123,30 @@ def _insertions(statement: Statement) -> tuple[dict[int, str], dict[int, str]]:
     functions of one name by their arguments, wherever they are: one that somebody put into another
     schema could be preferred to the built-in one that was checked.
     """
+    dialect = statement.dialect
     before: dict[int, str] = {}
-    after: dict[int, str] = {}
-    if statement.dialect != "postgres":
-        return before, dict(_kept_labels(statement))
-    for node in statement.tree.walk():
-        if isinstance(node, exp.Anonymous) and is_written(node):
-            if node.name.lower() not in OUTSIDE_PG_CATALOG and HAS_SCHEMA not in node.meta:
-                before[node.meta["start"]] = "pg_catalog."
+    after = {} if dialect.labels == "name" else dict(_kept_labels(statement))
+    schema = dialect.function_schema
+    for node in statement.tree.walk() if schema or dialect.groups_by_primary_key else ():
+        if schema and isinstance(node, exp.Anonymous) and is_written(node):
+            name = node.name.lower()
+            if name not in dialect.functions_without_schema and HAS_SCHEMA not in node.meta:
+                before[node.meta["start"]] = f"{schema}."
         elif isinstance(node, exp.Group) and GROUPED_TOO in node.meta:
-            added = [write(each, "postgres") for each in node.meta[GROUPED_TOO]]
+            added = [write(each, dialect) for each in node.meta[GROUPED_TOO]]
             _, last = statement.item_at(_last_written(node))
             after[last] = "".join(f", {each}" for each in added)
     return before, after
 
 
-def _kept_labels(statement: Statement) -> Iterator[tuple[int, str]]:
+def _kept_labels(statement: ParsedStatement) -> Iterator[tuple[int, str]]:
     """An alias for each output that its engine would call by a text that is not the author's.
 
     The text of an inner query would show what a policy put into it, too.
     """
     edits = [node for node in statement.tree.walk() if PLACE in node.meta]
     changed = [node.meta[PLACE][0] for node in edits if _is_in_label(node, statement.dialect)]
-    changed += _new_gaps(statement) if statement.dialect in _CALLED_BY_TEXT else []
+    changed += _new_gaps(statement) if statement.dialect.labels == "text" else []
     items = SelectItems(statement)
     places = [each for each in items.places if any(each[0] <= at <= each[1] for at in changed)]
     if not places:
@@ -161,12 +162,12 @@ def _kept_labels(statement: Statement) -> Iterator[tuple[int, str]]:
                 yield place[1], f" AS {write(quoted(_label(statement, place)), statement.dialect)}"
 
 
-def _is_in_label(node: exp.Expr, dialect: str) -> bool:
-    """Whether the change shows: DuckDB writes the label itself, in its own spelling."""
-    return dialect in _CALLED_BY_TEXT or isinstance(node, exp.Subquery)
+def _is_in_label(node: exp.Expr, dialect: Dialect) -> bool:
+    """Whether the change shows: a label in the engine's own spelling shows an inner query alone."""
+    return dialect.labels == "text" or isinstance(node, exp.Subquery)
 
 
-def _new_gaps(statement: Statement) -> Iterator[int]:
+def _new_gaps(statement: ParsedStatement) -> Iterator[int]:
     """Where the author's tokens are sent with something else between them, such as no comment."""
     end = 0
     for token, gap in gaps(statement):
@@ -177,15 +178,15 @@ def _new_gaps(statement: Statement) -> Iterator[int]:
         yield end - 1
 
 
-def _label(statement: Statement, place: tuple[int, int]) -> str:
+def _label(statement: ParsedStatement, place: tuple[int, int]) -> str:
     start, end = place[0], place[1] + 1
-    if statement.dialect == "sqlite":  # its label ends where the next token begins
+    if statement.dialect.labels_hold_comments:
         nexts = (one.start for one in statement.tokens if one.start >= end)
         end = next(nexts, len(statement.text))
     ours = {at - start for at in statement.spaces}
     written = (sign for at, sign in enumerate(statement.text[start:end]) if at not in ours)
     label = "".join(written).rstrip()
-    return label[:_LONGEST_LABEL] if statement.dialect == "mysql" else label
+    return label[: statement.dialect.longest_label]
 
 
 def _last_written(group: exp.Group) -> int:
@@ -193,14 +194,12 @@ def _last_written(group: exp.Group) -> int:
     return max(starts)
 
 
-_CALLED_BY_TEXT = {"sqlite", "mysql"}
 _NAMED = (exp.Alias, exp.Column, exp.Star)
-_LONGEST_LABEL = 255  # of MariaDB, which cuts
 
 
-def _generator(dialect: str) -> Generator:
+def _generator(dialect: Dialect) -> Generator:
     return _generator_class(dialect)(
-        dialect=dialect,
+        dialect=dialect.name,
         comments=False,
         normalize_functions=False,
         unsupported_level=ErrorLevel.RAISE,
@@ -208,32 +207,17 @@ def _generator(dialect: str) -> Generator:
 
 
 @lru_cache(maxsize=32)
-def _generator_class(dialect: str) -> type[Generator]:
-    base = Dialect.get_or_raise(dialect).generator_class
+def _generator_class(dialect: Dialect) -> type[Generator]:
+    base = Grammar.get_or_raise(dialect.name).generator_class
     own: dict[str, Any] = {"MULTI_ARG_DISTINCT": True}  # else DISTINCT a, b is rewritten
-    if dialect in _REGEXP:
-        own["TRANSFORMS"] = {**base.TRANSFORMS, exp.RegexpLike: _infix(_REGEXP[dialect])}
-    if dialect == "sqlite":  # a cast there is by affinity: no type may move to another
-        own["TYPE_MAPPING"] = {**base.TYPE_MAPPING, **_NUMERIC}
+    if dialect.regexp_operator:
+        own["TRANSFORMS"] = {**base.TRANSFORMS, exp.RegexpLike: _infix(dialect.regexp_operator)}
+    if dialect.cast_types:
+        types = {exp.DType[name]: written for name, written in dialect.cast_types.items()}
+        own["TYPE_MAPPING"] = {**base.TYPE_MAPPING, **types}
         own["cast_sql"] = Generator.cast_sql
     return type("PlainGenerator", (base,), own)
 
 
 def _infix(operator: str) -> Callable[[Generator, exp.Binary], str]:
     return lambda generator, node: generator.binary(node, operator)
-
-
-_REGEXP = {"mysql": "REGEXP", "duckdb": "~"}
-"""As written: MariaDB has no REGEXP_LIKE, and DuckDB's `~` is not its regexp_matches."""
-_NUMERIC = dict.fromkeys(
-    (
-        exp.DType.BOOLEAN,
-        exp.DType.DECIMAL,
-        exp.DType.DATE,
-        exp.DType.DATETIME,
-        exp.DType.TIMESTAMP,
-        exp.DType.TIMESTAMPNTZ,
-        exp.DType.TIME,
-    ),
-    "NUMERIC",
-)

@@ -12,15 +12,15 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dataagent_core.data.guard.expressions import Clause, Expressions
-from dataagent_core.data.guard.labels import Labels
-from dataagent_core.data.guard.names import Naming, caseless, unknown
+from dataagent_core.data.guard.from_clause import FromClause, values_columns
+from dataagent_core.data.guard.items import SelectItems
+from dataagent_core.data.guard.names import caseless, unknown
 from dataagent_core.data.guard.outputs import Outputs
-from dataagent_core.data.guard.parts import parts
 from dataagent_core.data.guard.refusals import refusal
-from dataagent_core.data.guard.scope import Ctes, Scope
-from dataagent_core.data.guard.shelves import Handle, arranged
-from dataagent_core.data.guard.sources import Sources, values_columns
-from dataagent_core.data.guard.statement import Statement, too_deep
+from dataagent_core.data.guard.render import write
+from dataagent_core.data.guard.scope import Ctes, Scope, parts
+from dataagent_core.data.guard.statement import ParsedStatement, too_deep
+from dataagent_core.data.guard.table_lookup import CatalogueKey, lookup_of
 from dataagent_core.data.types import Catalogue
 
 _CLAUSES: tuple[Clause, ...] = (
@@ -30,7 +30,7 @@ _CLAUSES: tuple[Clause, ...] = (
 _TAIL: tuple[Clause, ...] = ("order", "limit", "offset")
 
 
-def resolve(statement: Statement, catalogue: Catalogue) -> Statement:
+def resolve(statement: ParsedStatement, catalogue: Catalogue) -> ParsedStatement:
     """The statement with all names resolved. Raises `UnknownName`, with the nearest names."""
     try:
         tree = statement.tree.copy()
@@ -44,12 +44,12 @@ def resolve(statement: Statement, catalogue: Catalogue) -> Statement:
 class _Walker:
     """Goes through the queries of a tree from the inside out, and knows what each one gives."""
 
-    def __init__(self, statement: Statement, catalogue: Catalogue) -> None:
-        self._naming = Naming(statement.dialect)
-        self._expressions = Expressions(self._naming, statement.text, self._subquery)
-        self._outputs = Outputs(self._naming, self._expressions, Labels(statement).of)
-        shelves = arranged(Handle(catalogue), statement.dialect)
-        self._sources = Sources(self._naming, shelves, self._expressions, self.query)
+    def __init__(self, statement: ParsedStatement, catalogue: Catalogue) -> None:
+        self._dialect = statement.dialect
+        self._expressions = Expressions(self._dialect, statement.text, self._subquery)
+        self._outputs = Outputs(self._dialect, self._expressions, _Labels(statement).of)
+        tables = lookup_of(CatalogueKey(catalogue), statement.dialect)
+        self._from_clause = FromClause(self._dialect, tables, self._expressions, self.query)
 
     @property
     def notes(self) -> list[str]:
@@ -68,10 +68,10 @@ class _Walker:
             self._tail(node, names, visible, outer)
             return names
         if isinstance(node, exp.Values):
-            scope = Scope(self._naming, visible, outer)
+            scope = Scope(self._dialect, visible, outer)
             for row in node.expressions:
                 self._expressions.resolve(row, scope, clause="value")
-            names = values_columns(node, self._naming.dialect)
+            names = values_columns(node, self._dialect)
             self._tail(node, names, visible, outer)
             return names
         raise refusal(
@@ -84,11 +84,11 @@ class _Walker:
         self.query(node, ctes=scope.ctes, outer=scope)
 
     def _select(self, node: exp.Select, ctes: Ctes, outer: Scope | None) -> list[str]:
-        scope = Scope(self._naming, ctes, outer)
+        scope = Scope(self._dialect, ctes, outer)
         from_ = node.args.get("from_")
         if from_ and not self._is_dual(node, from_.this):
-            self._sources.add(from_.this, scope)
-        self._sources.join(parts(node, "joins"), scope)
+            self._from_clause.add(from_.this, scope)
+        self._from_clause.join(parts(node, "joins"), scope)
         self._outputs.note_aliases(node, scope)
         for clause in _CLAUSES:
             self._expressions.resolve(node.args.get(clause), scope, clause=clause)
@@ -99,8 +99,8 @@ class _Walker:
         return self._outputs.resolve(node, scope)
 
     def _is_dual(self, node: exp.Select, table: exp.Expr) -> bool:
-        """MySQL's `FROM DUAL`, which is no FROM at all; the tree has none then."""
-        if self._naming.dialect != "mysql" or not isinstance(table, exp.Table):
+        """`FROM DUAL` where that is no FROM at all; the tree has none then."""
+        if not self._dialect.has_dual or not isinstance(table, exp.Table):
             return False
         if caseless(table.name) != "dual" or table.db or node.args.get("joins"):
             return False
@@ -113,17 +113,17 @@ class _Walker:
         names = named[0]
         if any(each.args.get("by_name") for each in nodes):
             names = list(dict.fromkeys(name for each in named for name in each))
-        is_any_arm = self._naming.dialect == "sqlite"  # whose ORDER BY takes a name of every arm
-        ordered = [name for each in named for name in each] if is_any_arm else names
+        is_by_every_arm = self._dialect.orders_by_every_arm
+        ordered = [name for each in named for name in each] if is_by_every_arm else names
         for each in nodes:
             self._tail(each, ordered, ctes, outer)
         return names
 
     def _tail(self, node: exp.Expr, names: list[str], ctes: Ctes, outer: Scope | None) -> None:
         """ORDER BY and LIMIT after a whole query: they see its outputs alone."""
-        scope = Scope(self._naming, ctes, outer)
+        scope = Scope(self._dialect, ctes, outer)
         for name in names:
-            scope.aliases.setdefault(self._naming.column_key(name), name)
+            scope.aliases.setdefault(self._dialect.column_key(name), name)
             scope.aliases.setdefault(caseless(name), name)
         for clause in _TAIL:
             self._expressions.resolve(node.args.get(clause), scope, clause=clause)
@@ -133,7 +133,7 @@ class _Walker:
         if not with_:
             return ctes
         visible = dict(ctes)
-        is_recursive = bool(with_.args.get("recursive")) or self._naming.dialect == "sqlite"
+        is_recursive = bool(with_.args.get("recursive")) or self._dialect.recurses_without_word
         later = {self._cte_key(cte) for cte in with_.expressions} if is_recursive else set[str]()
         for cte in with_.expressions:
             later.discard(self._cte_key(cte))
@@ -145,7 +145,7 @@ class _Walker:
     def _cte(
         self, cte: exp.CTE, ctes: dict[str, list[str]], outer: Scope | None, *, is_recursive: bool
     ) -> list[str]:
-        given = [self._naming.stored(one) for one in cte.args["alias"].columns]
+        given = [self._dialect.stored(one) for one in cte.args["alias"].columns]
         body = cte.this
         if is_recursive and isinstance(body, exp.SetOperation):
             return self._recursive(cte, body, given, ctes, outer)
@@ -179,13 +179,33 @@ class _Walker:
         """Engines differ on a WITH query that names a later one: it is not left to them."""
         for table in cte.find_all(exp.Table) if later else ():
             if not table.db and isinstance(table.this, exp.Identifier):
-                key = self._naming.table_key(self._naming.stored(table.this))
+                key = self._dialect.table_key(self._dialect.stored(table.this))
                 if key in later:
                     hint = " It is defined later: put its WITH query first."
                     raise unknown("table", table.name, (), where="at this place", hint=hint)
 
     def _cte_key(self, cte: exp.CTE) -> str:
-        return self._naming.table_key(self._naming.stored(cte.args["alias"].this))
+        return self._dialect.table_key(self._dialect.stored(cte.args["alias"].this))
+
+
+class _Labels:
+    """The names that an engine gives to the outputs of a statement."""
+
+    def __init__(self, statement: ParsedStatement) -> None:
+        self._statement = statement
+        self._items: SelectItems | None = None  # most statements never ask
+
+    def of(self, node: exp.Expr) -> str:
+        """The name that the dialect gives it, or else the expression as written."""
+        dialect = self._statement.dialect
+        label = dialect.label(node, lambda each: write(each, dialect))
+        if label is not None:
+            return label
+        self._items = self._items or SelectItems(self._statement)
+        place = self._items.place(node)
+        if place is None:
+            return write(node, dialect)
+        return self._statement.text[place[0] : place[1] + 1]
 
 
 def _arms(node: exp.SetOperation) -> tuple[list[exp.Expr], list[exp.SetOperation]]:

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from sqlglot import exp
 
-from dataagent_core.data.guard.names import Naming, caseless
+from dataagent_core.data.dialects import Dialect
+from dataagent_core.data.guard.names import caseless
 from dataagent_core.data.types import Table
 
 Ctes = Mapping[str, list[str]]  # the queries of WITH, and what they give
 
 
 @dataclass(slots=True, eq=False)
-class Source:
+class FromItem:
     """One item of FROM: a table, an inner query, a function. `columns` are in order."""
 
     name: str
@@ -28,32 +30,32 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class StarColumn:
     """One column that `*` gives; without a source it is merged by USING.
 
     The name `*` stands for all columns of a source that has two of one name.
     """
 
     name: str
-    source: Source | None
+    source: FromItem | None
 
 
-def flow_of(source: Source) -> list[Flow]:
+def star_columns_of(source: FromItem) -> list[StarColumn]:
     """What `source.*` gives."""
     if not source.table and len(set(source.columns)) < len(source.columns):
-        return [Flow("*", source)]
-    return [Flow(name, source) for name in source.columns]
+        return [StarColumn("*", source)]
+    return [StarColumn(name, source) for name in source.columns]
 
 
 @dataclass(slots=True, eq=False)
 class Scope:
     """One SELECT. `parent` is the query around it, where its names may be used."""
 
-    naming: Naming
+    dialect: Dialect
     ctes: Ctes
     parent: Scope | None = None
-    sources: list[Source] = field(default_factory=list[Source])
-    flow: list[Flow] = field(default_factory=list[Flow])
+    sources: list[FromItem] = field(default_factory=list[FromItem])
+    flow: list[StarColumn] = field(default_factory=list[StarColumn])
     segment: int = 0  # where in `flow` the present comma-separated item of FROM begins
     merged: set[str] = field(default_factory=set[str])  # keys of columns that USING merged
     aliases: dict[str, str] = field(default_factory=dict[str, str])  # of outputs, key to name
@@ -66,10 +68,10 @@ class Scope:
             yield scope
             scope = scope.parent
 
-    def owners(self, name: str) -> tuple[Scope, str, list[Source]] | None:
+    def owners(self, name: str) -> tuple[Scope, str, list[FromItem]] | None:
         """Where a column without a table is: the scope, its name there, its sources."""
-        naming = self.naming
-        for key in (naming.column_key, caseless):
+        dialect = self.dialect
+        for key in (dialect.column_key, caseless):
             wanted = key(name)
             for scope in self.around():
                 found = [
@@ -82,9 +84,9 @@ class Scope:
                     return scope, found[0][1], [source for source, _ in found]
         return None
 
-    def source(self, name: str) -> Source | None:
+    def source(self, name: str) -> FromItem | None:
         """The source of that name or alias, here or around."""
-        for key in (self.naming.table_key, caseless):
+        for key in (self.dialect.table_key, caseless):
             wanted = key(name)
             for scope in self.around():
                 for source in scope.sources:
@@ -98,7 +100,7 @@ class Scope:
 
     def alias(self, name: str) -> str | None:
         """The output of this query that is so called."""
-        exact = self.aliases.get(self.naming.column_key(name))
+        exact = self.aliases.get(self.dialect.column_key(name))
         return exact or self.aliases.get(caseless(name))
 
     def column_names(self) -> list[str]:
@@ -110,11 +112,18 @@ class Scope:
             for column in source.columns
         ]
 
-    def column_of(self, source: Source, name: str) -> str | None:
+    def column_of(self, source: FromItem, name: str) -> str | None:
         """The source's column of that name, as it is stored."""
-        for key in (self.naming.column_key, caseless):
+        for key in (self.dialect.column_key, caseless):
             wanted = key(name)
             for column in source.columns:
                 if key(column) == wanted:
                     return column
         return None
+
+
+def parts(node: exp.Expr, name: str) -> list[exp.Expr]:
+    """The nodes under a name; none if there are none."""
+    return cast(
+        "list[exp.Expr]", node.args.get(name) or []
+    )  # the parser types its parts as Any; these names hold lists of nodes

@@ -18,6 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.grammar import tokens_of
 from dataagent_core.data.guard.keywords import KEYWORDS
 from dataagent_core.data.guard.refusals import Reason, refusal
@@ -55,7 +56,6 @@ _LITERALS = {
     TokenType.HEREDOC_STRING,
     TokenType.UNICODE_STRING,
 }
-_EXECUTABLE = re.compile(r"/\*M?!")  # what MySQL and MariaDB run although it looks like a comment
 _NUMBER = re.compile(r"(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d+)?")
 _WORD = re.compile(r"[^\W\d][\w$]*")
 _PLAIN_SPACE = re.compile(r"[ \t\r\n]+")  # what every engine takes for white space
@@ -77,11 +77,11 @@ _REASONS: dict[str, Reason] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ParsedStatement:
     """One query: `tree` is what `tokens`, which are places in `text`, mean in the dialect."""
 
     text: str
-    dialect: str
+    dialect: Dialect
     tokens: tuple[Token, ...]
     tree: exp.Query
     notes: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ def clean(sql: str) -> str:
     return text
 
 
-def tokenize(text: str, dialect: str) -> tuple[str, list[Token], tuple[int, ...]]:
+def tokenize(text: str, dialect: Dialect) -> tuple[str, list[Token], tuple[int, ...]]:
     """The statement's tokens, the text they are places in, and where that has spaces of ours.
 
     The text differs from what was passed in by those alone: the tokenizer takes `1e3+1` for one
@@ -259,7 +259,7 @@ def _bare_joins(tokens: list[Token]) -> int:
     return bare + sum(waiting)
 
 
-def _check_gaps(text: str, tokens: list[Token], dialect: str) -> None:
+def _check_gaps(text: str, tokens: list[Token], dialect: Dialect) -> None:
     """Between tokens there is white space and comments as the engine knows them, nothing else."""
     end = 0
     for token in tokens:
@@ -268,12 +268,12 @@ def _check_gaps(text: str, tokens: list[Token], dialect: str) -> None:
     _check_gap(text[end:], dialect)
 
 
-def _check_gap(gap: str, dialect: str) -> None:
+def _check_gap(gap: str, dialect: Dialect) -> None:
     at = 0
     while at < len(gap):
         if gap[at].isspace():
             at += 1
-        elif gap.startswith("--", at) or (dialect == "mysql" and gap[at] == "#"):
+        elif gap.startswith(dialect.line_comments, at):
             at = min(_find(gap, "\n", at), _find(gap, "\r", at))
         elif gap.startswith("/*", at):
             at = _comment_end(gap, at, dialect)
@@ -281,8 +281,8 @@ def _check_gap(gap: str, dialect: str) -> None:
             raise unparsable(f"{gap[at : at + 20]!r} is neither a word nor a comment.")
 
 
-def _comment_end(gap: str, at: int, dialect: str) -> int:
-    if dialect == "mysql" and _EXECUTABLE.match(gap, at):
+def _comment_end(gap: str, at: int, dialect: Dialect) -> int:
+    if dialect.executable_comment and dialect.executable_comment.match(gap, at):
         raise refusal(
             "executable_comment",
             "The statement holds a comment that the server would run (/*! … */).",
@@ -293,7 +293,7 @@ def _comment_end(gap: str, at: int, dialect: str) -> int:
         if gap.startswith("*/", position):
             depth, position = depth - 1, position + 2
         elif gap.startswith("/*", position):
-            if dialect not in {"postgres", "duckdb"}:
+            if not dialect.nests_comments:
                 raise unparsable("a comment stands inside a comment.")
             depth, position = depth + 1, position + 2
         else:
@@ -331,13 +331,12 @@ def _check_start(tokens: list[Token]) -> None:
     raise refusal(reason, f"A statement that starts with {shown} {what}.", hint=_ONE_QUERY)
 
 
-def gaps(statement: Statement) -> Iterator[tuple[Token, str]]:
+def gaps(statement: ParsedStatement) -> Iterator[tuple[Token, str]]:
     """Each token with what separates it from the one before: white space as written, no comment.
 
     SQLite and MySQL call an output by its text, so a second space counts.
     Signs that the tokenizer took apart are sent apart, unless together they are an operator that it
-    reads in two steps: an engine would take `@` and `#` for an operator of that name. SQLite and
-    MySQL have a fixed set of operators, of which none but the sign of a comment ends in `+-~`.
+    reads in two steps: an engine would take `@` and `#` for an operator of that name.
     """
     end: int | None = None
     before = ""
@@ -354,7 +353,7 @@ def gaps(statement: Statement) -> Iterator[tuple[Token, str]]:
         end, before = token.end + 1, written
 
 
-def _may_touch(before: str, written: str, dialect: str) -> bool:
-    if dialect in {"sqlite", "mysql"} and written in {"+", "-", "~"}:
+def _may_touch(before: str, written: str, dialect: Dialect) -> bool:
+    if dialect.has_fixed_operators and written in {"+", "-", "~"}:
         return before[-1] + written != "--"
     return before + written in _TWO_STEPS

@@ -15,49 +15,52 @@ table functions among them, are the guard's to refuse. What an engine may do wit
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.edits import PLACE, SAMPLED_INSIDE, place_of, rewrite
-from dataagent_core.data.guard.statement import Statement
-from dataagent_core.data.policy.fences import can_fail, fenced
+from dataagent_core.data.guard.statement import ParsedStatement
+from dataagent_core.data.policy.fences import can_fail
 from dataagent_core.data.policy.grouping import complete_groups
 from dataagent_core.data.policy.masks import masked
 from dataagent_core.data.policy.names import settle_ctes
-from dataagent_core.data.policy.reading import OpenTable, Reading
+from dataagent_core.data.policy.rights import OpenTable, ReaderRights
 from dataagent_core.data.policy.rules import PolicySet
-from dataagent_core.data.policy.sentences import sentences
 from dataagent_core.data.types import Catalogue, Reader
 from dataagent_core.errors import DataDenied
+
+_HIDDEN_FILTER = "only rows that a policy opens to you"
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """A query with its reader's policies in it, and a sentence for each rule that applied."""
 
-    statement: Statement
+    statement: ParsedStatement
     sentences: tuple[str, ...] = ()
 
 
 def compile_in(
-    statement: Statement, policies: PolicySet, reader: Reader, catalogue: Catalogue
+    statement: ParsedStatement, policies: PolicySet, reader: Reader, catalogue: Catalogue
 ) -> Compiled:
     """The query as this reader may run it; the same statement when no rule concerns the reader.
 
     Raises:
         DataDenied: it reads something that is not open to the reader, or is not there.
     """
-    reading = Reading(policies, reader, catalogue)
-    if reading.is_free:
+    rights = ReaderRights(policies, reader, catalogue)
+    if rights.is_free:
         return Compiled(statement)
     dialect = statement.dialect
     compiled = replace(statement, tree=statement.tree.copy())
     nodes = list(compiled.tree.walk())
-    restricted = _restricted(nodes, reading, dialect)
+    restricted = _restricted(nodes, rights, dialect)
     if not restricted:
         return Compiled(compiled)
-    told = _told(nodes, [seen for _, seen in restricted])
+    applied = _sentences(nodes, [seen for _, seen in restricted])
     is_fenced = can_fail(nodes, dialect)
     complete_groups(restricted, dialect)
     for node, seen in restricted:
@@ -66,25 +69,25 @@ def compile_in(
         if isinstance(node, exp.Column) and node.args.get("db"):
             rewrite(node, place_of(node.parts))  # a sub-query has an alias, and no schema
             node.set("db", None)
-    return Compiled(compiled, told)
+    return Compiled(compiled, applied)
 
 
 def _restricted(
-    nodes: list[exp.Expr], reading: Reading, dialect: str
+    nodes: list[exp.Expr], rights: ReaderRights, dialect: Dialect
 ) -> list[tuple[exp.Table, OpenTable]]:
     """The references to tables of which the reader sees a part."""
-    if dialect == "sqlite" and any(
+    if not dialect.in_takes_a_column and any(
         isinstance(node, exp.In) and node.args.get("field") for node in nodes
     ):
-        raise _denied("x IN name")  # SQLite reads a table of that name, wherever it stands
+        raise _denied("x IN name")  # it may mean a table of that name, as in SQLite
     restricted: list[tuple[exp.Table, OpenTable]] = []
     for node in settle_ctes(nodes, dialect):
-        table = reading.names.table(node, dialect)
-        seen = reading.table(table) if table else None
+        table = rights.names.table(node, dialect)
+        seen = rights.table(table) if table else None
         if table is None or seen is None:
-            raise _denied(node.sql(dialect))
+            raise _denied(node.sql(dialect.name))
         if PLACE not in node.meta:  # the guard did not see it, so nothing can be put in its place
-            raise _denied(node.sql(dialect))
+            raise _denied(node.sql(dialect.name))
         if not seen.is_untouched:
             restricted.append((node, seen))
     return restricted
@@ -98,7 +101,7 @@ def _denied(written: str) -> DataDenied:
 
 
 def _replace(
-    node: exp.Table, seen: OpenTable, mask_key: bytes | None, *, is_fenced: bool, dialect: str
+    node: exp.Table, seen: OpenTable, mask_key: bytes | None, *, is_fenced: bool, dialect: Dialect
 ) -> None:
     """Put a sub-query in the table's place; alias, joins and sample stay around it."""
     inner = exp.Table(
@@ -113,11 +116,11 @@ def _replace(
         conditions = [each.condition.copy() for each in seen.filters]
         query.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
     if seen.filters and is_fenced:
-        fenced(query, dialect)
+        dialect.fenced(query)
     around = {name: value for name, value in node.args.items() if name not in ("this", "db")}
     if not around.get("alias"):
         around["alias"] = exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
-    if dialect == "postgres" and around.get("sample"):  # which knows no sample of a sub-query
+    if around.get("sample") and not dialect.samples_subqueries:
         inner.set("sample", around.pop("sample"))
         subquery = exp.Subquery(this=query, **around)
         subquery.meta[SAMPLED_INSIDE] = True
@@ -127,7 +130,7 @@ def _replace(
     node.replace(subquery)
 
 
-def _selected(seen: OpenTable, name: str, dialect: str, mask_key: bytes | None) -> exp.Expr:
+def _selected(seen: OpenTable, name: str, dialect: Dialect, mask_key: bytes | None) -> exp.Expr:
     identifier = exp.Identifier(this=name, quoted=True)
     column = exp.Column(this=identifier, table=exp.Identifier(this=seen.table.name, quoted=True))
     mask = seen.masks.get(name)
@@ -136,14 +139,30 @@ def _selected(seen: OpenTable, name: str, dialect: str, mask_key: bytes | None) 
     return exp.Alias(this=masked(column, mask, dialect, mask_key), alias=identifier.copy())
 
 
-def _told(nodes: list[exp.Expr], tables: list[OpenTable]) -> tuple[str, ...]:
+def _sentences(nodes: list[exp.Expr], tables: list[OpenTable]) -> tuple[str, ...]:
     used = {node.name.casefold() for node in nodes if isinstance(node, exp.Column)}
     is_all_used = any(
         isinstance(node, exp.Star) and isinstance(node.parent, exp.Select | exp.Column)
         for node in nodes
     )
-    told: dict[str, None] = {}
+    found: dict[str, None] = {}
     for seen in {each.table.key: each for each in tables}.values():
         names = {column.name.casefold() for column in seen.columns} if is_all_used else used
-        told.update(dict.fromkeys(sentences(seen, names)))
-    return tuple(told)
+        found.update(dict.fromkeys(_sentences_on(seen, names)))
+    return tuple(found)
+
+
+def _sentences_on(seen: OpenTable, columns: Container[str]) -> list[str]:
+    """One for each rule on the table; masks only of the columns (in lower case) that are used.
+
+    A sentence shows the reader's own attributes and the rule, never a column that is hidden from
+    the reader, nor a value that only names what is kept away.
+    """
+    key = seen.table.key
+    shown = {column.name for column in seen.columns if column.name not in seen.masks}
+    found = [
+        f"{key}: {each.sentence if each.columns <= shown else _HIDDEN_FILTER}"
+        for each in seen.filters
+    ]
+    found += [f"{key}.{name}: masked" for name in seen.masks if name.casefold() in columns]
+    return found

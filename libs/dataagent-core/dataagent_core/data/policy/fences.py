@@ -22,6 +22,8 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from dataagent_core.data.dialects import Dialect
+
 _QUIET: tuple[type[exp.Expr], ...] = (
     *(exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Star),
     *(exp.And, exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE),
@@ -47,12 +49,11 @@ _UNITS = frozenset(
 )
 """What `date_trunc` takes of every kind of time; PostgreSQL fails on others row by row."""
 _CONDITIONS = (exp.Where, exp.Having, exp.Qualify)
-_LARGEST_MYSQL_LIMIT = 18446744073709551615
 
 
-def can_fail(nodes: Iterable[exp.Expr], dialect: str) -> bool:
+def can_fail(nodes: Iterable[exp.Expr], dialect: Dialect) -> bool:
     """Whether some condition among a query's nodes could raise an error for some value."""
-    if dialect == "duckdb":
+    if dialect.comparisons_can_fail:
         return True
     return any(not _is_quiet(each) for node in nodes for each in _conditions(node))
 
@@ -104,16 +105,3 @@ def _is_quiet_function(call: exp.Anonymous) -> bool:
     if name == "strftime":
         return any(isinstance(each, exp.Literal) for each in call.expressions)
     return name in _QUIET_FUNCTIONS
-
-
-def fenced(query: exp.Select, dialect: str) -> exp.Select:
-    """The query behind a fence, on engines where one is known."""
-    match dialect:
-        case "postgres" | "duckdb":
-            return query.offset(0, copy=False)
-        case "sqlite":
-            return query.limit(-1, copy=False)
-        case "mysql":
-            return query.limit(_LARGEST_MYSQL_LIMIT, copy=False)
-        case _:
-            return query

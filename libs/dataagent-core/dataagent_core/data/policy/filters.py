@@ -4,7 +4,7 @@ A filter is a plain boolean condition over the columns of its table: comparisons
 BETWEEN, LIKE, IS NULL, arithmetic, CASE and a few functions that cannot read anything else. No
 sub-queries. The reader's attributes (`:user.NAME`; also `:user.user_id`, `:user.role` and
 `:user.tenant_id`, which no attribute can stand in for) enter the tree as literals, never as text to
-be parsed. Above: `reading.py`, `checking.py`. Below: sqlglot.
+be parsed. Above: `rights.py`, `checking.py`. Below: sqlglot.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ class BoundFilter:
     reason: str | None = None  # why no row passes, if that is so
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """What a sentence may say of it."""
-        return self.reason or _told(self.condition, self.dialect)
+        return self.reason or _in_words(self.condition, self.dialect)
 
 
 class _NoRows(Exception):
-    """The reader has no value that fits; `told` says why."""
+    """The reader has no value that fits; `reason` says why."""
 
-    def __init__(self, told: str) -> None:
-        super().__init__(told)
-        self.told = told
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def parse_filter(text: str, dialect: str) -> exp.Expr:
@@ -156,7 +156,7 @@ def bind_filter(text: str, table: Table, reader: Reader, dialect: str) -> BoundF
     try:
         tree = _with_values(tree, table, reader)
     except _NoRows as none:
-        return BoundFilter(exp.false(), names, dialect, reason=none.told)
+        return BoundFilter(exp.false(), names, dialect, reason=none.reason)
     return BoundFilter(tree, names, dialect)
 
 
@@ -200,7 +200,8 @@ def _with_values(tree: exp.Expr, table: Table, reader: Reader) -> exp.Expr:
             continue
         if len(values) != 1 or isinstance(_raw(name, reader), list | tuple):
             raise _NoRows(f"no rows, because your attribute {name!r} is a list")
-        other = parent.this if parent.expression is node else parent.expression  # type: ignore[union-attr] a value has a parent
+        assert parent is not None  # noqa: S101 a value stands in something
+        other = parent.this if parent.expression is node else parent.expression
         kind = _column_type(other, table) if isinstance(parent, _COMPARISONS) else ""
         node.replace(_literal(values[0], name, kind))
     return cast("exp.Expr", root.this)  # what was put there
@@ -274,7 +275,7 @@ def _text(text: str) -> exp.Expr | None:
     return exp.Literal.string(text) if is_storable else None
 
 
-def _told(tree: exp.Expr, dialect: str) -> str:
+def _in_words(tree: exp.Expr, dialect: str) -> str:
     """The condition in words. Values that only name what is kept away are left out."""
     shown = exp.paren(tree, copy=True)
     for literal in list(shown.find_all(exp.Literal)):

@@ -1,4 +1,4 @@
-"""PostgreSQL's rule that a primary key in GROUP BY stands for all columns of its table.
+"""The rule that a primary key in GROUP BY stands for all columns of its table.
 
 The rule knows tables, not sub-queries, so a query that uses it would fail once its table is
 replaced by one. Naming the other columns as well groups the same rows. Above: `compiling.py`.
@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.edits import GROUPED_TOO
-from dataagent_core.data.policy.reading import OpenTable
+from dataagent_core.data.policy.rights import OpenTable
 
 _NOT_PLAIN = ("cube", "rollup", "grouping_sets", "totals", "all")
 
 
-def complete_groups(tables: list[tuple[exp.Table, OpenTable]], dialect: str) -> None:
+def complete_groups(tables: list[tuple[exp.Table, OpenTable]], dialect: Dialect) -> None:
     """Add to each plain GROUP BY the used columns that a primary key in it determines."""
-    if dialect != "postgres":
+    if not dialect.groups_by_primary_key:
         return
     for node, seen in tables:
         select = node.find_ancestor(exp.Select)

@@ -6,10 +6,9 @@ has only the hashes can find a value by hashing guesses.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
+from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.policy.rules import Mask
 
 HIDDEN = "***"
@@ -17,7 +16,7 @@ SHOWN_CHARACTERS = 4
 LEAST_LENGTH = 8  # a shorter value would be shown half or more
 
 
-def masked(column: exp.Column, mask: Mask, dialect: str, key: bytes | None = None) -> exp.Expr:
+def masked(column: exp.Column, mask: Mask, dialect: Dialect, key: bytes | None = None) -> exp.Expr:
     """What is selected in the column's place; `key` is the source's secret."""
     match mask.kind:
         case "null":
@@ -25,8 +24,8 @@ def masked(column: exp.Column, mask: Mask, dialect: str, key: bytes | None = Non
         case "constant":
             return exp.Literal.string(mask.text or "")
         case "hash":
-            hashed = _HASHES.get(dialect)
-            return hashed(_text(column), *_pads(key)) if hashed and key else _null(column)
+            hashed = dialect.hashed(_text(column), *_pads(key)) if key else None
+            return _null(column) if hashed is None else hashed
         case "partial":
             return _partial(column)
 
@@ -53,45 +52,8 @@ def _partial(column: exp.Column) -> exp.Expr:
     )
 
 
-def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this=name, expressions=list(arguments))
-
-
 def _pads(key: bytes) -> tuple[exp.Expr, exp.Expr]:
     """HMAC's inner and outer key, as hexadecimal texts. `key` is at most 64 bytes."""
     block = key.ljust(64, b"\0")
     inner, outer = (bytes(byte ^ pad for byte in block).hex() for pad in (0x36, 0x5C))
     return exp.Literal.string(inner), exp.Literal.string(outer)
-
-
-def _postgres_hash(text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr:
-    hexadecimal = exp.Literal.string("hex")
-
-    def keyed(pad: exp.Expr, value: exp.Expr) -> exp.Expr:
-        start = _call("pg_catalog.decode", pad, hexadecimal.copy())
-        return _call("pg_catalog.sha256", exp.DPipe(this=start, expression=value))
-
-    value = _call("pg_catalog.convert_to", text, exp.Literal.string("UTF8"))
-    return _call("pg_catalog.encode", keyed(outer, keyed(inner, value)), hexadecimal)
-
-
-def _duckdb_hash(text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr:
-    def keyed(pad: exp.Expr, value: exp.Expr) -> exp.Expr:
-        return _call("sha256", exp.DPipe(this=_call("unhex", pad), expression=value))
-
-    return keyed(outer, _call("unhex", keyed(inner, _call("encode", text))))
-
-
-def _mysql_hash(text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr:
-    def keyed(pad: exp.Expr, value: exp.Expr) -> exp.Expr:
-        joined = _call("CONCAT", _call("UNHEX", pad), value)
-        return _call("SHA2", joined, exp.Literal.number(256))
-
-    return keyed(outer, _call("UNHEX", keyed(inner, text)))
-
-
-_HASHES: dict[str, Callable[[exp.Expr, exp.Expr, exp.Expr], exp.Expr]] = {
-    "postgres": _postgres_hash,
-    "duckdb": _duckdb_hash,
-    "mysql": _mysql_hash,
-}

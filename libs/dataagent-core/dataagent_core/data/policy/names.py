@@ -2,7 +2,7 @@
 
 Engines differ on who wins when a CTE has the name of a table, so this is decided here, strictly,
 and `settle_ctes` renames what two engines could read in two ways: after it, a name that stands for
-a table can stand for nothing else. Above: `reading.py` and `compiling.py`.
+a table can stand for nothing else. Above: `rights.py` and `compiling.py`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from dataagent_core.data.dialects import Dialect, dialect_of
 from dataagent_core.data.types import Catalogue, Table
 
 if TYPE_CHECKING:
@@ -22,21 +23,12 @@ else:  # names of tables are asked for without any query, too
     exp = Library("sqlglot.expressions")
     edits = Library("dataagent_core.data.guard.edits")
 
-DEFAULT_SCHEMAS = {
-    "sqlite": ("main",),
-    "duckdb": ("main",),
-    "postgres": ("public",),
-    "tsql": ("dbo",),
-}
-_CASE_SENSITIVE = ("postgres", "redshift", "snowflake", "oracle")
-_SEVERAL_RECURSIVE_ARMS = ("sqlite", "mysql")
 
-
-def written_names(table: Table, dialect: str) -> tuple[str, ...]:
+def written_names(table: Table, dialect: Dialect) -> tuple[str, ...]:
     """How a rule or a query may write the table's name."""
-    if table.schema:
+    if table.schema or dialect.default_schema is None:
         return (table.key,)
-    return (table.name, *(f"{schema}.{table.name}" for schema in DEFAULT_SCHEMAS.get(dialect, ())))
+    return (table.name, f"{dialect.default_schema}.{table.name}")
 
 
 class Names:
@@ -45,8 +37,9 @@ class Names:
     def __init__(self, catalogue: Catalogue) -> None:
         self._exact: dict[str, Table] = {}
         self._folded: dict[str, list[Table]] = defaultdict(list)
+        dialect = dialect_of(catalogue.dialect)
         for table in catalogue.tables:
-            for name in written_names(table, catalogue.dialect):
+            for name in written_names(table, dialect):
                 self._exact[name] = table
                 self._folded[name.casefold()].append(table)
 
@@ -55,19 +48,19 @@ class Names:
         exact = self._exact.get(name)
         return [exact] if exact else self._folded.get(name.casefold(), [])
 
-    def table(self, node: exp.Table, dialect: str) -> Table | None:
+    def table(self, node: exp.Table, dialect: Dialect) -> Table | None:
         """The one table a reference means, if there is one."""
         if node.args.get("catalog"):
             return None
         parts = [_identifier(part, dialect) for part in (node.args.get("db"), node.this) if part]
         name = ".".join(parts)
-        if dialect in _CASE_SENSITIVE:
+        if dialect.is_case_sensitive:
             return self._exact.get(name)
         found = self.tables(name)
         return found[0] if len(found) == 1 else None
 
 
-def settle_ctes(nodes: list[exp.Expr], dialect: str) -> list[exp.Table]:
+def settle_ctes(nodes: list[exp.Expr], dialect: Dialect) -> list[exp.Table]:
     """Of a query's nodes, those that name tables. Functions that stand like tables are none.
 
     A CTE whose name also stands for a table, or for another CTE, gets a name of its own.
@@ -94,7 +87,7 @@ def settle_ctes(nodes: list[exp.Expr], dialect: str) -> list[exp.Table]:
     return to_tables
 
 
-def _cte_meant(node: exp.Table, dialect: str) -> exp.CTE | None:
+def _cte_meant(node: exp.Table, dialect: Dialect) -> exp.CTE | None:
     if node.args.get("db") or node.args.get("catalog"):
         return None
     name = _identifier(node.this, dialect)
@@ -113,7 +106,7 @@ def _cte_meant(node: exp.Table, dialect: str) -> exp.CTE | None:
 
 
 def _find(
-    with_: exp.With, name: str, node: exp.Table, inside: exp.CTE | None, dialect: str
+    with_: exp.With, name: str, node: exp.Table, inside: exp.CTE | None, dialect: Dialect
 ) -> exp.CTE | None:
     found: exp.CTE | None = None
     for cte in with_.expressions:
@@ -127,19 +120,19 @@ def _find(
     return found
 
 
-def _is_named(cte: exp.CTE, name: str, dialect: str) -> bool:
+def _is_named(cte: exp.CTE, name: str, dialect: Dialect) -> bool:
     alias = cte.args["alias"].this
     own = _identifier(alias, dialect)
-    return own == name or (dialect not in _CASE_SENSITIVE and own.casefold() == name.casefold())
+    return own == name or (not dialect.is_case_sensitive and own.casefold() == name.casefold())
 
 
-def _is_in_recursive_arm(cte: exp.CTE, node: exp.Table, dialect: str) -> bool:
-    """Only the last arm of a UNION recurs; in SQLite and MySQL every arm but the first."""
+def _is_in_recursive_arm(cte: exp.CTE, node: exp.Table, dialect: Dialect) -> bool:
+    """Only the last arm of a UNION recurs; in some dialects every arm but the first."""
     body = cte.this
     while isinstance(body, exp.Union):
         if _is_within(node, body.expression):
             return True
-        if dialect not in _SEVERAL_RECURSIVE_ARMS:
+        if not dialect.recurses_in_every_arm:
             return False
         body = body.this
     return False
@@ -170,8 +163,7 @@ def _free_name(name: str, taken: set[str]) -> str:
     return free
 
 
-def _identifier(node: object, dialect: str) -> str:
+def _identifier(node: object, dialect: Dialect) -> str:
     if not isinstance(node, exp.Identifier):
         return ""
-    is_folded = dialect in ("postgres", "redshift") and not node.quoted
-    return node.name.lower() if is_folded else node.name
+    return dialect.stored(node)

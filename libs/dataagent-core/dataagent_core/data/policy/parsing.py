@@ -50,7 +50,8 @@ def policies_from_yaml(text: str) -> PolicySet:
         Misconfigured: the text is no YAML or no policies; the message names the place.
     """
     try:
-        return policies_from_dict(yaml.load(text, Loader=_StrictLoader) or {})  # noqa: S506 a SafeLoader
+        # a SafeLoader
+        return policies_from_dict(yaml.load(text, Loader=_StrictLoader) or {})  # noqa: S506
     except yaml.YAMLError as error:
         raise Misconfigured(f"The policies are not valid YAML: {error}") from error
     except BadInput as error:
@@ -215,7 +216,7 @@ class _StrictLoader(yaml.SafeLoader):
         """As SafeLoader's."""
         seen: set[object] = set()
         for key_node, _ in node.value:
-            key = cast("object", self.construct_object(key_node, deep=True))  # pyright: ignore[reportUnknownMemberType] untyped in PyYAML
+            key: object = cast(Any, self).construct_object(key_node, deep=True)  # untyped in PyYAML
             if key in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key!r} is given twice", key_node.start_mark

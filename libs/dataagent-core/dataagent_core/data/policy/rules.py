@@ -1,7 +1,7 @@
 """Who may see what of a data source, as data. No SQL is compiled here.
 
 A `PolicySet` belongs to one source: a list of policies and what holds where none speaks
-(`default`). Above: `parsing.py` reads it from YAML and JSON, `reading.py` says what it comes to for
+(`default`). Above: `parsing.py` reads it from YAML and JSON, `rights.py` says what it comes to for
 one reader, `compiling.py` puts it into a query. What several policies come to:
 
 - A policy speaks to a reader when one of its subjects is the reader (everyone, a user id, a role or

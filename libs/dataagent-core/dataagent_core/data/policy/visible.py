@@ -1,7 +1,7 @@
 """The catalogue as one reader may see it: what is forbidden is absent, not marked.
 
 Names are checked, schemas shown and values searched in this catalogue only, so that no list, hint
-or error text knows more than its reader. Above: the data service. Below: `reading.py`.
+or error text knows more than its reader. Above: the data service. Below: `rights.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from dataagent_core.data.policy.reading import OpenTable, Reading
+from dataagent_core.data.policy.rights import OpenTable, ReaderRights
 from dataagent_core.data.policy.rules import PolicySet
 from dataagent_core.data.types import Catalogue, Column, ForeignKey, Reader, Table
 
@@ -21,10 +21,10 @@ def visible(catalogue: Catalogue, policies: PolicySet, reader: Reader) -> Catalo
     where a column is masked or rows are filtered, and so is the row count of a filtered table. A
     mask that gives text makes the column's type TEXT. The hash is one of what is left.
     """
-    reading = Reading(policies, reader, catalogue)
-    if reading.is_free:
+    rights = ReaderRights(policies, reader, catalogue)
+    if rights.is_free:
         return catalogue
-    opened = {table.key: seen for table in catalogue.tables if (seen := reading.table(table))}
+    opened = {table.key: seen for table in catalogue.tables if (seen := rights.table(table))}
     if len(opened) == len(catalogue.tables) and all(each.is_untouched for each in opened.values()):
         return catalogue
     tables = tuple(_shown(seen, opened) for seen in opened.values())

@@ -20,8 +20,10 @@ routes, the terminal. Below: `csv_file.py`, `json_file.py`, `xlsx_file.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import assert_never
+from tempfile import TemporaryFile
+from typing import IO, assert_never
 
 from dataagent_core.data.arrow import pa, pq
 from dataagent_core.data.results.csv_file import csv_bytes
@@ -41,7 +43,13 @@ _CHUNK = 1024 * 1024
 
 
 def export(
-    path: Path, columns: Sequence[ResultColumn], fmt: ExportFormat, *, has_bom: bool = False
+    path: Path,
+    columns: Sequence[ResultColumn],
+    fmt: ExportFormat,
+    *,
+    has_bom: bool = False,
+    limit: int | None = None,
+    offset: int = 0,
 ) -> Iterator[bytes]:
     """The file in the format, piece by piece.
 
@@ -51,32 +59,63 @@ def export(
         fmt: csv, xlsx, parquet or json.
         has_bom: begin CSV with a byte-order mark, by which Excel knows that the file is UTF-8.
             For a person's download; programs are better off without.
+        limit: how many rows; None is all there are.
+        offset: how many rows to skip.
 
     Raises:
         FileNotFoundError: there is no such file.
         BadInput: the format cannot hold the table (more columns than a sheet has).
     """
     names = [column.name for column in columns]
+    rows = partial(_batches, path, limit=limit, offset=offset)
     match fmt:
         case "csv":
-            return csv_bytes(_batches(path, _BATCH_ROWS), names, has_bom=has_bom)
+            return csv_bytes(rows(_BATCH_ROWS), names, has_bom=has_bom)
         case "xlsx":
-            return xlsx_bytes(_batches(path, _XLSX_ROWS), names, near=path.parent)
-        case "parquet":
+            return xlsx_bytes(rows(_XLSX_ROWS), names, near=path.parent)
+        case "parquet" if limit is None and offset == 0:
             return _file_bytes(path)
+        case "parquet":
+            return _written_again(path, rows(_BATCH_ROWS))
         case "json":
-            return json_bytes(_batches(path, _BATCH_ROWS), names)
+            return json_bytes(rows(_BATCH_ROWS), names)
         case _:
             assert_never(fmt)
 
 
-def _batches(path: Path, rows: int) -> Iterator[pa.RecordBatch]:
+def _batches(path: Path, rows: int, *, limit: int | None, offset: int) -> Iterator[pa.RecordBatch]:
+    """The rows from `offset` on, `limit` of them, in batches of so many."""
     with pq.ParquetFile(path) as file:
+        total = file.metadata.num_rows
+        end = total if limit is None else min(offset + limit, total)
+        at = 0
         for group in range(file.num_row_groups):  # one by one: a batch may not span large ones
-            yield from file.iter_batches(batch_size=rows, row_groups=[group])
+            size = file.metadata.row_group(group).num_rows
+            if at + size > offset and at < end:
+                for batch in file.iter_batches(batch_size=rows, row_groups=[group]):
+                    first, last = max(offset - at, 0), min(end - at, batch.num_rows)
+                    if first < last:
+                        yield batch.slice(first, last - first)
+                    at += batch.num_rows
+            else:
+                at += size
 
 
 def _file_bytes(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk
+        yield from _pieces(file)
+
+
+def _written_again(path: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[bytes]:
+    """A Parquet file of these rows, written beside the whole one and gone when it is sent."""
+    with TemporaryFile(prefix=".rows-", dir=path.parent) as file:
+        with pq.ParquetWriter(file, pq.read_schema(path)) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+        file.seek(0)
+        yield from _pieces(file)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    while chunk := file.read(_CHUNK):
+        yield chunk

@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from dataagent_core.data.arrow import duckdb, pa, pq
+from dataagent_core.data.dialects import dialect_of
 from dataagent_core.data.results.cells import json_values
 from dataagent_core.data.results.query import BOUNDS
 from dataagent_core.errors import BadInput, QueryFailed
 
+_DUCKDB = dialect_of("duckdb")
 MAX_LIMIT = 1_000
 MAX_PAGE_BYTES = 16 * 1024 * 1024  # of Arrow data; a page of very long texts ends before its limit
 
@@ -88,7 +90,7 @@ def _sort_term(wanted: str, names: Sequence[str]) -> str:
     name = wanted[1:] if is_descending else wanted
     if name not in names:
         raise _unknown(name, names)
-    return f"{_quoted(name)} {'DESC' if is_descending else 'ASC'} NULLS LAST"
+    return f"{dialect_of('duckdb').quoted(name)} {'DESC' if is_descending else 'ASC'} NULLS LAST"
 
 
 def _unknown(name: str, names: Sequence[str]) -> BadInput:
@@ -106,7 +108,8 @@ def _sorted_rows(path: Path, order: Sequence[str], *, limit: int, offset: int) -
     with duckdb.connect(":memory:", config=BOUNDS) as connection:
         _lock(connection, path)
         statement = (
-            f"SELECT file_row_number FROM read_parquet(?, file_row_number = true) "  # noqa: S608  # names are quoted and known
+            # names are quoted and known
+            f"SELECT file_row_number FROM read_parquet(?, file_row_number = true) "  # noqa: S608
             f"ORDER BY {', '.join(order)}, file_row_number LIMIT {limit:d} OFFSET {offset:d}"
         )
         try:
@@ -125,10 +128,6 @@ def _lock(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     connection.execute(f"SET allowed_paths = ['{allowed}']")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 # -- the values -----------------------------------------------------------------------------

@@ -107,7 +107,8 @@ class _Sheets:
         sheet, number = self._sheet, self._row
         for column, (write, value) in enumerate(zip(writers, row, strict=True)):
             if value is not None:
-                write(sheet, number, column, value)  # pyright: ignore[reportArgumentType]  # `_open` has set the sheet
+                # `_open` has set the sheet
+                write(sheet, number, column, value)  # pyright: ignore[reportArgumentType]
         self._row += 1
 
     def _open(self) -> None:

@@ -30,6 +30,7 @@ def _fill(connection: sqlite3.Connection, shop: Shop) -> None:
         connection.execute(f"CREATE TABLE {table} ({columns}\n)")
         rows = shop.tables[table]
         marks = ", ".join("?" * len(rows[0]))
-        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608 our names
+        # our names
+        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608
     for table, column in INDEXES:
         connection.execute(f"CREATE INDEX IFK_{table}{column} ON {table} ({column})")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -111,7 +111,7 @@ def _checked_name(name: str) -> str:
 
 
 def _checked_value(name: str, value: object) -> Any:
-    values: list[object] = list(value) if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownArgumentType] of what, is checked next
+    values = cast("list[object]", value) if isinstance(value, list) else [value]
     if len(values) > _MOST_VALUES or not all(isinstance(one, str | int | float) for one in values):
         raise BadInput(
             f"The attribute {name!r} must be text, a number, true, false, or a list of at most "

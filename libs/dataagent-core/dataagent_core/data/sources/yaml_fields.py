@@ -5,7 +5,8 @@ names file, line and field, and never quotes a value, which may be a password. A
 `config_file.py`. Below: PyYAML's node tree.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 # PyYAML has no types of its own for nodes and constructors; this module is the border to it
 
 from __future__ import annotations

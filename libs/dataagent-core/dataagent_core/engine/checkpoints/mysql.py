@@ -4,7 +4,8 @@ The library's saver predates delta channels: it would walk a thread's ancestors 
 at every turn. `aget_delta_channel_history` here fetches the chain at once, then its writes.
 """
 
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ class DeltaMySaver(Fenced, AsyncMySaver):
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """The writes since each channel's last snapshot, oldest first, and the snapshot."""
-        place = config["configurable"]  # pyright: ignore[reportTypedDictNotRequiredAccess] always there in a run
+        # always there in a run
+        place = config["configurable"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
         thread = (place["thread_id"], place.get("checkpoint_ns", ""))
         target = get_checkpoint_id(config)
         if not channels or not target:

@@ -45,7 +45,8 @@ class PostgresCheckpoints(Checkpoints):
     """Threads in the PostgreSQL database that holds everything else."""
 
     def __init__(self, url: URL, *, pool_size: int) -> None:
-        self._pool: Pool = AsyncConnectionPool(  # pyright: ignore[reportAttributeAccessIssue] rows are dicts by its kwargs
+        # rows are dicts by its kwargs
+        self._pool: Pool = AsyncConnectionPool(  # pyright: ignore[reportAttributeAccessIssue]
             url.set(drivername="postgresql").render_as_string(hide_password=False),
             min_size=1,
             max_size=pool_size,

@@ -12,7 +12,9 @@ from collections import OrderedDict
 from typing import Any
 
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage] the value a snapshot is stored as
+
+# the value a snapshot is stored as
+from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage]
 
 _KEPT_BYTES = 4 * 1024 * 1024
 _OBJECT_BYTES = 3 * 1024
@@ -70,7 +72,8 @@ def _size(key: tuple[str, bytes]) -> int:
 
 def _own(value: Any) -> Any:
     """The value with its lists, dictionaries and snapshots copied; messages are shared."""
-    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType] stored values of any shape
+    # stored values of any shape
+    kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is list:
         return [_own(item) if type(item) in _CONTAINERS else item for item in value]
     if kind is dict:

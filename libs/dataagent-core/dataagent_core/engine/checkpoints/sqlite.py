@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -26,7 +26,9 @@ from langgraph.checkpoint.base import (
     writes_sort_key,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
-from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage] the value a snapshot is stored as
+
+# the value a snapshot is stored as
+from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage]
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Overwrite
 from sqlalchemy import Connection
@@ -197,7 +199,7 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """As LangGraph's SQLite saver counts."""
-        return SqliteSaver.get_next_version(self, current, channel)  # pyright: ignore[reportArgumentType] uses no state
+        return SqliteSaver.get_next_version(cast(Any, self), current, channel)  # uses no state
 
 
 class SqliteCheckpoints(Checkpoints):
@@ -227,7 +229,8 @@ def _snapshot_in(found: CheckpointTuple) -> DeltaChannelHistory | None:
 
 
 def _thread_of(config: RunnableConfig) -> tuple[str, str]:
-    place = config["configurable"]  # pyright: ignore[reportTypedDictNotRequiredAccess] a stored one has it
+    # a stored one has it
+    place = config["configurable"]  # pyright: ignore[reportTypedDictNotRequiredAccess]
     return str(place["thread_id"]), str(place.get("checkpoint_ns", ""))
 
 
@@ -241,7 +244,8 @@ def _checkpoint_id(config: RunnableConfig) -> str:
 
 
 def _raw(connection: Connection) -> sqlite3.Connection:
-    return connection.connection.driver_connection  # pyright: ignore[reportReturnType] SQLite's pool holds these
+    # SQLite's pool holds these
+    return connection.connection.driver_connection  # pyright: ignore[reportReturnType]
 
 
 def _create_tables(connection: Connection) -> None:

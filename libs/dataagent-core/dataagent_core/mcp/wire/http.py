@@ -265,7 +265,11 @@ def _is_error(body: bytes) -> bool:
         message = orjson.loads(body)
     except orjson.JSONDecodeError:
         return False
-    return isinstance(message, dict) and isinstance(message.get("error"), dict)  # pyright: ignore[reportUnknownMemberType] JSON of anyone
+    match message:
+        case {"error": {}}:
+            return True
+        case _:
+            return False
 
 
 def _answer(code: int, message: str, *, status: int = 503) -> httpx2.Response:

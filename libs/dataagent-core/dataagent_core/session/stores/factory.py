@@ -1,65 +1,90 @@
-"""The session and message stores of a kind, by the name `DATAAGENT_SESSION_STORE` gives it."""
+"""The session store of a kind, by its name."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from dataagent_core.config.settings import SessionStoreKind
 from dataagent_core.errors import Misconfigured
-from dataagent_core.session.store import MessageStore, SessionStore
-from dataagent_core.session.stores.memory import (
-    MemoryData,
-    MemoryMessageStore,
-    MemorySessionStore,
-)
+from dataagent_core.session.store import ConversationStore
+from dataagent_core.session.stores.memory import MemoryData, MemorySessionStore
 
 if TYPE_CHECKING:
     from dataagent_core.storage import Database
     from dataagent_core.storage.redis import RedisSpace
 
-
-@dataclass(frozen=True, slots=True)
-class SessionStores:
-    """Sessions and their messages, kept in the same place."""
-
-    sessions: SessionStore
-    messages: MessageStore
+_OF_SERVERS = {"host", "port", "user", "password", "database", "pool_size", "max_overflow"}
 
 
 class SessionStoreFactory:
-    """Makes stores over what was opened for them."""
+    """Makes session stores."""
 
     @staticmethod
-    def create(
-        kind: str,
-        *,
-        memory: MemoryData | None = None,
-        database: Database | None = None,
-        redis: RedisSpace | None = None,
-    ) -> SessionStores:
-        """The stores of a kind: `memory`, `sqlite`, `mysql`, `postgres` or `redis`.
+    def create(store_type: str, **kwargs: Any) -> ConversationStore:  # Any: by kind
+        """A store of a kind, with connections of its own: `async with` it, or `close` it.
+
+        Args:
+            store_type: `memory`, `sqlite`, `mysql`, `postgres` or `redis`.
+            kwargs: What the constructor of that kind takes: `path` for sqlite; `host`, `port`,
+                `user`, `password`, `database`, `pool_size` and `max_overflow` for mysql and
+                postgres; `url` and `prefix` for redis. Memory takes those of mysql, and needs none,
+                so that one call serves both.
 
         Raises:
-            Misconfigured: no such kind, or what it needs was not opened.
+            ValueError: there is no such kind.
+            TypeError: the kind takes no such keyword.
+            Misconfigured: its driver is not installed.
         """
-        match kind:
+        match store_type:
             case "memory":
-                data = memory or MemoryData()
-                return SessionStores(MemorySessionStore(data), MemoryMessageStore(data))
-            case "sqlite" | "mysql" | "postgres" if database is not None:
-                from dataagent_core.session.stores.sql import SqlMessageStore, SqlSessionStore
+                if unknown := sorted(kwargs.keys() - _OF_SERVERS):
+                    raise TypeError(f"A store in memory takes no {', '.join(unknown)}.")
+                return MemorySessionStore()
+            case "sqlite":
+                from dataagent_core.session.stores.databases import SQLiteSessionStore
 
-                return SessionStores(SqlSessionStore(database), SqlMessageStore(database))
-            case "redis" if redis is not None:
-                from dataagent_core.session.stores.redis import (
-                    RedisMessageStore,
-                    RedisSessionStore,
-                )
+                return SQLiteSessionStore(**kwargs)
+            case "mysql":
+                from dataagent_core.session.stores.databases import MySQLSessionStore
 
-                return SessionStores(RedisSessionStore(redis), RedisMessageStore(redis))
+                return MySQLSessionStore(**kwargs)
+            case "postgres":
+                from dataagent_core.session.stores.databases import PostgresSessionStore
+
+                return PostgresSessionStore(**kwargs)
+            case "redis":
+                from dataagent_core.session.stores.redis import RedisSessionStore
+
+                return RedisSessionStore(**kwargs)
             case _:
-                raise unusable(kind)
+                raise ValueError(f"Unknown store type: {store_type}")
+
+
+def open_session_store(
+    kind: str,
+    *,
+    memory: MemoryData | None = None,
+    database: Database | None = None,
+    redis: RedisSpace | None = None,
+) -> ConversationStore:
+    """The store of a kind, as `DATAAGENT_SESSION_STORE` names it, over what was opened for it.
+
+    Raises:
+        Misconfigured: no such kind, or what it needs was not opened.
+    """
+    match kind:
+        case "memory":
+            return MemorySessionStore(memory)
+        case "sqlite" | "mysql" | "postgres" if database is not None:
+            from dataagent_core.session.stores.sql import SqlSessionStore
+
+            return SqlSessionStore(database)
+        case "redis" if redis is not None:
+            from dataagent_core.session.stores.redis import RedisSessionStore
+
+            return RedisSessionStore(space=redis)
+        case _:
+            raise unusable(kind)
 
 
 def unusable(kind: str) -> Misconfigured:

@@ -7,7 +7,7 @@ method is atomic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -15,15 +15,8 @@ from typing import Any
 from uuid import uuid4
 
 from dataagent_core.errors import Conflict, SessionNotFound
-from dataagent_core.session.store import MessageStore, SessionStore
-from dataagent_core.session.types import (
-    Message,
-    MessageStatus,
-    Role,
-    Session,
-    metadata_bytes,
-    now,
-)
+from dataagent_core.session.store import ConversationStore, MessageStore
+from dataagent_core.session.types import Message, Role, Session, metadata_bytes, now
 from dataagent_core.storage.text import storable
 
 
@@ -64,14 +57,14 @@ class MemoryData:
         return True
 
 
-class MemorySessionStore(SessionStore):
+class MemorySessionStore(ConversationStore):
     """Sessions in memory."""
 
     def __init__(self, data: MemoryData | None = None) -> None:
         self._data = data or MemoryData()
 
     async def insert(self, session: Session) -> bool:
-        """As `SessionStore.insert`."""
+        """As `ConversationStore.insert`."""
         if session.session_id in self._data.sessions:
             raise Conflict(f"Session {session.session_id!r} exists already.")
         if session.session_id in self._data.deleted:
@@ -88,7 +81,7 @@ class MemorySessionStore(SessionStore):
         return deepcopy(self._data.seen(session_id))
 
     async def get_by_thread(self, thread_id: str) -> Session | None:
-        """As `SessionStore.get_by_thread`."""
+        """As `ConversationStore.get_by_thread`."""
         return deepcopy(self._data.seen(self._data.threads.get(thread_id, "")))
 
     async def update(self, session: Session) -> None:
@@ -102,33 +95,33 @@ class MemorySessionStore(SessionStore):
         kept.last_active = session.last_active
 
     async def touch(self, session_id: str) -> None:
-        """As `SessionStore.touch`."""
+        """As `ConversationStore.touch`."""
         session = self._data.seen(session_id)
         if session is not None:
             session.last_active = now()
 
     async def delete(self, session_id: str, *, frees_id: bool = False) -> bool:
-        """As `SessionStore.delete`."""
+        """As `ConversationStore.delete`."""
         return self._data.delete(session_id, frees_id=frees_id)
 
     async def put_away(self, session_id: str) -> bool:
-        """As `SessionStore.put_away`."""
+        """As `ConversationStore.put_away`."""
         if self._data.seen(session_id) is None:
             return False
         self._data.put_away[session_id] = now()
         return True
 
     async def get_put_away(self, session_id: str) -> Session | None:
-        """As `SessionStore.get_put_away`."""
+        """As `ConversationStore.get_put_away`."""
         is_away = session_id in self._data.put_away
         return deepcopy(self._data.sessions[session_id]) if is_away else None
 
     async def bring_back(self, session_id: str) -> bool:
-        """As `SessionStore.bring_back`."""
+        """As `ConversationStore.bring_back`."""
         return self._data.put_away.pop(session_id, None) is not None
 
     async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
-        """As `SessionStore.put_away_before`."""
+        """As `ConversationStore.put_away_before`."""
         away = sorted(self._data.put_away.items(), key=lambda item: item[1])
         found = [session_id for session_id, since in away if since < at]
         return [deepcopy(self._data.sessions[session_id]) for session_id in found[:limit]]
@@ -136,7 +129,7 @@ class MemorySessionStore(SessionStore):
     async def list_by_user(
         self, user_id: str, *, limit: int | None = None, offset: int = 0
     ) -> list[Session]:
-        """As `SessionStore.list_by_user`."""
+        """As `ConversationStore.list_by_user`."""
         own = self._newest_first(lambda session: session.user_id == user_id)
         return deepcopy(own[offset:] if limit is None else own[offset : offset + limit])
 
@@ -145,16 +138,16 @@ class MemorySessionStore(SessionStore):
         return deepcopy(self._newest_first(lambda session: session.assistant_id == assistant_id))
 
     async def count_by_user(self, user_id: str) -> int:
-        """As `SessionStore.count_by_user`."""
+        """As `ConversationStore.count_by_user`."""
         return len(self._newest_first(lambda session: session.user_id == user_id))
 
     async def bytes_of_user(self, user_id: str) -> int:
-        """As `SessionStore.bytes_of_user`."""
+        """As `ConversationStore.bytes_of_user`."""
         own = (each for each in self._data.sessions.values() if each.user_id == user_id)
         return sum(self._data.bytes_used[each.session_id] for each in own)
 
     async def expired(self, timeout_seconds: float) -> list[str]:
-        """As `SessionStore.expired`; a session with an active run is not idle."""
+        """As `ConversationStore.expired`; a session with an active run is not idle."""
         cutoff = now() - timedelta(seconds=timeout_seconds)
         return [
             session.session_id
@@ -166,6 +159,11 @@ class MemorySessionStore(SessionStore):
         """As `SessionStore.cleanup_expired`."""
         return sum(map(self._data.delete, await self.expired(timeout_seconds)))
 
+    @property
+    def messages(self) -> MessageStore:
+        """As `ConversationStore.messages`."""
+        return MemoryMessageStore(self._data)
+
     def _newest_first(self, is_wanted: Callable[[Session], bool]) -> list[Session]:
         away = self._data.put_away
         every = self._data.sessions.values()
@@ -174,10 +172,11 @@ class MemorySessionStore(SessionStore):
 
 
 class MemoryMessageStore(MessageStore):
-    """Messages in memory, of the sessions in the same `MemoryData`."""
+    """Messages in memory: of the sessions in `data`, or without it of any session."""
 
-    def __init__(self, data: MemoryData) -> None:
-        self._data = data
+    def __init__(self, data: MemoryData | None = None) -> None:
+        self._data = data or MemoryData()
+        self._is_alone = data is None
 
     async def save_message(
         self,
@@ -185,21 +184,15 @@ class MemoryMessageStore(MessageStore):
         role: Role,
         content: str,
         metadata: dict[str, Any] | None = None,
-        *,
-        run_id: str | None = None,
-        status: MessageStatus = "complete",
     ) -> str:
         """As `MessageStore.save_message`."""
-        if session_id not in self._data.sessions:
+        if not self._is_alone and session_id not in self._data.sessions:
             raise SessionNotFound(f"There is no session {session_id!r}.")
         message = Message(
             message_id=str(uuid4()),
             session_id=session_id,
             role=role,
             content=storable(content),
-            created_at=now(),
-            run_id=run_id,
-            status=status,
             metadata=deepcopy(metadata or {}),
         )
         self._data.add(message)
@@ -211,18 +204,6 @@ class MemoryMessageStore(MessageStore):
         """As `MessageStore.get_messages`."""
         page = list(self._data.messages.get(session_id, {}).values())[offset : offset + limit]
         return [replace(message, metadata=deepcopy(message.metadata)) for message in page]
-
-    async def sessions_saying(self, text: str, session_ids: Sequence[str]) -> set[str]:
-        """As `MessageStore.sessions_saying`."""
-        wanted = text.lower()
-        return {
-            session_id
-            for session_id in session_ids
-            if any(
-                wanted in message.content.lower()
-                for message in self._data.messages.get(session_id, {}).values()
-            )
-        }
 
     async def count_messages(self, session_id: str) -> int:
         """As `MessageStore.count_messages`."""

@@ -6,7 +6,6 @@ at all. The runs of these sessions are kept by `runs/stores/redis.py` under the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,39 +14,48 @@ from uuid import uuid4
 import orjson
 
 from dataagent_core.errors import Conflict, SessionNotFound
-from dataagent_core.session.store import MessageStore, SessionStore
+from dataagent_core.session.store import ConversationStore, MessageStore
 from dataagent_core.session.stores import redis_scripts as scripts
-from dataagent_core.session.types import (
-    Message,
-    MessageStatus,
-    Role,
-    Session,
-    metadata_bytes,
-    now,
+from dataagent_core.session.types import Message, Role, Session, metadata_bytes, now
+from dataagent_core.storage.redis import (
+    RedisSpace,
+    Value,
+    fields_of,
+    milliseconds,
+    moment,
+    open_redis,
+    pairs,
 )
-from dataagent_core.storage.redis import RedisSpace, Value, fields_of, milliseconds, moment, pairs
 from dataagent_core.storage.text import is_storable, storable
 
-_LOOKED_THROUGH = 50  # messages at a time
+_LOCAL_REDIS = "redis://localhost:6379/0"
 
 
-class RedisSessionStore(SessionStore):
-    """Sessions in Redis."""
+class RedisSessionStore(ConversationStore):
+    """Sessions in the Redis at a URL, or in a space of keys that is open already."""
 
-    def __init__(self, space: RedisSpace) -> None:
-        self._space = space
-        self._create = space.script(scripts.CREATE)
-        self._update = space.script(scripts.UPDATE)
-        self._put_away = space.script(scripts.PUT_AWAY)
-        self._bring_back = space.script(scripts.BRING_BACK)
-        self._put_away_before = space.script(scripts.PUT_AWAY_BEFORE)
-        self._by_thread = space.script(scripts.BY_THREAD)
-        self._list = space.script(scripts.LIST)
-        self._expired = space.script(scripts.EXPIRED)
-        self._delete = space.script(scripts.DELETE)
+    def __init__(
+        self,
+        url: str = _LOCAL_REDIS,
+        *,
+        prefix: str = "dataagent:",
+        space: RedisSpace | None = None,
+    ) -> None:
+        self._space = open_redis(url, prefix=prefix) if space is None else space
+        self._is_own = space is None
+        script = self._space.script
+        self._create = script(scripts.CREATE)
+        self._update = script(scripts.UPDATE)
+        self._put_away = script(scripts.PUT_AWAY)
+        self._bring_back = script(scripts.BRING_BACK)
+        self._put_away_before = script(scripts.PUT_AWAY_BEFORE)
+        self._by_thread = script(scripts.BY_THREAD)
+        self._list = script(scripts.LIST)
+        self._expired = script(scripts.EXPIRED)
+        self._delete = script(scripts.DELETE)
 
     async def insert(self, session: Session) -> bool:
-        """As `SessionStore.insert`."""
+        """As `ConversationStore.insert`."""
         outcome = await self._space.run(
             self._create,
             session.session_id,
@@ -74,7 +82,7 @@ class RedisSessionStore(SessionStore):
         return {name.decode(): value for name, value in rows.items()}
 
     async def get_by_thread(self, thread_id: str) -> Session | None:
-        """As `SessionStore.get_by_thread`."""
+        """As `ConversationStore.get_by_thread`."""
         if not is_storable(thread_id):
             return None
         row = pairs(await self._space.run(self._by_thread, thread_id))
@@ -88,38 +96,38 @@ class RedisSessionStore(SessionStore):
             raise SessionNotFound(f"There is no session {session.session_id!r}.")
 
     async def touch(self, session_id: str) -> None:
-        """As `SessionStore.touch`."""
+        """As `ConversationStore.touch`."""
         await self._space.run(self._update, session_id, milliseconds(now()))
 
     async def delete(self, session_id: str, *, frees_id: bool = False) -> bool:
-        """As `SessionStore.delete`."""
+        """As `ConversationStore.delete`."""
         if not is_storable(session_id):
             return False
         is_free = "1" if frees_id else "0"
         return bool(await self._space.run(self._delete, session_id, "", is_free))
 
     async def put_away(self, session_id: str) -> bool:
-        """As `SessionStore.put_away`."""
+        """As `ConversationStore.put_away`."""
         return bool(await self._space.run(self._put_away, session_id, milliseconds(now())))
 
     async def get_put_away(self, session_id: str) -> Session | None:
-        """As `SessionStore.get_put_away`."""
+        """As `ConversationStore.get_put_away`."""
         row = await self._row(session_id)
         return _session(row) if "deleted_at" in row else None
 
     async def bring_back(self, session_id: str) -> bool:
-        """As `SessionStore.bring_back`."""
+        """As `ConversationStore.bring_back`."""
         return bool(await self._space.run(self._bring_back, session_id))
 
     async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
-        """As `SessionStore.put_away_before`."""
+        """As `ConversationStore.put_away_before`."""
         rows = await self._space.run(self._put_away_before, milliseconds(at), limit)
         return [_session(pairs(row)) for row in rows]
 
     async def list_by_user(
         self, user_id: str, *, limit: int | None = None, offset: int = 0
     ) -> list[Session]:
-        """As `SessionStore.list_by_user`."""
+        """As `ConversationStore.list_by_user`."""
         if limit == 0:
             return []
         last = -1 if limit is None else offset + limit - 1
@@ -134,15 +142,15 @@ class RedisSessionStore(SessionStore):
         return [_session(pairs(row)) for row in rows]
 
     async def count_by_user(self, user_id: str) -> int:
-        """As `SessionStore.count_by_user`."""
+        """As `ConversationStore.count_by_user`."""
         return await self._space.command("ZCARD", self._space.key("user:", user_id))
 
     async def bytes_of_user(self, user_id: str) -> int:
-        """As `SessionStore.bytes_of_user`."""
+        """As `ConversationStore.bytes_of_user`."""
         return int(await self._space.command("GET", self._space.key("bytes:", user_id)) or 0)
 
     async def expired(self, timeout_seconds: float) -> list[str]:
-        """As `SessionStore.expired`; a session with an active run is not idle."""
+        """As `ConversationStore.expired`; a session with an active run is not idle."""
         found = await self._space.run(self._expired, _cutoff(timeout_seconds))
         return [session_id.decode() for session_id in found]
 
@@ -152,15 +160,33 @@ class RedisSessionStore(SessionStore):
         found = await self._space.run(self._expired, cutoff)
         return sum([await self._space.run(self._delete, each, cutoff, "0") for each in found])
 
+    @property
+    def messages(self) -> MessageStore:
+        """As `ConversationStore.messages`."""
+        return RedisMessageStore(space=self._space)
+
+    async def close(self) -> None:
+        """As `Store.close`."""
+        if self._is_own:
+            await self._space.close()
+
 
 class RedisMessageStore(MessageStore):
     """Messages in Redis, of the sessions under the same prefix."""
 
-    def __init__(self, space: RedisSpace) -> None:
-        self._space = space
-        self._save = space.script(scripts.SAVE_MESSAGE)
-        self._get = space.script(scripts.GET_MESSAGES)
-        self._delete = space.script(scripts.DELETE_MESSAGES)
+    def __init__(
+        self,
+        url: str = _LOCAL_REDIS,
+        *,
+        prefix: str = "dataagent:",
+        space: RedisSpace | None = None,
+    ) -> None:
+        self._space = open_redis(url, prefix=prefix) if space is None else space
+        self._is_own = space is None
+        script = self._space.script
+        self._save = script(scripts.SAVE_MESSAGE)
+        self._get = script(scripts.GET_MESSAGES)
+        self._delete = script(scripts.DELETE_MESSAGES)
 
     async def save_message(
         self,
@@ -168,9 +194,6 @@ class RedisMessageStore(MessageStore):
         role: Role,
         content: str,
         metadata: dict[str, Any] | None = None,
-        *,
-        run_id: str | None = None,
-        status: MessageStatus = "complete",
     ) -> str:
         """As `MessageStore.save_message`."""
         message = Message(
@@ -178,9 +201,6 @@ class RedisMessageStore(MessageStore):
             session_id=session_id,
             role=role,
             content=storable(content),
-            created_at=now(),
-            run_id=run_id,
-            status=status,
             metadata=metadata or {},
         )
         row = message_fields(message)
@@ -197,19 +217,6 @@ class RedisMessageStore(MessageStore):
         rows = await self._space.run(self._get, session_id, offset, offset + limit - 1)
         return [_message(pairs(row)) for row in rows]
 
-    async def sessions_saying(self, text: str, session_ids: Sequence[str]) -> set[str]:
-        """As `MessageStore.sessions_saying`. Looked through here, not in Redis: it has others."""
-        wanted = text.lower()
-        return {each for each in session_ids if await self._is_said(wanted, each)}
-
-    async def _is_said(self, wanted: str, session_id: str) -> bool:
-        offset = 0
-        while page := await self.get_messages(session_id, _LOOKED_THROUGH, offset):
-            if any(wanted in message.content.lower() for message in page):
-                return True
-            offset += len(page)
-        return False
-
     async def count_messages(self, session_id: str) -> int:
         """As `MessageStore.count_messages`."""
         return await self._space.command("LLEN", self._space.key("messages:", session_id))
@@ -217,6 +224,11 @@ class RedisMessageStore(MessageStore):
     async def delete_messages(self, session_id: str) -> int:
         """As `MessageStore.delete_messages`."""
         return await self._space.run(self._delete, session_id)
+
+    async def close(self) -> None:
+        """As `Store.close`."""
+        if self._is_own:
+            await self._space.close()
 
 
 def message_fields(message: Message) -> list[Value]:

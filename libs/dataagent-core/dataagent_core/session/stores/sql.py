@@ -1,13 +1,13 @@
 """Sessions and messages in SQLite, PostgreSQL or MySQL/MariaDB.
 
-`SqlSessionStore` serves all three databases.
-It holds no connection of its own: `storage.Database` runs each unit of work. Tables are made by
-`storage/migrate.py`; deleting a session takes its messages, runs, events and approvals with it
-through the tables' foreign keys.
+`SqlSessionStore` serves all three databases. It holds no connection of its own: `storage.Database`
+runs each unit of work; `databases.py` has the stores that open one. Deleting a session takes its
+messages, runs, events and approvals with it through the tables' foreign keys.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
@@ -28,17 +28,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError
 
+from dataagent_core.engine import Checkpoints, open_checkpoints
 from dataagent_core.errors import Conflict, SessionNotFound
-from dataagent_core.session.store import MessageStore, SessionStore
-from dataagent_core.session.types import (
-    Message,
-    MessageStatus,
-    Role,
-    Session,
-    metadata_bytes,
-    now,
-)
+from dataagent_core.session.store import ConversationStore, MessageStore, Store
+from dataagent_core.session.types import Message, Role, Session, metadata_bytes, now
 from dataagent_core.storage import Database
+from dataagent_core.storage.migrate import migrate
 from dataagent_core.storage.prepared import Prepared
 from dataagent_core.storage.tables import deleted_sessions, messages, runs, sessions
 from dataagent_core.storage.text import is_storable, storable
@@ -108,14 +103,39 @@ _DELETE_MESSAGES = delete(messages).where(_OF_SESSION)
 _SAVE_MESSAGE = insert(messages).inline()
 
 
-class SqlSessionStore(SessionStore):
+class _SqlStore(Store):
+    """What is in a database; `is_own` says that no one else uses it, so that it is closed, too."""
+
+    def __init__(self, database: Database, *, is_own: bool = False) -> None:
+        self._db = database
+        self._is_own = is_own
+
+    async def init_tables(self) -> None:
+        """As `Store.init_tables`."""
+        await migrate(self._db)
+
+    async def close(self) -> None:
+        """As `Store.close`."""
+        if self._is_own:
+            await self._db.close()
+
+
+class SqlSessionStore(_SqlStore, ConversationStore):
     """Sessions in a SQL database."""
 
-    def __init__(self, database: Database) -> None:
-        self._db = database
+    def __init__(self, database: Database, *, is_own: bool = False) -> None:
+        super().__init__(database, is_own=is_own)
+        self._checkpoints: Checkpoints | None = None
+        self._opening_checkpoints = asyncio.Lock()
+
+    async def close(self) -> None:
+        """As `Store.close`."""
+        if self._checkpoints is not None:
+            await self._checkpoints.close()
+        await super().close()
 
     async def insert(self, session: Session) -> bool:
-        """As `SessionStore.insert`."""
+        """As `ConversationStore.insert`."""
         row = {f.name: getattr(session, f.name) for f in fields(Session)}
         row["bytes_used"] = metadata_bytes(session)
         try:
@@ -140,7 +160,7 @@ class SqlSessionStore(SessionStore):
         return Session(*rows[0]) if rows else None
 
     async def get_by_thread(self, thread_id: str) -> Session | None:
-        """As `SessionStore.get_by_thread`."""
+        """As `ConversationStore.get_by_thread`."""
         if not is_storable(thread_id):
             return None
         rows = await self._read(_BY_THREAD, {"thread_id": thread_id})
@@ -162,39 +182,39 @@ class SqlSessionStore(SessionStore):
             raise SessionNotFound(f"There is no session {session.session_id!r}.")
 
     async def touch(self, session_id: str) -> None:
-        """As `SessionStore.touch`."""
+        """As `ConversationStore.touch`."""
         await self._write(_TOUCH, {"key": session_id, "at": now()})
 
     async def delete(self, session_id: str, *, frees_id: bool = False) -> bool:
-        """As `SessionStore.delete`."""
+        """As `ConversationStore.delete`."""
         if not is_storable(session_id):
             return False
         return await self._db.write(lambda c: _delete(c, session_id, frees_id=frees_id))
 
     async def put_away(self, session_id: str) -> bool:
-        """As `SessionStore.put_away`."""
+        """As `ConversationStore.put_away`."""
         return await self._write(_PUT_AWAY, {"key": session_id, "at": now()}) > 0
 
     async def get_put_away(self, session_id: str) -> Session | None:
-        """As `SessionStore.get_put_away`."""
+        """As `ConversationStore.get_put_away`."""
         if not is_storable(session_id):
             return None
         rows = await self._read(_GET_PUT_AWAY, {"key": session_id})
         return Session(*rows[0]) if rows else None
 
     async def bring_back(self, session_id: str) -> bool:
-        """As `SessionStore.bring_back`."""
+        """As `ConversationStore.bring_back`."""
         return await self._write(_BRING_BACK, {"key": session_id}) > 0
 
     async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
-        """As `SessionStore.put_away_before`."""
+        """As `ConversationStore.put_away_before`."""
         rows = await self._read(_PUT_AWAY_BEFORE, {"at": at, "most": limit})
         return [Session(*row) for row in rows]
 
     async def list_by_user(
         self, user_id: str, *, limit: int | None = None, offset: int = 0
     ) -> list[Session]:
-        """As `SessionStore.list_by_user`."""
+        """As `ConversationStore.list_by_user`."""
         page = _BY_USER.limit(limit).offset(offset) if limit is not None or offset else _BY_USER
         return [Session(*row) for row in await self._read(page, {"user_id": user_id})]
 
@@ -204,21 +224,39 @@ class SqlSessionStore(SessionStore):
         return [Session(*row) for row in rows]
 
     async def count_by_user(self, user_id: str) -> int:
-        """As `SessionStore.count_by_user`."""
+        """As `ConversationStore.count_by_user`."""
         return (await self._read(_COUNT_BY_USER, {"user_id": user_id}))[0][0]
 
     async def bytes_of_user(self, user_id: str) -> int:
-        """As `SessionStore.bytes_of_user`."""
+        """As `ConversationStore.bytes_of_user`."""
         return int((await self._read(_BYTES_OF_USER, {"user_id": user_id}))[0][0] or 0)
 
     async def expired(self, timeout_seconds: float) -> list[str]:
-        """As `SessionStore.expired`; a session with an active run is not idle."""
+        """As `ConversationStore.expired`; a session with an active run is not idle."""
         rows = await self._read(_EXPIRED, {"cutoff": _cutoff(timeout_seconds)})
         return [row[0] for row in rows]
 
     async def cleanup_expired(self, timeout_seconds: float) -> int:
         """As `SessionStore.cleanup_expired`."""
         return await self._db.write(lambda c: _delete_expired(c, _cutoff(timeout_seconds)))
+
+    @property
+    def messages(self) -> MessageStore:
+        """As `ConversationStore.messages`."""
+        return SqlMessageStore(self._db)
+
+    async def checkpoints(self) -> Checkpoints:
+        """The threads in the same database, opened when they are first asked for."""
+        async with self._opening_checkpoints:
+            if self._checkpoints is None:
+                opened = open_checkpoints(self._db)
+                try:
+                    await opened.setup()
+                except BaseException:
+                    await opened.close()
+                    raise
+                self._checkpoints = opened
+        return self._checkpoints
 
     async def _read(
         self, statement: Any, values: dict[str, Any]
@@ -231,11 +269,8 @@ class SqlSessionStore(SessionStore):
         return await self._db.write(lambda c: c.execute(statement, values).rowcount)
 
 
-class SqlMessageStore(MessageStore):
+class SqlMessageStore(_SqlStore, MessageStore):
     """Messages in a SQL database."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
 
     async def save_message(
         self,
@@ -243,19 +278,15 @@ class SqlMessageStore(MessageStore):
         role: Role,
         content: str,
         metadata: dict[str, Any] | None = None,
-        *,
-        run_id: str | None = None,
-        status: MessageStatus = "complete",
     ) -> str:
         """As `MessageStore.save_message`."""
         message_id = str(uuid4())
         row = {
             "message_id": message_id,
             "session_id": session_id,
-            "run_id": run_id,
             "role": role,
             "content": storable(content),
-            "status": status,
+            "status": "complete",
             "created_at": now(),
             "metadata": metadata or {},
         }

@@ -54,3 +54,11 @@ def add_column(table: str, column: sa.Column[Any]) -> None:
     """Add a column unless it is there."""
     if column.name not in {known["name"] for known in sa.inspect(op.get_bind()).get_columns(table)}:
         op.add_column(table, column)
+
+
+def rename_column(table: str, old: str, new: str, type_: Any, *, nullable: bool = True) -> None:
+    """Rename a column unless it has the new name. Foreign keys to it follow."""
+    if new not in {known["name"] for known in sa.inspect(op.get_bind()).get_columns(table)}:
+        op.alter_column(
+            table, old, new_column_name=new, existing_type=type_, existing_nullable=nullable
+        )

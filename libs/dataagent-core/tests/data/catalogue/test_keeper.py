@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import SecretStr
@@ -38,9 +38,8 @@ async def make_keeper(
         return engine
 
     def make(**options: float) -> CatalogueKeeper:
-        made.append(
-            CatalogueKeeper(store, engine_of=engine_of, list_sources=sources.list, **options)  # pyright: ignore[reportArgumentType] options are numbers
-        )
+        given: Any = {"engine_of": engine_of, "list_sources": sources.list, **options}
+        made.append(CatalogueKeeper(store, **given))
         return made[-1]
 
     yield make

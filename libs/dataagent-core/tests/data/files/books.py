@@ -1,5 +1,6 @@
 """Workbooks for the tests, small ones made with XlsxWriter or by hand, and hostile ones."""
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportArgumentType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportArgumentType=false
 
 from __future__ import annotations
 
@@ -53,7 +54,8 @@ _PARTS = {
  xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels"
  ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Override
  PartName="/xl/workbook.xml"
- ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/></Types>""",
+ ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"
+ /></Types>""",
     "_rels/.rels": """<?xml version="1.0"?><Relationships
  xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1"
  Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"

@@ -1,4 +1,5 @@
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
 """Files are written, loaded and read back; `load` goes through the door, `quick` stays inside."""
 
 from __future__ import annotations

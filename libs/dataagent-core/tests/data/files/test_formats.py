@@ -1,4 +1,5 @@
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
 import datetime as dt
@@ -135,7 +136,8 @@ CELLS = st.one_of(
 )
 def test_every_cell_of_a_workbook_survives(rows: list[list[object]], tmp_path: Path) -> None:
     filled = [row for row in rows if any(cell is not None for cell in row)]
-    book = xlsx({"S": [["name one", "name two", "name three"], *rows]})  # type: ignore[arg-type] cells as drawn
+    # cells as drawn
+    book = xlsx({"S": [["name one", "name two", "name three"], *rows]})  # type: ignore[arg-type]
     loaded = quick(tmp_path, {"book.xlsx": book})
     assert loaded.table.row_count == len(filled)
     for row, values in zip(filled, loaded.cells, strict=True):

@@ -54,7 +54,8 @@ def _plain(cell: Any) -> Any:  # cells as four drivers give them
     if isinstance(cell, Decimal):
         return f"{cell:.9f}"
     if isinstance(cell, list | tuple):
-        return [_plain(one) for one in cell]  # pyright: ignore[reportUnknownVariableType] a driver's list
+        # a driver's list
+        return [_plain(one) for one in cell]  # pyright: ignore[reportUnknownVariableType]
     return cell
 
 

@@ -117,7 +117,8 @@ def test_only_the_catalogue_passed_in_is_ever_named() -> None:
         with pytest.raises(UnknownName) as caught:
             resolved(sql, known=known)
         nearest = (caught.value.details or {})["nearest"]
-        assert {"Customer", "BirthDate"}.isdisjoint(nearest)  # pyright: ignore[reportArgumentType] a list of names
+        # a list of names
+        assert {"Customer", "BirthDate"}.isdisjoint(nearest)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("dialect", ["postgres", "duckdb"])

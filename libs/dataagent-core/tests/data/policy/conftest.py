@@ -16,7 +16,7 @@ import pymysql
 import pytest
 from sqlalchemy import make_url
 
-from dataagent_core.data.guard import Statement, parse, render, resolve
+from dataagent_core.data.guard import ParsedStatement, parse, render, resolve
 from dataagent_core.data.policy import PolicySet, compile_in, visible
 from dataagent_core.data.types import Catalogue, Column, ForeignKey, Reader, Table
 from tests.services import fresh_database
@@ -70,13 +70,13 @@ def shop(dialect: str = "sqlite") -> Catalogue:
     )
 
 
-def prepared(sql: str, known: Catalogue) -> Statement:
+def prepared(sql: str, known: Catalogue) -> ParsedStatement:
     """The statement as the policy gets it: parsed and resolved on what the reader sees."""
     return resolve(parse(sql, known.dialect), known)
 
 
 @pytest.fixture
-def prepare() -> Callable[[str, Catalogue], Statement]:
+def prepare() -> Callable[[str, Catalogue], ParsedStatement]:
     return prepared
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlglot import exp, parse_one
 
-from dataagent_core.data.guard import Statement, parse, render
+from dataagent_core.data.guard import ParsedStatement, parse, render
 from dataagent_core.data.policy import PolicySet, compile_in, policies_from_dict
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 from dataagent_core.errors import DataDenied, UnknownName
@@ -216,7 +216,7 @@ def test_nothing_changes_for_a_reader_without_rules(catalogue: Catalogue) -> Non
 
 
 def test_a_query_that_touches_no_rule_reads_the_same_and_the_given_one_is_never_changed(
-    prepare: Callable[[str, Catalogue], Statement], catalogue: Catalogue
+    prepare: Callable[[str, Catalogue], ParsedStatement], catalogue: Catalogue
 ) -> None:
     statement = prepare("SELECT i.Total FROM Invoice AS i", catalogue)
     assert compile_in(statement, EU, ANA, catalogue).statement.tree == statement.tree
@@ -344,7 +344,7 @@ def test_grouping_by_the_primary_key_still_works_in_postgresql(
 
 
 def test_a_table_that_differs_in_case_only_keeps_its_own_rules(
-    shop_in: Callable[[str], Catalogue], prepare: Callable[[str, Catalogue], Statement]
+    shop_in: Callable[[str], Catalogue], prepare: Callable[[str, Catalogue], ParsedStatement]
 ) -> None:
     whole = shop_in("postgres")
     columns = (Column("Id", "INTEGER"), Column("Region", "TEXT"))

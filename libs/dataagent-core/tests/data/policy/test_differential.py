@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from dataagent_core.data.guard import Statement, render
+from dataagent_core.data.guard import ParsedStatement, render
 from dataagent_core.data.policy import PolicySet, compile_in, policies_from_dict, visible
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 
@@ -307,7 +307,7 @@ def _compared(rows: list[Any], *, is_ordered: bool) -> object:
 )
 def test_a_query_under_policy_equals_the_query_on_a_copy_without_what_is_forbidden(
     pair: tuple[str, Connection, Connection],
-    prepare: Callable[[str, Catalogue], Statement],
+    prepare: Callable[[str, Catalogue], ParsedStatement],
     ask: Ask,
     block: int,
 ) -> None:

@@ -14,7 +14,7 @@ import pymysql
 import pytest
 from sqlglot import exp
 
-from dataagent_core.data.guard import Statement, render
+from dataagent_core.data.guard import ParsedStatement, render
 from dataagent_core.data.policy import compile_in, policies_from_dict, visible
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 
@@ -74,10 +74,10 @@ def _catalogue(dialect: str) -> Catalogue:
     return Catalogue("s", dialect, (Table("staff", columns),), "h", when)
 
 
-Prepare = Callable[[str, Catalogue], Statement]
+Prepare = Callable[[str, Catalogue], ParsedStatement]
 
 
-def _compiled(kind: str, sql: str, prepare: Prepare) -> Statement:
+def _compiled(kind: str, sql: str, prepare: Prepare) -> ParsedStatement:
     catalogue, reader = _catalogue(kind), Reader("ana")
     tree = prepare(sql, visible(catalogue, POLICIES, reader))
     return compile_in(tree, POLICIES, reader, catalogue).statement
@@ -121,7 +121,7 @@ def test_without_the_fence_the_condition_would_tell(
         run(render(_without_fences(tree)))
 
 
-def _without_fences(statement: Statement) -> Statement:
+def _without_fences(statement: ParsedStatement) -> ParsedStatement:
     for select in statement.tree.find_all(exp.Select):
         select.set("offset", None)
         select.set("limit", None)

@@ -22,13 +22,13 @@ import psycopg
 import pymysql
 import pytest
 
-from dataagent_core.data.guard import Statement, render
+from dataagent_core.data.guard import ParsedStatement, render
 from dataagent_core.data.policy import compile_in, policies_from_dict, visible
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 from dataagent_core.errors import DataDenied, QueryRefused, UnknownName
 
 Connect = Callable[[str, Path], AbstractContextManager[Any]]
-Prepare = Callable[[str, Catalogue], Statement]
+Prepare = Callable[[str, Catalogue], ParsedStatement]
 
 ENGINES = ("sqlite", "duckdb", "postgres", "mysql")
 READER = Reader("ana")

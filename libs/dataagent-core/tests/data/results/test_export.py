@@ -52,7 +52,8 @@ def decimals(digits: int, places: int) -> st.SearchStrategy[Decimal]:
     return st.integers(-bound, bound).map(lambda n: Decimal(f"{n}E-{places}"))
 
 
-TIMES = st.datetimes(datetime(1800, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ001  # wall time is what is tested
+# wall time is what is tested
+TIMES = st.datetimes(datetime(1800, 1, 1), datetime(2200, 1, 1))  # noqa: DTZ001
 COLUMNS = st.one_of(
     columns_of(pa.string(), TEXTS),
     columns_of(pa.int64(), st.integers(-(2**63), 2**63 - 1)),
@@ -331,6 +332,35 @@ def test_csv_begins_with_a_mark_for_excel_only_when_asked(kept: KeepTable) -> No
     marked = b"".join(export(path, result.columns, "csv", has_bom=True))
     assert marked == b"\xef\xbb\xbf" + plain
     assert plain.decode() == "城市\r\n北京\r\n"
+
+
+@pytest.mark.parametrize("fmt", ["csv", "json", "parquet", "xlsx"])
+@given(offset=st.integers(0, 12), limit=st.one_of(st.none(), st.integers(1, 12)))
+def test_a_part_of_a_result_is_the_same_rows_in_every_format(
+    tmp_path_factory: pytest.TempPathFactory, fmt: ExportFormat, offset: int, limit: int | None
+) -> None:
+    rows = [{"n": n, "t": None if n % 4 == 0 else f'"{n},\n'} for n in range(10)]
+    path = tmp_path_factory.getbasetemp() / f"part-{fmt}.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=3)
+    columns = (ResultColumn("n", "n", "int64"), ResultColumn("t", "t", "string"))
+    wanted = rows[offset:] if limit is None else rows[offset : offset + limit]
+    data = b"".join(export(path, columns, fmt, limit=limit, offset=offset))
+    assert rows_of(data, fmt) == wanted
+    assert [one.name for one in path.parent.iterdir() if one.name.startswith(".rows")] == []
+
+
+def rows_of(data: bytes, fmt: ExportFormat) -> list[dict[str, Any]]:
+    match fmt:
+        case "csv":
+            lines = csv.DictReader(io.StringIO(data.decode(), newline=""))
+            return [{"n": int(line["n"]), "t": line["t"] or None} for line in lines]
+        case "json":
+            return json.loads(data)
+        case "parquet":
+            return pq.read_table(io.BytesIO(data)).to_pylist()
+        case _:
+            sheet = CalamineWorkbook.from_filelike(io.BytesIO(data)).get_sheet_by_index(0)
+            return [{"n": n, "t": t or None} for n, t in sheet.to_python()[1:]]
 
 
 @pytest.mark.parametrize("fmt", ["csv", "json", "parquet", "xlsx"])

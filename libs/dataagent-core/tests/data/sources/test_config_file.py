@@ -67,7 +67,8 @@ def test_a_file_says_all_there_is_to_say() -> None:
         NewSource(
             name="销售",
             url=SecretStr(
-                "postgresql://reader:p%40ss%2Fw%C3%B6rd%3A%24%7BX%7D@db:5433/sales?application_name=da"
+                "postgresql://reader:p%40ss%2Fw%C3%B6rd%3A%24%7BX%7D@db:5433/sales"
+                "?application_name=da"
             ),
             description="Orders 订单",
             time_zone="Asia/Shanghai",

@@ -63,7 +63,8 @@ async def test_a_hang_up_is_seen_before_anybody_reads() -> None:
         goes.set()
         await until(lambda: stream.get_extra_info("is_readable"))
         assert await stream.read(100, timeout=WAIT_SECONDS) == b""
-        await until(lambda: stream._wire.is_over)  # pyright: ignore[reportPrivateUsage] no door tells
+        # no door tells
+        await until(lambda: stream._wire.is_over)  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(httpcore2.WriteError):
             await stream.write(b"x", timeout=WAIT_SECONDS)
 
@@ -88,7 +89,8 @@ async def test_what_is_not_read_waits_with_the_peer_and_arrives_whole() -> None:
         sent.set()
 
     async with to(flood) as stream:
-        await until(lambda: stream._wire._is_paused)  # pyright: ignore[reportPrivateUsage] no door tells
+        # no door tells
+        await until(lambda: stream._wire._is_paused)  # pyright: ignore[reportPrivateUsage]
         assert not sent.is_set()
         size = 0
         while size < MUCH:

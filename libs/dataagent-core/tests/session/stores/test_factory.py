@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from typing import Any
+
 import pytest
 from sqlalchemy import make_url
 
@@ -12,10 +16,19 @@ from dataagent_core.runs.stores.factory import open_run_store
 from dataagent_core.runs.stores.memory import MemoryRunStore
 from dataagent_core.runs.stores.redis import RedisRunStore
 from dataagent_core.runs.stores.sql import SqlRunStore
-from dataagent_core.session.store import MessageStore, SessionStore
-from dataagent_core.session.stores.factory import SessionStoreFactory
-from dataagent_core.session.stores.memory import MemoryMessageStore, MemorySessionStore
-from dataagent_core.session.stores.redis import RedisMessageStore, RedisSessionStore
+from dataagent_core.session import (
+    MemoryMessageStore,
+    MemorySessionStore,
+    MessageStore,
+    MySQLSessionStore,
+    PostgresSessionStore,
+    RedisMessageStore,
+    RedisSessionStore,
+    SessionStore,
+    SessionStoreFactory,
+    SQLiteSessionStore,
+)
+from dataagent_core.session.stores.factory import open_session_store
 from dataagent_core.session.stores.sql import SqlMessageStore, SqlSessionStore
 from dataagent_core.storage import open_database
 from dataagent_core.storage.redis import open_redis
@@ -48,7 +61,7 @@ async def test_each_setting_gives_its_kind_of_store(
 @pytest.mark.parametrize("kind", ["", "MEMORY", "oracle", "mysql "])
 def test_unknown_kind_is_refused_with_the_kinds_there_are(kind: str) -> None:
     with pytest.raises(Misconfigured, match="memory, sqlite, mysql, postgres, redis"):
-        SessionStoreFactory.create(kind)
+        open_session_store(kind)
     with pytest.raises(Misconfigured, match="memory, sqlite, mysql, postgres, redis"):
         open_run_store(kind)
 
@@ -64,7 +77,7 @@ def test_unknown_kind_is_refused_with_the_kinds_there_are(kind: str) -> None:
 )
 def test_kind_without_its_server_is_refused_with_what_to_set(kind: str, setting: str) -> None:
     with pytest.raises(Misconfigured, match=setting):
-        SessionStoreFactory.create(kind)
+        open_session_store(kind)
     with pytest.raises(Misconfigured, match=setting):
         open_run_store(kind)
 
@@ -94,7 +107,7 @@ async def test_mysql_is_reached_with_the_settings_of_the_environment(
 @requirement("G17")
 async def test_database_that_is_away_is_storage_unavailable(url: str) -> None:
     database = open_database(url)
-    sessions = SessionStoreFactory.create("mysql", database=database).sessions
+    sessions = open_session_store("mysql", database=database)
 
     with pytest.raises(StorageUnavailable) as failure:
         await sessions.get("any")
@@ -106,7 +119,7 @@ async def test_database_that_is_away_is_storage_unavailable(url: str) -> None:
 @requirement("G17")
 async def test_redis_that_is_away_is_storage_unavailable() -> None:
     space = open_redis("redis://127.0.0.1:1/0")
-    sessions = SessionStoreFactory.create("redis", redis=space).sessions
+    sessions = open_session_store("redis", redis=space)
 
     with pytest.raises(StorageUnavailable):
         await sessions.create("alice", "agent")
@@ -118,3 +131,82 @@ async def test_redis_that_is_away_is_storage_unavailable() -> None:
 def test_redis_url_of_another_kind_is_refused() -> None:
     with pytest.raises(Misconfigured, match="redis://host:6379/0"):
         open_redis("http://127.0.0.1")
+
+
+# -- for programs that open a store themselves ----------------------------------------------------
+
+
+@requirement("R25.2", "P43")
+@pytest.mark.parametrize(
+    ("kind", "given", "made"),
+    [
+        ("memory", {}, MemorySessionStore),
+        ("memory", {"host": "db", "port": 3306, "password": "p"}, MemorySessionStore),
+        ("sqlite", {"path": "sessions.db"}, SQLiteSessionStore),
+        ("mysql", {}, MySQLSessionStore),
+        ("mysql", {"host": "db", "pool_size": 2, "max_overflow": 0}, MySQLSessionStore),
+        ("postgres", {"database": "shop"}, PostgresSessionStore),
+        ("redis", {"url": "redis://db:6379/1", "prefix": "shop:"}, RedisSessionStore),
+    ],
+)
+async def test_factory_makes_one_store_of_the_kind(
+    kind: str,
+    given: dict[str, Any],
+    made: type[SessionStore],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    store = SessionStoreFactory.create(kind, **given)
+
+    assert type(store) is made
+    assert isinstance(store, SessionStore)
+    await store.close()
+
+
+@requirement("R25.2", "P43")
+@pytest.mark.parametrize("kind", ["", "MEMORY", "oracle"])
+def test_factory_refuses_an_unknown_kind(kind: str) -> None:
+    with pytest.raises(ValueError, match=f"^Unknown store type: {kind}$"):
+        SessionStoreFactory.create(kind)
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "mysql", "postgres", "redis"])
+def test_factory_refuses_an_unknown_keyword(kind: str) -> None:
+    with pytest.raises(TypeError, match="hots"):
+        SessionStoreFactory.create(kind, hots="db")
+
+
+def test_mysql_store_connects_where_it_is_told() -> None:
+    usual = MySQLSessionStore()
+    other = MySQLSessionStore("db", 3307, "anna", "a:b@c/d", "shop")
+
+    assert usual._db.url.render_as_string() == "mysql+asyncmy://root@localhost:3306/dataagent"
+    url = other._db.url
+    assert (url.host, url.port, url.username, url.password) == ("db", 3307, "anna", "a:b@c/d")
+    assert url.database == "shop"
+
+
+@pytest.mark.parametrize(
+    ("kind", "package", "extra"),
+    [("mysql", "asyncmy", "mysql"), ("postgres", "asyncpg", "postgres")],
+)
+def test_missing_driver_is_named_with_the_extra_that_has_it(
+    kind: str, package: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(Misconfigured, match=rf"{package}.*dataagent-core\[{extra}\]"):
+        SessionStoreFactory.create(kind)
+
+
+def test_missing_driver_of_redis_is_named_with_the_extra_that_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in ("dataagent_core.storage.redis", "dataagent_core.session.stores.redis"):
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "redis.asyncio", None)
+
+    with pytest.raises(Misconfigured, match=r"dataagent-core\[redis\]"):
+        SessionStoreFactory.create("redis")

@@ -29,12 +29,7 @@ async def test_saved_message_comes_back_whole(stores: Stores) -> None:
     before = now()
 
     message_id = await stores.messages.save_message(
-        session.session_id,
-        "assistant",
-        "Half an ans",
-        {"tokens": 3},
-        run_id="run-1",
-        status="cancelled",
+        session.session_id, "assistant", "Half an ans", {"tokens": 3}
     )
 
     [message] = await stores.messages.get_messages(session.session_id)
@@ -45,8 +40,6 @@ async def test_saved_message_comes_back_whole(stores: Stores) -> None:
         role="assistant",
         content="Half an ans",
         created_at=message.created_at,
-        run_id="run-1",
-        status="cancelled",
         metadata={"tokens": 3},
     )
 

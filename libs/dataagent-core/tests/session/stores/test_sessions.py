@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
@@ -12,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataagent_core.errors import Conflict, SessionNotFound
-from dataagent_core.session.store import SessionStore
-from dataagent_core.session.types import DEFAULT_TITLE, Session, now
+from dataagent_core.errors import BadInput, Conflict, SessionNotFound
+from dataagent_core.session import MessageStore, SessionStore
+from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, now
 from tests.requirements import requirement
 from tests.stores import Stores, approval, batch, new_run, opened_stores
 from tests.tiers import examples
@@ -43,10 +44,26 @@ def test_session_has_the_fields_of_a_conversation() -> None:
     }
 
 
-@requirement("R13.2", "R25.4")
-def test_session_store_leaves_its_methods_to_each_kind() -> None:
-    assert SessionStore.__abstractmethods__ >= {
-        "insert",  # what `create`, the same for all, cannot do by itself
+@requirement("R13.1")
+def test_session_and_message_are_made_of_the_fields_of_a_conversation_alone() -> None:
+    moment = now()
+    session = Session("s1", "alice", "agent", moment, moment, {"step": 1}, {"tag": "a"})
+    assert (session.created_at, session.last_active) == (moment, moment)
+    assert (session.state, session.metadata) == ({"step": 1}, {"tag": "a"})
+    assert re.fullmatch("[0-9a-f]{8}", session.thread_id)
+    assert session.thread_id != Session("s1", "alice", "agent").thread_id
+    assert (Session("s1", "alice", "agent").state, session.title) == ({}, DEFAULT_TITLE)
+
+    message = Message("m1", "s1", "user", "Hello", moment, {"tokens": 3})
+    assert (message.created_at, message.metadata) == (moment, {"tokens": 3})
+    assert (message.run_id, message.status) == (None, "complete")
+
+
+@requirement("R13.2", "R25.4", "R26.1")
+def test_abstract_methods_are_those_a_store_of_ones_own_has_to_have() -> None:
+    assert MessageStore.__abstractmethods__ == {"save_message", "get_messages", "delete_messages"}
+    assert SessionStore.__abstractmethods__ == {
+        "create",
         "get",
         "update",
         "delete",
@@ -122,6 +139,17 @@ async def test_thread_id_is_eight_hex_digits_of_its_own(
     first, second = await stores.session(), await stores.session()
 
     assert (first.thread_id, second.thread_id) == ("0badcafe", "00c0ffee")
+
+
+@pytest.mark.parametrize("bad", ["", "x" * 65, "nul \x00", "half \ud800 a pair"])
+async def test_id_that_not_every_store_could_keep_is_refused(stores: Stores, bad: str) -> None:
+    for attempt in (
+        lambda: stores.sessions.create(bad, "agent"),
+        lambda: stores.sessions.create("alice", bad),
+        lambda: stores.sessions.create("alice", "agent", session_id=bad),
+    ):
+        with pytest.raises(BadInput, match="1 to 64 characters"):
+            await attempt()
 
 
 async def test_ids_that_differ_in_case_are_different(stores: Stores) -> None:

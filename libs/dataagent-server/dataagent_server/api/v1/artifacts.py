@@ -67,7 +67,7 @@ async def get_artifact(
     data = container.core.data
     artifact = await data.service.artifacts.get(artifact_id, owner=user.user_id)
     if query.format is not None:
-        return await _file(artifact, query.format, container, has_bom=query.bom)
+        return await _file(artifact, query.format, query, container)
     page = await page_of(artifact, data.service.artifacts, query) if query.is_for_rows else None
     spec = await data.charts.shown(artifact) if artifact.kind == "chart" else None
     return ArtifactDetail.showing(artifact, page=page, spec=spec)
@@ -80,18 +80,20 @@ async def delete_artifact(artifact_id: PathId, user: CurrentUser, artifacts: Art
 
 
 async def _file(
-    artifact: Artifact, fmt: ArtifactFormat, container: Container, *, has_bom: bool
+    artifact: Artifact, fmt: ArtifactFormat, query: ArtifactQuery, container: Container
 ) -> Response:
-    """A table is made while it is sent; a chart is drawn first."""
+    """A table, or the rows of it that are asked for, is made while it is sent; a chart first."""
     headers, data = file_headers(artifact.title, fmt), container.core.data
     match artifact.kind:
         case "table":
             chosen = table_format(fmt)
-            make = export_of(artifact, data.service.artifacts, chosen, has_bom=has_bom)
+            make = export_of(artifact, data.service.artifacts, chosen, query)
             media_type, capacity = MEDIA_TYPES[chosen], container.capacity
             return Download(
                 threaded(make), capacity=capacity, headers=headers, media_type=media_type
             )
+        case "chart" if query.is_for_rows:
+            raise BadInput("The artefact is a chart; only a table has rows.")
         case "chart":
             picture = await data.charts.picture(artifact, chart_format(artifact, fmt))
             return Response(picture.content, headers=headers, media_type=picture.media_type)

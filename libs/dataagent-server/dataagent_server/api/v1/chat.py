@@ -49,7 +49,7 @@ async def chat(
 
 @router.post("/{session_id}/cancel", operation_id="cancel_chat")
 async def cancel_chat(session_id: PathId, user: CurrentUser, runs: RunsDep) -> CancelResponse:
-    """Stop what runs in a session."""
+    """Stop what runs in a session; 404 if nothing does."""
     return CancelResponse.of(await runs.cancel_session(session_id, owner=user.user_id))
 
 

@@ -9,8 +9,14 @@ from fastapi import APIRouter
 
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import AdminUser, DataDep, SourceDep
-from dataagent_server.models.data import AttributesBody, AttributesInfo, PolicyBody, PolicyInfo
-from dataagent_server.models.fields import Page, PathId
+from dataagent_server.models.data import (
+    AttributesBody,
+    AttributesInfo,
+    PolicyBody,
+    PolicyInfo,
+    PolicyUpdate,
+)
+from dataagent_server.models.fields import Page, PathId, check_same
 
 router = APIRouter(tags=["data policies"], route_class=PrivateRoute)
 _POLICIES = "/data-sources/{source_id}/policies"
@@ -36,9 +42,11 @@ async def create_policy(
 
 @router.put(_ONE_POLICY, operation_id="replace_policy")
 async def replace_policy(
-    _: AdminUser, source: SourceDep, policy_id: PathId, body: PolicyBody, data: DataDep
+    _: AdminUser, source: SourceDep, policy_id: PathId, body: PolicyUpdate, data: DataDep
 ) -> PolicyInfo:
     """Put another policy in a policy's place."""
+    check_same("policy_id", policy_id, body.policy_id)
+    check_same("source_id", source.source_id, body.source_id)
     kept = await data.put_policy(source, body.name, body.rules, policy_id=policy_id)
     return PolicyInfo.of(kept)
 
@@ -61,6 +69,7 @@ async def set_user_attributes(
     _: AdminUser, user_id: PathId, body: AttributesBody, data: DataDep
 ) -> AttributesInfo:
     """Say anew what row filters may ask about a user."""
+    check_same("user_id", user_id, body.user_id)
     await data.sources.attributes.replace(user_id, body.attributes)
     found = await data.sources.attributes.get(user_id)
     return AttributesInfo(user_id=user_id, attributes=found)

@@ -10,7 +10,7 @@ from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import AdminUser, DataDep, FilesDep, ReaderDep, SourceDep
 from dataagent_server.deps.viewing import ViewDep
 from dataagent_server.models.data import GrantsBody, SourceCreate, SourceInfo, SourceUpdate
-from dataagent_server.models.fields import Page
+from dataagent_server.models.fields import Page, check_same
 
 router = APIRouter(prefix="/data-sources", tags=["data sources"], route_class=PrivateRoute)
 IsChecked = Annotated[
@@ -52,6 +52,7 @@ async def update_data_source(
     check: IsChecked = True,
 ) -> SourceInfo:
     """Change a source; a new address that does not answer changes nothing. For administrators."""
+    check_same("source_id", source.source_id, body.source_id)
     changed = await data.change(source, body.changes(source), is_tried=check)
     return SourceInfo.of(changed, reader)
 
@@ -72,4 +73,5 @@ async def set_data_source_grants(
     _: AdminUser, source: SourceDep, body: GrantsBody, reader: ReaderDep, data: DataDep
 ) -> SourceInfo:
     """Say anew who may read a source. For administrators."""
+    check_same("source_id", source.source_id, body.source_id)
     return SourceInfo.of(await data.sources.set_grants(source.source_id, body.all), reader)

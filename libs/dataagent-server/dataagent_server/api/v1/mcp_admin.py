@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from dataagent_core.mcp.types import Scope
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import AdminUser, McpAdminDep
-from dataagent_server.models.fields import Id, Page, PathId
+from dataagent_server.models.fields import Id, Page, PathId, check_same
 from dataagent_server.models.mcp import (
     SharedServerCreate,
     SharedServerInfo,
@@ -38,10 +38,17 @@ async def list_mcp_servers(
 async def create_mcp_server(
     body: SharedServerCreate, admin: AdminUser, mcp: McpAdminDep
 ) -> SharedServerInfo:
-    """Register a shared server. Its tools are used by the agents they are bound to."""
-    tenant_id = body.tenant_id or ""
+    """Register a shared server. Its tools are used by the agents they are bound to.
+
+    409 if the `server_id` or the name is taken.
+    """
     made = await mcp.add(
-        body.name, body.fields, scope=body.scope, tenant_id=tenant_id, by=admin.user_id
+        body.name,
+        body.fields,
+        server_id=body.server_id,
+        scope=body.scope,
+        tenant_id=body.tenant_id or "",
+        by=admin.user_id,
     )
     return SharedServerInfo.of(made)
 
@@ -56,7 +63,8 @@ async def get_mcp_server(server_id: PathId, _: AdminUser, mcp: McpAdminDep) -> S
 async def update_mcp_server(
     server_id: PathId, body: SharedServerUpdate, admin: AdminUser, mcp: McpAdminDep
 ) -> SharedServerInfo:
-    """Change a server; what is left out stays."""
+    """Change a server; what is left out stays. 422 if the body has another `server_id`."""
+    check_same("server_id", server_id, body.server_id)
     return SharedServerInfo.of(await mcp.change(server_id, body.fields, by=admin.user_id))
 
 

@@ -6,8 +6,8 @@ from fastapi import APIRouter
 
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import AdminUser, CurrentUser, McpTemplatesDep
-from dataagent_server.models.fields import Page, PathId
-from dataagent_server.models.mcp_templates import TemplateBody, TemplateInfo
+from dataagent_server.models.fields import Page, PathId, check_same
+from dataagent_server.models.mcp_templates import TemplateBody, TemplateInfo, TemplateUpdate
 
 router = APIRouter(prefix="/mcp/templates", tags=["MCP templates"], route_class=PrivateRoute)
 
@@ -37,12 +37,15 @@ async def get_mcp_template(
 
 @router.put("/{template_id}", operation_id="replace_mcp_template")
 async def replace_mcp_template(
-    template_id: PathId, body: TemplateBody, admin: AdminUser, templates: McpTemplatesDep
+    template_id: PathId, body: TemplateUpdate, admin: AdminUser, templates: McpTemplatesDep
 ) -> TemplateInfo:
     """Put another template in its place. For administrators.
 
     Servers made from the one before are off until their users fill it in anew.
     """
+    if body.template_id is not None:  # the address may have its name
+        known = await templates.get(template_id)
+        check_same("template_id", known.template_id, body.template_id)
     replaced = await templates.update(template_id, body.new, by=admin.user_id)
     return TemplateInfo.of(replaced, is_admin=True)
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import CurrentUser, MemoriesDep
-from dataagent_server.models.fields import Name, Page, PathId, SafeText
+from dataagent_server.models.fields import Name, Page, PathId, SafeText, check_same
 from dataagent_server.models.workspace import MemoryBody, MemoryContent, MemoryInfo
 
 router = APIRouter(prefix="/users", tags=["memory"], route_class=PrivateRoute)
@@ -62,6 +62,8 @@ async def write_memory(
     memories: MemoriesDep,
 ) -> None:
     """Correct one of the caller's memories, or add one."""
+    check_same("assistant_id", assistant_id, body.assistant_id)
+    check_same("path", path, body.path)
     await memories.write(user_id, assistant_id, path, body.content, asked_by=user)
 
 

@@ -22,7 +22,8 @@ from dataagent_server.deps.providers import (
     SourceDep,
 )
 from dataagent_server.deps.viewing import ViewDep, ViewedSourceDep
-from dataagent_server.models.fields import ErrorResponse, Page, SafeText
+from dataagent_server.models.common import ErrorResponse
+from dataagent_server.models.fields import Page, SafeText
 from dataagent_server.models.queries import (
     CatalogueInfo,
     CatalogueSummary,

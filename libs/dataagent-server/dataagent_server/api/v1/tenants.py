@@ -11,14 +11,13 @@ from fastapi import APIRouter
 from dataagent_core.identity.tenants import TenantInvitation
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.providers import AdminUser, CurrentUser, TenancyDep
-from dataagent_server.models.fields import Limit, Offset, Page, PathId
+from dataagent_server.models.fields import Limit, Offset, Page, PathId, check_same
 from dataagent_server.models.tenants import (
     InvitationBody,
     InvitationInfo,
     MemberBody,
     MemberInfo,
     TenantBody,
-    TenantCreate,
     TenantInfo,
     UserId,
 )
@@ -35,7 +34,7 @@ async def list_tenants(user: CurrentUser, tenancy: TenancyDep) -> Page[TenantInf
 
 
 @router.post("", operation_id="create_tenant", status_code=201)
-async def create_tenant(body: TenantCreate, admin: AdminUser, tenancy: TenancyDep) -> TenantInfo:
+async def create_tenant(body: TenantBody, admin: AdminUser, tenancy: TenancyDep) -> TenantInfo:
     """Add a tenant. For administrators; 409 while `DATAAGENT_MULTI_TENANT` is off."""
     return TenantInfo.of(await tenancy.create(body.terms, admin, tenant_id=body.tenant_id))
 
@@ -51,6 +50,7 @@ async def replace_tenant(
     tenant_id: PathId, body: TenantBody, admin: AdminUser, tenancy: TenancyDep
 ) -> TenantInfo:
     """Put other limits and switches in place; they hold at once. For administrators."""
+    check_same("tenant_id", tenant_id, body.tenant_id)
     return TenantInfo.of(await tenancy.update(tenant_id, body.terms, admin))
 
 
@@ -81,6 +81,8 @@ async def put_tenant_user(
 
     A tenant's administrator can only do the second; for the first they invite.
     """
+    check_same("tenant_id", tenant_id, body.tenant_id)
+    check_same("user_id", user_id, body.user_id)
     return MemberInfo.of(await tenancy.put_member(tenant_id, user_id, body.role, user))
 
 

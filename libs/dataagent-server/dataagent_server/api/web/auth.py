@@ -33,6 +33,7 @@ async def log_in(
     user = await container.logins.log_in(
         body.username, body.password.get_secret_value(), address=_address(request)
     )
+    await container.prepare_workspace(user)
     set_login_cookie(request, response, container.tokens, user)
     return UserInfo.of(user)
 

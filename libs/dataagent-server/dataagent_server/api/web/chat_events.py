@@ -74,6 +74,8 @@ def chat_event(event: AnyEvent) -> tuple[str, dict[str, Any]]:
             assert_never(event)
 
 
-def _speaker(event: TextEvent | ThinkingEvent | ToolCallEvent) -> dict[str, str]:
-    """Which sub-agent it is; nothing if it is the main one."""
-    return {} if event.agent is None else {"agent": event.agent}
+def _speaker(event: TextEvent | ThinkingEvent | ToolCallEvent) -> dict[str, str | bool]:
+    """Which agent it is, and whether it is the one that answers; nothing if none was chosen."""
+    if event.agent is None:
+        return {}
+    return {"agent": event.agent, **({"is_main": True} if event.is_main else {})}

@@ -26,7 +26,7 @@ Search = Annotated[
 async def list_conversations(
     user: CurrentUser,
     sessions: SessionsDep,
-    limit: Limit = 100,
+    limit: Limit = 1000,
     offset: Offset = 0,
     search: Search = None,
 ) -> Page[ConversationInfo]:

@@ -1,6 +1,6 @@
-"""`/login`: a one-time link becomes a login cookie, once a person says so.
+"""`/login`: the web app's login page; and with a one-time link's token, another way in.
 
-Opening the link changes nothing: mail programs and chat previews open links, too. The page has a
+Opening such a link changes nothing: mail programs and chat previews open links, too. The page has a
 button that posts the link's token. It is a plain form, which works without the web app and its
 scripts.
 """
@@ -18,8 +18,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from dataagent_core.errors import NotAuthenticated
 from dataagent_core.telemetry import bind_user
 from dataagent_server.api.route import PublicRoute
+from dataagent_server.api.web.page import app_page
 from dataagent_server.auth import read_credentials, set_login_cookie
-from dataagent_server.deps.providers import ContainerDep
+from dataagent_server.deps.providers import ContainerDep, WebAppDep
 
 router = APIRouter(tags=["login"], include_in_schema=False, route_class=PublicRoute)
 _PAGE = """\
@@ -52,7 +53,7 @@ _TEXTS = {
         "label": "Log in",
         "refused": (
             "This login link was used already or is too old. Make another with "
-            '<code>dataagent-server user link</code>, or <a href="/sign-in">sign in</a>.'
+            '<code>dataagent-server user link</code>, or <a href="/login">sign in</a>.'
         ),
     },
     "zh": {
@@ -60,7 +61,7 @@ _TEXTS = {
         "refused": (
             "此登录链接已使用过或已过期。"
             "请用 <code>dataagent-server user link</code> 生成新的链接，"
-            '或<a href="/sign-in">登录</a>。'
+            '或<a href="/login">登录</a>。'
         ),
     },
 }
@@ -74,8 +75,13 @@ _REFERRER = "strict-origin"
 
 
 @router.get("/login", operation_id="login_page")
-async def login_page(request: Request, token: str = "") -> HTMLResponse:
-    """Ask whether to log in. What the link is worth is looked at when the button is pressed."""
+async def login_page(request: Request, app: WebAppDep, token: str = "") -> HTMLResponse:
+    """The web app, which asks for name and password; of a link, whether to log in with it.
+
+    What the link is worth is looked at when the button is pressed.
+    """
+    if not token:
+        return app_page(app)
     language = _language(request)
     label = _TEXTS[language]["label"]
     return _page(language, _FORM.format(token=escape(token), label=label), HTTPStatus.OK)
@@ -92,6 +98,7 @@ async def login_by_link(
     if user is None or not user.is_active:
         return _refusal(request)
     bind_user(user.user_id, via="link")  # the audit log asks: the answer does not say who it is
+    await container.prepare_workspace(user)
     response = RedirectResponse("/", status_code=303)
     set_login_cookie(request, response, container.tokens, user)
     return response

@@ -47,12 +47,11 @@ _NOT_BUILT = """\
   </body>
 </html>
 """
-_NOT_PAGES = frozenset({"api", "assets", "login", "mcp", "metrics", "openapi.json", "ws"})
+_NOT_PAGES = frozenset({"api", "assets", "mcp", "metrics", "openapi.json", "ws"})
 _NO_GZIP = re.compile(r"gzip\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$)")
 
 
 @router.get("/")
-@router.get("/sign-in")
 @router.get("/docs")
 @router.get("/chat/{view:path}")
 @router.get("/data")
@@ -63,7 +62,7 @@ _NO_GZIP = re.compile(r"gzip\s*;\s*q\s*=\s*0(\.0*)?\s*(,|$)")
 @router.get("/admin/{view:path}")
 async def page(app: WebAppDep) -> HTMLResponse:
     """The app's page; without the app, one that says how to build it."""
-    return _answer(app, HTTPStatus.OK)
+    return app_page(app)
 
 
 def lost_page(request: Request) -> HTMLResponse | None:
@@ -72,10 +71,11 @@ def lost_page(request: Request) -> HTMLResponse | None:
     is_browser = request.method == "GET" and "text/html" in request.headers.get("accept", "")
     if not is_browser or first in _NOT_PAGES:
         return None
-    return _answer(request.app.state.container.web, HTTPStatus.NOT_FOUND)
+    return app_page(request.app.state.container.web, HTTPStatus.NOT_FOUND)
 
 
-def _answer(app: WebApp, status: HTTPStatus) -> HTMLResponse:
+def app_page(app: WebApp, status: HTTPStatus = HTTPStatus.OK) -> HTMLResponse:
+    """The app's page, with the policy that holds on it."""
     nonce = secrets.token_urlsafe(16)
     text = app.page(nonce)
     headers = {**_PAGE_HEADERS, "Content-Security-Policy": _POLICY.format(nonce=nonce)}

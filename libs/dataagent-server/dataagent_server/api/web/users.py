@@ -23,7 +23,7 @@ router = APIRouter(prefix="/users", tags=["users"], route_class=PrivateRoute)
 
 @router.get("", operation_id="list_users")
 async def list_users(
-    _: AdminUser, users: UsersDep, limit: Limit = 100, offset: Offset = 0, search: InName = None
+    _: AdminUser, users: UsersDep, limit: Limit = 1000, offset: Offset = 0, search: InName = None
 ) -> Page[UserInfo]:
     """The accounts, oldest first. For administrators."""
     found, total = await users.page(limit=limit, offset=offset, search=search)
@@ -33,7 +33,7 @@ async def list_users(
 @router.post("", operation_id="create_user", status_code=201)
 async def create_user(body: UserCreate, _: AdminUser, users: UsersDep) -> UserInfo:
     """Add an account. For administrators."""
-    password = None if body.password is None else body.password.get_secret_value()
+    password = body.password.get_secret_value()
     return UserInfo.of(await users.create(body.username, password, role=body.role))
 
 

@@ -23,6 +23,10 @@ async def begun(client: httpx.AsyncClient, **body: Any) -> dict[str, Any]:
     return answer.json()
 
 
+async def renamed(client: httpx.AsyncClient, made: dict[str, Any], title: str) -> dict[str, Any]:
+    return (await client.patch(f"{URL}/{made['id']}", json={"title": title})).json()
+
+
 async def titles(client: httpx.AsyncClient, **query: Any) -> tuple[list[str], int]:
     found = (await client.get(URL, params=query)).json()
     return [each["title"] for each in found["items"]], found["total"]
@@ -38,7 +42,9 @@ async def test_a_conversation_is_begun_named_listed_and_deleted(live: LiveServer
         assert int(made["thread_id"], 16) >= 0
         url = f"{URL}/{made['id']}"
         renamed = await client.patch(url, json={"title": "  Sales\u3000by year "})
-        assert renamed.json() == {**made, "title": "Sales by year"}
+        moment = renamed.json()["updated_at"]
+        assert renamed.json() == {**made, "title": "Sales by year", "updated_at": moment}
+        assert moment >= made["updated_at"]
         assert (await client.get(url)).json() == renamed.json()
         assert (await client.get(URL)).json() == {"items": [renamed.json()], "total": 1}
         named = await begun(client, title="另一个")
@@ -65,6 +71,19 @@ async def test_the_conversation_that_was_used_last_is_first(live: LiveServer) ->
         assert (await titles(client))[0] == ["newer", "older"]
         await client.post("/api/v1/chat", json={"message": "hi", "session_id": older["id"]})
         assert (await titles(client))[0] == ["older", "newer"]
+
+
+@requirement("S2.1c")
+async def test_a_conversation_that_was_renamed_is_first(live: LiveServer) -> None:
+    async with live.http("service", headers={"X-User-Id": "olga"}) as client:
+        older = await begun(client, title="older")
+        newer = await begun(client, title="newer")
+        while (at := (await renamed(client, older, "renamed"))["updated_at"]) <= newer[
+            "updated_at"
+        ]:
+            continue  # within the same millisecond either may be first
+        assert at > older["updated_at"]
+        assert (await titles(client))[0] == ["renamed", "newer"]
 
 
 @requirement("S2.1a")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from conftest import LiveServer
 
 ADDRESSES = (
-    *("/", "/sign-in", "/chat/", "/chat/5d1f", "/chat/5d1f?view=plan", "/data", "/data/sample"),
+    *("/", "/login", "/chat/", "/chat/5d1f", "/chat/5d1f?view=plan", "/data", "/data/sample"),
     *("/data/sample/Invoice Line", "/mcp-servers", "/settings", "/admin", "/admin/users"),
 )
 SCRIPT = "export const answer = 42;\n" * 40

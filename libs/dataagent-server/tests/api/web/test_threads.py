@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from conftest import LiveServer
 
 WRITE = '!tool write_file {"file_path": "/note.txt", "content": "kept"}'
-QUERY = '!tool sql_db_query {"sql": "SELECT 1 AS one", "source": "chinook"}'
+QUERY = '!tool sql_db_query {"query": "SELECT 1 AS one", "source": "chinook"}'
 TODOS = '!tool write_todos {"todos": [{"content": "look", "status": "pending"}]}'
 
 

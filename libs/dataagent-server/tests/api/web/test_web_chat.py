@@ -113,6 +113,31 @@ async def test_without_an_agent_the_supervisor_decides_and_with_one_it_is_not_as
     assert said(seen["[ROUTE_TO: nobody] hi"]).startswith("There is no agent `nobody`.")
 
 
+@requirement("S2.2.1a", "S5.1")
+async def test_a_routed_agents_events_have_its_name_at_every_door(live: LiveServer) -> None:
+    message = '[ROUTE_TO: sql] x\n!think hm\n!tool ls {"path": "/"}\n!echo Counted.'
+    async with live.http() as client:
+        session_id, thread_id = await thread(client)
+        answer = await client.post(CHAT, json={"thread_id": thread_id, "message": message})
+        stored = (await client.get(f"/api/threads/{thread_id}/history")).json()["messages"][1]
+        async with live.socket(session_id, after=0) as socket:
+            sent = await socket.until("done")
+    streamed = events_in(answer.text)
+    names = ("thinking", "tool_call_start", "text_delta")
+    first, *others = [each for each in streamed if each["event"] in names]
+    assert (first["data"]["content"], first["data"].get("agent")) == (
+        "→ sql: the message names it",
+        None,
+    )
+    assert {each["event"] for each in others} == set(names)
+    for each in others:
+        assert (each["data"]["agent"], each["data"]["is_main"]) == ("sql", True)
+    for events in (sent, stored["events"]):
+        said_by = [each["data"]["agent"] for each in events if "agent" in each["data"]]
+        assert said_by == [None, *["sql"] * len(others)]
+    assert stored["content"] == "Counted."
+
+
 @requirement("G4", "G5", "G15")
 async def test_a_reader_that_left_goes_on_where_it_was_and_starts_nothing(live: LiveServer) -> None:
     async with live.http() as client:

@@ -61,7 +61,9 @@ export function createAgentBody(form: AgentForm): Schemas["AgentCreate"] {
   };
 }
 
-/** Only what differs, so that what a built-in agent came with is not fixed by saving something else. */
+/**
+ * Only what differs, so that what a built-in agent came with is not fixed by saving something else.
+ */
 export function updateAgentBody(form: AgentForm, known: Agent): Schemas["AgentUpdate"] {
   const before = agentFormOf(known);
   const body: Schemas["AgentUpdate"] = {};

@@ -1,4 +1,7 @@
-/** Whether a key is limited at all: two big choices, so that "no limit" and "nothing" are not mistaken. */
+/**
+ * Whether a key is limited at all: two big choices, so that "no limit" and "nothing" are not
+ * mistaken.
+ */
 
 import { LockKeyhole, LockKeyholeOpen, type LucideIcon } from "lucide-react";
 import { useId } from "react";

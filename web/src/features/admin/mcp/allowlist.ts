@@ -14,7 +14,10 @@ export function chosenOf(tools: readonly ToolName[] | null): Chosen {
   return tools === null ? null : new Set(tools.map(keyOf));
 }
 
-/** What is sent. Tools that are no longer in the catalogue are left out: the server would refuse them. */
+/**
+ * What is sent. Tools that are no longer in the catalogue are left out: the server would refuse
+ * them.
+ */
 export function toolsOf(chosen: Chosen, catalogue: readonly McpTool[]): ToolName[] | null {
   if (chosen === null) return null;
   return catalogue.map(nameOf).filter((each) => chosen.has(keyOf(each)));

@@ -1,4 +1,6 @@
-/** The registry of shared servers, its tools, templates, allow-lists and calls, for administrators. */
+/**
+ * The registry of shared servers, its tools, templates, allow-lists and calls, for administrators.
+ */
 
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 

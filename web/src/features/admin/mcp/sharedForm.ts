@@ -1,4 +1,7 @@
-/** The form of a shared server ↔ what the registry takes. What it shares with own servers is `mcp`'s. Pure. */
+/**
+ * The form of a shared server ↔ what the registry takes. What it shares with own servers is
+ * `mcp`'s. Pure.
+ */
 
 import type { Schemas } from "@/api/client";
 import {

@@ -1,4 +1,6 @@
-/** The form of a template ↔ what the server takes. Its parameters are the places in its text. Pure. */
+/**
+ * The form of a template ↔ what the server takes. Its parameters are the places in its text. Pure.
+ */
 
 import type { Schemas } from "@/api/client";
 import { formatCommandLine, parseCommandLine } from "@/features/mcp/commandLine";

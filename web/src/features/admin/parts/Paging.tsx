@@ -1,4 +1,6 @@
-/** Forward and back through a long list, and where one is; back by itself from a page that is gone. */
+/**
+ * Forward and back through a long list, and where one is; back by itself from a page that is gone.
+ */
 
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useEffect } from "react";

@@ -1,4 +1,7 @@
-/** The frame of a section of the administration: a heading, what it is for, its actions, its content. */
+/**
+ * The frame of a section of the administration: a heading, what it is for, its actions, its
+ * content.
+ */
 
 import type { ReactNode } from "react";
 

@@ -1,4 +1,7 @@
-/** What a statement becomes when another user asks it: the verdict, the SQL that would run, its rules. */
+/**
+ * What a statement becomes when another user asks it: the verdict, the SQL that would run, its
+ * rules.
+ */
 
 import { useMutation } from "@tanstack/react-query";
 import { useState, type SyntheticEvent } from "react";

@@ -29,7 +29,9 @@ export function useSubjects(): Record<NamedKind, Subject[]> {
   };
 }
 
-/** A grant → the name to show. An id that nothing here has is shown as such: it may be a mistake. */
+/**
+ * A grant → the name to show. An id that nothing here has is shown as such: it may be a mistake.
+ */
 export function useSubjectName(): (grant: Grant) => string {
   const { t } = useTranslation("admin");
   const subjects = useSubjects();

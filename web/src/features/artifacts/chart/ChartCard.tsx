@@ -79,7 +79,9 @@ export function ChartCard({ artifactId, title, parentId }: ChartCardProps) {
   );
 }
 
-/** What the drawing library says of its failure is for nobody here: only our own refusals are told. */
+/**
+ * What the drawing library says of its failure is for nobody here: only our own refusals are told.
+ */
 function Problem({ problem, hasTable }: { problem: unknown; hasTable: boolean }) {
   const { t } = useTranslation("results");
   const isRefused = problem instanceof SpecRefused;

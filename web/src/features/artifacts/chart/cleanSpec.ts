@@ -1,7 +1,8 @@
 /**
  * A chart's specification made harmless. It was written by a model, and a model repeats what it has
- * read: the server has checked it, and this looks again, right before it is drawn. What is left loads
- * nothing, links nowhere, listens to nothing outside its own drawing and runs no expression. Pure.
+ * read: the server has checked it, and this looks again, right before it is drawn. What is left
+ * loads nothing, links nowhere, listens to nothing outside its own drawing and runs no expression.
+ * Pure.
  */
 
 import type { Json, JsonObject } from "@/events/types";

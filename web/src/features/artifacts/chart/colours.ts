@@ -1,4 +1,6 @@
-/** Colours for more series than the page names: each name's colour, then lighter, then darker. Pure. */
+/**
+ * Colours for more series than the page names: each name's colour, then lighter, then darker. Pure.
+ */
 
 const HEX = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i;
 

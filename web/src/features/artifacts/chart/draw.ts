@@ -1,6 +1,7 @@
 /**
- * Draws a clean specification. Loaded when the first chart is shown: vega is large. Expressions that
- * vega-lite makes are interpreted, never compiled, as the page's policy forbids; nothing is loaded.
+ * Draws a clean specification. Loaded when the first chart is shown: vega is large. Expressions
+ * that vega-lite makes are interpreted, never compiled, as the page's policy forbids; nothing is
+ * loaded.
  */
 
 import { Error as OnlyErrors, loader, parse, View, type Loader, type TooltipHandler } from "vega";

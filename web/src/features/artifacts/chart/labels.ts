@@ -1,4 +1,7 @@
-/** Names below a chart: level where they fit beside each other. Vega-Lite turns them all upright. Pure. */
+/**
+ * Names below a chart: level where they fit beside each other. Vega-Lite turns them all upright.
+ * Pure.
+ */
 
 import type { Json, JsonObject } from "@/events/types";
 

@@ -1,6 +1,6 @@
 /**
- * All rows of a result: only what is in view is drawn and fetched. One tab stop; the arrow keys move
- * between cells, Enter opens one, Ctrl+C copies it.
+ * All rows of a result: only what is in view is drawn and fetched. One tab stop; the arrow keys
+ * move between cells, Enter opens one, Ctrl+C copies it.
  */
 
 import { useVirtualizer } from "@tanstack/react-virtual";

@@ -1,9 +1,13 @@
-/** Which pages of a large result are needed for the rows in view, and how a page is filled. Pure. */
+/**
+ * Which pages of a large result are needed for the rows in view, and how a page is filled. Pure.
+ */
 
 /** Rows of one request; the server gives at most 1,000. */
 export const PAGE_SIZE = 200;
 
-/** Rows in the grid. Browsers cannot lay out more: an element has at most some 17 million pixels. */
+/**
+ * Rows in the grid. Browsers cannot lay out more: an element has at most some 17 million pixels.
+ */
 export const MAX_ROWS = 500_000;
 
 /** The pages that hold the rows `first` to `last`, both included. */

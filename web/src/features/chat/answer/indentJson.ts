@@ -8,7 +8,9 @@
 const DEEPEST = 50; // levels; what lies deeper is not moved further to the right
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
 
-/** The end of a line and the spaces of the next, by depth: made once, a deep text has many lines. */
+/**
+ * The end of a line and the spaces of the next, by depth: made once, a deep text has many lines.
+ */
 const LINES = Array.from({ length: DEEPEST + 1 }, (_, depth) => `\n${"  ".repeat(depth)}`);
 
 /** Valid JSON with a line for each value. */

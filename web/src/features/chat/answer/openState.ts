@@ -1,4 +1,7 @@
-/** What was folded open or shut by hand, for as long as the page lives: a long list forgets its rows. */
+/**
+ * What was folded open or shut by hand, for as long as the page lives: a long list forgets its
+ * rows.
+ */
 
 import { useState } from "react";
 

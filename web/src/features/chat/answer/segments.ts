@@ -19,8 +19,8 @@ export type Segment = PartSegment | AgentSegment;
 
 /**
  * What sub-agents that work side by side say is put in order: one group each, until the main agent
- * goes on. Results and requests stay outside: a folded group must not hide them. The call that makes
- * a plan is left out where the plan stands.
+ * goes on. Results and requests stay outside: a folded group must not hide them. The call that
+ * makes a plan is left out where the plan stands.
  */
 export function segments(parts: readonly Part[]): Segment[] {
   const found: Segment[] = [];

@@ -23,7 +23,10 @@ export function kindWords(kind: string, t: TFunction<"answer">): string {
 
 type KnownApproval = keyof (typeof answer)["approval"]["about"];
 
-/** What approving a call means, in the user's language; of a tool that is not ours as the server says it. */
+/**
+ * What approving a call means, in the user's language; of a tool that is not ours as the server
+ * says it.
+ */
 export function approvalWords(
   { name, description }: { name: string; description: string },
   t: TFunction<"answer">,

@@ -82,7 +82,8 @@ def last_source(conversation: Conversation) -> str | None:
 def _schema(
     source: str | None, tables: Sequence[str]
 ) -> Generator[Call, ToolMessage, Schema | Failure]:
-    message = yield Call("sql_db_schema", {"tables": list(tables), "source": source})
+    names = ", ".join(f'"{name}"' if "," in name else name for name in tables)
+    message = yield Call("sql_db_schema", {"table_names": names, "source": source})
     text = str(message.text)
     if message.status == "error":
         return failure_of(text)

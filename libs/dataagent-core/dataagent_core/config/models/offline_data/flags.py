@@ -10,6 +10,7 @@ from typing import Final
 
 from dataagent_core.config.models.offline_data.schema import Column
 from dataagent_core.config.models.offline_data.words import keys
+from dataagent_core.data.dialects import Dialect
 
 _BOOLEAN: Final = re.compile(r"BOOL")
 _ONE_DIGIT: Final = re.compile(r"TINYINT\(1\)|\bBIT(\(1\))?$")
@@ -27,11 +28,11 @@ _STATE_NAMES: Final = (
 _STATES: Final = frozenset(keys(name) for name in _STATE_NAMES.split(","))
 
 
-def yes_values(column: Column, dialect: str) -> tuple[str | int | bool, ...]:
+def yes_values(column: Column, dialect: Dialect) -> tuple[str | int | bool, ...]:
     """What stands for yes in the column, as it is stored; nothing if it is no yes-or-no column."""
     kind = column.type.upper()
     words = {sample.strip().casefold() for sample in column.samples}
-    if _BOOLEAN.search(kind) and not (dialect == "sqlite" and words and not words <= {"0", "1"}):
+    if _BOOLEAN.search(kind) and (dialect.types_bind_values or not words or words <= {"0", "1"}):
         return (True,)
     if column.kind == "number" or _ONE_DIGIT.search(kind):
         is_named = bool(_ONE_DIGIT.search(kind)) or bool(state_of(column)) or _is_state(column)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from dataagent_core.config.models.offline_data.dialects import literal
 from dataagent_core.config.models.offline_data.flags import needs_check
 from dataagent_core.config.models.offline_data.joins import Hop
 from dataagent_core.config.models.offline_data.labels import is_title, label_columns
@@ -19,6 +18,7 @@ from dataagent_core.config.models.offline_data.sql import Writer
 from dataagent_core.config.models.offline_data.synonyms import names
 from dataagent_core.config.models.offline_data.terms import Item, ValueTerm
 from dataagent_core.config.models.offline_data.words import has_han, keys
+from dataagent_core.data.dialects import Dialect
 
 _MOST_COLUMNS: Final = 40
 _MOST_SPELLINGS: Final = 60
@@ -47,7 +47,7 @@ def question_for(spellings: Sequence[str], schema: Schema) -> str | None:
     if not places or not spellings:
         return None
     writer = Writer(schema)
-    listed = ", ".join(literal(each, schema.dialect) for each in spellings)
+    listed = ", ".join(schema.dialect.literal(each) for each in spellings)
     return "\nUNION ALL\n".join(_search(ref, listed, writer, schema.dialect) for ref in places)
 
 
@@ -76,17 +76,19 @@ def flag_check(plan: Plan, schema: Schema) -> str | None:
         and needs_check(schema.column(each.ref.table, each.ref.column))
     ]
     checks = [
-        f"SELECT {literal(str(ref), schema.dialect)} AS flag, COUNT(*) AS others"  # noqa: S608 quoted by the writer
+        # quoted by the writer
+        f"SELECT {schema.dialect.literal(str(ref))} AS flag, COUNT(*) AS others"  # noqa: S608
         f" FROM {writer.table(ref.table)} WHERE {writer.ref(ref)} NOT IN (0, 1)"
         for ref in dict.fromkeys(refs)
     ]
     return "\nUNION ALL\n".join(checks) or None
 
 
-def _count_keys(ref: Ref, writer: Writer, dialect: str) -> str:
-    shown = f"{literal(str(ref), dialect)} AS key_of, COUNT({writer.ref(ref)}) AS key_rows"
+def _count_keys(ref: Ref, writer: Writer, dialect: Dialect) -> str:
+    shown = f"{dialect.literal(str(ref))} AS key_of, COUNT({writer.ref(ref)}) AS key_rows"
     values = f"COUNT(DISTINCT {writer.ref(ref)}) AS key_values"
-    return f"SELECT {shown}, {values} FROM {writer.table(ref.table)}"  # noqa: S608 quoted by the writer
+    # quoted by the writer
+    return f"SELECT {shown}, {values} FROM {writer.table(ref.table)}"  # noqa: S608
 
 
 def _parent(hop: Hop) -> Ref:
@@ -95,14 +97,13 @@ def _parent(hop: Hop) -> Ref:
     return Ref(hop.source, hop.columns[0])
 
 
-def _search(ref: Ref, listed: str, writer: Writer, dialect: str) -> str:
+def _search(ref: Ref, listed: str, writer: Writer, dialect: Dialect) -> str:
     """All parts are quoted by the writer; the query goes through the guard like any other."""
-    shown = (
-        f"{literal(ref.table, dialect)} AS in_table, {literal(ref.column, dialect)} AS in_column"
-    )
+    shown = f"{dialect.literal(ref.table)} AS in_table, {dialect.literal(ref.column)} AS in_column"
     column = writer.ref(ref)
     return (
-        f"SELECT DISTINCT {shown}, {column} AS found FROM {writer.table(ref.table)}"  # noqa: S608 as above
+        # as above
+        f"SELECT DISTINCT {shown}, {column} AS found FROM {writer.table(ref.table)}"  # noqa: S608
         f" WHERE LOWER({column}) IN ({listed})"
     )
 

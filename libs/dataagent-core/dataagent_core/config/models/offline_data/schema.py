@@ -13,6 +13,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 
+from dataagent_core.data.dialects import Dialect, dialect_of
+
 ColumnKind: TypeAlias = Literal["number", "date", "text", "other"]
 
 _KINDS: Final[tuple[tuple[ColumnKind, re.Pattern[str]], ...]] = (
@@ -69,7 +71,7 @@ class Schema:
     """What a source holds, as far as the tool told. Equal only to itself."""
 
     source: str | None
-    dialect: str
+    dialect: Dialect
     tables: Mapping[str, Table]
     time_zone: str = ""
     omitted: int = 0
@@ -88,7 +90,7 @@ def schema_of(text: str) -> Schema:
         tables = [_table(each) for each in data["tables"]]
         return Schema(
             source=data.get("source"),
-            dialect=str(data.get("dialect") or ""),
+            dialect=dialect_of(str(data.get("dialect") or "")),
             tables={table.name: table for table in tables},
             time_zone=str(data.get("time_zone") or ""),
             omitted=int(data.get("omitted") or 0),

@@ -9,22 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from dataagent_core.config.models.offline_data.dialects import (
-    TEXT_STEPS,
-    literal,
-    nulls_last,
-    quoted,
-    text_step,
-    time_step,
-)
 from dataagent_core.config.models.offline_data.joins import Hop, repeats
 from dataagent_core.config.models.offline_data.labels import label_columns
 from dataagent_core.config.models.offline_data.plan import Condition, Group, Plan, Ref
 from dataagent_core.config.models.offline_data.schema import Schema
-from dataagent_core.config.models.offline_data.terms import Period
+from dataagent_core.config.models.offline_data.terms import Bucket, Direction, Period, Trouble
 from dataagent_core.config.models.offline_data.words import keys
 
 _OPERATORS: Final = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "="}
+_TEXT_STEPS: Final[dict[Bucket, int]] = {"day": 10, "month": 7, "year": 4}
+"""How much of a date in ISO 8601 says the step."""
 _GENERIC: Final = frozenset({keys("name"), keys("title"), keys("label")})
 
 
@@ -61,7 +55,7 @@ class Writer:
 
     def name(self, text: str) -> str:
         """A name, quoted where it must be."""
-        return quoted(text, self._dialect)
+        return self._dialect.written(text)
 
     def ref(self, ref: Ref) -> str:
         """A column with its table."""
@@ -70,6 +64,9 @@ class Writer:
     def table(self, key: str) -> str:
         """A table, with its schema if it is outside the default one."""
         return ".".join(self.name(part) for part in key.split("."))
+
+    def _nulls_last(self, name: str, direction: Direction) -> str:
+        return self._dialect.nulls_last(name, direction, name)
 
     # -- the parts --------------------------------------------------------------------------------
 
@@ -82,9 +79,7 @@ class Writer:
         if plan.factors:
             order.insert(
                 0,
-                nulls_last(
-                    self.name(plan.factors[0].column), plan.direction or "desc", self._dialect
-                ),
+                self._nulls_last(self.name(plan.factors[0].column), plan.direction or "desc"),
             )
         elif plan.direction and names:
             order[0] = f"{names[0]} {plan.direction.upper()}"
@@ -106,7 +101,7 @@ class Writer:
             names = [self.name(ref.column) for ref in (*plan.shown, *plan.factors)]
         else:
             names = [*(name for _, name in self._shown(plan.groups)), self.name(plan.name)]
-        order = nulls_last(names[-1], plan.direction or "desc", self._dialect)
+        order = self._nulls_last(names[-1], plan.direction or "desc")
         listed = ", ".join(names)
         return _statement(
             f"SELECT {listed}",
@@ -166,10 +161,15 @@ class Writer:
     def _expression(self, group: Group, ref: Ref) -> str:
         if group.bucket is None:
             return self.ref(ref)
-        if self._is_plain and group.bucket in TEXT_STEPS:
-            return text_step(self.ref(ref), group.bucket, self._dialect)
+        column = self.ref(ref)
+        if self._is_plain and group.bucket in _TEXT_STEPS:  # for engines or policies without more
+            text = f"CAST({column} AS {self._dialect.text_type})"
+            return f"SUBSTR({text}, 1, {_TEXT_STEPS[group.bucket]})"
         is_text = self._schema.column(ref.table, ref.column).is_text_date
-        return time_step(self.ref(ref), group.bucket, self._dialect, is_text=is_text)
+        step = self._dialect.time_step(column, group.bucket, is_text=is_text)
+        if step is None:
+            raise Trouble("dialect", self._dialect.name)
+        return step
 
     def _keys(self, groups: Iterable[Group]) -> list[str]:
         return [self.ref(ref) for group in groups for ref in group.keys]
@@ -227,7 +227,7 @@ class Writer:
 
     def _value(self, value: str | float) -> str:
         if isinstance(value, str):
-            return literal(value, self._dialect)
+            return self._dialect.literal(value)
         return "TRUE" if value is True else _number(value)
 
     def _times(self, plan: Plan) -> list[str]:
@@ -263,7 +263,7 @@ class Writer:
         name, direction = self.name(plan.name), plan.direction or "desc"
         if plan.aggregate in {"count", "count_distinct"}:  # a count is never missing
             return f"{name} {direction.upper()}"
-        return nulls_last(name, direction, self._dialect, expression=expression)
+        return self._dialect.nulls_last(name, direction, expression)
 
 
 def _must_be_wrapped(plan: Plan, schema: Schema) -> bool:

@@ -183,7 +183,7 @@ def _check_flags(plan: Plan, schema: Schema) -> Generator[Call, ToolMessage, Non
     sql = flag_check(plan, schema)
     if sql is None:
         return
-    message = yield Call("sql_db_query", {"sql": sql, "source": schema.source, "title": None})
+    message = yield Call("sql_db_query", {"query": sql, "source": schema.source, "title": None})
     result = result_of(message)
     if isinstance(result, Failure) or any(row[1] for row in result.rows):
         flags = [str(each.ref) for each in plan.conditions if each.operator in {"is", "is_not"}]
@@ -195,7 +195,7 @@ def _check_keys(plan: Plan, schema: Schema) -> Generator[Call, ToolMessage, None
     sql = key_check(plan, schema)
     if sql is None:
         return
-    message = yield Call("sql_db_query", {"sql": sql, "source": schema.source, "title": None})
+    message = yield Call("sql_db_query", {"query": sql, "source": schema.source, "title": None})
     result = result_of(message)
     if isinstance(result, Failure) or any(row[1] != row[2] for row in result.rows):
         raise Trouble("double_count", *(hop.target for hop in plan.hops if hop.is_inferred))
@@ -216,7 +216,7 @@ def _with_values(
     sql = question_for(list(spellings), schema)
     if sql is None:
         return lexicon
-    message = yield Call("sql_db_query", {"sql": sql, "source": schema.source, "title": None})
+    message = yield Call("sql_db_query", {"query": sql, "source": schema.source, "title": None})
     result = result_of(message)
     if isinstance(result, Failure):
         return lexicon
@@ -236,7 +236,7 @@ def _result(
     if found.before and found.before.plan == found.plan and found.before.result.artifact_id:
         return found.before.result
     title = described(conversation, found.plan)[:120]
-    args = {"sql": sql, "source": found.schema.source, "title": title}
+    args = {"query": sql, "source": found.schema.source, "title": title}
     return result_of((yield Call("sql_db_query", args)), sql)
 
 

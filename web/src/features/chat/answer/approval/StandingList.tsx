@@ -1,4 +1,6 @@
-/** The kinds of calls that are approved without asking in this conversation, each with a way back. */
+/**
+ * The kinds of calls that are approved without asking in this conversation, each with a way back.
+ */
 
 import { ShieldAlert, X } from "lucide-react";
 import { useTranslation } from "react-i18next";

@@ -3,7 +3,9 @@
 import { isQuestion, type ApprovalPart } from "@/events/state";
 import type { Decision } from "@/events/types";
 
-/** What a decision that nobody made by hand carries: it is kept with the run and told apart by it. */
+/**
+ * What a decision that nobody made by hand carries: it is kept with the run and told apart by it.
+ */
 export const STANDING_NOTE = "Approved by the user for the whole conversation before.";
 /** What the decision carries with which a person says "always". */
 export const ALWAYS_NOTE = "Approved by the user, from now on for the whole conversation.";

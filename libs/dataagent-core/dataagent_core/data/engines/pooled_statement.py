@@ -1,0 +1,220 @@
+"""One statement from its start to its clean end, the same for every engine.
+
+It takes a connection, has the time and the interrupts watched, turns what the driver gives into
+batches, translates the driver's errors, and gives the connection back: reusable, or not at all.
+What differs (start, fetch, stop, clean up) is in the engines' modules. Above: `base.Statement`.
+Below: `pool.py`, `watch.py`, `columns.py`.
+"""
+
+# pyarrow has no type stubs: this module is a border to it.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
+# pyright: reportUnknownParameterType=false
+
+from __future__ import annotations
+
+import inspect
+import logging
+import threading
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar, Generic, TypeVar
+
+from dataagent_core.data.arrow import pa
+from dataagent_core.data.engines.base import Interrupted, SchemaChanged, Statement, StatementOptions
+from dataagent_core.data.engines.columns import Columns
+from dataagent_core.data.engines.pool import Connections
+from dataagent_core.data.engines.watch import Watch, timed_out
+from dataagent_core.errors import DataAgentError, QueryFailed, QueryTimedOut
+
+logger = logging.getLogger(__name__)
+C = TypeVar("C")
+
+
+class PooledStatement(Statement, Generic[C]):
+    """A statement on a connection of a pool."""
+
+    driver_errors: ClassVar[tuple[type[Exception], ...]] = ()
+
+    def __init__(self, sql: str, pool: Connections[C], settings: StatementOptions) -> None:
+        self.sql = sql
+        self.settings = settings
+        self._pool = pool
+        self._lock = threading.Lock()  # over the two that `interrupt` looks at
+        self._is_interrupted = False
+        self._watch: Watch | None = None
+        self._connection: C | None = None
+        self._columns: Columns | None = None
+        self._active: Generator[pa.RecordBatch] | None = None
+
+    @abstractmethod
+    def start(self, connection: C) -> Columns:
+        """Have the engine run the statement; say which columns it has."""
+
+    @abstractmethod
+    def chunks(self, connection: C) -> Iterator[Sequence[Any]]:  # Any: what the columns take
+        """The rows, in parts: one sequence of values for each column."""
+
+    @abstractmethod
+    def stop(self, connection: C, attempt: int) -> None:
+        """Have the engine give up the statement. Called from another thread, more than once."""
+
+    @abstractmethod
+    def halt(self, connection: C) -> None:
+        """See to it that nothing runs on the connection, ended or not; raise if that cannot be."""
+
+    def clean(self, connection: C) -> None:
+        """Make the quiet connection ready for the next statement; raise if that cannot be."""
+
+    @abstractmethod
+    def translated(self, error: Exception) -> DataAgentError:
+        """What a driver's error is to a caller."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the engine calls the columns; starts the statement."""
+        if self._columns is None:
+            self._begin()
+        assert self._columns is not None  # noqa: S101  # `_begin` raises, or has them
+        return self._columns.labels
+
+    def batches(self) -> Generator[pa.RecordBatch]:
+        """The rows (see `Statement.batches`)."""
+        self._active = self._batches()
+        return self._active
+
+    def interrupt(self) -> None:
+        """Stop the statement in the engine."""
+        with self._lock:
+            self._is_interrupted = True
+            if self._watch is not None:
+                self._watch.interrupt()
+
+    def close(self) -> None:
+        """Stop reading, if that is still going on, and free the connection."""
+        active = self._active
+        if active is not None and inspect.getgeneratorstate(active) == inspect.GEN_RUNNING:
+            self.interrupt()  # another thread reads: it ends the statement when it wakes
+            return
+        if active is not None:
+            active.close()
+        self._end()
+
+    def _batches(self) -> Generator[pa.RecordBatch]:
+        has_handed_out = False
+        while True:
+            try:
+                for batch in self._one_run():
+                    has_handed_out = True
+                    yield batch
+                return
+            except SchemaChanged:
+                if has_handed_out:
+                    raise
+
+    def _one_run(self) -> Generator[pa.RecordBatch]:
+        if self._connection is None:
+            self._begin()
+        connection, columns, watch = self._connection, self._columns, self._watch
+        assert connection is not None and columns is not None  # noqa: S101, PT018 `_begin` sets
+        assert watch is not None  # noqa: S101 as above
+        is_first = True
+        with self._ended():
+            for chunk in self._fetched(connection, watch):
+                batch = columns.batch(chunk, may_widen=is_first)
+                watch.check()
+                is_first = False
+                yield batch
+            if is_first:
+                yield columns.empty()
+
+    def _fetched(self, connection: C, watch: Watch) -> Iterator[Sequence[Any]]:
+        with self._translating():
+            yield from self.chunks(connection)
+        if watch.reason == "interrupted":
+            raise Interrupted
+
+    def _begin(self) -> None:
+        if "\0" in self.sql or not _is_storable(self.sql):
+            raise QueryFailed(
+                "The statement has characters that no database takes. Leave them out."
+            )
+        connection = self._pool.take(
+            timeout_seconds=self.settings.timeout_seconds, is_given_up=lambda: self._is_interrupted
+        )
+        if connection is None:
+            raise Interrupted
+        watch = Watch(
+            lambda attempt: self.stop(connection, attempt),
+            timeout_seconds=self.settings.timeout_seconds,
+        )
+        with self._lock:
+            self._connection, self._watch = connection, watch
+            if self._is_interrupted:
+                watch.interrupt()
+        watch.start()
+        is_started = False
+        try:
+            watch.check()
+            with self._translating():
+                started = self.start(connection)
+            self._columns = self._columns or started
+            watch.check()
+            is_started = True
+        finally:
+            if not is_started:
+                self._end()
+
+    @contextmanager
+    def _ended(self) -> Generator[None]:
+        try:
+            yield
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        """Stop what runs, clean the connection and give it back."""
+        connection, watch = self._connection, self._watch
+        if connection is None or watch is None:
+            return
+        is_clean = _succeeds(lambda: self.halt(connection))
+        watch.end()
+        is_clean = is_clean and _succeeds(lambda: self.clean(connection))
+        with self._lock:
+            self._connection = self._watch = None
+        self._pool.give_back(connection, is_clean=is_clean)
+
+    @contextmanager
+    def _translating(self) -> Generator[None]:
+        try:
+            yield
+        except (*self.driver_errors, pa.ArrowException) as error:
+            reason = self._watch.reason if self._watch is not None else None
+            if reason == "interrupted":
+                raise Interrupted from error
+            if reason == "timed_out":
+                raise timed_out(self.settings.timeout_seconds) from error
+            if isinstance(error, pa.ArrowException):
+                raise QueryFailed(f"A value could not be read: {error}") from error
+            translated = self.translated(error)
+            if isinstance(translated, QueryTimedOut):
+                raise timed_out(self.settings.timeout_seconds) from error
+            raise translated from error
+
+
+def _is_storable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _succeeds(step: Callable[[], None]) -> bool:
+    try:
+        step()
+    except Exception:
+        logger.info("a connection is not kept after its statement", exc_info=True)
+        return False
+    return True

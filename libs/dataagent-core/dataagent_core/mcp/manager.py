@@ -1,0 +1,256 @@
+"""MCP servers of users without a database: connected from a configuration, as LangChain tools.
+
+For programs of one's own. A server is reached by the same connections, and its tools are called
+through the same gateway, as in the product; what that adds (registration, bindings, a log of calls,
+a wall around programs) is not here: whoever writes a configuration may start any program and reach
+any address. Above: programs, `engine/`. Below: `pool.py`, `gateway.py`, `langchain.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Self
+
+from langchain_core.tools import BaseTool
+
+from dataagent_core.errors import BadInput, LimitReached
+from dataagent_core.mcp.authority import Binding, Rights
+from dataagent_core.mcp.config_files import MCPConfig, MCPServerConfig
+from dataagent_core.mcp.connection import ConnectionRules, ServerConnection
+from dataagent_core.mcp.file_tools import FileTools
+from dataagent_core.mcp.gateway import ToolGateway
+from dataagent_core.mcp.langchain import UserMcpTool, shown
+from dataagent_core.mcp.merging import listed
+from dataagent_core.mcp.pool import ConnectionPool, PoolLimits
+from dataagent_core.mcp.run_tools import Offered, named
+from dataagent_core.mcp.statuses import log_failure
+from dataagent_core.mcp.types import (
+    Caller,
+    CatalogueTool,
+    ConnectionKey,
+    ConnectionStatus,
+    RemoteTool,
+    ServerSpec,
+    ServerStatus,
+)
+from dataagent_core.mcp.validation import Validators
+from dataagent_core.network import OpenHosts
+
+logger = logging.getLogger(__name__)
+_ALL = Rights(Binding(agent_id="", name=""))
+
+
+@dataclass(slots=True)
+class _User:
+    """What a user is connected to."""
+
+    session_id: str
+    """In whose name the pool's connections are held."""
+    statuses: dict[str, ServerStatus] = field(default_factory=dict[str, ServerStatus])
+    """By name, of the servers that nobody tries to reach."""
+    connections: dict[str, ServerConnection] = field(default_factory=dict[str, ServerConnection])
+    """By name."""
+    tools: dict[str, UserMcpTool] = field(default_factory=dict[str, UserMcpTool])
+    """By name, as they were last asked for."""
+
+    def find(self, server_id: str) -> ServerConnection | None:
+        """The connection to a server."""
+        for connection in self.connections.values():
+            if connection.spec.server_id == server_id:
+                return connection
+        return None
+
+
+class MCPConnectionManager:
+    """Connects users to the MCP servers of their configurations and has the servers' tools.
+
+    Servers are kept connected, and reached again when they are lost, until the user is disconnected
+    or the manager closed. A server that fails is named in the log and costs nobody anything else.
+    Used from one event loop.
+    """
+
+    def __init__(self, max_servers_per_user: int = 5, connection_timeout: float = 30) -> None:
+        """A server may take `connection_timeout` seconds to connect, less if it says so itself."""
+        self._max_servers = max_servers_per_user
+        self._timeout = connection_timeout
+        self._hosts = OpenHosts()
+        self._tools = FileTools()
+        self._pool = ConnectionPool(
+            self._hosts,
+            on_tools=self._on_tools,
+            on_status=self._on_status,
+            limits=PoolLimits(connection=ConnectionRules(idle_seconds=None)),
+        )
+        self._users: dict[str, _User] = {}
+        self._gateway = ToolGateway(self._tools, _UserServers(self._users), Validators())
+        self._count = 0
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Disconnect everybody."""
+        self._users.clear()
+        await self._pool.aclose()
+        self._hosts.close()
+
+    # -- connecting -----------------------------------------------------------------------------
+
+    async def connect_user_servers(self, user_id: str, config: MCPConfig) -> list[BaseTool]:
+        """Connect the user to these servers, in place of those there were; their tools.
+
+        Returns once each is connected or has failed. Disabled servers are left out, and those
+        beyond the limit, with a warning that names them. A server that has not changed stays
+        connected.
+        """
+        before = self._users.get(user_id)
+        user = self._users[user_id] = self._begin(user_id, config)
+        if before is not None:
+            await self._end(before)
+        connections = user.connections.values()
+        await asyncio.gather(*(each.first_answer(self._timeout) for each in connections))
+        for late in (each for each in connections if each.status.state == "connecting"):
+            logger.warning(
+                "MCP server %s is not connected after %g s", late.spec.label, self._timeout
+            )
+        return await self.get_user_tools(user_id)
+
+    async def get_user_tools(self, user_id: str) -> list[BaseTool]:
+        """The tools of the user's servers that are connected now. A tool stays the same object."""
+        user = self._users.get(user_id)
+        if user is None:
+            return []
+        offered = named([*self._offered(user)])
+        found = [self._tool(user_id, user, each.tool) for each in offered.values()]
+        user.tools = {each.name: each for each in found}
+        return [*found]
+
+    def _tool(self, user_id: str, user: _User, tool: CatalogueTool) -> UserMcpTool:
+        known = user.tools.get(tool.exposed_name)
+        if known is not None and known.tool.definition_hash == tool.definition_hash:
+            return known
+        caller = Caller(user_id=user_id, agent_id="")
+        return UserMcpTool(**shown(tool), tool=tool, gateway=self._gateway, caller=caller)
+
+    async def disconnect_user(self, user_id: str) -> None:
+        """End the user's connections; returns once they are closed and their programs ended."""
+        user = self._users.pop(user_id, None)
+        if user is not None:
+            await self._end(user)
+
+    async def health_check(self, user_id: str) -> dict[str, str]:
+        """By name, whether each of the user's servers is connected, disconnected or in error.
+
+        A server that is connected is asked for a sign of life.
+        """
+        user = self._users.get(user_id)
+        if user is None:
+            return {}
+        found: dict[str, str] = dict(user.statuses)
+        names = [*user.connections]
+        answers = await asyncio.gather(*(_health(each) for each in user.connections.values()))
+        return found | dict(zip(names, answers, strict=True))
+
+    def _begin(self, user_id: str, config: MCPConfig) -> _User:
+        """Hold connections to the servers of a configuration. Does not wait."""
+        self._count += 1
+        user = _User(f"{user_id}#{self._count}")
+        enabled: list[MCPServerConfig] = []
+        for server in config.servers:
+            user.statuses[server.name] = "disconnected"
+            if not server.disabled:
+                enabled.append(server)
+        if beyond := [server.name for server in enabled[self._max_servers :]]:
+            logger.warning(
+                "user %s may have %d MCP servers; left out: %s",
+                user_id,
+                self._max_servers,
+                ", ".join(beyond),
+            )
+        aliases: set[str] = set()
+        for server in enabled[: self._max_servers]:
+            try:
+                if server.name in user.connections:
+                    raise BadInput("There is one of that name before it.")
+                spec = self._spec(user_id, server, aliases)
+                connection = self._pool.lease(spec, user_id=user_id, session_id=user.session_id)
+            except (BadInput, LimitReached, TypeError, ValueError) as error:
+                logger.warning("MCP server %s is left out: %s", server.name, error)
+                user.statuses[server.name] = "error"
+                continue
+            aliases.add(spec.alias)
+            user.connections[server.name] = connection
+        return user
+
+    def _spec(self, user_id: str, server: MCPServerConfig, aliases: set[str]) -> ServerSpec:
+        spec = server.spec(f"file:{user_id}/{server.name}", taken=aliases)
+        seconds = min(spec.connect_timeout_seconds, self._timeout)
+        return replace(spec, connect_timeout_seconds=seconds)
+
+    async def _end(self, user: _User) -> None:
+        """Let go of a user's connections; what is held anew meanwhile stays."""
+        server_ids = {each.spec.server_id for each in user.connections.values()}
+        await self._pool.end(user.session_id)
+        still = {key.server_id for key in self._pool.statuses()}
+        for server_id in server_ids - still:
+            self._tools.forget(server_id)
+
+    def _offered(self, user: _User) -> Iterator[Offered]:
+        for connection in user.connections.values():
+            if connection.status.state == "ready":
+                for tool in self._tools.tools_of(connection.spec.server_id):
+                    if tool.status != "removed":
+                        yield Offered(tool, connection.spec)
+
+    # -- what connections tell ------------------------------------------------------------------
+
+    async def _on_tools(self, spec: ServerSpec, tools: tuple[RemoteTool, ...]) -> None:
+        seen = await listed(tools)
+        for warning in seen.warnings:
+            logger.warning("MCP server %s: %s", spec.label, warning)
+        self._tools.sync(spec, seen)
+
+    def _on_status(self, _key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus) -> None:
+        log_failure(spec, status)
+
+
+class _UserServers:
+    """What the gateway asks about a user: implements `gateway.Surroundings`."""
+
+    def __init__(self, users: Mapping[str, _User]) -> None:
+        self._users = users
+
+    async def spec_for(self, server_id: str, caller: Caller) -> ServerSpec | None:
+        """The server as the user is connected to it."""
+        connection = self._find(server_id, caller)
+        return None if connection is None else connection.spec
+
+    async def rights_of(self, caller: Caller) -> Rights:
+        """What is a user's own is theirs to call."""
+        return _ALL
+
+    def connection(self, spec: ServerSpec, caller: Caller) -> ServerConnection | None:
+        """The user's connection to the server."""
+        return self._find(spec.server_id, caller)
+
+    def _find(self, server_id: str, caller: Caller) -> ServerConnection | None:
+        user = self._users.get(caller.user_id)
+        return None if user is None else user.find(server_id)
+
+
+async def _health(connection: ServerConnection) -> ServerStatus:
+    if connection.status.state == "ready" and not await connection.is_answering():
+        return "error"
+    return connection.status.status
