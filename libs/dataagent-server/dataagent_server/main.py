@@ -13,7 +13,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from functools import cache
 
 from fastapi import APIRouter, FastAPI
-from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import BaseRoute
 from starlette.types import Scope
 
@@ -22,7 +21,7 @@ from dataagent_core.telemetry import configure_logging
 from dataagent_server import __version__
 from dataagent_server.api import metrics
 from dataagent_server.api.errors import install_error_handlers
-from dataagent_server.api.middleware import BodyLimit, RequestContext
+from dataagent_server.api.middleware import BodyLimit, CrossOrigin, RequestContext
 from dataagent_server.api.openapi import install_document
 from dataagent_server.api.v1 import (
     agents,
@@ -33,11 +32,7 @@ from dataagent_server.api.v1 import (
     data_policies,
     data_sources,
     health,
-    mcp_admin,
-    mcp_calls,
-    mcp_catalogue,
-    mcp_servers,
-    mcp_templates,
+    mcp,
     memory,
     queries,
     runs,
@@ -167,9 +162,7 @@ def _routes() -> list[BaseRoute]:
     for part in (source_uploads, workspace, memory, tenants, usage):
         v1.include_router(part.router)
     v1.include_router(tenants.invitation_router)
-    for part in (audit, agents, tools, system):
-        v1.include_router(part.router)
-    for part in (mcp_servers, mcp_admin, mcp_catalogue, mcp_calls, mcp_templates):
+    for part in (audit, agents, tools, system, mcp):
         v1.include_router(part.router)
     everything.include_router(v1, prefix="/api/v1")  # given here, routes are not built just to look
     web = APIRouter()
@@ -193,7 +186,9 @@ def _add_middleware(app: FastAPI, settings: ServerSettings) -> None:
     )
     if settings.cors_origins:
         app.add_middleware(
-            CORSMiddleware,
+            CrossOrigin,
+            # unless origins are named, only where a page needs a key
+            prefix="/" if settings.trusted_origins else "/api/v1/",
             allow_origins=settings.cors_origins,
             allow_credentials=settings.cors_credentials,
             allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],

@@ -1945,6 +1945,51 @@ export interface components {
             /** Format: password */
             password: string;
         };
+        MCPServerConfigRequest: {
+            transport?: ("stdio" | "sse" | "streamable_http" | "auto") | null;
+            command?: string | null;
+            args?: string[] | null;
+            env?: {
+                [key: string]: string;
+            } | null;
+            url?: string | null;
+            headers?: {
+                [key: string]: string;
+            } | null;
+            timeout?: number | null;
+            call_timeout?: number | null;
+            disabled?: boolean | null;
+            template?: string | null;
+            parameters?: {
+                [key: string]: string;
+            } | null;
+            name: string;
+        };
+        MCPServerConfigResponse: {
+            name: string;
+            /** @enum {string} */
+            scope: "global" | "tenant" | "user" | "file";
+            /** @enum {string} */
+            transport: "stdio" | "sse" | "streamable_http" | "auto";
+            command: string | null;
+            args: string[];
+            env: {
+                [key: string]: string;
+            };
+            url: string | null;
+            headers: {
+                [key: string]: string;
+            };
+            template: string | null;
+            timeout: number;
+            call_timeout: number;
+            disabled: boolean;
+            has_credentials: boolean;
+            /** @enum {string} */
+            status: "connected" | "disconnected" | "error";
+            status_detail: string;
+            tools: components["schemas"]["ServerToolInfo"][];
+        };
         McpInfo: {
             servers: number;
             connected: number;
@@ -2081,6 +2126,10 @@ export interface components {
             items: components["schemas"]["InvitationInfo"][];
             total: number;
         };
+        Page_MCPServerConfigResponse_: {
+            items: components["schemas"]["MCPServerConfigResponse"][];
+            total: number;
+        };
         Page_McpToolInfo_: {
             items: components["schemas"]["McpToolInfo"][];
             total: number;
@@ -2131,10 +2180,6 @@ export interface components {
         };
         Page_UserInfo_: {
             items: components["schemas"]["UserInfo"][];
-            total: number;
-        };
-        Page_UserServerInfo_: {
-            items: components["schemas"]["UserServerInfo"][];
             total: number;
         };
         ParameterBody: {
@@ -2581,10 +2626,14 @@ export interface components {
         TenantBody: {
             tenant_id?: string | null;
             name: string;
-            max_users?: number | null;
-            max_sessions_per_user?: number | null;
-            max_mcp_servers?: number | null;
-            workspace_quota?: number | null;
+            /** @default 100 */
+            max_users: number | null;
+            /** @default 10 */
+            max_sessions_per_user: number | null;
+            /** @default 5 */
+            max_mcp_servers: number | null;
+            /** @default 1073741824 */
+            workspace_quota: number | null;
             features_enabled?: {
                 [key: string]: boolean;
             };
@@ -2683,51 +2732,6 @@ export interface components {
             /** @enum {string} */
             status: "active" | "disabled";
             created_at: string | null;
-        };
-        UserServerCreate: {
-            transport?: ("stdio" | "sse" | "streamable_http" | "auto") | null;
-            command?: string | null;
-            args?: string[] | null;
-            env?: {
-                [key: string]: string;
-            } | null;
-            url?: string | null;
-            headers?: {
-                [key: string]: string;
-            } | null;
-            timeout?: number | null;
-            call_timeout?: number | null;
-            disabled?: boolean | null;
-            template?: string | null;
-            parameters?: {
-                [key: string]: string;
-            } | null;
-            name: string;
-        };
-        UserServerInfo: {
-            name: string;
-            /** @enum {string} */
-            scope: "global" | "tenant" | "user" | "file";
-            /** @enum {string} */
-            transport: "stdio" | "sse" | "streamable_http" | "auto";
-            command: string | null;
-            args: string[];
-            env: {
-                [key: string]: string;
-            };
-            url: string | null;
-            headers: {
-                [key: string]: string;
-            };
-            template: string | null;
-            timeout: number;
-            call_timeout: number;
-            disabled: boolean;
-            has_credentials: boolean;
-            /** @enum {string} */
-            status: "connected" | "disconnected" | "error";
-            status_detail: string;
-            tools: components["schemas"]["ServerToolInfo"][];
         };
         UserServerUpdate: {
             transport?: ("stdio" | "sse" | "streamable_http" | "auto") | null;
@@ -4389,7 +4393,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_UserServerInfo_"];
+                    "application/json": components["schemas"]["Page_MCPServerConfigResponse_"];
                 };
             };
         };
@@ -4405,16 +4409,16 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["UserServerCreate"];
+                "application/json": components["schemas"]["MCPServerConfigRequest"];
             };
         };
         responses: {
-            201: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserServerInfo"];
+                    "application/json": components["schemas"]["MCPServerConfigResponse"];
                 };
             };
         };
@@ -4436,7 +4440,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserServerInfo"];
+                    "application/json": components["schemas"]["MCPServerConfigResponse"];
                 };
             };
         };
@@ -4462,7 +4466,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserServerInfo"];
+                    "application/json": components["schemas"]["MCPServerConfigResponse"];
                 };
             };
         };
@@ -4532,7 +4536,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UserServerInfo"];
+                    "application/json": components["schemas"]["MCPServerConfigResponse"];
                 };
             };
         };

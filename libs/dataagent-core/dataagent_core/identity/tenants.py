@@ -86,13 +86,13 @@ _ACCOUNT = select(users).where(users.c.id == bindparam("member")).with_for_updat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TenantTerms:
-    """What an administrator says of a tenant: its name, limits and switches."""
+    """A tenant's name, limits (None: no limit) and switches."""
 
     name: str
-    max_users: int | None = None
-    max_sessions_per_user: int | None = None
-    max_mcp_servers: int | None = None
-    workspace_quota: int | None = None
+    max_users: int | None = 100
+    max_sessions_per_user: int | None = 10
+    max_mcp_servers: int | None = 5
+    workspace_quota: int | None = 1024**3
     features_enabled: Mapping[str, bool] = field(default_factory=dict[str, bool])
 
 

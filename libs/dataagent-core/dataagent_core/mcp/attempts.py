@@ -61,6 +61,7 @@ class Asked:
     arguments: JsonObject
     on_progress: OnProgress | None = None
     on_elicit: OnElicit | None = None
+    trace_id: str = ""
 
     @property
     def timeout_seconds(self) -> float:
@@ -123,6 +124,7 @@ class Execution:
                 on_progress=asked.on_progress,
                 on_elicit=on_elicit,
                 on_place=attempts.in_line(),
+                trace_id=asked.trace_id,
             )
             says = self._breaker.worked
             return result

@@ -132,12 +132,17 @@ class CallIds:
         return f"{self._random.getrandbits(104):026x}"
 
 
+def trace_of(call_id: str, caller: Caller, finding: Finding) -> str:
+    """The trace a call belongs to, for its row and for the server."""
+    return finding.trace_id or caller.trace_id or caller.run_id or call_id
+
+
 def call_row(call_id: str, caller: Caller, arguments: JsonObject, finding: Finding) -> CallRow:
     """The row of a call that has ended."""
     tool, failure = finding.tool, finding.failure
     return CallRow(
         call_id=call_id,
-        trace_id=finding.trace_id or caller.trace_id or caller.run_id or call_id,
+        trace_id=trace_of(call_id, caller, finding),
         span_id=finding.span_id or call_id[:16],
         tenant_id=caller.tenant_id,
         user_id=caller.user_id,

@@ -76,6 +76,7 @@ class Ask:
     on_elicit: OnElicit | None = None
     on_place: Callable[[], None] | None = None
     """Told when the call has its place, just before it is sent."""
+    trace_id: str = ""
     was_sent: bool = False
     failure: CallFailed | None = None
     """Why it was given up, once it was."""
@@ -234,6 +235,7 @@ async def _placed(live: Live, ask: Ask) -> RemoteResult:
                 ask.arguments,
                 on_progress=ask.on_progress,
                 on_elicit=in_no_time(ask.on_elicit, ask.clock) if ask.on_elicit else None,
+                trace_id=ask.trace_id,
             )
         except CallFailed:
             raise

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -185,8 +185,11 @@ class ServerConnection:
         on_progress: OnProgress | None = None,
         on_elicit: OnElicit | None = None,
         on_place: Callable[[], None] | None = None,
+        trace_id: str = "",
     ) -> RemoteResult:
         """Call a tool. The clock stands still while the server asks the user something.
+
+        The server is told the `trace_id` with the call.
 
         Raises:
             CallFailed: there is no result.
@@ -199,7 +202,7 @@ class ServerConnection:
         if live is None:
             self.wake()
             raise unavailable(self.spec.name, self._status.reason, was_sent=False)
-        ask = Ask(name, arguments, clock, on_progress, on_elicit, on_place)
+        ask = Ask(name, arguments, clock, on_progress, on_elicit, on_place, trace_id)
         try:
             result = await pass_through(live, ask)
         except CallFailed as error:
@@ -272,24 +275,30 @@ class ServerConnection:
         self._is_connecting = True
         self._publish("connecting", self._status.reason)
         signals = Signals()
-        async with AsyncExitStack() as stack:
-            async with asyncio.timeout(self.spec.connect_timeout_seconds):
-                port = await stack.enter_async_context(
-                    open_port(
-                        self.spec,
-                        hosts=self._hosts,
-                        signals=signals,
-                        stderr=self.stderr,
-                        limits=self._rules.wire,
-                        confined=self._confined(),
-                    )
-                )
+        # nested rather than an AsyncExitStack, which loops for ever over the contexts of the errors
+        # that the library raises when its task is cancelled twice
+        deadline = asyncio.get_running_loop().time() + self.spec.connect_timeout_seconds
+        async with (
+            asyncio.timeout_at(deadline) as connecting,
+            open_port(
+                self.spec,
+                hosts=self._hosts,
+                signals=signals,
+                stderr=self.stderr,
+                limits=self._rules.wire,
+                confined=self._confined(),
+            ) as port,
+        ):
+            connecting.reschedule(None)
+            async with asyncio.timeout_at(deadline):
                 tools = await port.list_tools()
             await self._on_tools(self.spec, tools)
             self._is_connecting = False
             live = Live(port, signals, Health(self._rules.health), self.spec)
-            stack.push_async_callback(live.settle)
-            return await self._lived(live, tools)
+            try:
+                return await self._lived(live, tools)
+            finally:
+                await live.settle()
 
     def _confined(self) -> Confined | None:
         """The wall; a file's programs are the person's own, at this machine, and have none."""

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from dataagent_core.mcp.attempts import Asked, Execution
 from dataagent_core.mcp.authority import Rights, refusal
 from dataagent_core.mcp.call_log import CallLog
-from dataagent_core.mcp.call_rows import METHOD, CallIds, Finding, call_row, called_by
+from dataagent_core.mcp.call_rows import METHOD, CallIds, Finding, call_row, called_by, trace_of
 from dataagent_core.mcp.connection import ServerConnection
 from dataagent_core.mcp.masking import Masks
 from dataagent_core.mcp.rate import CallRate
@@ -117,7 +117,9 @@ class ToolGateway:
         async def work(call: _Call) -> RemoteResult:
             tool, spec = await self._authorised(tool_id, call)
             given = without_nulls(tool.definition, arguments)
-            return await self._executed(Asked(tool, spec, given, on_progress, on_elicit), call)
+            trace_id = trace_of(call.call_id, caller, call.finding)
+            asked = Asked(tool, spec, given, on_progress, on_elicit, trace_id)
+            return await self._executed(asked, call)
 
         return await self._logged(_Call(self._ids.new(), caller, arguments), work)
 

@@ -44,7 +44,7 @@ _COLUMNS: Mapping[str, str] = {
     "proxy_url": "proxy_url",
     "template_id": "template_id",
     "session_scope": "session_scope",
-    "connect_timeout_seconds": "connect_timeout_s",
+    "connect_timeout_seconds": "timeout",
     "call_timeout_seconds": "call_timeout_s",
     "max_concurrency": "max_concurrency",
     "on_change": "on_change",

@@ -52,7 +52,7 @@ def _tool_fk() -> Any:
 mcp_servers = Table(
     "mcp_servers",
     metadata,
-    Column("server_id", id_type(), primary_key=True),
+    Column("id", id_type(), key="server_id", primary_key=True),  # `server_id` of other tables
     Column("scope", String(16), nullable=False),  # global, tenant, user
     Column("tenant_id", id_type(), nullable=False),  # "" unless it is a tenant's
     Column("user_id", id_type(), nullable=False, index=True),  # "" unless it is a user's
@@ -67,7 +67,7 @@ mcp_servers = Table(
     Column("template_id", id_type(), nullable=True, index=True),
     Column("template_version", Integer, nullable=True),  # with which it was filled in
     Column("session_scope", String(16), nullable=False),  # shared, user, session
-    Column("connect_timeout_s", _FRACTION, nullable=False),
+    Column("timeout", _FRACTION, nullable=False),  # seconds to connect
     Column("call_timeout_s", _FRACTION, nullable=False),
     Column("max_concurrency", Integer, nullable=False),
     Column("on_change", String(16), nullable=False),  # accept, quarantine

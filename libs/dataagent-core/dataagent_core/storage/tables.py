@@ -111,7 +111,7 @@ messages = Table(
     Column("role", String(16), nullable=False),
     Column("content", LONG_TEXT, nullable=False),
     Column("status", String(16), nullable=False),
-    Column("created_at", UtcTime(), nullable=False),
+    Column("created_at", UtcTime(), nullable=False, index=True),
     Column("metadata", JSON, nullable=False),
     Index("ix_messages_session_id_position", "session_id", "position"),
     **MYSQL,

@@ -83,7 +83,7 @@ async def test_a_tenant_is_kept_with_all_its_fields(store: TenantStore) -> None:
     kept = {name: getattr(made, name) for name in ALL_TERMS.__dataclass_fields__}
     assert TenantTerms(**kept) == ALL_TERMS
     changed = await store.update(made.tenant_id, TenantTerms(name="Bcme"))
-    assert (changed.name, changed.max_users, changed.features_enabled) == ("Bcme", None, {})
+    assert (changed.name, changed.max_users, changed.features_enabled) == ("Bcme", 100, {})
     assert (changed.tenant_id, changed.created_at) == (made.tenant_id, made.created_at)
     named = await store.create(ALL_TERMS, tenant_id="acme.de")
     assert [each.tenant_id for each in await store.list()] == ["acme.de", made.tenant_id]

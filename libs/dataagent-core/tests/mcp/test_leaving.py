@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -19,6 +22,7 @@ from dataagent_core.mcp.health import Health, HealthRules
 from dataagent_core.mcp.types import CallFailed, RemoteResult, ServerSpec
 from dataagent_core.mcp.wire import Signals
 from dataagent_core.mcp.wire.leaving import cancelling_aside
+from tests.standins.mcp_server import stdio_command
 from tests.waiting import WAIT_SECONDS, until
 
 from .conftest import Keep
@@ -166,3 +170,32 @@ async def test_that_a_caller_left_is_told_aside_and_nothing_else_is() -> None:
         sending.cancel()
         before = len(asyncio.all_tasks())
     assert len(asyncio.all_tasks()) < before
+
+
+UNCLOSED = """
+import asyncio, json, sys
+from dataagent_core.mcp import MCPConfig, MCPConnectionManager, MCPServerConfig
+
+async def main():
+    manager = MCPConnectionManager()
+    program = json.loads(sys.argv[1])
+    await manager.connect_user_servers("ana", MCPConfig([MCPServerConfig("sums", **program)]))
+    print(len(await manager.get_user_tools("ana")))
+
+asyncio.run(main())
+"""
+
+
+async def test_a_program_that_closes_nothing_ends(tmp_path: Path) -> None:
+    program = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", UNCLOSED, json.dumps(stdio_command())),
+        stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "DATAAGENT_DATA_DIR": str(tmp_path), "DATAAGENT_MCP_STDIO": "any"},
+    )
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            printed, _ = await program.communicate()
+    finally:
+        if program.returncode is None:
+            program.kill()
+    assert (int(printed) > 0, program.returncode) == (True, 0)

@@ -25,9 +25,9 @@ from starlette.exceptions import HTTPException
 from dataagent_core.audit import AuditOutcome
 from dataagent_core.errors import DataAgentError
 from dataagent_core.identity import Principal
+from dataagent_server.api.deps import administrator, container_of
 from dataagent_server.api.errors import status_of
 from dataagent_server.deps.container import Container
-from dataagent_server.deps.providers import administrator, container_of
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 _SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})

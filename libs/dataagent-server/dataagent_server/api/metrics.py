@@ -14,14 +14,14 @@ from starlette.responses import Response
 from dataagent_core.errors import Unavailable
 from dataagent_core.identity import Principal
 from dataagent_core.telemetry.metrics import CONTENT_TYPE
-from dataagent_server.api.route import PublicRoute
-from dataagent_server.config.settings import is_loopback
-from dataagent_server.deps.providers import (
+from dataagent_server.api.deps import (
     ContainerDep,
     administrator,
     authenticate,
     container_of,
 )
+from dataagent_server.api.route import PublicRoute
+from dataagent_server.config.settings import is_loopback
 
 router = APIRouter(tags=["metrics"], route_class=PublicRoute, include_in_schema=False)
 _PASSED_ON = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded", "via")

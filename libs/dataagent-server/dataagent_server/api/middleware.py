@@ -1,6 +1,6 @@
-"""What wraps every request: its id, its log line, its last resort, and the size of its body.
+"""What wraps every request: its id, its log line, CORS, and the limit of its body.
 
-Plain ASGI classes, outermost first: `RequestContext`, then `BodyLimit`. They know no routes.
+Plain ASGI classes, outermost first: `RequestContext`, `CrossOrigin`, `BodyLimit`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dataagent_core.errors import DataAgentError
@@ -37,6 +38,21 @@ HEADERS: Iterable[tuple[str, str]] = (
     ("Cache-Control", "no-store"),
 )
 """What every answer carries that does not say otherwise. The web app's files may be stored."""
+
+
+class CrossOrigin(CORSMiddleware):
+    """CORS for the paths that begin with `prefix`; elsewhere other origins read nothing."""
+
+    def __init__(self, app: ASGIApp, *, prefix: str, **options: Any) -> None:
+        super().__init__(app, **options)
+        self._prefix = prefix
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request or socket."""
+        if scope.get("path", "").startswith(self._prefix):
+            await super().__call__(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
 
 
 class RequestContext:

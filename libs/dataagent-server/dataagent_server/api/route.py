@@ -21,8 +21,8 @@ from fastapi.routing import APIRoute
 from pydantic_core import from_json
 
 from dataagent_server.api.audited import audited, is_audited
+from dataagent_server.api.deps import authenticate
 from dataagent_server.api.errors import ERROR_RESPONSES
-from dataagent_server.deps.providers import authenticate
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 _READS = frozenset({"GET", "HEAD"})

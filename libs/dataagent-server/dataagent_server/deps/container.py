@@ -1,7 +1,7 @@
 """Everything the server is made of, put together in one place.
 
 Opened by the app's lifespan, closed with it. Routers and sockets get their parts from here, through
-`providers.py`; nothing else builds services.
+`api/deps.py`; nothing else builds services.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from dataagent_core.errors import Denied
+from dataagent_server.api.deps import CurrentUser, container_of
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.auth.origin import is_same_origin, is_unforgeable_host
-from dataagent_server.deps.providers import CurrentUser, container_of
 from dataagent_server.mcp.keeper import DoorKeeper
 
 router = APIRouter(route_class=PrivateRoute)

@@ -24,9 +24,9 @@ from starlette.requests import Request
 from dataagent_core.audit import AuditOutcome
 from dataagent_core.errors import DataAgentError, Denied
 from dataagent_core.identity import Principal
+from dataagent_server.api.deps import container_of
 from dataagent_server.api.errors import validation_message
 from dataagent_server.deps.container import Container
-from dataagent_server.deps.providers import container_of
 
 logger = logging.getLogger(__name__)
 MOST_RESULT_BYTES = 1024 * 1024

@@ -4,6 +4,7 @@ from dataagent_server.models.chat import ChatRequest, ChatResponse
 from dataagent_server.models.common import ErrorResponse, WebSocketMessage
 from dataagent_server.models.fields import Page
 from dataagent_server.models.health import Health
+from dataagent_server.models.mcp import MCPServerConfigRequest, MCPServerConfigResponse
 from dataagent_server.models.session import MessageInfo, SessionInfo
 
 __all__ = [
@@ -11,6 +12,8 @@ __all__ = [
     "ChatResponse",
     "ErrorResponse",
     "Health",
+    "MCPServerConfigRequest",
+    "MCPServerConfigResponse",
     "MessageInfo",
     "Page",
     "SessionInfo",

@@ -100,7 +100,7 @@ class UserServerUpdate(_UserServerBody):
     name: str | None = Field(default=None, description="That of the address, if it is sent.")
 
 
-class UserServerCreate(_UserServerBody):
+class MCPServerConfigRequest(_UserServerBody):
     """A server to add: an address, a template with its parameters, or (where allowed) a command."""
 
     model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
@@ -205,7 +205,7 @@ class ServerToolInfo(ResponseModel):
         )
 
 
-class UserServerInfo(ResponseModel):
+class MCPServerConfigResponse(ResponseModel):
     """A server a user has. Of a shared one it is not said how it is reached."""
 
     name: str = Field(examples=["orders"])
@@ -237,7 +237,7 @@ class UserServerInfo(ResponseModel):
         return cls(**fields)
 
 
-class SharedServerInfo(UserServerInfo):
+class SharedServerInfo(MCPServerConfigResponse):
     """A server as an administrator sees it."""
 
     server_id: str

@@ -24,20 +24,24 @@ UserId = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}$")]
 Feature = Annotated[str, StringConstraints(pattern=f"^{FEATURE_PATTERN}$")]
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Bytes = Annotated[int, Field(ge=0, le=2**53)]
+_USUAL = TenantTerms(name="")
 
 
 class TenantBody(RequestModel):
-    """What holds in a tenant. A limit that is left out or null does not limit."""
+    """What holds in a tenant. Limits that are left out are the usual ones; null is no limit."""
 
     tenant_id: TenantId | None = Field(
         default=None, description="Of a new tenant, which gets one otherwise; of another its own."
     )
     name: TenantName = Field(examples=["Acme"])
-    max_users: Count | None = Field(default=None, examples=[50])
-    max_sessions_per_user: Count | None = Field(default=None, examples=[200])
-    max_mcp_servers: Count | None = Field(default=None, examples=[5])
+    max_users: Count | None = Field(default=_USUAL.max_users, examples=[50])
+    max_sessions_per_user: Count | None = Field(
+        default=_USUAL.max_sessions_per_user, examples=[200]
+    )
+    max_mcp_servers: Count | None = Field(default=_USUAL.max_mcp_servers, examples=[5])
     workspace_quota: Bytes | None = Field(
-        default=None, description="Bytes for each user; null is the installation's quota."
+        default=_USUAL.workspace_quota,
+        description="Bytes for each user; null is the installation's quota.",
     )
     features_enabled: dict[Feature, bool] = Field(
         default_factory=dict[str, bool],

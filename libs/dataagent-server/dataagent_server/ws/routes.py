@@ -11,7 +11,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from dataagent_core.errors import NotFound, TooManyConnections
-from dataagent_server.deps.providers import container_of
+from dataagent_server.api.deps import container_of
 from dataagent_server.ws.manager import ConnectionManager
 from dataagent_server.ws.outbox import ClientGone, Outbox
 from dataagent_server.ws.visit import Visit, deny

@@ -164,7 +164,7 @@ async def test_a_list_names_one_subject_and_tools_that_are_there(
         async with live.http("root") as root, live.http() as client:
             server = await registered(root, **stdio_command())
             own = {"name": "own", "url": standin.url}
-            await ok(await client.post("/api/v1/users/alice/mcp-servers", json=own), 201)
+            await ok(await client.post("/api/v1/users/alice/mcp-servers", json=own))
             await ok(await client.post("/api/v1/users/alice/mcp-servers/own/test"))
             users = (await ok(await root.get(SERVERS, params={"scope": "user"})))["items"][0]
             refused: list[tuple[Json, int]] = [

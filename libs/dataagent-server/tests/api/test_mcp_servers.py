@@ -71,7 +71,7 @@ async def test_a_server_is_added_seen_changed_tried_and_removed(
 ) -> None:
     live = start_server(**OPEN)
     async with live.http() as client:
-        made = await ok(await client.post(MINE, json=calc(standin)), 201)
+        made = await ok(await client.post(MINE, json=calc(standin)))
         assert made == shown(standin)
         assert (await client.post(MINE, json=calc(standin))).status_code == 409
         tried = await ok(await client.post(f"{MINE}/calc/test"))
@@ -106,7 +106,7 @@ async def test_a_server_that_does_not_answer_is_told_and_not_an_error(
     live = start_server(**OPEN)
     async with live.http() as client:
         wrong = {**calc(standin, timeout=5), "headers": {"Authorization": "Bearer wrong-one"}}
-        await ok(await client.post(MINE, json=wrong), 201)
+        await ok(await client.post(MINE, json=wrong))
         tried = await ok(await client.post(f"{MINE}/calc/test"))
         assert (tried["ok"], tried["status"], tried["tools"]) == (False, "error", [])
         assert tried["status_detail"].startswith("authentication required")
@@ -124,7 +124,7 @@ async def test_servers_and_their_secrets_outlive_the_process(
 ) -> None:
     first = start_server(home=tmp_path / "kept", **OPEN)
     async with first.http() as client:
-        await ok(await client.post(MINE, json=calc(standin)), 201)
+        await ok(await client.post(MINE, json=calc(standin)))
     first.stop()
     second = start_server(home=tmp_path / "kept", **OPEN)
     async with second.http() as client:
@@ -142,7 +142,7 @@ async def test_a_users_chat_has_the_users_tools_and_nobody_elses(
     call = '!tool calc__add {"a": 19, "b": 23}'
     assert results(await said(live, call))[0][0] == "error"  # there is no such tool
     async with live.http() as client:
-        await ok(await client.post(MINE, json=calc(standin)), 201)
+        await ok(await client.post(MINE, json=calc(standin)))
         await approve_add(client)
         [(status, result)] = results(await said(live, call))
         assert status == "success"
@@ -169,7 +169,7 @@ async def test_servers_added_changed_and_removed_during_a_session(
             return results(await said(live, call, session_id=session_id))[0][0]
 
         await said(live, "!echo hello", session_id=session)
-        await ok(await client.post(MINE, json=calc(standin)), 201)
+        await ok(await client.post(MINE, json=calc(standin)))
         tried = await ok(await client.post(f"{MINE}/calc/test"))
         tool = next(each for each in tried["tools"] if each["name"] == "whose")
         seen = {"definition_hash": tool["definition_hash"]}
@@ -190,7 +190,7 @@ async def test_a_change_leaves_a_conversation_in_progress_alone(
 ) -> None:
     live = start_server(**OPEN)
     async with live.http() as client:
-        await ok(await client.post(MINE, json=calc(standin)), 201)
+        await ok(await client.post(MINE, json=calc(standin)))
         message = {"message": '!tool calc__keep {"note": "tea"}'}
         waiting = await ok(await client.post("/api/v1/chat", json=message))
         assert waiting["status"] == "waiting"
@@ -225,8 +225,8 @@ async def test_global_servers_are_extended_and_overridden(
             await client.delete(f"/api/v1/mcp/servers/{shared['server_id']}"),
         ):
             assert answer.status_code in (403, 404)
-        await ok(await client.post(MINE, json=calc(standin, name="more")), 201)
-        await ok(await client.post(MINE, json=calc(standin, disabled=True)), 201)
+        await ok(await client.post(MINE, json=calc(standin, name="more")))
+        await ok(await client.post(MINE, json=calc(standin, disabled=True)))
         both = {"calc": "user", "more": "user"}
         assert await scopes(client, MINE) == await scopes(client, ALL) == both
         await ok(await client.delete(f"{MINE}/calc"))
@@ -255,7 +255,7 @@ async def test_the_installations_file_gives_everyone_servers_they_can_override(
         assert (await ok(await client.post(f"{MINE}/calc/test")))["ok"]
         assert "7" in results(await said(live, call))[0][1]
         assert (await client.delete(f"{MINE}/calc")).status_code == 404
-        await ok(await client.post(MINE, json=calc(standin)), 201)
+        await ok(await client.post(MINE, json=calc(standin)))
         assert (await ok(await client.get(f"{MINE}/calc")))["scope"] == "user"
         await approve_add(client)
         assert results(await said(live, call))[0][0] == "success"
@@ -267,7 +267,7 @@ async def test_nobody_sees_or_touches_anothers_servers(
 ) -> None:
     live = start_server(**OPEN)
     async with live.http() as client:
-        await ok(await client.post(MINE, json=calc(standin)), 201)
+        await ok(await client.post(MINE, json=calc(standin)))
         before = await ok(await client.get(f"{MINE}/calc"))
     async with live.http("bob") as client:
         for answer in (
@@ -284,8 +284,7 @@ async def test_nobody_sees_or_touches_anothers_servers(
         assert (nobodys.status_code, nobodys.json()) == (403, DENIED)
         assert await names(client, "/api/v1/users/bob/mcp-servers") == []
         await ok(
-            await client.post("/api/v1/users/bob/mcp-servers", json=calc(standin, disabled=True)),
-            201,
+            await client.post("/api/v1/users/bob/mcp-servers", json=calc(standin, disabled=True))
         )
     async with live.http("root") as root:
         assert await ok(await root.get(f"{MINE}/calc")) == before
@@ -299,7 +298,7 @@ async def test_a_server_that_does_not_say_has_the_installations_time_to_connect(
 ) -> None:
     live = start_server(mcp_timeout=7, **OPEN)
     async with live.http() as client, live.http("root") as root:
-        assert (await ok(await client.post(MINE, json=calc(standin)), 201))["timeout"] == 7
+        assert (await ok(await client.post(MINE, json=calc(standin))))["timeout"] == 7
         made = await ok(await root.post("/api/v1/mcp/servers", json=calc(standin)), 201)
         assert made["timeout"] == 7
 
@@ -311,7 +310,7 @@ async def test_the_server_too_many_is_refused_and_says_why(
     live = start_server(mcp_max_servers=2, **OPEN)
     async with live.http() as client:
         for name in ("one", "two"):
-            await ok(await client.post(MINE, json=calc(standin, name=name)), 201)
+            await ok(await client.post(MINE, json=calc(standin, name=name)))
         refused = await client.post(MINE, json=calc(standin, name="three"))
         assert refused.status_code == 429
         assert refused.headers["Retry-After"]
@@ -320,7 +319,7 @@ async def test_the_server_too_many_is_refused_and_says_why(
         assert error["details"] == {"what": "mcp_servers", "limit": 2, "used": 2}
         assert "Remove one first" in error["message"]
         await client.delete(f"{MINE}/one")
-        await ok(await client.post(MINE, json=calc(standin, name="three")), 201)
+        await ok(await client.post(MINE, json=calc(standin, name="three")))
 
 
 @requirement("R31.2", "R35.2", "R35.4", "R35.5")
@@ -332,7 +331,7 @@ async def test_a_tenant_sets_its_own_limit_and_can_switch_mcp_off(
     async with live.http("root") as root, live.http() as client:
         await ok(await root.post("/api/v1/tenants", json={"tenant_id": "acme", **tenant}), 201)
         await ok(await root.put("/api/v1/tenants/acme/users/alice", json={}))
-        await ok(await client.post(MINE, json=calc(standin)), 201)
+        await ok(await client.post(MINE, json=calc(standin)))
         refused = await client.post(MINE, json=calc(standin, name="two"))
         assert (refused.status_code, refused.json()["details"]["limit"]) == (429, 1)
         off = {**tenant, "features_enabled": {"mcp": False}}

@@ -55,9 +55,9 @@ async def test_an_administrator_manages_tenants(server: LiveServer) -> None:
                 "tenant_id": ANY,
                 "name": "Acme",
                 "max_users": 5,
-                "max_sessions_per_user": None,
-                "max_mcp_servers": None,
-                "workspace_quota": None,
+                "max_sessions_per_user": 10,
+                "max_mcp_servers": 5,
+                "workspace_quota": 1073741824,
                 "features_enabled": {"tool:shell": False},
                 "created_at": ANY,
                 "updated_at": ANY,
@@ -67,7 +67,7 @@ async def test_an_administrator_manages_tenants(server: LiveServer) -> None:
         assert (await client.get(URL)).json() == {"items": [tenant], "total": 1}
         assert (await client.get(one)).json() == tenant
         changed = (await client.put(one, json={"name": "Bcme", "workspace_quota": 10})).json()
-        assert (changed["name"], changed["max_users"]) == ("Bcme", None)
+        assert (changed["name"], changed["max_users"]) == ("Bcme", 100)
         assert (changed["workspace_quota"], changed["features_enabled"]) == (10, {})
         ids = {"tenant_id": tenant["tenant_id"]}
         assert (await client.put(one, json={**ids, "name": "Ccme"})).json()["name"] == "Ccme"

@@ -15,9 +15,9 @@ from fastapi.dependencies.models import Dependant
 from starlette.routing import WebSocketRoute
 from websockets.exceptions import InvalidStatus
 
+from dataagent_server.api.deps import administrator, authenticate
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.config import ServerSettings
-from dataagent_server.deps.providers import administrator, authenticate
 from dataagent_server.main import create_app
 from tests.requirements import requirement
 

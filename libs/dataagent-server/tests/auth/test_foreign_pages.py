@@ -151,6 +151,12 @@ async def test_no_page_may_read_with_a_login_unless_it_is_named(
         for answer in (
             await browser.options("/api/auth/login", headers=asks),
             await browser.get("/api/auth/me", headers={"Origin": foreign}),
+            await browser.get("/api/agents", headers={"Origin": foreign}),
+        ):
+            assert "access-control-allow-origin" not in answer.headers
+        for answer in (
+            await browser.options("/api/v1/sessions", headers=asks),
+            await browser.get("/api/v1/sessions", headers={"Origin": foreign}),
         ):
             # a browser shows no page an answer to a request with a cookie unless both say so
             assert answer.headers["access-control-allow-origin"] == "*"

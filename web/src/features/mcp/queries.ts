@@ -7,7 +7,7 @@ import { queryClient } from "@/api/queries";
 
 import { lookAgainMs } from "./status";
 
-export type UserServer = Schemas["UserServerInfo"];
+export type UserServer = Schemas["MCPServerConfigResponse"];
 export type Template = Schemas["TemplateInfo"];
 export type Trial = Schemas["TrialInfo"];
 
@@ -33,7 +33,10 @@ const one = (userId: string, name: string) => ({
   params: { path: { user_id: userId, server_name: name } },
 });
 
-export function addServer(userId: string, body: Schemas["UserServerCreate"]): Promise<UserServer> {
+export function addServer(
+  userId: string,
+  body: Schemas["MCPServerConfigRequest"],
+): Promise<UserServer> {
   const params = { path: { user_id: userId } };
   return call(api.POST("/api/v1/users/{user_id}/mcp-servers", { params, body }));
 }

@@ -25,7 +25,7 @@ export interface ServerForm {
 
 /** What the forms of own and shared servers have in common with what the server says. */
 export type KnownServer = Pick<
-  Schemas["UserServerInfo"],
+  Schemas["MCPServerConfigResponse"],
   | "name"
   | "transport"
   | "url"
@@ -155,7 +155,7 @@ function reached(form: ServerForm): Body {
   return { transport: "stdio", ...command, env: mapOf(form.env) };
 }
 
-export function createBody(form: ServerForm): Schemas["UserServerCreate"] {
+export function createBody(form: ServerForm): Schemas["MCPServerConfigRequest"] {
   return { name: form.name, ...reached(form), ...secondsOf(form), disabled: form.disabled };
 }
 

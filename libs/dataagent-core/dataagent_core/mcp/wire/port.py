@@ -126,6 +126,7 @@ class Port(Protocol):
         *,
         on_progress: OnProgress | None = None,
         on_elicit: OnElicit | None = None,
+        trace_id: str = "",
     ) -> RemoteResult:
         """Call a tool. Without end of its own: whoever cancels it tells the server to stop.
 

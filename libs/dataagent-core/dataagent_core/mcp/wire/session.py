@@ -96,11 +96,12 @@ class SessionPort:
         *,
         on_progress: OnProgress | None = None,
         on_elicit: OnElicit | None = None,
+        trace_id: str = "",
     ) -> RemoteResult:
         """Call a tool."""
         begun = self._questions.begin(on_elicit)
         try:
-            return _result(await self._answered(name, arguments, on_progress, on_elicit))
+            return _result(await self._answered(name, arguments, trace_id, on_progress, on_elicit))
         except (MCPError, ValidationError) as error:
             raise self._noted(error) from error
         finally:
@@ -110,11 +111,13 @@ class SessionPort:
         self,
         name: str,
         arguments: JsonObject,
+        trace_id: str,
         on_progress: OnProgress | None,
         on_elicit: OnElicit | None,
     ) -> dict[str, Any]:
         """The final answer, after as many questions as the server asks on the way."""
-        params = CallToolRequestParams(name=name, arguments=arguments)
+        meta: Any = {"trace_id": trace_id} if trace_id else None
+        params = CallToolRequestParams(name=name, arguments=arguments, _meta=meta)
         for _ in range(self._limits.max_questions + 1):
             raw = await self._sent(params, on_progress)
             if raw.get("resultType") != "input_required":
@@ -123,6 +126,7 @@ class SessionPort:
             params = CallToolRequestParams(
                 name=name,
                 arguments=arguments,
+                _meta=meta,
                 input_responses=await self._responses(asked, on_elicit),
                 request_state=asked.request_state,
             )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from dataagent_server.api.deps import AdminUser, AgentsDep, CurrentUser
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import AdminUser, AgentsDep, CurrentUser
 from dataagent_server.models.agents import AgentChanged, AgentCreate, AgentInfo, AgentUpdate
 from dataagent_server.models.fields import Page, PathId
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from dataagent_server.api.deps import CurrentUser, UsersDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import CurrentUser, UsersDep
 from dataagent_server.models.fields import Id, Page, PathId
 from dataagent_server.models.keys import ApiKeyCreate, ApiKeyInfo, NewApiKey
 

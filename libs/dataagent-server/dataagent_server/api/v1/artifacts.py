@@ -10,11 +10,11 @@ from starlette.responses import Response
 from dataagent_core.data.results import MEDIA_TYPES
 from dataagent_core.data.types import Artifact
 from dataagent_core.errors import BadInput
+from dataagent_server.api.deps import ArtifactsDep, ContainerDep, CurrentUser
 from dataagent_server.api.download import Download, file_headers, threaded
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.artifacts import chart_format, export_of, page_of, table_format
 from dataagent_server.deps.container import Container
-from dataagent_server.deps.providers import ArtifactsDep, ContainerDep, CurrentUser
 from dataagent_server.models.artifacts import (
     ArtifactDetail,
     ArtifactFormat,

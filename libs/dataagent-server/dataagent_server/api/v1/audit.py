@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from dataagent_server.api.audit_file import MEDIA_TYPES, audit_file
+from dataagent_server.api.deps import AdminUser, AuditDep, ContainerDep
 from dataagent_server.api.download import Download, file_headers
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import AdminUser, AuditDep, ContainerDep
 from dataagent_server.models.audit import AuditInfo, AuditSearch, AuditVerdict, AuditWhole
 from dataagent_server.models.fields import Page
 

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from dataagent_core.runs.types import Run
+from dataagent_server.api.deps import ContainerDep, CurrentUser, RunsDep
 from dataagent_server.api.presence import while_connected
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.chat import Answer, answer_until_closing, session_for, start_run
-from dataagent_server.deps.providers import ContainerDep, CurrentUser, RunsDep
 from dataagent_server.models.chat import CancelResponse, ChatAccepted, ChatRequest, ChatResponse
 from dataagent_server.models.fields import PathId
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from dataagent_server.api.deps import AdminUser, DataDep, SourceDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import AdminUser, DataDep, SourceDep
 from dataagent_server.models.data import (
     AttributesBody,
     AttributesInfo,

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from dataagent_server.api.deps import AdminUser, DataDep, FilesDep, ReaderDep, SourceDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import AdminUser, DataDep, FilesDep, ReaderDep, SourceDep
-from dataagent_server.deps.viewing import ViewDep
+from dataagent_server.api.viewing import ViewDep
 from dataagent_server.models.data import GrantsBody, SourceCreate, SourceInfo, SourceUpdate
 from dataagent_server.models.fields import Page, check_same
 

@@ -8,9 +8,9 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from dataagent_server import __version__
+from dataagent_server.api.deps import ContainerDep
 from dataagent_server.api.errors import envelope
 from dataagent_server.api.route import PublicRoute
-from dataagent_server.deps.providers import ContainerDep
 from dataagent_server.deps.readiness import readiness
 from dataagent_server.models.common import ErrorResponse
 from dataagent_server.models.health import Health, Readiness

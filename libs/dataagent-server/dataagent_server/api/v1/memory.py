@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
+from dataagent_server.api.deps import CurrentUser, MemoriesDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import CurrentUser, MemoriesDep
 from dataagent_server.models.fields import Name, Page, PathId, SafeText, check_same
 from dataagent_server.models.workspace import MemoryBody, MemoryContent, MemoryInfo
 

@@ -12,16 +12,16 @@ from fastapi import APIRouter, Query, Request
 from dataagent_core.data.catalogue import Hit, find_table, search
 from dataagent_core.data.service import Asked
 from dataagent_core.data.types import Catalogue, Table
-from dataagent_server.api.presence import while_connected
-from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import (
+from dataagent_server.api.deps import (
     AdminUser,
     ContainerDep,
     DataDep,
     ReaderDep,
     SourceDep,
 )
-from dataagent_server.deps.viewing import ViewDep, ViewedSourceDep
+from dataagent_server.api.presence import while_connected
+from dataagent_server.api.route import PrivateRoute
+from dataagent_server.api.viewing import ViewDep, ViewedSourceDep
 from dataagent_server.models.common import ErrorResponse
 from dataagent_server.models.fields import Page, SafeText
 from dataagent_server.models.queries import (

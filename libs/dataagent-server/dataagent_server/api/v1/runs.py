@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Header
 from starlette.responses import Response
 
+from dataagent_server.api.deps import ContainerDep, CurrentUser, RunsDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.api.sse import EVENT_STREAM, EventStream, cursor, one_by_one
-from dataagent_server.deps.providers import ContainerDep, CurrentUser, RunsDep
 from dataagent_server.hitl import decision_of
 from dataagent_server.models.chat import ApprovalInfo, DecisionRequest, RunInfo
 from dataagent_server.models.fields import PathId, Seq

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 
+from dataagent_server.api.deps import DataDep, FilesDep, ReaderDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import DataDep, FilesDep, ReaderDep
 from dataagent_server.deps.uploads import receive_source
 from dataagent_server.models.data import UploadedSourceInfo
 from dataagent_server.models.files import SOURCE_FORM

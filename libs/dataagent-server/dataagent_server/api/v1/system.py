@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from dataagent_server.api.deps import AdminUser, ContainerDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.container import Container
-from dataagent_server.deps.providers import AdminUser, ContainerDep
 from dataagent_server.deps.readiness import mcp_servers, queued_runs, readiness
 from dataagent_server.models.info import is_offline
 from dataagent_server.models.system import (

@@ -9,8 +9,8 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from dataagent_core.identity.tenants import TenantInvitation
+from dataagent_server.api.deps import AdminUser, CurrentUser, TenancyDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import AdminUser, CurrentUser, TenancyDep
 from dataagent_server.models.fields import Limit, Offset, Page, PathId, check_same
 from dataagent_server.models.tenants import (
     InvitationBody,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from dataagent_server.api.deps import AgentsDep, CurrentUser, McpDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import AgentsDep, CurrentUser, McpDep
 from dataagent_server.models.agents import ToolInfo
 from dataagent_server.models.fields import Page
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from dataagent_server.api.deps import ContainerDep, CurrentUser, UsageDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import ContainerDep, CurrentUser, UsageDep
 from dataagent_server.models.fields import Page
 from dataagent_server.models.usage import DayUsageInfo, UsageSearch
 

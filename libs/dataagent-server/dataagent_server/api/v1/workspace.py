@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from dataagent_server.api.deps import CurrentUser, FilesDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import CurrentUser, FilesDep
 from dataagent_server.models.fields import PathId
 from dataagent_server.models.workspace import WorkspaceInfo
 

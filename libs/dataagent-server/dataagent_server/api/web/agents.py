@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from dataagent_server.api.deps import AgentsDep, Visitor
 from dataagent_server.api.route import PublicRoute
-from dataagent_server.deps.providers import AgentsDep, Visitor
 from dataagent_server.models.agents import AgentChoice
 from dataagent_server.models.fields import Page
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from dataagent_core.errors import NotAuthenticated
-from dataagent_server.api.route import PrivateRoute, PublicRoute
-from dataagent_server.auth import drop_login_cookie, read_credentials, set_login_cookie
-from dataagent_server.deps.providers import (
+from dataagent_server.api.deps import (
     ContainerDep,
     CurrentUser,
     LoginsDep,
     UsersDep,
     authenticate,
 )
+from dataagent_server.api.route import PrivateRoute, PublicRoute
+from dataagent_server.auth import drop_login_cookie, read_credentials, set_login_cookie
 from dataagent_server.models.users import LoginRequest, PasswordChange, UserInfo
 
 open_router = APIRouter(prefix="/auth", tags=["login"], route_class=PublicRoute)

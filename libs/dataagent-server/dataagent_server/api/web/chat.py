@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Header
 from starlette.responses import Response
 
+from dataagent_server.api.deps import ContainerDep, CurrentUser, SessionsDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.api.sse import EVENT_STREAM, EventStream, cursor
 from dataagent_server.api.web.chat_events import chat_text
 from dataagent_server.api.web.chat_stream import ChatStream
-from dataagent_server.deps.providers import ContainerDep, CurrentUser, SessionsDep
 from dataagent_server.models.fields import PathId, Seq
 from dataagent_server.models.webchat import WebChatRequest
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from dataagent_server.api.deps import CurrentUser, RunsDep, SessionsDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
-from dataagent_server.deps.providers import CurrentUser, RunsDep, SessionsDep
 from dataagent_server.models.conversations import (
     ConversationCreate,
     ConversationInfo,

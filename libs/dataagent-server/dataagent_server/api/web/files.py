@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
+from dataagent_server.api.deps import ContainerDep, CurrentUser, FilesDep
 from dataagent_server.api.download import Download, named_headers, threaded
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.container import Container
-from dataagent_server.deps.providers import ContainerDep, CurrentUser, FilesDep
 from dataagent_server.deps.uploads import receive_file
 from dataagent_server.models.fields import Limit, Offset, Page, PathId
 from dataagent_server.models.files import FILE_FORM, FileInfo, FilePreview, UploadedFile

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
+from dataagent_server.api.deps import ContainerDep, Visitor
 from dataagent_server.api.route import PublicRoute
-from dataagent_server.deps.providers import ContainerDep, Visitor
 from dataagent_server.models.info import Info
 
 router = APIRouter(prefix="/info", tags=["info"], route_class=PublicRoute)

@@ -17,10 +17,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dataagent_core.errors import NotAuthenticated
 from dataagent_core.telemetry import bind_user
+from dataagent_server.api.deps import ContainerDep, WebAppDep
 from dataagent_server.api.route import PublicRoute
 from dataagent_server.api.web.page import app_page
 from dataagent_server.auth import read_credentials, set_login_cookie
-from dataagent_server.deps.providers import ContainerDep, WebAppDep
 
 router = APIRouter(tags=["login"], include_in_schema=False, route_class=PublicRoute)
 _PAGE = """\

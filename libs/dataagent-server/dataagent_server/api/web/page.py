@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, Response
 
 from dataagent_core.errors import NotFound
-from dataagent_server.deps.providers import WebAppDep
+from dataagent_server.api.deps import WebAppDep
 from dataagent_server.deps.web_app import WebApp
 
 router = APIRouter(tags=["page"], include_in_schema=False)

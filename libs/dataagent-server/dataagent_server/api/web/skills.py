@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from dataagent_server.api.deps import CurrentUser, SkillsDep
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.chat import DEFAULT_ASSISTANT
-from dataagent_server.deps.providers import CurrentUser, SkillsDep
 from dataagent_server.models.fields import Name
 from dataagent_server.models.skills import SkillBody, SkillDetail, SkillInfo, SkillList, SkillName
 

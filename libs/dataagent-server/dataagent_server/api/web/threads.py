@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from dataagent_server.api.deps import CurrentUser, RunsDep, SessionsDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import CurrentUser, RunsDep, SessionsDep
 from dataagent_server.models.fields import Limit, PathId
 from dataagent_server.models.threads import ThreadHistory, history_json
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from dataagent_server.api.deps import AdminUser, LoginsDep, UsersDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.providers import AdminUser, LoginsDep, UsersDep
 from dataagent_server.models.fields import Limit, Offset, Page, PathId, SafeText
 from dataagent_server.models.users import (
     PasswordReset,

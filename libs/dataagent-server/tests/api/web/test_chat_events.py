@@ -47,7 +47,9 @@ CASES: list[tuple[AnyEvent, str, dict[str, Any]]] = [
     ),
     (
         HITLRequestEvent(
-            request_id="q", action=ActionRequest("rm", {"x": 1}, "Remove"), allowed=("approve",)
+            request_id="q",
+            action=ActionRequest("rm", {"x": 1}, "Remove", request_id="q"),
+            allowed=("approve",),
         ),
         "hitl_request",
         {

@@ -14,7 +14,7 @@ from fastapi import Depends, Query, Request
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import Reader
 from dataagent_core.identity import Principal
-from dataagent_server.deps.providers import (
+from dataagent_server.api.deps import (
     ContainerDep,
     CurrentUser,
     DataDep,
