@@ -8,17 +8,12 @@ from __future__ import annotations
 import pytest
 
 _DEMO = "the demo's functions and Chinese texts are not written"
-_TABLE = "the table has the column or key by another name"
 OPEN = {
     "test_the_functions_of_the_demo_manage_servers": _DEMO,
     "test_the_functions_of_the_demo_do_not_raise": _DEMO,
     "test_the_panel_is_a_function": _DEMO,
     "test_the_page_has_the_texts": _DEMO,
     "test_each_server_has_a_button": _DEMO,
-    "test_a_message_is_known_by_its_id": _TABLE,
-    "test_a_program_registers_an_agent_of_its_own": "the program is not told of its module",
-    "test_a_container_has_512_mebibytes": "640 MiB, of which code gets 512",
-    "test_an_upload_lies_in_a_folder_of_its_own_below_tmp": "it lies in the owner's uploads/",
     "test_a_server_holds_two_to_ten_connections": "each part has a pool of its own",
 }
 

@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, ClassVar
 
 import httpx
@@ -412,11 +411,14 @@ def test_an_upload_is_a_row_of_files(web: Web) -> None:
     assert row == [(me, "kept.txt")]
 
 
-@states("003 §5.2", "保存到 /tmp/sunnyagent_files/{file_id}/")
-@states("003 §10.4", "临时存储：/tmp/sunnyagent_files/")
-def test_an_upload_lies_in_a_folder_of_its_own_below_tmp(web: Web) -> None:
-    file_id = ok(upload(web.person("dora"), "here.txt", b"here"))["file_id"]
-    assert [each.name for each in Path("/tmp/sunnyagent_files", file_id).iterdir()] == ["here.txt"]
+@states("003 §5.2 (departs)", "保存到 the owner's uploads/, not /tmp/sunnyagent_files/{file_id}/")
+@states("003 §10.4 (departs)", "临时存储：the owner's workspace, for 000 R33.2 and R33.6")
+def test_an_upload_lies_in_its_owners_uploads(web: Web) -> None:
+    client = web.person("dora")
+    ok(upload(client, "here.txt", b"here, and of dora"))
+    me = ok(client.get("/api/auth/me"))["id"]
+    found = [each for each in web.home.rglob(f"{me}/uploads/*") if each.is_file()]
+    assert b"here, and of dora" in {each.read_bytes() for each in found}
 
 
 # -- 2.4.2: reading -------------------------------------------------------------------------

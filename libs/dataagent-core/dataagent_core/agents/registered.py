@@ -7,11 +7,13 @@ does is its own: its model, its tools, its approvals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Final
+
+from langchain_core.tools import BaseTool, tool
 
 from dataagent_core.agents.naming import check_name
 from dataagent_core.agents.types import AgentSpec
@@ -31,7 +33,7 @@ class AgentEntry:
     graph: Any
     """A compiled LangGraph whose state has `messages`."""
     tools: list[Any] = field(default_factory=list[Any])
-    """The tools it has, for who lists them."""
+    """The tools it has: LangChain tools or functions. `general` has them too."""
     icon: str = ""
     show_in_selector: bool = True
 
@@ -45,13 +47,17 @@ class AgentEntry:
             kind="package",
             icon=self.icon,
             show_in_selector=self.show_in_selector,
-            tools=frozenset(str(getattr(tool, "name", tool)) for tool in self.tools),
+            tools=frozenset(_as_tool(each).name for each in self.tools),
             allow_user_tools=False,
             graph=self.graph,
         )
 
 
 _ENTRIES: dict[str, AgentEntry] = {}
+
+
+def _as_tool(made: Any) -> BaseTool:
+    return made if isinstance(made, BaseTool) else tool(made)
 
 
 def register_agent(
@@ -70,7 +76,7 @@ def register_agent(
         name: 1 to 64 of a-z, 0-9, `-` and `_`.
         description: what it can do, for routing and for people.
         graph: a compiled LangGraph whose state has `messages`, of `create_deep_agent` say.
-        tools: the tools it has, for who lists them.
+        tools: the tools it has, LangChain tools or functions; `general` has them too.
         icon: what a selector shows.
         show_in_selector: whether a selector offers it.
 
@@ -103,6 +109,24 @@ def registered_agents(modules: Iterable[str] = ()) -> list[AgentSpec]:
                 f"The agent {package.name!r} ({package.value}) cannot be loaded: {error}"
             ) from error
     return [entry.spec for entry in _ENTRIES.values()]
+
+
+def registered_tools(
+    modules: Iterable[str] = (), *, taken: Set[str] = frozenset()
+) -> list[BaseTool]:
+    """The tools of registered agents, which `general` has too; a name that is taken is left out.
+
+    Raises:
+        Misconfigured: as `registered_agents`.
+    """
+    registered_agents(modules)
+    found: dict[str, BaseTool] = {}
+    for entry in _ENTRIES.values():
+        for each in entry.tools:
+            made = _as_tool(each)
+            if made.name not in taken:
+                found.setdefault(made.name, made)
+    return [*found.values()]
 
 
 def forget_agent(name: str) -> None:

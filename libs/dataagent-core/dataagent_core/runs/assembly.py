@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from dataagent_core.agents.registered import registered_tools
 from dataagent_core.config import Settings
 from dataagent_core.data.room import Data, open_data
 from dataagent_core.documents import ReadLimits
@@ -318,10 +319,12 @@ def _factory(
         sandboxes=rooms.sandboxes,
         watch=observers.of_code,
     )
+    ours = builtin_tools(given)
+    taken = {tool.name for tool in ours}
     factory = AgentFactory(
         settings,
         rooms.workspaces,
-        tools=builtin_tools(given),
+        tools=[*ours, *registered_tools(settings.agent_modules, taken=taken)],
         sandboxes=rooms.sandboxes,
         around_tools=observers.around_tools,
         around_calls=[*observers.around_calls, *rooms.limits.around_calls],

@@ -16,8 +16,6 @@ from dataagent_core.sandbox.types import Limits
 LABEL: Final = "dataagent.sandbox"
 NOBODY: Final = 65534
 PLACES: Final = ("/workspace", "/tmp")  # noqa: S108 inside the container
-RUNNER_BYTES: Final = 128 * 1024 * 1024
-"""What the runner itself holds: it counts in the container, and is not the code's to spend."""
 _RUNNER_PROCESSES: Final = 2
 _PERIOD: Final = 100_000
 _FILES: Final = 1024
@@ -84,10 +82,9 @@ def _isolation(profile: str) -> dict[str, Any]:
 
 
 def _amounts(limits: Limits) -> dict[str, Any]:
-    memory = limits.memory_bytes + RUNNER_BYTES
     return {
-        "Memory": memory,
-        "MemorySwap": memory,
+        "Memory": limits.memory_bytes,  # of the runner too
+        "MemorySwap": limits.memory_bytes,
         "CpuPeriod": _PERIOD,
         "CpuQuota": max(1000, int(limits.cpus * _PERIOD)),
         "PidsLimit": limits.processes + _RUNNER_PROCESSES,

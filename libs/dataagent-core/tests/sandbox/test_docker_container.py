@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from dataagent_core.sandbox.docker_container import RUNNER_BYTES, container_of
+from dataagent_core.sandbox.docker_container import container_of
 from dataagent_core.sandbox.docker_profile import seccomp_profile
 from dataagent_core.sandbox.types import Limits
 from tests.requirements import requirement
@@ -18,7 +18,6 @@ def test_a_container_has_every_wall() -> None:
     host = made.pop("HostConfig")
     profile = host["SecurityOpt"].pop()
     assert profile == f"seccomp={seccomp_profile()}"
-    memory = 512 * MIB + RUNNER_BYTES
     tmpfs = f"size={256 * MIB},nr_inodes=4096,uid=65534,gid=65534,mode=0700,nosuid,nodev"
     assert host == {
         "AutoRemove": True,
@@ -30,8 +29,8 @@ def test_a_container_has_every_wall() -> None:
         "LogConfig": {"Type": "none", "Config": {}},
         "OomScoreAdj": 500,
         "Privileged": False,
-        "Memory": memory,
-        "MemorySwap": memory,
+        "Memory": 512 * MIB,
+        "MemorySwap": 512 * MIB,
         "CpuPeriod": 100_000,
         "CpuQuota": 100_000,
         "PidsLimit": 66,
