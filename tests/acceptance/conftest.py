@@ -14,7 +14,6 @@ OPEN = {
     "test_the_panel_is_a_function": _DEMO,
     "test_the_page_has_the_texts": _DEMO,
     "test_each_server_has_a_button": _DEMO,
-    "test_a_server_holds_two_to_ten_connections": "each part has a pool of its own",
 }
 
 

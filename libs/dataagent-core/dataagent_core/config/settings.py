@@ -96,8 +96,9 @@ class Settings(TraceSettings, BaseSettings):
     mysql_database: str = "dataagent"
     mysql_pool_size: int = Field(default=10, ge=1)
     mysql_max_overflow: int = Field(default=20, ge=0)
-    db_pool_size: int = Field(default=10, ge=1)  # PostgreSQL's; MySQL has its own above
-    db_max_overflow: int = Field(default=20, ge=0)
+    # PostgreSQL's, of one process with all it does; MySQL has its own above
+    db_pool_size: int = Field(default=10, ge=2)
+    db_max_overflow: int = Field(default=0, ge=0)
 
     # runs
     session_timeout: float = Field(default=3600.0, gt=0)
@@ -422,7 +423,14 @@ class Settings(TraceSettings, BaseSettings):
         """How many connections the SQL database's pool holds, and how many more it may open."""
         if self.sql_url().startswith(("mysql", "mariadb")):
             return self.mysql_pool_size, self.mysql_max_overflow
-        return self.db_pool_size, self.db_max_overflow
+        return self.db_pool_size - self.checkpoint_pool_size, self.db_max_overflow
+
+    @property
+    def checkpoint_pool_size(self) -> int:
+        """How many connections LangGraph's savers share."""
+        if self.sql_url().startswith(("mysql", "mariadb")):
+            return self.mysql_pool_size
+        return max(1, self.db_pool_size * 2 // 5)
 
 
 def split_commas(value: Any) -> Any:

@@ -357,7 +357,7 @@ async def _checkpoints(
     checkpoints: Checkpoints = (
         MemoryCheckpoints()
         if settings.store_kind == "memory"
-        else open_checkpoints(database, pool_size=settings.pool_sizes()[0])
+        else open_checkpoints(database, pool_size=settings.checkpoint_pool_size)
     )
     stack.push_async_callback(checkpoints.close)
     await checkpoints.setup()
