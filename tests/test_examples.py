@@ -55,7 +55,7 @@ def follow(python: str, name: str, folder: Path) -> None:
     with fresh_database("mysql" if name == "mysql_sessions" else "sqlite", folder) as url:
         given = mysql(url) if name == "mysql_sessions" else {}
         ran = subprocess.run(
-            [python, FOLDER / f"{name}.py"],
+            [python, "-X", "dev", FOLDER / f"{name}.py"],
             cwd=home,
             env=environment(home) | given,
             stdin=subprocess.DEVNULL,

@@ -28,6 +28,7 @@ async def main() -> None:
     kept = await store.list_by_user("ann")
     print(f"{len(kept)} session of ann")
     await manager.close()
+    await store.close()
 
 
 asyncio.run(main())

@@ -57,7 +57,9 @@ _ENTRIES: dict[str, AgentEntry] = {}
 
 
 def _as_tool(made: Any) -> BaseTool:
-    return made if isinstance(made, BaseTool) else tool(made)
+    if isinstance(made, BaseTool):
+        return made
+    return tool(made)
 
 
 def register_agent(

@@ -56,6 +56,7 @@ class AgentUpdate(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"example": {"toolIds": [1, 2, 3]}})
 
+    id: str | None = Field(default=None, description="That of the address, if it is sent.")
     name: AgentName | None = Field(default=None, description="For created agents. Null stays.")
     description: Description | None = None
     system_prompt: Prompt | None = None
@@ -67,7 +68,7 @@ class AgentUpdate(RequestModel):
     @property
     def changes(self) -> AgentChanges:
         """As the core has them: the fields that were sent."""
-        sent = self.model_dump(exclude_unset=True)
+        sent = self.model_dump(exclude_unset=True, exclude={"id"})
         if sent.get("name", "") is None:
             del sent["name"]
         return AgentChanges(**sent)

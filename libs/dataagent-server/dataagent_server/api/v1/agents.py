@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from dataagent_server.api.deps import AdminUser, AgentsDep, CurrentUser
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.models.agents import AgentChanged, AgentCreate, AgentInfo, AgentUpdate
-from dataagent_server.models.fields import Page, PathId
+from dataagent_server.models.fields import Page, PathId, check_same
 
 router = APIRouter(prefix="/agents", tags=["agents"], route_class=PrivateRoute)
 
@@ -41,8 +41,10 @@ async def update_agent(
 ) -> AgentChanged:
     """Change an agent; `toolIds` replace all its tools. For administrators.
 
-    409 while a run of it is active. A built-in or package agent keeps its name.
+    409 while a run of it is active. A built-in or package agent keeps its name. 422 if the body has
+    another `id`.
     """
+    check_same("id", agent_id, body.id)
     return AgentChanged.of(await agents.update(agent_id, body.changes))
 
 
