@@ -7,15 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-_DEMO = "the demo's functions and Chinese texts are not written"
 _TENANT = "a tenant without limits of its own has none"
 _TABLE = "the table has the column or key by another name"
 OPEN = {
-    "test_the_functions_of_the_demo_manage_servers": _DEMO,
-    "test_the_functions_of_the_demo_do_not_raise": _DEMO,
-    "test_the_panel_is_a_function": _DEMO,
-    "test_the_page_has_the_texts": _DEMO,
-    "test_each_server_has_a_button": _DEMO,
     "test_the_models_of_the_api_have_their_fields": "the models of user servers have other names",
     "test_the_file_is_where_the_document_has_it[dataagent_server/api/deps.py]": "it is deps/",
     "test_the_file_is_where_the_document_has_it[dataagent_server/api/v1/mcp.py]": "several files",
