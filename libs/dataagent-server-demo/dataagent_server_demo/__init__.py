@@ -25,6 +25,6 @@ def __getattr__(name: str) -> object:
     """Import the panel when it is used: it needs Streamlit, the functions do not."""
     if name != "render_mcp_config":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from dataagent_server_demo.mcp_tab import render_mcp_config  # noqa: PLC0415 see above
+    from dataagent_server_demo.mcp_tab import render_mcp_config
 
     return render_mcp_config

@@ -15,10 +15,16 @@ from dataagent_server_demo.mcp_tab import render_mcp_config
 from dataagent_server_demo.page_text import plain
 from dataagent_server_demo.settings import BadDemoSettings, load_settings
 
+_STYLE = """<style>
+/* Streamlit's own "Press Enter to apply", which it has in English only */
+[data-testid="InputInstructions"] { display: none; }
+</style>"""
+
 
 def main() -> None:
     """Draw the page."""
     st.set_page_config(page_title="DataAgent Server Demo", page_icon="📊", layout="wide")
+    st.html(_STYLE)
     st.header("DataAgent Server Demo", anchor=False)
     try:
         settings = load_settings()

@@ -27,7 +27,8 @@ from dataagent_server_demo.servers import (
 )
 
 _REFRESH_SECONDS = 5
-_NOTICE = "mcp-notice"
+_LIST_NOTICE = "mcp-list-notice"
+_FORM_NOTICE = "mcp-form-notice"
 _FIELD = "mcp-form-"
 
 
@@ -54,7 +55,7 @@ def render_mcp_config(http_url: str, api_key: str | None) -> None:
 @st.fragment(run_every=_REFRESH_SECONDS)
 def _draw_servers(server: Server) -> None:
     """The list as it is now; looked at again every few seconds, as servers come and go."""
-    _draw_notice()
+    _draw_notice(_LIST_NOTICE)
     try:
         servers = server.client.mcp.servers(server.user_id(), include_shared=True).items
     except ClientError as error:
@@ -67,8 +68,8 @@ def _draw_servers(server: Server) -> None:
     st.button("刷新", key="mcp-refresh", icon=":material/refresh:", on_click=_forget)
 
 
-def _draw_notice() -> None:
-    match st.session_state.get(_NOTICE):
+def _draw_notice(place: str) -> None:
+    match st.session_state.get(place):
         case Problem() as problem:
             draw_problem(problem)
         case str(text):
@@ -78,13 +79,14 @@ def _draw_notice() -> None:
 
 
 def _forget() -> None:
-    st.session_state.pop(_NOTICE, None)
+    st.session_state.pop(_LIST_NOTICE, None)
+    st.session_state.pop(_FORM_NOTICE, None)
 
 
 def _draw_card(server: Server, card: ServerCard) -> None:
     with st.container(border=True, key=f"mcp-card-{card.name}"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(card.label)
+            st.markdown(card.label, width="stretch")
             if card.is_own:
                 _draw_actions(server, card)
         if card.detail:
@@ -133,6 +135,7 @@ def _draw_form(server: Server) -> None:
             )
         st.checkbox("禁用", key=f"{_FIELD}is_disabled")
         st.form_submit_button("➕ 添加 MCP Server", on_click=_add, args=(server,))
+        _draw_notice(_FORM_NOTICE)
 
 
 def _filled() -> ServerForm:
@@ -163,7 +166,8 @@ def _use(form: ServerForm) -> None:
 def _add(server: Server) -> None:
     new = read_form(_filled())
     if new.problems:
-        st.session_state[_NOTICE] = Problem("表单尚未填好。", " ".join(new.problems))
+        _forget()
+        st.session_state[_FORM_NOTICE] = Problem("表单尚未填好。", "；".join(new.problems))
         return
 
     def add() -> str:
@@ -171,7 +175,7 @@ def _add(server: Server) -> None:
         _empty()
         return f"{new.name} 已添加，从下一次对话开始可用。"
 
-    _do(server, add)
+    _do(server, add, _FORM_NOTICE)
 
 
 def _delete(server: Server, name: str) -> None:
@@ -202,9 +206,10 @@ def _switch(server: Server, name: str, switch: str) -> None:
     st.session_state.pop(f"{switch}-shown", None)  # it may have been refused
 
 
-def _do(server: Server, action: Callable[[], str | Problem]) -> None:
-    """Do it, and leave word of what came of it."""
+def _do(server: Server, action: Callable[[], str | Problem], place: str = _LIST_NOTICE) -> None:
+    """Do it, and say what came of it beside what was pressed."""
+    _forget()
     try:
-        st.session_state[_NOTICE] = action()
+        st.session_state[place] = action()
     except ClientError as error:
-        st.session_state[_NOTICE] = server.explain_mcp(error)
+        st.session_state[place] = server.explain_mcp(error)

@@ -53,7 +53,7 @@ def card_of(server: McpServer) -> ServerCard:
     return ServerCard(
         name=server.name,
         status=server.status,
-        detail=server.status_detail,
+        detail="" if server.disabled or server.status == "connected" else server.status_detail,
         config=_config(server),
         tools=tuple(
             ToolLine(tool.name, tool.description, _tool_note(tool.status, is_on=tool.enabled))
@@ -122,7 +122,7 @@ def read_form(form: ServerForm) -> NewServer:
     """What the form asks for. What can be known to be wrong is said before anything is sent."""
     problems: list[str] = []
     if not form.name.strip():
-        problems.append("名称：请填写。")
+        problems.append("名称：请填写")
     settings: dict[str, Any] = {"transport": form.transport, "disabled": form.is_disabled}
     if form.transport == "stdio":
         settings["command"] = _needed("命令", form.command, "npx", problems)
@@ -138,7 +138,7 @@ def read_form(form: ServerForm) -> NewServer:
 
 def _needed(label: str, text: str, example: str, problems: list[str]) -> str:
     if not text.strip():
-        problems.append(f"{label}：请填写，例如 {example} 。")
+        problems.append(f"{label}：请填写，例如 {example}")
     return text.strip()
 
 
@@ -149,7 +149,7 @@ def _strings(label: str, text: str, problems: list[str]) -> list[str]:
         isinstance(each, str)
         for each in found  # pyright: ignore[reportUnknownVariableType]
     ):
-        problems.append(f'{label}：请填写由文本组成的 JSON 数组，例如 ["-m", "my_server"]。')
+        problems.append(f'{label}：请填写由文本组成的 JSON 数组，例如 ["-m", "my_server"]')
         return []
     return found  # pyright: ignore[reportUnknownVariableType] all are text
 
@@ -161,7 +161,7 @@ def _pairs(label: str, text: str, problems: list[str]) -> dict[str, str]:
         isinstance(each, str)
         for each in found.values()  # pyright: ignore[reportUnknownVariableType]
     ):
-        problems.append(f'{label}：请填写值为文本的 JSON 对象，例如 {{"NAME": "value"}}。')
+        problems.append(f'{label}：请填写值为文本的 JSON 对象，例如 {{"NAME": "value"}}')
         return {}
     return found  # pyright: ignore[reportUnknownVariableType] all are text
 

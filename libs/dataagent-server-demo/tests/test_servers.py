@@ -84,6 +84,22 @@ def test_a_card_has_the_configuration_and_the_tools() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("status", "disabled", "detail"),
+    [
+        ("error", False, "refused"),
+        ("disconnected", False, "refused"),
+        ("disconnected", True, ""),
+        ("connected", False, ""),
+    ],
+)
+def test_a_card_says_why_a_server_is_not_connected(
+    status: str, *, disabled: bool, detail: str
+) -> None:
+    server = replace(SERVER, status=status, disabled=disabled, status_detail="refused")
+    assert card_of(server).detail == detail
+
+
 def test_a_shared_server_cannot_be_changed_here() -> None:
     shared = replace(SERVER, scope="global", command=None, args=(), env={}, disabled=True)
     card = card_of(shared)
