@@ -56,7 +56,7 @@ def draw_turn(server: Server, turn: Turn, decide: Decide | None = None) -> None:
         for block in blocks_of(turn):
             _draw(server, block, decide)
         if turn.is_running and not turn.waiting:
-            st.caption("… answering")
+            st.caption("正在回答…")
 
 
 def _draw(server: Server, block: Block, decide: Decide | None) -> None:
@@ -114,8 +114,8 @@ def _draw_table(server: Server, table: TableBlock) -> None:
     except ClientError as error:
         columns = columns_of(table.first)
         is_gone = isinstance(error, NotFoundError)
-        why = "is not there any more" if is_gone else "could not be fetched"
-        missing = f"{table.only_first} · the whole table {why}"
+        why = "已不存在" if is_gone else "无法读取"
+        missing = f"{table.only_first} · 完整的表格{why}"
     shown = max((len(cells) for cells in columns.values()), default=0)
     # it takes polars too, which is not here
     st.dataframe(columns, hide_index=True)  # pyright: ignore[reportUnknownMemberType]
@@ -165,7 +165,7 @@ def _draw_request(request: ApprovalPart, decide: Decide | None) -> None:
     """A call that waits: what it would do, and the answers it takes."""
     action = request.action
     with st.container(border=True):
-        asks = "is a question" if action.is_question else "waits for you"
+        asks = "需要您回答" if action.is_question else "等待您的决定"
         st.markdown(f":material/lock: **{plain(action.name)}** {asks}")
         if action.description:
             st.markdown(harmless(action.description))
@@ -180,10 +180,10 @@ def _draw_answers(request: ApprovalPart, decide: Decide) -> None:
     with st.container(horizontal=True):
         if "approve" in request.allowed:
             yes = (request, partial(Decision, "approve"))
-            st.button("Approve", key=f"approve-{number}", type="primary", on_click=decide, args=yes)
+            st.button("批准", key=f"approve-{number}", type="primary", on_click=decide, args=yes)
         if "reject" in request.allowed:
             no = (request, partial(Decision, "reject"))
-            st.button("Reject", key=f"reject-{number}", on_click=decide, args=no)
+            st.button("拒绝", key=f"reject-{number}", on_click=decide, args=no)
     if "edit" in request.allowed:
         _draw_edit(request, decide)
     if "respond" in request.allowed:
@@ -192,13 +192,13 @@ def _draw_answers(request: ApprovalPart, decide: Decide) -> None:
 
 def _draw_edit(request: ApprovalPart, decide: Decide) -> None:
     is_question = request.action.is_question
-    with st.expander("Answer" if is_question else "Edit the call", expanded=is_question):
+    with st.expander("回答" if is_question else "修改参数", expanded=is_question):
         if request.action.args_schema is not None and is_question:
             st.json(request.action.args_schema, expanded=2)
         key = f"args-{request.request_id}"
-        st.text_area("Arguments (JSON)", arguments_text(request.action), key=key, height=160)
+        st.text_area("参数 (JSON)", arguments_text(request.action), key=key, height=160)
         st.button(
-            "Send" if is_question else "Approve with these arguments",
+            "发送回答" if is_question else "按修改批准",
             key=f"edit-{request.request_id}",
             on_click=decide,
             args=(request, lambda: edited(request.action, st.session_state[key])),
@@ -206,11 +206,11 @@ def _draw_edit(request: ApprovalPart, decide: Decide) -> None:
 
 
 def _draw_respond(request: ApprovalPart, decide: Decide) -> None:
-    with st.expander("Say what to do instead"):
+    with st.expander("改为告诉助手怎么做"):
         key = f"words-{request.request_id}"
-        st.text_input("Instead", key=key)
+        st.text_input("您的要求", key=key)
         st.button(
-            "Tell the assistant",
+            "告诉助手",
             key=f"respond-{request.request_id}",
             on_click=decide,
             args=(request, lambda: told(st.session_state[key])),

@@ -11,25 +11,31 @@ from dataagent_client import ClientError
 from dataagent_server_demo.answer import draw_problem
 from dataagent_server_demo.chat_tab import draw_chat
 from dataagent_server_demo.connection import Server, server_of
-from dataagent_server_demo.mcp_tab import draw_mcp
+from dataagent_server_demo.mcp_tab import render_mcp_config
 from dataagent_server_demo.page_text import plain
 from dataagent_server_demo.settings import BadDemoSettings, load_settings
+
+_STYLE = """<style>
+/* Streamlit's own "Press Enter to apply", which it has in English only */
+[data-testid="InputInstructions"] { display: none; }
+</style>"""
 
 
 def main() -> None:
     """Draw the page."""
-    st.set_page_config(page_title="DataAgent demo", page_icon="📊", layout="wide")
-    st.header("DataAgent demo", anchor=False)
+    st.set_page_config(page_title="DataAgent Server Demo", page_icon="📊", layout="wide")
+    st.html(_STYLE)
+    st.header("DataAgent Server Demo", anchor=False)
     try:
         settings = load_settings()
     except BadDemoSettings as error:
         st.error(plain(str(error)))
         return
-    server = server_of(settings)
+    server = server_of(settings.server_url, settings.api_key)
     _draw_connection(server)
-    chat, mcp = st.tabs([":material/chat: Chat", ":material/power: MCP servers"])
+    chat, mcp = st.tabs(["💬 对话", "🔌 MCP 配置"])
     with mcp:
-        draw_mcp(server)
+        render_mcp_config(settings.server_url, settings.api_key)
     with chat:
         draw_chat(server)
 
@@ -40,9 +46,9 @@ def _draw_connection(server: Server) -> None:
         user_id = server.user_id()
     except ClientError as error:
         draw_problem(server.explain(error))
-        st.button("Try again", key="try-again", icon=":material/refresh:")
+        st.button("重试", key="try-again", icon=":material/refresh:")
     else:
-        st.caption(plain(f"{user_id} at {server.url}"))
+        st.caption(plain(f"{user_id} · {server.url}"))
 
 
 main()

@@ -31,15 +31,32 @@ _TOOL_ICONS = {
     "timeout": ":material/timer_off:",
     "denied": ":material/block:",
 }
+_STATES = {
+    "running": "运行中",
+    "success": "完成",
+    "error": "失败",
+    "timeout": "超时",
+    "denied": "不允许",
+}
+_OPERATIONS = {"read": "读取", "write": "写入", "edit": "修改", "delete": "删除"}
+_METRICS = {
+    "lines_added": "新增行",
+    "lines_removed": "删除行",
+    "lines_read": "读取行",
+    "lines_written": "写入行",
+    "bytes_written": "写入字节",
+    "lines_before": "原有行",
+    "lines_after": "现有行",
+}
 _PLAN_ICONS = {"completed": ":material/check_box:", "in_progress": ":material/play_arrow:"}
 _NOT_BEGUN = ":material/check_box_outline_blank:"
 _ENDS = {
-    "user_cancelled": "Stopped.",
-    "rejected": "Stopped: the call was rejected.",
-    "timeout": "Stopped: it took too long.",
-    "shutdown": "Stopped: the server was shut down.",
-    "budget": "Stopped: the budget is used up.",
-    "failed": "The answer failed.",
+    "user_cancelled": "已停止。",
+    "rejected": "已停止：调用被拒绝。",
+    "timeout": "已停止：用时过长。",
+    "shutdown": "已停止：服务器已关闭。",
+    "budget": "已停止：预算已用完。",
+    "failed": "回答失败。",
 }
 
 
@@ -105,7 +122,7 @@ def blocks_of(turn: Turn) -> list[Block]:
     if turn.end is not None:
         shown += _end(turn.end)
     elif not turn.is_running and not turn.parts:
-        shown.append(Note("No answer was kept."))
+        shown.append(Note("没有保存的回答。"))
     return shown
 
 
@@ -123,7 +140,7 @@ def _block(part: Part, *, is_live: bool) -> Block:
             is_chart = part.kind == "chart"
             return ChartBlock(part.artifact_id, part.title) if is_chart else artifact_block(part)
         case ErrorEvent():
-            hint = " It may work when you try again." if part.recoverable else ""
+            hint = " 这可能是暂时的，请稍后重试。" if part.recoverable else ""
             return Alert(f"{plain(part.error)}{hint}")
         case _:
             assert_never(part)
@@ -131,14 +148,14 @@ def _block(part: Part, *, is_live: bool) -> Block:
 
 def _said(part: TextPart | ThinkingPart | PlanPart) -> Say | Folded:
     if isinstance(part, PlanPart):
-        return Folded(":material/checklist: Plan", (Say(_plan(part.todos)),))
+        return Folded(":material/checklist: 计划", (Say(_plan(part.todos)),))
     said = Say(harmless(part.content))
     if isinstance(part, ThinkingPart):
-        return Folded(":material/psychology: Thinking", (said,))
+        return Folded(":material/psychology: 思考", (said,))
     return (
         said
         if part.agent is None
-        else Folded(f":material/forum: {plain(part.agent)} says", (said,))
+        else Folded(f":material/forum: {plain(part.agent)} 的回答", (said,))
     )
 
 
@@ -148,13 +165,15 @@ def tool_block(part: ToolPart) -> Folded:
     if part.state != "running" and part.result is not None:
         is_text = isinstance(part.result, str)
         inside.append(Code(_cut(part.result)) if is_text else Code(_json(part.result), "json"))
-    return Folded(f"{_TOOL_ICONS[part.state]} {plain(part.name)} · {part.state}", tuple(inside))
+    return Folded(
+        f"{_TOOL_ICONS[part.state]} {plain(part.name)} · {_STATES[part.state]}", tuple(inside)
+    )
 
 
 def _approval(part: ApprovalPart, *, is_live: bool) -> Block:
     if part.is_open and is_live:
         return AskBlock(part)
-    return Note(f":material/lock: {plain(part.action.name)} waited for a decision.")
+    return Note(f":material/lock: {plain(part.action.name)} 曾等待决定。")
 
 
 def _plan(todos: Iterable[dict[str, Any]]) -> str:
@@ -167,12 +186,15 @@ def _plan(todos: Iterable[dict[str, Any]]) -> str:
 
 
 def _file_operation(event: FileOperationEvent) -> Block:
-    metrics = ", ".join(f"{plain(name)} {number}" for name, number in event.metrics.items())
-    label = f":material/description: {event.operation} {plain(event.file_path)}" + (
-        f" ({metrics})" if metrics else ""
+    metrics = "，".join(
+        f"{_METRICS.get(name) or plain(name)} {number}" for name, number in event.metrics.items()
+    )
+    operation = _OPERATIONS[event.operation]
+    label = f":material/description: {operation} {plain(event.file_path)}" + (
+        f"（{metrics}）" if metrics else ""
     )
     if event.status != "success":
-        label += f" · {event.status}"
+        label += f" · {_STATES[event.status]}"
     return Folded(label, (Code(_cut(event.diff), "diff"),)) if event.diff else Note(label)
 
 
@@ -183,10 +205,10 @@ def _end(done: DoneEvent) -> list[Block]:
     figures = (done.metadata or {}).get("figures")
     unbacked = _unbacked(figures)
     if unbacked:
-        ended.append(Alert(f"Not found in the results: {', '.join(unbacked)}", "warning"))
+        ended.append(Alert(f"没有数据依据：{'，'.join(unbacked)}", "warning"))
     match figures:
         case {"is_complete": False}:
-            ended.append(Alert("Not all figures could be checked.", "warning"))
+            ended.append(Alert("部分数字未能核实。", "warning"))
         case _:
             pass
     return ended
@@ -207,4 +229,8 @@ def _json(value: Any) -> str:  # whatever a tool takes or gives
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}\n… {len(text) - _LONGEST} more"
+    return (
+        text
+        if len(text) <= _LONGEST
+        else f"{text[:_LONGEST]}\n… 还有 {len(text) - _LONGEST} 个字符"
+    )

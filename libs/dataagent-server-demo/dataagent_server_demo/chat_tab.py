@@ -63,19 +63,19 @@ def draw_chat(server: Server) -> None:
     talk = _talk(server)
     talk.settle()
     with st.container(horizontal=True, horizontal_alignment="right"):
-        st.button("New conversation", key="new", icon=":material/add:", on_click=_begin)
+        st.button("新对话", key="new", icon=":material/add:", on_click=_begin)
     with st.container(height=_HEIGHT, border=False, autoscroll=True):
         if talk.problem is not None:
             draw_problem(talk.problem)
         if not talk.turns and talk.reader is None:
-            st.caption("Ask something, such as: top 5 countries by sales in 2024")
+            st.caption("可以这样提问：2024年销售额最高的5个国家")
         for turn in talk.turns:
             draw_turn(server, turn)
         if talk.reader is not None:
             _draw_live(server, talk, talk.reader)
         if talk.unsent is not None:
             _draw_unsent(server, talk, talk.unsent)
-    question = st.chat_input("Ask about your data", key="ask", disabled=talk.reader is not None)
+    question = st.chat_input("就您的数据提问", key="ask", disabled=talk.reader is not None)
     if isinstance(question, str) and question.strip():
         _send(server, talk, question, str(uuid.uuid4()))
         st.rerun()
@@ -128,7 +128,7 @@ def _draw_unsent(server: Server, talk: Talk, unsent: Unsent) -> None:
     with st.chat_message("user"):
         st.text(unsent.question)
     draw_problem(unsent.problem)
-    if st.button("Send again", key="send-again", icon=":material/refresh:"):
+    if st.button("重新发送", key="send-again", icon=":material/refresh:"):
         _send(server, talk, unsent.question, unsent.client_message_id)
         st.rerun()
 
@@ -150,7 +150,7 @@ def _draw_live(server: Server, talk: Talk, reader: Reader) -> None:
     if is_reading:
         # a callback: this is drawn so often that a run of it may end before it comes to the button
         stop = (server, talk, turn)
-        st.button("Stop", key="stop", icon=":material/stop_circle:", on_click=_stop, args=stop)
+        st.button("停止", key="stop", icon=":material/stop_circle:", on_click=_stop, args=stop)
     elif turn.is_running:
         _draw_lost(server, reader)
     else:
@@ -161,8 +161,8 @@ def _draw_lost(server: Server, reader: Reader) -> None:
     """The connection was lost for good: what was heard stays, and the rest can be asked for."""
     if reader.error is not None:
         draw_problem(server.explain(reader.error))
-    st.caption("The answer goes on at the server.")
-    st.button("Read on", key="read-on", icon=":material/refresh:", on_click=reader.start)
+    st.caption("服务器仍在继续回答。")
+    st.button("继续读取", key="read-on", icon=":material/refresh:", on_click=reader.start)
 
 
 def _decide(
@@ -181,7 +181,7 @@ def _decide(
         talk.notice = str(error)
         return
     except ConflictError:
-        talk.notice = "It was decided already."
+        talk.notice = "这个调用已有决定。"
     except ClientError as error:
         talk.notice = server.explain(error)
         return

@@ -1,7 +1,6 @@
 """The server the demo talks to: one client a process, and who its key stands for.
 
-The client is kept by Streamlit between runs of the script and closed when it is forgotten. Above:
-the tabs. Below: `dataagent_client`.
+Streamlit keeps the client between runs of the script, and closes it when it drops it.
 """
 
 from __future__ import annotations
@@ -10,14 +9,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from dataagent_client import Backoff, ClientError, SyncDataAgentClient
+from dataagent_client import ClientError, SyncDataAgentClient
 from dataagent_server_demo.problems import Problem, explain, explain_mcp
-from dataagent_server_demo.settings import DemoSettings
+from dataagent_server_demo.settings import BACKOFF, TIMEOUT_SECONDS
 
 _WHO = "who"
-_TIMEOUT_SECONDS = 15.0
-_PATIENCE = Backoff(first_seconds=0.2, most_seconds=2.0, attempts=3)
-"""Somebody looks at the page: it says soon that nobody answers, and offers to try again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +37,19 @@ class Server:
         Raises:
             ClientError: the server does not say.
         """
-        known: dict[str, str] = st.session_state.setdefault(_WHO, {})
-        if self.url not in known:
-            known[self.url] = self.client.auth.me().user_id
-        return known[self.url]
+        known: dict[SyncDataAgentClient, str] = st.session_state.setdefault(_WHO, {})
+        if self.client not in known:
+            known[self.client] = self.client.auth.me().user_id
+        return known[self.client]
 
 
-def server_of(settings: DemoSettings) -> Server:
-    """The server of the settings. Nothing is sent yet."""
-    return Server(_client(settings.server_url, settings.api_key), settings.server_url)
+def server_of(http_url: str, api_key: str | None) -> Server:
+    """The server at an address. Nothing is sent yet.
+
+    Raises:
+        ClientError: the address or the key cannot be used.
+    """
+    return Server(_client(http_url, api_key), http_url)
 
 
 def _close(client: SyncDataAgentClient) -> None:
@@ -59,5 +59,5 @@ def _close(client: SyncDataAgentClient) -> None:
 @st.cache_resource(show_spinner=False, max_entries=4, on_release=_close)
 def _client(server_url: str, api_key: str | None) -> SyncDataAgentClient:
     return SyncDataAgentClient(
-        server_url, api_key, timeout_seconds=_TIMEOUT_SECONDS, backoff=_PATIENCE
+        server_url, api_key, timeout_seconds=TIMEOUT_SECONDS, backoff=BACKOFF
     )

@@ -30,9 +30,9 @@ def edited(action: ActionRequest, text: str) -> Decision:
     try:
         args: Any = json.loads(text)
     except ValueError as error:
-        raise BadAnswer(f"The arguments are not JSON: {error}") from error
+        raise BadAnswer(f"参数不是 JSON：{error}") from error
     if not isinstance(args, dict):
-        raise BadAnswer('The arguments are a JSON object, such as {"path": "/a.txt"}.')
+        raise BadAnswer('参数应为 JSON 对象，例如 {"path": "/a.txt"}。')
     if args == action.args and not action.is_question:
         return Decision("approve")
     # JSON
@@ -49,5 +49,5 @@ def told(text: str) -> Decision:
         BadAnswer: there are none.
     """
     if not text.strip():
-        raise BadAnswer("Write what the assistant should do instead.")
+        raise BadAnswer("请填写助手应该怎么做。")
     return Decision("respond", message=text.strip())

@@ -1,7 +1,7 @@
 """The MCP tab: the user's servers with their status, a form for another, and examples.
 
 Every action is a callback that asks the server and leaves a notice; then the list is read again.
-Whatever the server answers, the page stays and says so in words. Above: `app.py`.
+Whatever the server answers, the page stays and says so in words.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import streamlit as st
 
 from dataagent_client import ClientError
 from dataagent_server_demo.answer import draw_problem
-from dataagent_server_demo.connection import Server
+from dataagent_server_demo.connection import Server, server_of
 from dataagent_server_demo.page_text import plain
-from dataagent_server_demo.problems import Problem
+from dataagent_server_demo.problems import Problem, explain
 from dataagent_server_demo.servers import (
     EXAMPLES,
     TRANSPORTS,
@@ -27,17 +27,24 @@ from dataagent_server_demo.servers import (
 )
 
 _REFRESH_SECONDS = 5
-_NOTICE = "mcp-notice"
+_LIST_NOTICE = "mcp-list-notice"
+_FORM_NOTICE = "mcp-form-notice"
 _FIELD = "mcp-form-"
 
 
-def draw_mcp(server: Server) -> None:
-    """The whole tab."""
-    st.subheader("MCP servers", anchor=False)
+def render_mcp_config(http_url: str, api_key: str | None) -> None:
+    """Draw the MCP panel for the user whose key this is."""
+    st.subheader("🔌 MCP Server 配置", anchor=False)
+    try:
+        server = server_of(http_url, api_key)
+    except ClientError as error:
+        draw_problem(explain(error, http_url))
+        return
+    st.markdown("##### 已配置的 MCP Servers")
     _draw_servers(server)
-    st.subheader("Add a server", anchor=False)
+    st.markdown("##### 添加新的 MCP Server")
     _draw_form(server)
-    with st.expander(":material/menu_book: Examples"):
+    with st.expander("📖 配置示例"):
         for example in EXAMPLES:
             _draw_example(example)
 
@@ -48,21 +55,21 @@ def draw_mcp(server: Server) -> None:
 @st.fragment(run_every=_REFRESH_SECONDS)
 def _draw_servers(server: Server) -> None:
     """The list as it is now; looked at again every few seconds, as servers come and go."""
-    _draw_notice()
+    _draw_notice(_LIST_NOTICE)
     try:
         servers = server.client.mcp.servers(server.user_id(), include_shared=True).items
     except ClientError as error:
         draw_problem(server.explain_mcp(error))
     else:
         if not servers:
-            st.caption("There is none yet. Add one below.")
+            st.caption("还没有 MCP Server，请在下方添加。")
         for each in servers:
             _draw_card(server, card_of(each))
-    st.button("Refresh", key="mcp-refresh", icon=":material/refresh:", on_click=_forget)
+    st.button("刷新", key="mcp-refresh", icon=":material/refresh:", on_click=_forget)
 
 
-def _draw_notice() -> None:
-    match st.session_state.get(_NOTICE):
+def _draw_notice(place: str) -> None:
+    match st.session_state.get(place):
         case Problem() as problem:
             draw_problem(problem)
         case str(text):
@@ -72,67 +79,63 @@ def _draw_notice() -> None:
 
 
 def _forget() -> None:
-    st.session_state.pop(_NOTICE, None)
+    st.session_state.pop(_LIST_NOTICE, None)
+    st.session_state.pop(_FORM_NOTICE, None)
 
 
 def _draw_card(server: Server, card: ServerCard) -> None:
     with st.container(border=True, key=f"mcp-card-{card.name}"):
-        st.markdown(card.label)
-        st.caption(plain(" · ".join(filter(None, [card.reached_by, card.detail]))))
-        if card.tools:
-            with st.expander(
-                f":material/build: {len(card.tools)} tools", key=f"mcp-tools-{card.name}"
-            ):
-                for tool in card.tools:
-                    note = f" ({tool.note})" if tool.note else ""
-                    st.markdown(f"- **{plain(tool.name)}**{note} {plain(tool.description)}")
-        if card.is_own:
-            _draw_actions(server, card)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(card.label, width="stretch")
+            if card.is_own:
+                _draw_actions(server, card)
+        if card.detail:
+            st.caption(plain(card.detail))
+        tools = f" · {len(card.tools)} 个工具" if card.tools else ""
+        with st.expander(f"配置{tools}", key=f"mcp-details-{card.name}"):
+            st.code(card.config, language="json")
+            for tool in card.tools:
+                note = f"（{tool.note}）" if tool.note else ""
+                st.markdown(f"- **{plain(tool.name)}**{note} {plain(tool.description)}")
 
 
 def _draw_actions(server: Server, card: ServerCard) -> None:
     name = card.name
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Test", key=f"mcp-test-{name}", on_click=_test, args=(server, name))
-        with st.popover("Delete", key=f"mcp-ask-{name}"):
-            st.markdown(f"Delete **{plain(name)}** with its secrets?")
-            st.button(
-                f"Delete {name}", key=f"mcp-delete-{name}", on_click=_delete, args=(server, name)
-            )
-        switch = f"mcp-disabled-{name}"
-        # the server knows, whoever changed it; set each time, it would take back what is pressed
-        if st.session_state.get(f"{switch}-shown") is not card.is_disabled:
-            st.session_state[switch] = st.session_state[f"{switch}-shown"] = card.is_disabled
-        st.toggle("Disabled", key=switch, on_change=_switch, args=(server, name, switch))
+    switch = f"mcp-disabled-{name}"
+    # the server knows, whoever changed it; set each time, it would take back what is pressed
+    if st.session_state.get(f"{switch}-shown") is not card.is_disabled:
+        st.session_state[switch] = st.session_state[f"{switch}-shown"] = card.is_disabled
+    st.toggle("禁用", key=switch, on_change=_switch, args=(server, name, switch))
+    st.button("测试", key=f"mcp-test-{name}", on_click=_test, args=(server, name))
+    with st.popover("删除", key=f"mcp-ask-{name}"):
+        st.markdown(f"删除 **{plain(name)}** 及其密钥？")
+        st.button(f"删除 {name}", key=f"mcp-delete-{name}", on_click=_delete, args=(server, name))
 
 
 # -- the form -------------------------------------------------------------------------------
 
 
 def _draw_form(server: Server) -> None:
-    transport = st.radio("Transport", TRANSPORTS, key=f"{_FIELD}transport", horizontal=True)
+    transport = st.radio("传输方式", TRANSPORTS, key=f"{_FIELD}transport", horizontal=True)
     with st.form("mcp-form", border=True):
-        st.text_input("Name", key=f"{_FIELD}name", placeholder="filesystem")
+        st.text_input("名称", key=f"{_FIELD}name", placeholder="filesystem")
         if transport == "stdio":
-            st.text_input("Command", key=f"{_FIELD}command", placeholder="npx")
-            st.text_area("Arguments (JSON list)", key=f"{_FIELD}args", placeholder='["-y", "…"]')
-            st.text_area(
-                "Environment variables (JSON object)",
-                key=f"{_FIELD}env",
-                placeholder='{"NAME": "value"}',
+            st.text_input("命令", key=f"{_FIELD}command", placeholder="npx")
+            st.text_input("参数 (JSON 数组)", key=f"{_FIELD}args", placeholder='["-y", "…"]')
+            st.text_input(
+                "环境变量 (JSON 对象)", key=f"{_FIELD}env", placeholder='{"NAME": "value"}'
             )
         else:
             placeholder = "https://mcp.example.com/mcp"
-            st.text_input("Address", key=f"{_FIELD}url", placeholder=placeholder)
-            st.text_area(
-                "Headers (JSON object)",
+            st.text_input("地址", key=f"{_FIELD}url", placeholder=placeholder)
+            st.text_input(
+                "请求头 (JSON 对象)",
                 key=f"{_FIELD}headers",
                 placeholder='{"Authorization": "Bearer …"}',
             )
-        st.checkbox("Disabled", key=f"{_FIELD}is_disabled")
-        st.form_submit_button(
-            "Add MCP server", icon=":material/add:", on_click=_add, args=(server,)
-        )
+        st.checkbox("禁用", key=f"{_FIELD}is_disabled")
+        st.form_submit_button("➕ 添加 MCP Server", on_click=_add, args=(server,))
+        _draw_notice(_FORM_NOTICE)
 
 
 def _filled() -> ServerForm:
@@ -149,7 +152,7 @@ def _draw_example(example: Example) -> None:
     st.markdown(f"**{plain(example.title)}** · {plain(example.about)}")
     st.code(example.text, language="json")
     key = f"mcp-example-{example.form.name}"
-    st.button("Use this example", key=key, on_click=_use, args=(example.form,))
+    st.button("使用此示例", key=key, on_click=_use, args=(example.form,))
 
 
 def _use(form: ServerForm) -> None:
@@ -163,21 +166,22 @@ def _use(form: ServerForm) -> None:
 def _add(server: Server) -> None:
     new = read_form(_filled())
     if new.problems:
-        st.session_state[_NOTICE] = Problem("The form is not complete.", " ".join(new.problems))
+        _forget()
+        st.session_state[_FORM_NOTICE] = Problem("表单尚未填好。", "；".join(new.problems))
         return
 
     def add() -> str:
         server.client.mcp.add(server.user_id(), new.name, **new.settings)
         _empty()
-        return f"{new.name} is added. It is used by conversations that begin from now on."
+        return f"{new.name} 已添加，从下一次对话开始可用。"
 
-    _do(server, add)
+    _do(server, add, _FORM_NOTICE)
 
 
 def _delete(server: Server, name: str) -> None:
     def delete() -> str:
         server.client.mcp.delete(server.user_id(), name)
-        return f"{name} is deleted."
+        return f"{name} 已删除。"
 
     _do(server, delete)
 
@@ -186,7 +190,7 @@ def _test(server: Server, name: str) -> None:
     def test() -> str | Problem:
         trial = server.client.mcp.test(server.user_id(), name)
         text = trial_text(name, trial)
-        return text if trial.ok else Problem(text, "Check how it is reached.")
+        return text if trial.ok else Problem(text, "请检查它的命令或地址。")
 
     _do(server, test)
 
@@ -196,15 +200,16 @@ def _switch(server: Server, name: str, switch: str) -> None:
 
     def change() -> str:
         server.client.mcp.update(server.user_id(), name, disabled=is_disabled)
-        return f"{name} is switched {'off' if is_disabled else 'on'}."
+        return f"{name} {'已禁用' if is_disabled else '已启用'}。"
 
     _do(server, change)
     st.session_state.pop(f"{switch}-shown", None)  # it may have been refused
 
 
-def _do(server: Server, action: Callable[[], str | Problem]) -> None:
-    """Do it, and leave word of what came of it."""
+def _do(server: Server, action: Callable[[], str | Problem], place: str = _LIST_NOTICE) -> None:
+    """Do it, and say what came of it beside what was pressed."""
+    _forget()
     try:
-        st.session_state[_NOTICE] = action()
+        st.session_state[place] = action()
     except ClientError as error:
-        st.session_state[_NOTICE] = server.explain_mcp(error)
+        st.session_state[place] = server.explain_mcp(error)

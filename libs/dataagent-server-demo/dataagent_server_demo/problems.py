@@ -41,35 +41,35 @@ def explain(error: ClientError, server_url: str) -> Problem:
     match error:
         case ConnectionFailed():
             return Problem(
-                f"The DataAgent server at {server_url} does not answer.",
-                "Start it (make run), or set DATAAGENT_SERVER_URL to where it is, and try again.",
+                f"{server_url} 的 DataAgent 服务器没有响应。",
+                "请启动服务器 (make run)，或把 DATAAGENT_SERVER_URL 设为它的地址，然后重试。",
             )
         case ProtocolError():
             return Problem(
-                f"What answers at {server_url} does not speak as a DataAgent server does.",
-                "Check DATAAGENT_SERVER_URL, and that the server is as new as this demo.",
+                f"{server_url} 的响应不像是 DataAgent 服务器的响应。",
+                "请检查 DATAAGENT_SERVER_URL，以及服务器的版本是否与此演示一致。",
             )
         case EventsLost():
             return Problem(
-                "Part of the answer can no longer be replayed.",
-                "Open the conversation again: what was said is kept.",
+                "回答的一部分已无法重新读取。",
+                "请重新打开对话：已有的内容仍然保存着。",
             )
         case ApiError():
             return _refusal(error)
         case _:
-            return Problem(_short(str(error)), "Try again.")
+            return Problem(_short(str(error)), "请重试。")
 
 
 def _refusal(error: ApiError) -> Problem:
     match error:
         case NotAuthenticatedError():
             return Problem(
-                "The server does not know this key.",
-                "Set DATAAGENT_API_KEY to a key of that server and start the demo again.",
+                "服务器不认识这个密钥。",
+                "请把 DATAAGENT_API_KEY 设为该服务器的密钥，然后重新启动演示。",
             )
         case _ if error.status >= 500 and not isinstance(error, UnavailableError):
-            named = f" Its log names the request {error.request_id}." if error.request_id else ""
-            return Problem(f"The server failed ({error.status}).", f"Try again.{named}")
+            named = f"服务器日志中的请求编号：{error.request_id}。" if error.request_id else ""
+            return Problem(f"服务器出错 ({error.status})。", f"请重试。{named}")
         case _:
             return Problem(_short(str(error)), _way_out(error))
 
@@ -77,38 +77,38 @@ def _refusal(error: ApiError) -> Problem:
 def _way_out(error: ApiError) -> str:
     match error:
         case _ if error.status == 403:
-            hint = "The server's rules do not allow it for this key."
+            hint = "服务器的规则不允许这个密钥这样做。"
         case NotFoundError():
-            hint = "It is not there, or it is somebody else's."
+            hint = "它不存在，或属于其他人。"
         case ConflictError():
-            hint = "It does not fit what is there now; look again."
+            hint = "与现有内容冲突，请查看后再试。"
         case LimitError():
-            hint = f"A limit is reached. {_when(error)}"
+            hint = f"已达到上限。{_when(error)}"
         case UnavailableError():
-            hint = f"The server is busy. {_when(error)}"
+            hint = f"服务器繁忙。{_when(error)}"
         case _:
-            hint = "Correct it and try again."
+            hint = "请更正后重试。"
     return hint
 
 
 def _when(error: ApiError) -> str:
     if error.retry_after is None:
-        return "Try again later."
-    return f"Try again in {max(1, round(error.retry_after))} s."
+        return "请稍后重试。"
+    return f"请在 {max(1, round(error.retry_after))} 秒后重试。"
 
 
 def explain_mcp(error: ClientError, server_url: str) -> Problem:
     """As `explain`, for the list of MCP servers: a server may be without them."""
     if isinstance(error, ApiError) and error.status in _NOT_BUILT:
         return Problem(
-            "This server does not offer MCP configuration.",
-            "The chat works without it. A newer DataAgent server has it.",
+            "此服务器不提供 MCP 配置。",
+            "对话不受影响。较新的 DataAgent 服务器提供此功能。",
             "info",
         )
     if isinstance(error, ApiError) and error.status == 403:
         return Problem(
-            "MCP configuration is not open to this key.",
-            f"The server says: {_short(str(error))}",
+            "这个密钥不能使用 MCP 配置。",
+            f"服务器的说明：{_short(str(error))}",
             "info",
         )
     return explain(error, server_url)

@@ -34,14 +34,13 @@ class TableBlock:
         """How much of the table is shown, where it is from, and whether the source has more."""
         count = self.row_count
         is_cut = count is not None and count > shown
-        rows = "1 row" if shown == 1 else f"{shown:,} rows"
-        said = f"The first {shown:,} of {count:,} rows" if is_cut else rows
+        said = f"前 {shown:,} 行，共 {count:,} 行" if is_cut else f"{shown:,} 行"
         return " · ".join(part for part in (said, self.source, self.truncated) if part)
 
     @property
     def only_first(self) -> str:
         """What is missing where only the first rows are shown."""
-        return f" · {self.other_columns:,} more columns" if self.other_columns else ""
+        return f" · 另有 {self.other_columns:,} 列" if self.other_columns else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,4 +116,4 @@ def _bytes(size: int) -> str:
     for unit, least in (("MB", 10**6), ("kB", 10**3)):
         if size >= least:
             return f"{size / least:.1f} {unit}"
-    return f"{size} bytes"
+    return f"{size} 字节"

@@ -14,7 +14,8 @@ from dataagent_server_demo.page_text import plain
 
 Transport = Literal["stdio", "sse", "streamable_http"]
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "sse", "streamable_http")
-_COLOURS = {"connected": "green", "disconnected": "gray", "error": "red"}
+_ICONS = {"connected": "🟢", "disconnected": "🔴", "error": "⚠️"}
+_TOOL_STATES = {"quarantined": "等待管理员确认", "removed": "已移除"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class ServerCard:
     name: str
     status: str
     detail: str
-    reached_by: str
+    config: str
     tools: tuple[ToolLine, ...]
     is_own: bool
     is_disabled: bool
@@ -41,10 +42,10 @@ class ServerCard:
     @property
     def label(self) -> str:
         """The line that stands for the server, in Markdown."""
-        badge = f":{_COLOURS.get(self.status, 'orange')}-badge[{plain(self.status)}]"
-        off = " :gray-badge[switched off]" if self.is_disabled else ""
-        shared = "" if self.is_own else " :blue-badge[shared]"
-        return f"**{plain(self.name)}** {badge}{off}{shared}"
+        off = " :gray-badge[已禁用]" if self.is_disabled else ""
+        shared = "" if self.is_own else " :blue-badge[共享]"
+        icon = _ICONS.get(self.status, "⚪")
+        return f"🔧 {plain(self.name)} {icon} {plain(self.status)}{off}{shared}"
 
 
 def card_of(server: McpServer) -> ServerCard:
@@ -52,8 +53,8 @@ def card_of(server: McpServer) -> ServerCard:
     return ServerCard(
         name=server.name,
         status=server.status,
-        detail=server.status_detail,
-        reached_by=_reached_by(server),
+        detail="" if server.disabled or server.status == "connected" else server.status_detail,
+        config=_config(server),
         tools=tuple(
             ToolLine(tool.name, tool.description, _tool_note(tool.status, is_on=tool.enabled))
             for tool in server.tools
@@ -63,26 +64,35 @@ def card_of(server: McpServer) -> ServerCard:
     )
 
 
-def _reached_by(server: McpServer) -> str:
-    """The command or address with the names of its secrets; their values never come back."""
-    reached = " ".join([server.command, *server.args]) if server.command else server.url or ""
-    names = ", ".join([*server.env, *server.headers])
-    said = f"{server.transport}: {reached}" if reached else server.transport
-    return f"{said} (with {names})" if names else said
+def _config(server: McpServer) -> str:
+    """The configuration as JSON; the server sends dots for the values of secrets."""
+    config = {
+        "name": server.name,
+        "transport": server.transport,
+        "command": server.command,
+        "args": list(server.args),
+        "env": server.env,
+        "url": server.url,
+        "headers": server.headers,
+        "template": server.template,
+        "disabled": server.disabled,
+    }
+    given = {name: value for name, value in config.items() if value not in (None, [], {})}
+    return json.dumps(given, indent=2, ensure_ascii=False)
 
 
 def _tool_note(status: str, *, is_on: bool) -> str:
     if status != "active":
-        return status
-    return "" if is_on else "off"
+        return _TOOL_STATES.get(status, status)
+    return "" if is_on else "已停用"
 
 
 def trial_text(name: str, trial: McpTrial) -> str:
     """What came of a test."""
     took = f"{trial.duration_ms:.0f} ms"
     if trial.ok:
-        return f"{name} answers ({took}) and offers {len(trial.tools)} tools."
-    return f"{name} does not answer ({took}): {trial.status_detail or trial.status}"
+        return f"{name} 有响应（{took}），提供 {len(trial.tools)} 个工具。"
+    return f"{name} 没有响应（{took}）：{trial.status_detail or trial.status}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,23 +122,23 @@ def read_form(form: ServerForm) -> NewServer:
     """What the form asks for. What can be known to be wrong is said before anything is sent."""
     problems: list[str] = []
     if not form.name.strip():
-        problems.append("Name: it is missing.")
+        problems.append("名称：请填写")
     settings: dict[str, Any] = {"transport": form.transport, "disabled": form.is_disabled}
     if form.transport == "stdio":
-        settings["command"] = _needed("Command", form.command, "npx", problems)
-        settings["args"] = _strings("Arguments", form.args, problems)
-        settings["env"] = _pairs("Environment", form.env, problems)
+        settings["command"] = _needed("命令", form.command, "npx", problems)
+        settings["args"] = _strings("参数", form.args, problems)
+        settings["env"] = _pairs("环境变量", form.env, problems)
     else:
         example = "https://mcp.example.com/mcp"
-        settings["url"] = _needed("Address", form.url, example, problems)
-        settings["headers"] = _pairs("Headers", form.headers, problems)
+        settings["url"] = _needed("地址", form.url, example, problems)
+        settings["headers"] = _pairs("请求头", form.headers, problems)
     given = {name: value for name, value in settings.items() if value not in ([], {})}
     return NewServer(form.name.strip(), {} if problems else given, tuple(problems))
 
 
 def _needed(label: str, text: str, example: str, problems: list[str]) -> str:
     if not text.strip():
-        problems.append(f"{label}: it is missing. Write something such as {example}.")
+        problems.append(f"{label}：请填写，例如 {example}")
     return text.strip()
 
 
@@ -139,7 +149,7 @@ def _strings(label: str, text: str, problems: list[str]) -> list[str]:
         isinstance(each, str)
         for each in found  # pyright: ignore[reportUnknownVariableType]
     ):
-        problems.append(f'{label}: write a JSON list of texts, such as ["-m", "my_server"].')
+        problems.append(f'{label}：请填写由文本组成的 JSON 数组，例如 ["-m", "my_server"]')
         return []
     return found  # pyright: ignore[reportUnknownVariableType] all are text
 
@@ -151,7 +161,7 @@ def _pairs(label: str, text: str, problems: list[str]) -> dict[str, str]:
         isinstance(each, str)
         for each in found.values()  # pyright: ignore[reportUnknownVariableType]
     ):
-        problems.append(f'{label}: write a JSON object of texts, such as {{"NAME": "value"}}.')
+        problems.append(f'{label}：请填写值为文本的 JSON 对象，例如 {{"NAME": "value"}}')
         return {}
     return found  # pyright: ignore[reportUnknownVariableType] all are text
 
@@ -183,10 +193,10 @@ class Example:
         return json.dumps(shown, indent=2, ensure_ascii=False)
 
 
-_STDIO = "Starts a program on the server's machine, where its administrator allows that."
+_STDIO = "在服务器的机器上启动一个程序，需要管理员允许。"
 EXAMPLES = (
     Example(
-        "File system",
+        "文件系统 MCP Server",
         _STDIO,
         ServerForm(
             "filesystem",
@@ -196,8 +206,8 @@ EXAMPLES = (
         ),
     ),
     Example(
-        "Database",
-        f"{_STDIO} The address with its password is kept secret.",
+        "数据库 MCP Server",
+        f"{_STDIO}含密码的地址会保密。",
         ServerForm(
             "database",
             "stdio",
@@ -207,20 +217,20 @@ EXAMPLES = (
         ),
     ),
     Example(
-        "Your own Python server",
+        "自定义 Python MCP Server",
         _STDIO,
         ServerForm(
             "my-tools", "stdio", "python", '["-m", "my_mcp_server"]', '{"LOG_LEVEL": "info"}'
         ),
     ),
     Example(
-        "A server with SSE",
-        "The older way over HTTP: one long answer of events.",
+        "SSE MCP Server",
+        "较旧的 HTTP 方式：以一个持续的事件流作答。",
         ServerForm("orders-sse", "sse", url="https://mcp.example.com/sse"),
     ),
     Example(
-        "A server with streamable HTTP",
-        "The usual way over HTTP. The key goes into a header and is kept secret.",
+        "Streamable HTTP MCP Server",
+        "常用的 HTTP 方式。密钥放在请求头中，会保密。",
         ServerForm(
             "orders",
             "streamable_http",

@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from dataagent_client import Backoff
+
 DEFAULT_URL = "http://127.0.0.1:8000"
+TIMEOUT_SECONDS = 15.0
+BACKOFF = Backoff(first_seconds=0.2, most_seconds=2.0, attempts=3)
+"""Somebody looks at the page: it says soon that nobody answers, and offers to try again."""
 
 
 class BadDemoSettings(ValueError):
@@ -44,10 +49,10 @@ def _server_url(text: str) -> str:
         parts = urlsplit("")
     if not is_usable or parts.query or parts.fragment:
         raise BadDemoSettings(
-            f"DATAAGENT_SERVER_URL is {text!r}; write an address such as {DEFAULT_URL}"
+            f"DATAAGENT_SERVER_URL 的值是 {text!r}；请填写地址，例如 {DEFAULT_URL}"
         )
     if parts.username is not None:
-        raise BadDemoSettings("DATAAGENT_SERVER_URL carries a user; put a key in DATAAGENT_API_KEY")
+        raise BadDemoSettings("DATAAGENT_SERVER_URL 中含有用户名；请把密钥填入 DATAAGENT_API_KEY")
     return parts.geturl().rstrip("/")
 
 
@@ -56,5 +61,5 @@ def _api_key(text: str | None) -> str | None:
     if not key:
         return None
     if not key.isascii() or not key.isprintable() or " " in key:
-        raise BadDemoSettings("DATAAGENT_API_KEY has characters that a header cannot carry")
+        raise BadDemoSettings("DATAAGENT_API_KEY 中有请求头不允许的字符")
     return key

@@ -62,31 +62,33 @@ def test_each_part_is_shown_in_its_own_way() -> None:
         ErrorEvent(error="No *model*.", recoverable=True),
     ) == [
         Say("The **answer**"),
-        Folded(":material/forum: sql says", (Say("Done."),)),
-        Folded(":material/psychology: Thinking", (Say("hm"),)),
-        Folded(":material/checklist: Plan", (Say(PLAN),)),
+        Folded(":material/forum: sql 的回答", (Say("Done."),)),
+        Folded(":material/psychology: 思考", (Say("hm"),)),
+        Folded(":material/checklist: 计划", (Say(PLAN),)),
         TableBlock("t", "Sales", Rows(("country",), [["Chile"]]), 40, "SELECT 1", "shop"),
         ChartBlock("c", "Drawn"),
         FileBlock("f", "a.csv", 2048),
-        Alert("No \\*model\\*. It may work when you try again."),
+        Alert("No \\*model\\*. 这可能是暂时的，请稍后重试。"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("state", "icon"),
+    ("state", "icon", "word"),
     [
-        ("running", "hourglass_top"),
-        ("success", "check_circle"),
-        ("error", "error"),
-        ("timeout", "timer_off"),
-        ("denied", "block"),
+        ("running", "hourglass_top", "运行中"),
+        ("success", "check_circle", "完成"),
+        ("error", "error", "失败"),
+        ("timeout", "timer_off", "超时"),
+        ("denied", "block", "不允许"),
     ],
 )
-def test_a_call_shows_its_state_its_arguments_and_its_result(state: ToolState, icon: str) -> None:
+def test_a_call_shows_its_state_its_arguments_and_its_result(
+    state: ToolState, icon: str, word: str
+) -> None:
     part = ToolPart("c1", "sql_db_query", {"query": "SELECT 1"}, state, {"rows": [1]})
     [block] = shown(part)
     assert isinstance(block, Folded)
-    assert block.label == f":material/{icon}: sql\\_db\\_query · {state}"
+    assert block.label == f":material/{icon}: sql\\_db\\_query · {word}"
     assert block.inside[0] == Code('{\n  "query": "SELECT 1"\n}', "json")
     assert len(block.inside) == (1 if state == "running" else 2)
 
@@ -94,35 +96,35 @@ def test_a_call_shows_its_state_its_arguments_and_its_result(state: ToolState, i
 def test_a_long_result_is_cut_and_says_so() -> None:
     [block] = shown(ToolPart("c1", "read_file", {}, "success", "x" * 5_000))
     assert isinstance(block, Folded)
-    assert block.inside[1] == Code("x" * 4_000 + "\n… 1000 more")
+    assert block.inside[1] == Code("x" * 4_000 + "\n… 还有 1000 个字符")
 
 
 def test_a_file_operation_shows_its_difference() -> None:
     event = FileOperationEvent(
-        operation="write", file_path="/a_b.txt", metrics={"added": 1}, diff="+a"
+        operation="write", file_path="/a_b.txt", metrics={"lines_added": 1}, diff="+a"
     )
     failed = FileOperationEvent(operation="read", file_path="/c", status="denied")
     assert shown(event, failed) == [
-        Folded(":material/description: write /a\\_b.txt (added 1)", (Code("+a", "diff"),)),
-        Note(":material/description: read /c · denied"),
+        Folded(":material/description: 写入 /a\\_b.txt（新增行 1）", (Code("+a", "diff"),)),
+        Note(":material/description: 读取 /c · 不允许"),
     ]
 
 
 def test_a_request_asks_only_while_the_run_waits_for_it() -> None:
     assert shown(REQUEST) == [AskBlock(REQUEST)]
-    note = Note(":material/lock: write\\_file waited for a decision.")
+    note = Note(":material/lock: write\\_file 曾等待决定。")
     assert shown(REQUEST, is_running=False) == [note]
 
 
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
-        ("user_cancelled", "Stopped."),
-        ("rejected", "rejected"),
-        ("timeout", "too long"),
-        ("shutdown", "shut down"),
-        ("budget", "budget"),
-        ("failed", "failed"),
+        ("user_cancelled", "已停止。"),
+        ("rejected", "被拒绝"),
+        ("timeout", "用时过长"),
+        ("shutdown", "服务器已关闭"),
+        ("budget", "预算已用完"),
+        ("failed", "回答失败"),
     ],
 )
 def test_an_end_that_is_not_the_usual_one_is_told(reason: str, said: str) -> None:
@@ -135,16 +137,16 @@ def test_an_end_that_is_not_the_usual_one_is_told(reason: str, said: str) -> Non
 def test_figures_that_no_result_backs_are_named() -> None:
     figures = {"verified": [], "unbacked": [{"text": "$450"}, {"text": "12 %"}]}
     assert shown(end=DoneEvent(metadata={"figures": figures})) == [
-        Alert("Not found in the results: \\$450, 12 %", "warning")
+        Alert("没有数据依据：\\$450，12 %", "warning")
     ]
 
 
 def test_figures_that_were_not_checked_are_not_passed_over() -> None:
     figures = {"verified": [{"text": "7"}], "unbacked": [], "unchecked": 3, "is_complete": False}
     assert shown(end=DoneEvent(metadata={"figures": figures})) == [
-        Alert("Not all figures could be checked.", "warning")
+        Alert("部分数字未能核实。", "warning")
     ]
 
 
 def test_an_answer_that_was_not_kept_is_told() -> None:
-    assert shown(is_running=False) == [Note("No answer was kept.")]
+    assert shown(is_running=False) == [Note("没有保存的回答。")]

@@ -46,7 +46,7 @@ def test_an_answer_arrives_with_its_thinking_and_its_calls(page: Page) -> None:
     assert [each.name for each in page.app.chat_message] == ["user", "assistant"]
     assert "hello **there**" in [each.value for each in page.app.markdown]
     labels = [each.label for each in page.app.expander]
-    assert labels[:2] == [":material/psychology: Thinking", ":material/check_circle: ls · success"]
+    assert labels[:2] == [":material/psychology: 思考", ":material/check_circle: ls · 完成"]
     assert not page.buttons("stop")
 
 
@@ -57,41 +57,41 @@ def test_the_answer_is_shown_while_it_comes_and_can_be_stopped(page: Page) -> No
     assert page.said[1].startswith(early)
     assert not page.is_ready
     page.press("stop").until(is_ready)
-    assert "Stopped." in page.words
+    assert "已停止。" in page.words
     assert page.said[1].startswith(early)
 
 
 def test_a_call_that_waits_is_approved(page: Page) -> None:
     page.ask(WRITE).until(is_asking)
-    assert "**write\\_file** waits for you" in page.words
+    assert "**write\\_file** 等待您的决定" in page.words
     page.press("approve-").until(is_ready)
     assert "written" in page.words
-    assert "description: write" in page.words
+    assert "description: 写入" in page.words
 
 
 def test_a_call_that_waits_is_rejected(page: Page) -> None:
     page.ask(WRITE).until(is_asking).press("reject-").until(is_ready)
-    assert "Stopped: the call was rejected." in page.words
+    assert "已停止：调用被拒绝。" in page.words
     assert "written" not in [each.value for each in page.app.markdown]
 
 
 def test_a_call_that_waits_is_edited_and_what_cannot_be_read_is_told(page: Page) -> None:
     page.ask(WRITE).until(is_asking)
     fill(page, "args-", "{no JSON")
-    assert "The arguments are not JSON" in page.press("edit-").words
+    assert "参数不是 JSON" in page.press("edit-").words
     fill(page, "args-", json.dumps({"file_path": "/other.txt", "content": "second\n"}))
     page.press("edit-").until(is_ready)
-    assert "description: write /other.txt" in page.words
+    assert "description: 写入 /other.txt" in page.words
     assert "+second" in page.words
 
 
 def test_a_call_that_waits_is_answered_with_words(page: Page) -> None:
     page.ask(WRITE).until(is_asking)
-    assert "Write what the assistant should do instead." in page.press("respond-").words
+    assert "请填写助手应该怎么做。" in page.press("respond-").words
     fill(page, "words-", "Leave the file alone.")
     page.press("respond-").until(is_ready)
     assert "Leave the file alone." in page.words
-    assert "description: write" not in page.words
+    assert "description: 写入" not in page.words
 
 
 def test_what_was_said_stays_when_the_script_runs_again(page: Page) -> None:
@@ -117,7 +117,7 @@ def test_a_conversation_that_is_not_there_is_told_and_a_new_one_begins(
     server: Server, visit: Visit
 ) -> None:
     page = visit(server.url, conversation="11111111-1111-4111-8111-111111111111")
-    assert "It is not there, or it is somebody else's." in page.words
+    assert "它不存在，或属于其他人。" in page.words
     assert page.ask("!echo new").until(is_ready).said == ["!echo new", "new"]
 
 
@@ -132,4 +132,4 @@ def test_a_new_conversation_begins_empty(page: Page) -> None:
 def test_a_model_that_fails_is_told(page: Page) -> None:
     page.ask("!fail recoverable").until(is_ready)
     [told] = page.app.error
-    assert "try again" in told.value
+    assert "请稍后重试" in told.value

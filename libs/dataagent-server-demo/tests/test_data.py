@@ -35,10 +35,10 @@ def test_a_data_question_shows_its_table_its_sql_and_its_figures(
     [table] = page.app.dataframe
     assert len(table.value) == 5
     assert len(table.value.columns) == 2
-    assert "5 rows" in page.words
+    assert "5 行" in page.words
     [sql] = [each for each in page.app.expander if each.label == "SQL"]
     assert "SELECT" in sql.code[0].value
-    assert any("sql\\_db\\_query · success" in each.label for each in page.app.expander)
+    assert any("sql\\_db\\_query · 完成" in each.label for each in page.app.expander)
 
 
 @pytest.mark.slow
@@ -65,5 +65,5 @@ def test_a_table_that_is_deleted_is_shown_as_far_as_the_answer_had_it(
         client.artifacts.delete(client.artifacts.list(limit=1).items[0].artifact_id)
     st.cache_data.clear()
     again = visit(server.url, conversation=page.app.query_params["conversation"])
-    assert "the whole table is not there any more" in again.words
+    assert "完整的表格已不存在" in again.words
     assert again.app.dataframe[0].value.values.tolist() == rows.values.tolist()

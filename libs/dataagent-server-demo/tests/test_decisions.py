@@ -24,11 +24,11 @@ def test_a_question_is_answered_with_values_even_if_they_stay() -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", "null", '"a"'])
 def test_what_is_no_json_object_is_refused(text: str) -> None:
-    with pytest.raises(BadAnswer, match="The arguments are"):
+    with pytest.raises(BadAnswer, match="参数"):
         edited(ACTION, text)
 
 
 def test_words_instead_are_passed_on_and_none_are_refused() -> None:
     assert told(" use /b ") == Decision("respond", message="use /b")
-    with pytest.raises(BadAnswer, match="Write what"):
+    with pytest.raises(BadAnswer, match="请填写"):
         told("  ")

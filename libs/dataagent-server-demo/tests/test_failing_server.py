@@ -19,8 +19,8 @@ from tests.requirements import requirement
 if TYPE_CHECKING:
     from conftest import Page, Visit
 
-TABS = [":material/chat: Chat", ":material/power: MCP servers"]
-NO_MCP = "This server does not offer MCP configuration."
+TABS = ["💬 对话", "🔌 MCP 配置"]
+NO_MCP = "此服务器不提供 MCP 配置。"
 
 
 @dataclass
@@ -109,13 +109,13 @@ def add(page: Page, name: str) -> Page:
         (405, "", NO_MCP),
         (501, "", NO_MCP),
         (403, '{"error_code": "feature_off", "message": "MCP is off."}', "MCP is off."),
-        (401, '{"error_code": "not_authenticated"}', "The server does not know this key."),
+        (401, '{"error_code": "not_authenticated"}', "服务器不认识这个密钥。"),
         (422, '{"error_code": "invalid", "message": "No such field."}', "No such field."),
-        (429, '{"error_code": "limit", "message": "Too many."}', "A limit is reached."),
-        (500, "Traceback (most recent call last)", "The server failed (500)."),
+        (429, '{"error_code": "limit", "message": "Too many."}', "已达到上限。"),
+        (500, "Traceback (most recent call last)", "服务器出错 (500)。"),
         (502, "<html>bad gateway</html>", "The server answered 502."),
-        (200, "<html>a captive portal</html>", "does not speak as a DataAgent server does"),
-        (200, '{"items": [{}], "total": 1}', "does not speak as a DataAgent server does"),
+        (200, "<html>a captive portal</html>", "的响应不像是 DataAgent 服务器的响应"),
+        (200, '{"items": [{}], "total": 1}', "的响应不像是 DataAgent 服务器的响应"),
     ],
 )
 def test_a_list_that_cannot_be_read_is_told_in_words(
@@ -147,7 +147,7 @@ def test_every_action_that_fails_is_told_and_can_be_tried_again(
 ) -> None:
     body = json.dumps({"error_code": "refused", "message": "It cannot be done now."})
     page = add(visit(proxy.url), f"site-{status}")
-    assert "is added" in page.words
+    assert "已添加" in page.words
     proxy.answer, proxy.methods = (status, body), ("POST", "PUT", "DELETE")
     for action in ("mcp-test-", "mcp-delete-", "disabled", "add"):
         page.press("mcp-refresh")
@@ -164,7 +164,7 @@ def test_every_action_that_fails_is_told_and_can_be_tried_again(
     assert page.app.text_input(key="mcp-form-name").value == "another"
     proxy.answer = None
     page.press(f"mcp-delete-site-{status}")
-    assert "is deleted." in page.words
+    assert "已删除。" in page.words
 
 
 @requirement("P56")
@@ -181,7 +181,7 @@ def test_a_server_that_is_not_there_is_told_and_found_once_it_is(
 ) -> None:
     server = prepare()
     page = visit(server.url)
-    assert f"The DataAgent server at {server.url} does not answer." in page.words.replace("\\", "")
+    assert f"{server.url} 的 DataAgent 服务器没有响应。" in page.words.replace("\\", "")
     assert tabs(page) == TABS
     page.ask("!echo hello")
     assert page.buttons("send-again") == ["send-again"]
@@ -202,7 +202,7 @@ def test_an_answer_that_was_cut_off_is_read_on(
     page = visit(server.url).ask(ask).until(lambda page: bool(page.buttons("approve-")))
     asyncio.run(server.signal())
     page.until(lambda page: bool(page.buttons("read-on")))
-    assert "does not answer" in page.words
+    assert "没有响应" in page.words
     asyncio.run(server.start())
     page.press("read-on").until(lambda page: bool(page.buttons("stop")))
     page.press("approve-").until(lambda page: page.is_ready)
@@ -215,11 +215,11 @@ def test_a_wrong_key_is_told_and_not_repeated(
     server: Server, visit: Visit, key: str | None
 ) -> None:
     page = visit(server.url, key)
-    assert "The server does not know this key." in page.words
+    assert "服务器不认识这个密钥。" in page.words
     assert "DATAAGENT_API_KEY" in page.words.replace("\\", "")
     assert tabs(page) == TABS
     page.ask("!echo hello")
-    assert "The server does not know this key." in page.words
+    assert "服务器不认识这个密钥。" in page.words
     assert "wrong" not in page.words
 
 

@@ -71,21 +71,12 @@ def shows(text: str) -> Callable[[Page], bool]:
 
 @requirement("R36.1", "R36.2", "R36.3", "R36.6", "P55")
 def test_the_tab_stands_beside_the_chat_with_list_form_and_examples(page: Page) -> None:
-    assert [tab.label for tab in page.app.tabs] == [
-        ":material/chat: Chat",
-        ":material/power: MCP servers",
-    ]
+    assert [tab.label for tab in page.app.tabs] == ["💬 对话", "🔌 MCP 配置"]
     tab = page.app.tabs[1]
-    assert "There is none yet. Add one below." in [each.value for each in tab.caption]
-    labels = [each.label for each in (*tab.text_input, *tab.text_area, *tab.checkbox)]
-    assert labels == [
-        "Name",
-        "Command",
-        "Arguments (JSON list)",
-        "Environment variables (JSON object)",
-        "Disabled",
-    ]
-    assert ":material/menu_book: Examples" in [each.label for each in tab.expander]
+    assert "还没有 MCP Server，请在下方添加。" in [each.value for each in tab.caption]
+    labels = [each.label for each in (*tab.text_input, *tab.checkbox)]
+    assert labels == ["名称", "命令", "参数 (JSON 数组)", "环境变量 (JSON 对象)", "禁用"]
+    assert "📖 配置示例" in [each.label for each in tab.expander]
     examples = [json.loads(each.value) for each in tab.expander[-1].code]
     assert {each["transport"] for each in examples} == {"stdio", "sse", "streamable_http"}
 
@@ -95,15 +86,15 @@ def test_a_server_is_added_with_its_address_and_shown_connected_with_its_tools(
     page: Page, site: HttpServer, client: SyncDataAgentClient
 ) -> None:
     add_site(page, site.url)
-    assert "my-site is added" in page.words.replace("\\", "")
+    assert "my-site 已添加" in page.words
     assert not [each for each in page.app.text_input if each.value]
     page.press("mcp-test-")
-    assert "my-site answers" in page.words.replace("\\", "")
-    page.until(shows("green-badge"))
-    shown = page.words.replace("\\", "")
-    assert "**my-site** :green-badge[connected]" in shown
-    assert f"streamable_http: {site.url} (with X-Key)" in shown
-    assert ":material/build: 3 tools" in shown
+    assert "my-site 有响应" in page.words
+    page.until(shows("🔧 my-site 🟢 connected"))
+    shown = page.words
+    assert f'"url": "{site.url}"' in shown
+    assert '"X-Key": "••••"' in shown
+    assert "配置 · 3 个工具" in shown
     assert "Adds two numbers." in shown
     assert SECRET not in shown
     assert client.mcp.server(USER, "my-site").headers == {"X-Key": "••••"}
@@ -120,9 +111,9 @@ def test_a_server_is_added_with_its_command_arguments_and_environment(page: Page
         env=json.dumps({"STANDIN_TOKEN": SECRET}),
     )
     submit(page).press("mcp-test-")
-    assert "calc answers" in page.words
-    page.until(shows("**calc** :green-badge[connected]"))
-    assert "STANDIN\\_TOKEN" in page.words
+    assert "calc 有响应" in page.words
+    page.until(shows("🔧 calc 🟢 connected"))
+    assert "STANDIN_TOKEN" in page.words
     assert SECRET not in page.words
 
 
@@ -131,7 +122,7 @@ def test_a_server_is_deleted(page: Page, site: HttpServer, client: SyncDataAgent
     add_site(page, site.url, "first")
     add_site(page, site.url, "second")
     page.press("mcp-delete-first")
-    assert "first is deleted." in page.words
+    assert "first 已删除。" in page.words
     assert page.buttons("mcp-delete-") == ["mcp-delete-second"]
     assert [each.name for each in client.mcp.servers(USER).items] == ["second"]
 
@@ -140,8 +131,8 @@ def test_a_server_is_deleted(page: Page, site: HttpServer, client: SyncDataAgent
 def test_a_server_that_does_not_answer_is_shown_with_its_error(page: Page) -> None:
     add_site(page, "http://127.0.0.1:9/mcp", "gone")
     page.press("mcp-test-")
-    assert "gone does not answer" in page.words
-    page.until(shows("**gone** :red-badge[error]"))
+    assert "gone 没有响应" in page.words
+    page.until(shows("🔧 gone ⚠️ error"))
 
 
 @requirement("R36.5")
@@ -151,12 +142,12 @@ def test_a_server_is_switched_off_and_on(
     add_site(page, site.url)
     page.app.toggle(key="mcp-disabled-my-site").set_value(True)
     page.run()
-    assert ":gray-badge[disconnected] :gray-badge[switched off]" in page.words
+    assert "🔴 disconnected :gray-badge[已禁用]" in page.words
     assert client.mcp.server(USER, "my-site").disabled
     client.mcp.update(USER, "my-site", disabled=False)  # somewhere else
     page.press("mcp-refresh")
     assert not page.app.toggle(key="mcp-disabled-my-site").value
-    assert "switched off" not in page.words
+    assert "已禁用" not in page.words
 
 
 @requirement("R36.6")
@@ -172,10 +163,10 @@ def test_an_example_fills_the_form(page: Page) -> None:
 def test_what_cannot_be_right_is_told_and_what_was_typed_stays(page: Page) -> None:
     fill(page, name="calc", args="-m server")
     submit(page)
-    assert "Command: it is missing." in page.words.replace("\\", "")
-    assert "Arguments: write a JSON list of texts" in page.words.replace("\\", "")
+    assert "命令：请填写，例如 npx" in page.words
+    assert "参数：请填写由文本组成的 JSON 数组" in page.words
     assert page.app.text_input(key="mcp-form-name").value == "calc"
-    assert "There is none yet" in page.words
+    assert "还没有 MCP Server" in page.words
 
 
 @requirement("R36.7", "P56")
@@ -184,7 +175,7 @@ def test_what_the_server_refuses_is_told_and_what_was_typed_stays(
 ) -> None:
     add_site(page, site.url)
     add_site(page, site.url)
-    assert "It does not fit what is there now" in page.words
+    assert "与现有内容冲突" in page.words
     assert page.app.text_input(key="mcp-form-name").value == "my-site"
     fill(page, name="two words", url="http://169.254.169.254/latest")
     assert page.app.text_input(key="mcp-form-name").value == "two words"

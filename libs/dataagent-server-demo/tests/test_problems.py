@@ -40,8 +40,8 @@ def test_every_kind_of_error_has_words_and_a_way_out(kind: type[ClientError]) ->
 def test_an_api_that_is_not_built_is_a_hint_and_no_error(status: int) -> None:
     problem = explain_mcp(error_from_response(status, {}, b"<html>"), URL)
     assert problem == Problem(
-        "This server does not offer MCP configuration.",
-        "The chat works without it. A newer DataAgent server has it.",
+        "此服务器不提供 MCP 配置。",
+        "对话不受影响。较新的 DataAgent 服务器提供此功能。",
         "info",
     )
 
@@ -49,16 +49,16 @@ def test_an_api_that_is_not_built_is_a_hint_and_no_error(status: int) -> None:
 @pytest.mark.parametrize(
     ("status", "headers", "text", "hint"),
     [
-        (401, {}, "The server does not know this key.", "DATAAGENT_API_KEY"),
-        (403, {}, "Why.", "rules"),
-        (404, {}, "Why.", "somebody else's"),
-        (409, {}, "Why.", "look again"),
-        (422, {}, "Why.", "Correct it"),
-        (429, {"retry-after": "12"}, "Why.", "A limit is reached. Try again in 12 s."),
-        (503, {"retry-after": "0.2"}, "Why.", "busy. Try again in 1 s."),
-        (503, {}, "Why.", "Try again later."),
-        (500, {"x-request-id": "q7"}, "The server failed (500).", "the request q7"),
-        (500, {}, "The server failed (500).", "Try again."),
+        (401, {}, "服务器不认识这个密钥。", "DATAAGENT_API_KEY"),
+        (403, {}, "Why.", "规则"),
+        (404, {}, "Why.", "属于其他人"),
+        (409, {}, "Why.", "请查看后再试"),
+        (422, {}, "Why.", "请更正"),
+        (429, {"retry-after": "12"}, "Why.", "已达到上限。请在 12 秒后重试。"),
+        (503, {"retry-after": "0.2"}, "Why.", "繁忙。请在 1 秒后重试。"),
+        (503, {}, "Why.", "请稍后重试。"),
+        (500, {"x-request-id": "q7"}, "服务器出错 (500)。", "请求编号：q7"),
+        (500, {}, "服务器出错 (500)。", "请重试。"),
     ],
 )
 def test_a_refusal_says_why_and_what_to_do(

@@ -34,11 +34,11 @@ def test_a_table_without_rows_keeps_its_columns() -> None:
 @pytest.mark.parametrize(
     ("count", "rows", "caption"),
     [
-        (5, 5, "5 rows · shop"),
-        (12_000, 1_000, "The first 1,000 of 12,000 rows · shop"),
-        (None, 3, "3 rows · shop"),
-        (0, 0, "0 rows · shop"),
-        (1, 1, "1 row · shop"),
+        (5, 5, "5 行 · shop"),
+        (12_000, 1_000, "前 1,000 行，共 12,000 行 · shop"),
+        (None, 3, "3 行 · shop"),
+        (0, 0, "0 行 · shop"),
+        (1, 1, "1 行 · shop"),
     ],
 )
 def test_a_caption_says_how_much_is_shown(count: int | None, rows: int, caption: str) -> None:
@@ -56,8 +56,8 @@ def test_a_table_that_the_source_has_more_of_says_so() -> None:
     event = ArtifactEvent(artifact_id="t", kind="table", title="T", url="/t", preview=preview)
     block = artifact_block(event)
     assert isinstance(block, TableBlock)
-    assert block.caption(2) == "2 rows · at the row limit: the source has more rows than these 2"
-    assert block.only_first == " · 3 more columns"
+    assert block.caption(2) == "2 行 · at the row limit: the source has more rows than these 2"
+    assert block.only_first == " · 另有 3 列"
 
 
 @pytest.mark.parametrize("preview", [None, [], {}, {"columns": None, "rows": None}])
@@ -78,7 +78,7 @@ def test_rows_that_lack_columns_are_not_shown() -> None:
     ("size", "text"),
     [
         (None, "a.csv"),
-        (12, "a.csv · 12 bytes"),
+        (12, "a.csv · 12 字节"),
         (2_500, "a.csv · 2.5 kB"),
         (3 * 10**6, "a.csv · 3.0 MB"),
     ],

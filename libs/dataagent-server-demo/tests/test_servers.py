@@ -57,40 +57,62 @@ TRIAL = McpTrial(
 @pytest.mark.parametrize(
     ("status", "label"),
     [
-        ("connected", "**orders** :green-badge[connected]"),
-        ("disconnected", "**orders** :gray-badge[disconnected]"),
-        ("error", "**orders** :red-badge[error]"),
-        ("unheard-of", "**orders** :orange-badge[unheard-of]"),
+        ("connected", "🔧 orders 🟢 connected"),
+        ("disconnected", "🔧 orders 🔴 disconnected"),
+        ("error", "🔧 orders ⚠️ error"),
+        ("unheard-of", "🔧 orders ⚪ unheard-of"),
     ],
 )
 def test_a_server_is_shown_with_its_status(status: str, label: str) -> None:
     assert card_of(replace(SERVER, status=status)).label == label
 
 
-def test_a_card_has_how_it_is_reached_and_its_tools_but_no_secret() -> None:
+def test_a_card_has_the_configuration_and_the_tools() -> None:
     card = card_of(SERVER)
-    assert card.reached_by == "stdio: npx -y orders (with KEY)"
+    assert json.loads(card.config) == {
+        "name": "orders",
+        "transport": "stdio",
+        "command": "npx",
+        "args": ["-y", "orders"],
+        "env": {"KEY": "••••"},
+        "disabled": False,
+    }
     assert card.tools == (
         ToolLine("find", "Finds.", ""),
-        ToolLine("drop", "Drops.", "quarantined"),
-        ToolLine("keep", "Keeps.", "off"),
+        ToolLine("drop", "Drops.", "等待管理员确认"),
+        ToolLine("keep", "Keeps.", "已停用"),
     )
-    assert "••••" not in repr(card)
+
+
+@pytest.mark.parametrize(
+    ("status", "disabled", "detail"),
+    [
+        ("error", False, "refused"),
+        ("disconnected", False, "refused"),
+        ("disconnected", True, ""),
+        ("connected", False, ""),
+    ],
+)
+def test_a_card_says_why_a_server_is_not_connected(
+    status: str, *, disabled: bool, detail: str
+) -> None:
+    server = replace(SERVER, status=status, disabled=disabled, status_detail="refused")
+    assert card_of(server).detail == detail
 
 
 def test_a_shared_server_cannot_be_changed_here() -> None:
     shared = replace(SERVER, scope="global", command=None, args=(), env={}, disabled=True)
     card = card_of(shared)
-    assert (card.is_own, card.reached_by) == (False, "stdio")
-    badges = ":green-badge[connected] :gray-badge[switched off] :blue-badge[shared]"
-    assert card.label == f"**orders** {badges}"
+    assert not card.is_own
+    assert "command" not in card.config
+    assert card.label == "🔧 orders 🟢 connected :gray-badge[已禁用] :blue-badge[共享]"
 
 
 def test_a_trial_is_told_in_a_sentence() -> None:
-    assert trial_text("orders", TRIAL) == "orders answers (12 ms) and offers 3 tools."
+    assert trial_text("orders", TRIAL) == "orders 有响应（12 ms），提供 3 个工具。"
     failed = replace(TRIAL, ok=False, status="error", status_detail="refused")
-    assert trial_text("orders", failed) == "orders does not answer (12 ms): refused"
-    assert trial_text("orders", replace(failed, status_detail="")).endswith(": error")
+    assert trial_text("orders", failed) == "orders 没有响应（12 ms）：refused"
+    assert trial_text("orders", replace(failed, status_detail="")).endswith("：error")
 
 
 @requirement("R36.3")
@@ -112,15 +134,15 @@ def test_a_form_becomes_what_is_sent() -> None:
 @pytest.mark.parametrize(
     ("form", "problem"),
     [
-        (ServerForm("", "stdio", "npx"), "Name: "),
-        (ServerForm("a", "stdio", ""), "Command: "),
-        (ServerForm("a", "stdio", "npx", "-y"), "Arguments: "),
-        (ServerForm("a", "stdio", "npx", '{"a": 1}'), "Arguments: "),
-        (ServerForm("a", "stdio", "npx", "[1]"), "Arguments: "),
-        (ServerForm("a", "stdio", "npx", "", "K=v"), "Environment: "),
-        (ServerForm("a", "stdio", "npx", "", '{"K": 1}'), "Environment: "),
-        (ServerForm("a", "sse"), "Address: "),
-        (ServerForm("a", "sse", url="https://x", headers="[]"), "Headers: "),
+        (ServerForm("", "stdio", "npx"), "名称："),
+        (ServerForm("a", "stdio", ""), "命令："),
+        (ServerForm("a", "stdio", "npx", "-y"), "参数："),
+        (ServerForm("a", "stdio", "npx", '{"a": 1}'), "参数："),
+        (ServerForm("a", "stdio", "npx", "[1]"), "参数："),
+        (ServerForm("a", "stdio", "npx", "", "K=v"), "环境变量："),
+        (ServerForm("a", "stdio", "npx", "", '{"K": 1}'), "环境变量："),
+        (ServerForm("a", "sse"), "地址："),
+        (ServerForm("a", "sse", url="https://x", headers="[]"), "请求头："),
     ],
 )
 def test_what_is_wrong_is_said_of_its_field(form: ServerForm, problem: str) -> None:

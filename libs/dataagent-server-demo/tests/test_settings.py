@@ -37,7 +37,7 @@ def test_the_key_is_not_shown() -> None:
     ],
 )
 def test_an_unusable_address_is_refused_with_an_example(address: str) -> None:
-    with pytest.raises(BadDemoSettings, match=r"such as http://127\.0\.0\.1:8000"):
+    with pytest.raises(BadDemoSettings, match=r"例如 http://127\.0\.0\.1:8000"):
         load_settings({"DATAAGENT_SERVER_URL": address})
 
 

@@ -37,25 +37,25 @@ test("an answer streams, is stopped, asks, and is there after a reload", async (
   const early = await answer.innerText();
   await expect(answer).not.toHaveText(early);
   await shoot(page, "streaming");
-  await page.getByRole("button", { name: "Stop" }).click();
-  await expect(page.getByText("Stopped.")).toBeVisible();
+  await page.getByRole("button", { name: "停止" }).click();
+  await expect(page.getByText("已停止。")).toBeVisible();
 
   await ask(page, WRITE);
-  await expect(page.getByText("waits for you")).toBeVisible();
-  await page.getByText("Edit the call").click();
-  const args = page.getByLabel("Arguments (JSON)").last();
+  await expect(page.getByText("等待您的决定")).toBeVisible();
+  await page.getByText("修改参数").click();
+  const args = page.getByLabel("参数 (JSON)").last();
   await args.fill('{"file_path": "/other.md", "content": "# Other\\n"}');
   await shoot(page, "approval");
   await args.press("Control+Enter");
-  await page.getByRole("button", { name: "Approve with these arguments" }).click();
+  await page.getByRole("button", { name: "按修改批准" }).click();
   await expect(page.getByText("Written, for $5 or $6.")).toBeVisible();
-  await expect(page.getByText("write /other.md")).toBeVisible();
+  await expect(page.getByText("写入 /other.md")).toBeVisible();
   await shoot(page, "answer");
 
   await page.reload();
   await expect(page.getByText("Written, for $5 or $6.")).toBeVisible();
-  await expect(page.getByText("Stopped.")).toBeVisible();
-  await page.getByRole("button", { name: "New conversation" }).click();
+  await expect(page.getByText("已停止。")).toBeVisible();
+  await page.getByRole("button", { name: "新对话" }).click();
   await expect(page.getByTestId("stChatMessage")).toHaveCount(0);
 });
 
@@ -65,47 +65,47 @@ test("a data question shows a table and a chart", async ({ page }) => {
   await expect(page.getByTestId("stDataFrame")).toBeVisible();
   const chart = page.getByTestId("stVegaLiteChart").locator("canvas, svg").first();
   await expect(chart).toBeVisible();
-  await expect(page.getByPlaceholder("Ask about your data")).toBeEnabled();
+  await expect(page.getByPlaceholder("就您的数据提问")).toBeEnabled();
   await chart.scrollIntoViewIfNeeded();
   await shoot(page, "data");
 });
 
 test("an MCP server is added, shown connected, and deleted", async ({ page }) => {
   await page.goto(SCRIPTED);
-  await page.getByRole("tab", { name: "MCP servers" }).click();
-  await expect(page.getByText("There is none yet.")).toBeVisible();
+  await page.getByRole("tab", { name: "🔌 MCP 配置" }).click();
+  await expect(page.getByText("还没有 MCP Server")).toBeVisible();
   await shoot(page, "mcp-empty");
   await page.getByText("streamable_http", { exact: true }).click();
-  await page.getByLabel("Name").fill("calculator");
-  await page.getByLabel("Address").fill(MCP);
-  await page.getByRole("button", { name: "Add MCP server" }).click();
-  await expect(page.getByText("calculator is added.")).toBeVisible();
-  await expect(page.getByLabel("Name")).toHaveValue("");
-  await page.getByRole("button", { name: "Test" }).click();
-  await expect(page.getByText("calculator answers")).toBeVisible();
-  await expect(page.getByText("connected", { exact: true })).toBeVisible();
-  await page.locator("summary", { hasText: "3 tools" }).click();
+  await page.getByLabel("名称").fill("calculator");
+  await page.getByLabel("地址").fill(MCP);
+  await page.getByRole("button", { name: "添加 MCP Server" }).click();
+  await expect(page.getByText("calculator 已添加")).toBeVisible();
+  await expect(page.getByLabel("名称")).toHaveValue("");
+  await page.getByRole("button", { name: "测试" }).click();
+  await expect(page.getByText("calculator 有响应")).toBeVisible();
+  await expect(page.getByText("🔧 calculator 🟢 connected")).toBeVisible();
+  await page.locator("summary", { hasText: "3 个工具" }).click();
   await expect(page.getByText("Adds two numbers.")).toBeVisible();
   await shoot(page, "mcp");
-  await page.getByText("Disabled").first().click();
-  await expect(page.getByText("switched off", { exact: false }).first()).toBeVisible();
-  await page.getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("button", { name: "Delete calculator" }).click();
-  await expect(page.getByText("calculator is deleted.")).toBeVisible();
-  await page.getByText("Examples").click();
-  await expect(page.getByText("Your own Python server")).toBeVisible();
+  await page.getByText("禁用", { exact: true }).first().click();
+  await expect(page.getByText("calculator 已禁用。").first()).toBeVisible();
+  await page.getByRole("button", { name: "删除" }).click();
+  await page.getByRole("button", { name: "删除 calculator" }).click();
+  await expect(page.getByText("calculator 已删除。")).toBeVisible();
+  await page.getByText("📖 配置示例").click();
+  await expect(page.getByText("自定义 Python MCP Server")).toBeVisible();
   await shoot(page, "mcp-examples");
 });
 
 test("a server that is not there is told", async ({ page }) => {
   await page.goto(process.env["DATAAGENT_DEMO_ALONE"] ?? "");
-  await expect(page.getByText("does not answer").first()).toBeVisible();
-  await expect(page.getByRole("button", { name: "Try again" })).toBeVisible();
+  await expect(page.getByText("没有响应").first()).toBeVisible();
+  await expect(page.getByRole("button", { name: "重试" })).toBeVisible();
   await shoot(page, "alone");
 });
 
 async function ask(page: Page, message: string): Promise<void> {
-  const input = page.getByPlaceholder("Ask about your data");
+  const input = page.getByPlaceholder("就您的数据提问");
   await expect(input).toBeEnabled();
   await input.fill(message);
   await input.press("Enter");
