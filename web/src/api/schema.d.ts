@@ -1537,6 +1537,7 @@ export interface components {
             toolIds: number[];
         };
         AgentUpdate: {
+            id?: string | null;
             name?: string | null;
             description?: string | null;
             system_prompt?: string | null;

@@ -39,6 +39,7 @@ async def put(root: httpx.AsyncClient, url: str, body: Json, **ids: str) -> None
 async def test_a_body_may_have_the_ids_of_what_it_changes(root: httpx.AsyncClient) -> None:
     source = (await ok(await root.get("/api/v1/data-sources/chinook")))["source_id"]
     sources = f"/api/v1/data-sources/{source}"
+    await put(root, "/api/v1/agents/sql", {"description": "Asks databases"}, id="sql")
     await put(root, sources, {"description": "Music"}, source_id=source)
     await put(root, "/api/v1/data-sources/chinook", {"description": "Music"}, source_id=source)
     await put(root, f"{sources}/grants", {"grants": []}, source_id=source)
