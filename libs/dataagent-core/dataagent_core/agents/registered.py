@@ -7,7 +7,7 @@ does is its own: its model, its tools, its approvals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -59,7 +59,8 @@ _ENTRIES: dict[str, AgentEntry] = {}
 def _as_tool(made: Any) -> BaseTool:
     if isinstance(made, BaseTool):
         return made
-    return tool(made)
+    function: Callable[..., Any] = made
+    return tool(function)
 
 
 def register_agent(

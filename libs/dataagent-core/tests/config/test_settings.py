@@ -203,11 +203,17 @@ def test_a_mysql_url_is_put_together_and_its_login_escaped(
 
 
 @requirement("R25.8")
+def test_the_connections_of_postgres_are_shared_out() -> None:
+    of_postgres = Settings(database_url=SecretStr("postgresql://localhost/x"))
+    assert of_postgres.pool_sizes() == (6, 0)
+    assert of_postgres.checkpoint_pool_size == 4
+
+
 def test_the_pool_of_mysql_has_its_own_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATAAGENT_MYSQL_POOL_SIZE", "3")
     monkeypatch.setenv("DATAAGENT_MYSQL_MAX_OVERFLOW", "4")
-    assert Settings(session_store="mysql").pool_sizes() == (3, 4)
-    assert Settings().pool_sizes() == (10, 20)
+    of_mysql = Settings(session_store="mysql")
+    assert (of_mysql.pool_sizes(), of_mysql.checkpoint_pool_size) == ((3, 4), 3)
 
 
 def test_memory_and_postgres_say_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -289,7 +289,7 @@ async def test_the_owner_of_a_server_approves_its_tools(start_server: StartServe
     own = "/api/v1/users/alice/mcp-servers"
     with http_server() as standin:
         async with live.http() as client, live.http("bob") as other:
-            await ok(await client.post(own, json={"name": "own", "url": standin.url}), 201)
+            await ok(await client.post(own, json={"name": "own", "url": standin.url}))
             tried = await ok(await client.post(f"{own}/own/test"))
             tool = next(each for each in tried["tools"] if each["name"] == "add")
             assert (tool["annotations"]["readOnlyHint"], tool["asks_first"]) == (True, True)
