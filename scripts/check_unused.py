@@ -36,7 +36,7 @@ def unused() -> list[Item]:
 
 def _is_vocabulary(item: Item) -> bool:
     """The error tree is one public list, drawn whole in its docstring."""
-    return item.typ == "class" and "dataagent_core/errors/" in str(item.filename)
+    return item.typ == "class" and "dataagent_protocol/errors" in str(item.filename)
 
 
 def main() -> int:

@@ -48,7 +48,9 @@ class Part:
 
 
 PARTS = {
-    "codec": Part((f"{_CORE}/dataagent_core/events/codec.py",), (f"{_CORE}/tests/events",)),
+    "events": Part(
+        ("libs/dataagent-protocol/dataagent_protocol/events.py",), (f"{_CORE}/tests/events",)
+    ),
     "ledger": Part(
         (f"{_CORE}/dataagent_core/runs/ledger.py",),
         (

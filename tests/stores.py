@@ -9,8 +9,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-from dataagent_core.events import TextEvent
-from dataagent_core.events.codec import event_to_wire
+from dataagent_core.events import TextEvent, event_to_wire
 from dataagent_core.hitl import ActionRequest
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores.factory import open_run_store

@@ -94,8 +94,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> str:
     assert wheels.main([str(folder / "wheels")]) == 0
     venv.create(folder / "venv", with_pip=True)
     python = str(folder / "venv" / "bin" / "python")
-    [wheel] = (folder / "wheels").glob("dataagent_core-*.whl")
-    pip = [python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", str(wheel)]
+    needed = [
+        str(next((folder / "wheels").glob(f"dataagent_{part}-*.whl")))
+        for part in ("protocol", "core")
+    ]
+    pip = [python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", *needed]
     subprocess.run(pip, check=True, stdin=subprocess.DEVNULL)
     [packages] = (folder / "venv").glob("lib/python*/site-packages")
     (packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")

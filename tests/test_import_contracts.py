@@ -26,13 +26,13 @@ CONFIG = ROOT / ".importlinter"
 
 PLANTS = {
     "core-rooms": ("dataagent_core/events", "dataagent_core.config"),
-    "core-alone": ("dataagent_core/errors/families.py", "dataagent_client"),
-    "plain-data": ("dataagent_core/hitl", "pydantic"),
+    "core-alone": ("dataagent_core/errors.py", "dataagent_client"),
+    "plain-data": ("dataagent_protocol/hitl.py", "pydantic"),
     "whole-to-programs": ("dataagent", "dataagent_client"),
     "cli-to-core": ("dataagent_cli", "dataagent_client"),
     "server-to-core": ("dataagent_server", "dataagent_client"),
     "server-layers": ("dataagent_server/models", "dataagent_server.api"),
-    "client-to-plain-data": ("dataagent_client", "dataagent_core.storage"),
+    "client-to-plain-data": ("dataagent_client", "dataagent_core.events"),
     "harbor-to-client": ("dataagent_harbor", "dataagent_core.events"),
     "demo-to-client": ("dataagent_server_demo", "dataagent_core.events"),
 }

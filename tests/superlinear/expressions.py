@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Any, cast
 
 PACKAGES = (
+    "dataagent_protocol",
     "dataagent_core",
     "dataagent_cli",
     "dataagent_server",

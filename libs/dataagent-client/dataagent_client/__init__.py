@@ -104,7 +104,7 @@ from dataagent_client.skills import SkillCalls, SkillDetail, SkillInfo, SkillLis
 from dataagent_client.sync.client import SyncDataAgentClient
 from dataagent_client.sync.portal import SyncOnApproval
 from dataagent_client.wire import Received
-from dataagent_core.events import (
+from dataagent_protocol.events import (
     ArtifactEvent,
     DoneEvent,
     ErrorEvent,
@@ -116,7 +116,7 @@ from dataagent_core.events import (
     ToolCallEvent,
     ToolResultEvent,
 )
-from dataagent_core.hitl import ActionRequest, Decision, EditedAction
+from dataagent_protocol.hitl import ActionRequest, Decision, EditedAction
 
 __all__ = [
     "Accepted",

@@ -42,8 +42,8 @@ from dataagent_client.offers import (
 from dataagent_client.skills import SkillCalls
 from dataagent_client.socket_chat import Door, SocketChat
 from dataagent_client.wire import Received
-from dataagent_core.events import DoneEvent, HITLRequestEvent
-from dataagent_core.hitl import Decision
+from dataagent_protocol.events import DoneEvent, HITLRequestEvent
+from dataagent_protocol.hitl import Decision
 
 OnApproval = Callable[[HITLRequestEvent], Awaitable[Decision | None]]
 """Asked for each call that waits; None leaves the decision to someone else."""

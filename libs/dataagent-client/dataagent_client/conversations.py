@@ -20,7 +20,7 @@ from dataagent_client.models import Page, parse_page
 from dataagent_client.shapes import named, parser
 from dataagent_client.web_events import web_frame
 from dataagent_client.wire import Received
-from dataagent_core.events import DoneEvent
+from dataagent_protocol.events import DoneEvent
 
 _ALL = "conversations"
 

@@ -1,6 +1,6 @@
 """What can go wrong between a program and a DataAgent server.
 
-    DataAgentError                      core's base class
+    DataAgentError                      the base of all errors, in dataagent_protocol
     └── ClientError
         ├── ConnectionFailed            no answer, or the connection was lost too often
         │   └── TimedOut                no answer in time
@@ -29,8 +29,8 @@ from typing import Any, cast
 
 import orjson
 
-from dataagent_core import errors
-from dataagent_core.errors import DataAgentError
+from dataagent_protocol import errors
+from dataagent_protocol.errors import DataAgentError
 
 
 class ClientError(DataAgentError):

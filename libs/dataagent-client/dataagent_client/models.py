@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from dataagent_client.shapes import JsonDict, parsed, parser
 from dataagent_client.wire import Received, received_from
-from dataagent_core.events import TextEvent
-from dataagent_core.hitl import ActionRequest
+from dataagent_protocol.events import TextEvent
+from dataagent_protocol.hitl import ActionRequest
 
 T = TypeVar("T")
 

@@ -41,7 +41,7 @@ from dataagent_client.wire import (
     parse_frame,
     socket_url,
 )
-from dataagent_core.events import DoneEvent
+from dataagent_protocol.events import DoneEvent
 
 _LARGEST_FRAME = 64 * 1024**2
 _QUIET_SECONDS = 1.0  # a run that says nothing for so long may have ended before we came

@@ -13,8 +13,8 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 import orjson
 
 from dataagent_client.errors import ClientError, ProtocolError
-from dataagent_core.errors import UnknownEvent
-from dataagent_core.events import AnyEvent, event_from_dict
+from dataagent_protocol.errors import UnknownEvent
+from dataagent_protocol.events import AnyEvent, event_from_dict
 
 
 @dataclass(frozen=True, slots=True)

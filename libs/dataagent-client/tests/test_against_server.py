@@ -18,8 +18,8 @@ from dataagent_client import (
     NotFoundError,
     Received,
 )
-from dataagent_core.events import DoneEvent, FileOperationEvent, HITLRequestEvent, TextEvent
-from dataagent_core.hitl import Decision
+from dataagent_protocol.events import DoneEvent, FileOperationEvent, HITLRequestEvent, TextEvent
+from dataagent_protocol.hitl import Decision
 from tests.end_to_end.server import free_port, run_server
 from tests.programs import Program
 from tests.requirements import requirement

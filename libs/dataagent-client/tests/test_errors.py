@@ -18,8 +18,8 @@ from dataagent_client import (
     UnavailableError,
 )
 from dataagent_client.errors import error_from_close, error_from_frame, error_from_response
-from dataagent_core import errors
-from dataagent_core.errors import DataAgentError
+from dataagent_protocol import errors
+from dataagent_protocol.errors import DataAgentError
 from dataagent_server.api.errors import status_of
 
 FAMILIES: dict[type[DataAgentError], type[ApiError]] = {
@@ -46,13 +46,15 @@ ALL = [
     (each, UnavailableError if each in WORTH_ANOTHER_TRY else ours)
     for kind, ours in FAMILIES.items()
     for each in family(kind)
-    if each.__module__.startswith("dataagent_core.")
+    if each.__module__.startswith("dataagent_protocol.")
 ]
 
 
-def test_every_family_of_the_core_has_its_class() -> None:
+def test_every_family_of_errors_has_its_class() -> None:
     assert {each for each, _ in ALL} == {
-        each for each in family(DataAgentError)[1:] if each.__module__.startswith("dataagent_core.")
+        each
+        for each in family(DataAgentError)[1:]
+        if each.__module__.startswith("dataagent_protocol.")
     }
 
 

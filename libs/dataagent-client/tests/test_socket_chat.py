@@ -32,7 +32,7 @@ from dataagent_client import (
     Received,
     UnavailableError,
 )
-from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, event_to_wire
+from dataagent_protocol.events import AnyEvent, DoneEvent, TextEvent, event_to_wire
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

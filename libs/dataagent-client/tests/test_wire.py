@@ -24,7 +24,7 @@ from dataagent_client.wire import (
     parse_frame,
     socket_url,
 )
-from dataagent_core.events import TextEvent, event_to_wire
+from dataagent_protocol.events import TextEvent, event_to_wire
 from tests.requirements import requirement
 
 STREAM = (

@@ -14,7 +14,7 @@ from typing import Any
 
 from aiohttp import web
 
-from dataagent_core.events import AnyEvent, DoneEvent, DoneReason, TextEvent, event_to_wire
+from dataagent_protocol.events import AnyEvent, DoneEvent, DoneReason, TextEvent, event_to_wire
 
 RUN = "r1"
 

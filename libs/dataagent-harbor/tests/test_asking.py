@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from dataagent_client import DataAgentClient
-from dataagent_core.events import DoneReason
 from dataagent_harbor import Question, score
 from dataagent_harbor.asking import Asker, Mode
 from dataagent_harbor.scoring import Status
+from dataagent_protocol.events import DoneReason
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

@@ -35,16 +35,34 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def programs(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment that has `dataagent` and what it needs, no more."""
-    place = tmp_path_factory.mktemp("installed")
-    subprocess.run([UV, "venv", "-q", str(place), "--python", sys.executable], check=True)
-    python = str(place / "bin" / "python")
+def install(package: str, wheels: Path, folder: Path) -> None:
+    """Make an environment that has a package and what it needs, no more."""
+    subprocess.run([UV, "venv", "-q", str(folder), "--python", sys.executable], check=True)
+    python = str(folder / "bin" / "python")
     command = [UV, "pip", "install", "-q", "--python", python, "--find-links", str(wheels)]
     pins = ["--constraints", str(ROOT / "constraints.txt")]
-    subprocess.run([*command, *pins, "dataagent"], check=True)
-    return place / "bin"
+    subprocess.run([*command, *pins, package], check=True)
+
+
+@pytest.fixture(scope="module")
+def programs(wheels: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment with `dataagent`."""
+    folder = tmp_path_factory.mktemp("installed")
+    install("dataagent", wheels, folder)
+    return folder / "bin"
+
+
+def test_the_client_brings_little(wheels: Path, tmp_path: Path) -> None:
+    install("dataagent-client", wheels, tmp_path / "client")
+    python = str(tmp_path / "client" / "bin" / "python")
+    [packages] = (tmp_path / "client").glob("lib/python*/site-packages")
+    assert {path.name.partition("-")[0] for path in packages.glob("dataagent_*.dist-info")} == {
+        "dataagent_client",
+        "dataagent_protocol",
+    }
+    assert sum(path.stat().st_size for path in packages.rglob("*") if path.is_file()) < 20e6
+    said = run(python, "-c", "import dataagent_client; print('ready')", HOME=str(tmp_path))
+    assert said.strip() == "ready"
 
 
 def test_every_library_has_a_wheel_with_its_types(wheels: Path) -> None:

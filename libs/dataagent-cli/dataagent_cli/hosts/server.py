@@ -26,7 +26,7 @@ from dataagent_core.errors import (
     SessionNotFound,
     Unavailable,
 )
-from dataagent_core.events.codec import event_to_wire
+from dataagent_core.events import event_to_wire
 from dataagent_core.identity.usage import today
 from dataagent_core.runs.history import History, Told
 from dataagent_core.runs.types import Entry, Run, Started
@@ -276,7 +276,7 @@ def _all(kind: type[DataAgentError]) -> Iterator[type[DataAgentError]]:
 _BY_CODE = {
     each.code: each
     for each in _all(DataAgentError)
-    if each.__module__.startswith("dataagent_core.")
+    if each.__module__.startswith("dataagent_protocol.")
 }
 _FAMILIES: dict[int, type[DataAgentError]] = {
     403: errors.Denied,

@@ -32,7 +32,7 @@ from dataagent_client.sync.memory import SyncMemoryCalls
 from dataagent_client.sync.portal import Portal, Stream, SyncOnApproval
 from dataagent_client.sync.skills import SyncSkillCalls
 from dataagent_client.wire import Received
-from dataagent_core.hitl import Decision
+from dataagent_protocol.hitl import Decision
 
 
 class SyncDataAgentClient:

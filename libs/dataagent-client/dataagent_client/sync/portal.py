@@ -17,8 +17,8 @@ from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
 from dataagent_client.errors import ClientError
-from dataagent_core.events import HITLRequestEvent
-from dataagent_core.hitl import Decision
+from dataagent_protocol.events import HITLRequestEvent
+from dataagent_protocol.hitl import Decision
 
 T = TypeVar("T")
 SyncOnApproval = Callable[[HITLRequestEvent], Decision | None]

@@ -1,7 +1,6 @@
-"""Execution events and their codec."""
+"""The events of a run; `dataagent_protocol.events` defines them."""
 
-from dataagent_core.events.codec import event_from_dict, event_to_wire
-from dataagent_core.events.types import (
+from dataagent_protocol.events import (
     EVENT_CLASSES,
     AnyEvent,
     ArtifactEvent,
@@ -20,6 +19,8 @@ from dataagent_core.events.types import (
     ToolCallEvent,
     ToolResultEvent,
     ToolStatus,
+    event_from_dict,
+    event_to_wire,
 )
 
 __all__ = [

@@ -1,7 +1,7 @@
-"""Human in the loop: the request, the decision and the handler protocol."""
+"""Human in the loop; `dataagent_protocol.hitl` defines the requests and decisions."""
 
 from dataagent_core.hitl.arguments import check_arguments
-from dataagent_core.hitl.types import (
+from dataagent_protocol.hitl import (
     ALL_DECISIONS,
     IN_CALL,
     ActionRequest,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from dataagent_core.errors import BadDecision
-from dataagent_core.hitl.types import ActionRequest
+from dataagent_protocol.errors import BadDecision
+from dataagent_protocol.hitl import ActionRequest
 
 
 def check_arguments(action: ActionRequest, args: Mapping[str, object]) -> None:

@@ -16,11 +16,11 @@ from langchain.agents.middleware import InterruptOnConfig
 from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.messages import ToolMessage
 
-from dataagent_core.hitl.kinds import carries_data
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware.approvals import ApprovalsMiddleware, needs_approval
 from dataagent_core.middleware.calls import runtime_of
 from dataagent_core.network.sites import is_address, is_named_in, is_on
+from dataagent_protocol.hitl import carries_data
 
 _READING: Final = "fetch_url"
 _SEARCHES: Final = frozenset({"web_search", "tavily_search"})

@@ -7,13 +7,13 @@ import re
 
 import pytest
 
-from dataagent_core import errors
-from dataagent_core.errors import DataAgentError
+from dataagent_protocol import errors
+from dataagent_protocol.errors import DataAgentError
 
 ALL: list[type[DataAgentError]] = [getattr(errors, name) for name in errors.__all__]
 
 
-def test_every_error_of_the_room_is_drawn_in_its_tree() -> None:
+def test_every_error_is_drawn_in_the_tree() -> None:
     drawn = set(re.findall(r"[A-Z]\w+", (errors.__doc__ or "").partition("Each class")[0]))
     assert {kind.__name__ for kind in ALL} <= drawn
 
@@ -23,7 +23,7 @@ def test_every_error_is_exported() -> None:
     waiting: list[type[DataAgentError]] = [DataAgentError]
     while waiting:
         for kind in waiting.pop().__subclasses__():
-            if kind.__module__.startswith("dataagent_core.errors"):
+            if kind.__module__.startswith("dataagent_protocol."):
                 found.add(kind)
                 waiting.append(kind)
     assert found == set(ALL)

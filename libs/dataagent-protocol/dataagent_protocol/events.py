@@ -1,17 +1,43 @@
-"""What a run says, as frozen dataclasses told apart by `event_type`.
+"""What a run emits: frozen dataclasses, distinguished by `event_type`, and their JSON forms.
 
-Plain data: no LangChain, no database. `engine/translate.py` makes them, the ledger numbers and
-keeps them, every reader shows them. `events/codec.py` rebuilds them from dictionaries.
+The flat form (`to_dict`) is for programs; the wire form (`event_to_wire`) wraps the same fields
+under `data` and adds `seq` and `run_id`. `event_from_dict` reads both.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Literal, cast
 
-from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, DecisionType
+import orjson
+
+from dataagent_protocol.errors import UnknownEvent
+from dataagent_protocol.hitl import ALL_DECISIONS, ActionRequest, DecisionType
+
+__all__ = [
+    "EVENT_CLASSES",
+    "AnyEvent",
+    "ArtifactEvent",
+    "ArtifactKind",
+    "DoneEvent",
+    "DoneReason",
+    "ErrorEvent",
+    "EventType",
+    "ExecutionEvent",
+    "FileOperation",
+    "FileOperationEvent",
+    "HITLRequestEvent",
+    "TextEvent",
+    "ThinkingEvent",
+    "TodoUpdateEvent",
+    "ToolCallEvent",
+    "ToolResultEvent",
+    "ToolStatus",
+    "event_from_dict",
+    "event_to_wire",
+]
 
 EventType = Literal[
     "text",
@@ -261,3 +287,80 @@ EVENT_CLASSES: tuple[type[AnyEvent], ...] = (
     ErrorEvent,
     DoneEvent,
 )
+_BY_TYPE: dict[str, type[AnyEvent]] = {kind.event_type: kind for kind in EVENT_CLASSES}
+_REQUIRED: dict[str, frozenset[str]] = {
+    kind.event_type: frozenset(
+        f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING
+    )
+    for kind in EVENT_CLASSES
+}
+_KNOWN: dict[str, frozenset[str]] = {
+    kind.event_type: frozenset(f.name for f in fields(kind)) for kind in EVENT_CLASSES
+}
+
+
+def event_from_dict(data: Mapping[str, Any]) -> AnyEvent:
+    """Rebuild an event from its flat or its wire form. Unknown fields are ignored.
+
+    Raises:
+        UnknownEvent: no such `event_type`, or a required field is missing.
+    """
+    event_type = data.get("event_type")
+    kind = _BY_TYPE.get(event_type) if isinstance(event_type, str) else None
+    if kind is None:
+        raise UnknownEvent(f"Unknown event_type {event_type!r}. Known: {', '.join(_BY_TYPE)}.")
+    own = data["data"] if isinstance(data.get("data"), Mapping) else data
+    known = _KNOWN[kind.event_type]
+    values = {name: value for name, value in own.items() if name in known}
+    if "timestamp" in data:
+        values["timestamp"] = data["timestamp"]
+    missing = _REQUIRED[kind.event_type] - values.keys()
+    if missing:
+        raise UnknownEvent(f"A {kind.event_type!r} event needs {', '.join(sorted(missing))}.")
+    if kind is HITLRequestEvent:
+        _restore_request(values)
+    return kind(**values)
+
+
+def _restore_request(values: dict[str, Any]) -> None:
+    action = values["action"]
+    if not isinstance(action, ActionRequest):
+        values["action"] = ActionRequest.from_dict(action, values["request_id"])
+    if "allowed" in values:
+        values["allowed"] = tuple(values["allowed"])
+
+
+def event_to_wire(event: AnyEvent, *, seq: int, run_id: str) -> bytes:
+    """The message every reader gets: `{event_type, data, timestamp, seq, run_id}` as JSON.
+
+    Text that no JSON can carry (lone surrogates) is replaced, so that one bad character of a
+    model or tool cannot stop an answer from being kept.
+    """
+    message = {
+        "event_type": event.event_type,
+        "data": event.data(),
+        "timestamp": event.timestamp,
+        "seq": seq,
+        "run_id": run_id,
+    }
+    try:
+        return orjson.dumps(message, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return orjson.dumps(_storable(message), option=orjson.OPT_NON_STR_KEYS)
+
+
+def _storable(value: Any) -> Any:
+    """The nearest value JSON can carry: bad text repaired, other objects as text."""
+    match value:
+        case str():
+            return value.encode("utf-8", "replace").decode("utf-8")
+        case dict():
+            fields = cast("dict[object, object]", value)  # of any shape
+            return {str(_storable(k)): _storable(v) for k, v in fields.items()}
+        case list() | tuple():
+            # JSON of unknown shape
+            return [_storable(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        case bool() | int() | float() | None:
+            return value if not isinstance(value, int) or abs(value) < 2**63 else str(value)
+        case _:
+            return _storable(str(value))
