@@ -32,12 +32,12 @@ from langchain.agents.middleware import TodoListMiddleware
 from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
-from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.engine import AgentConfig
 from dataagent_core.engine.factory import SYSTEM_PROMPT
 from dataagent_core.identity import RunContext
-from dataagent_core.runs.assembly import open_core
+from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
 
 Parts = AsyncIterator[dict[str, Any]]

@@ -15,7 +15,7 @@ from typing import Any
 
 from deepagents import create_deep_agent
 
-from dataagent_core.config.models.scripted import ScriptedChatModel
+from dataagent_core.models.scripted import ScriptedChatModel
 
 
 async def main(question: str) -> None:

@@ -18,6 +18,7 @@ from scripts.tree import ROOT
 _BY_NAME = {
     "dataagent": ["dataagent-server", "dataagent-core"],  # it only brings them along
     "dataagent-core": [
+        "dataagent-offline",  # an entry point
         "asyncpg",  # SQLAlchemy loads the driver that the URL names
         "langchain-openai",  # `init_chat_model` loads the provider's package
         "pandas",  # the sandbox's runner imports all of these by name

@@ -96,7 +96,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> str:
     python = str(folder / "venv" / "bin" / "python")
     needed = [
         str(next((folder / "wheels").glob(f"dataagent_{part}-*.whl")))
-        for part in ("protocol", "core")
+        for part in ("protocol", "core", "offline")
     ]
     pip = [python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", *needed]
     subprocess.run(pip, check=True, stdin=subprocess.DEVNULL)

@@ -115,13 +115,14 @@ def test_every_package_is_complete(lib: Path) -> None:
     assert len((lib / metadata["readme"]).read_text(encoding="utf-8").splitlines()) > 3
 
 
-def test_there_are_eight_packages() -> None:
+def test_there_are_nine_packages() -> None:
     assert [lib.name for lib in LIBS] == [
         "dataagent",
         "dataagent-cli",
         "dataagent-client",
         "dataagent-core",
         "dataagent-harbor",
+        "dataagent-offline",
         "dataagent-protocol",
         "dataagent-server",
         "dataagent-server-demo",

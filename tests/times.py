@@ -59,7 +59,7 @@ class _Times:
             self._starts["process"] += 1
 
     def _count_cores(self) -> None:
-        from dataagent_core.runs.assembly import Core
+        from dataagent_core.app.assembly import Core
 
         made = Core.__init__
 

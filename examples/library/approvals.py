@@ -2,11 +2,11 @@
 
 import asyncio
 
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory
 from dataagent_core.events import DoneEvent, FileOperationEvent
 from dataagent_core.hitl import ActionRequest, Decision
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Call
 
 
 class OnlyReports:

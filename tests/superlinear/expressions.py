@@ -15,6 +15,7 @@ from typing import Any, cast
 PACKAGES = (
     "dataagent_protocol",
     "dataagent_core",
+    "dataagent_offline",
     "dataagent_cli",
     "dataagent_server",
     "dataagent_client",

@@ -26,12 +26,6 @@ from dataagent_cli.ui.blocks import BlockSplitter
 from dataagent_cli.ui.clean import Cleaner, printable
 from dataagent_core.agents.packages import BadPackage, read_package
 from dataagent_core.agents.routing import choose
-from dataagent_core.config.models.conversation import Conversation
-from dataagent_core.config.models.directives import read_turns
-from dataagent_core.config.models.event_stream import EventParser
-from dataagent_core.config.models.failures import presentable
-from dataagent_core.config.models.offline import next_turn
-from dataagent_core.config.models.offline_summary import summary_of
 from dataagent_core.data.catalogue.words import words
 from dataagent_core.data.charts import check_spec, default_spec
 from dataagent_core.data.column_names import unique_names
@@ -46,10 +40,15 @@ from dataagent_core.data.types import Catalogue, Column, ResultColumn, Table
 from dataagent_core.documents.formulas import Formulas
 from dataagent_core.documents.rows import as_table
 from dataagent_core.errors import DataAgentError
-from dataagent_core.mcp.config_files import parse_config_file
-from dataagent_core.mcp.definitions import exposed_name, visible
-from dataagent_core.mcp.registration import alias_for
+from dataagent_core.mcp.catalogue.definitions import exposed_name, visible
+from dataagent_core.mcp.servers.config_files import parse_config_file
+from dataagent_core.mcp.servers.registration import alias_for
 from dataagent_core.mcp.wire.frames import Lines
+from dataagent_core.models.conversation import Conversation
+from dataagent_core.models.directives import read_turns
+from dataagent_core.models.event_stream import EventParser
+from dataagent_core.models.failures import presentable
+from dataagent_core.models.summary import summary_of
 from dataagent_core.session.titles import cleaned, title_of
 from dataagent_core.skills.command import split_command
 from dataagent_core.skills.document import parse_skill
@@ -60,6 +59,7 @@ from dataagent_core.workspace.jail import Jail
 from dataagent_core.workspace.search import Budget, InvalidGlobPatternError, Scope, glob
 from dataagent_harbor.figures import numbers_in
 from dataagent_harbor.rows import has_order
+from dataagent_offline.model import next_turn
 from dataagent_server.api.download import content_disposition
 from dataagent_server_demo.page_text import harmless, plain
 from tests.superlinear.families import Family

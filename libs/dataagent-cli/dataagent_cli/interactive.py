@@ -17,8 +17,8 @@ from dataagent_cli.failures import explain_line
 from dataagent_cli.input.dialogs import Dialogs
 from dataagent_cli.interrupts import stoppable
 from dataagent_cli.shell import attachment, run_command
-from dataagent_core.config.models.directives import is_directive
 from dataagent_core.errors import DataAgentError
+from dataagent_core.models.directives import is_directive
 
 if TYPE_CHECKING:
     from dataagent_cli.conversation import Conversation

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from dataagent_cli.streams import Streams
     from dataagent_cli.turn import Rules
     from dataagent_cli.ui import View
+    from dataagent_core.app.assembly import Core
     from dataagent_core.config import SessionState, Settings
     from dataagent_core.data.room import Data
-    from dataagent_core.runs.assembly import Core
 
 _NOT_A_TERMINAL = """\
 error: Standard input and output are not a terminal, so there is nobody to talk to.
@@ -136,7 +136,7 @@ async def _converse(settings: Settings, options: Options, streams: Streams, aske
     from dataagent_cli.hosts.here import HereHost
     from dataagent_cli.mcp import open_servers
     from dataagent_cli.project import in_project
-    from dataagent_core.runs.assembly import open_core
+    from dataagent_core.app.assembly import open_core
 
     settings, why_none = in_project(settings, is_off=options.is_projectless)
     async with open_core(settings) as core:

@@ -30,9 +30,9 @@ from dataagent_cli.interactive import Interactive
 from dataagent_cli.streams import Streams
 from dataagent_cli.turn import Turns
 from dataagent_cli.ui import PlainRenderer
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import SessionState, Settings
 from dataagent_core.identity import Principal
-from dataagent_core.runs.assembly import open_core
 from tests.waiting import WAIT_SECONDS
 
 CTRL_C, CTRL_D = "\x03", "\x04"

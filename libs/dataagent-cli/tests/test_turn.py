@@ -28,11 +28,11 @@ from dataagent_cli.input.dialogs import Dialogs
 from dataagent_cli.interrupts import Interrupts, Stopped
 from dataagent_cli.turn import TurnEnd, Turns
 from dataagent_cli.ui import PlainRenderer
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import SessionState, Settings
 from dataagent_core.errors import SessionBusy, SkillNotFound
 from dataagent_core.events import DoneEvent, DoneReason
 from dataagent_core.runs import Entry
-from dataagent_core.runs.assembly import open_core
 from dataagent_core.runs.types import RunOptions, Started
 from tests.programs import quick
 from tests.requirements import requirement

@@ -1,6 +1,6 @@
 """`dataagent-server doctor`: looks at everything a server needs, one line each, and how to mend it.
 
-What every program needs is looked at by `dataagent_core.runs.checkup`; what only a server needs,
+What every program needs is looked at by `dataagent_core.app.doctor`; what only a server needs,
 here. Above: `cli.py`.
 """
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import orjson
 
+from dataagent_core.app import doctor as checkup
+from dataagent_core.app.doctor import Check, Finding
 from dataagent_core.errors import DataAgentError
-from dataagent_core.runs import checkup
-from dataagent_core.runs.checkup import Check, Finding
 from dataagent_server.config import ServerSettings, load_settings
 
 _SETTINGS_PAGE = "docs/reference/settings.md lists every setting."

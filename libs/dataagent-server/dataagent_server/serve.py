@@ -19,8 +19,8 @@ from typing import TextIO
 import uvicorn
 from fastapi import FastAPI
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.errors import DataAgentError, Misconfigured
-from dataagent_core.runs.assembly import open_core
 from dataagent_core.telemetry import configure_logging
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.container import Container

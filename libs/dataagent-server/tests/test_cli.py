@@ -18,8 +18,8 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import Connection, delete, update
 
-from dataagent_core.mcp.registration import NewServer
-from dataagent_core.mcp.servers import ServerStore
+from dataagent_core.mcp.servers.registration import NewServer
+from dataagent_core.mcp.servers.servers import ServerStore
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import revision_of
 from dataagent_core.storage.people import audit_log

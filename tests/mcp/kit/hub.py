@@ -13,20 +13,20 @@ from typing import Any
 from pydantic import SecretStr
 
 from dataagent_core.mcp.attendance import Kept
-from dataagent_core.mcp.authority import Binding
-from dataagent_core.mcp.backoff import Backoff
-from dataagent_core.mcp.call_log import CallLog
-from dataagent_core.mcp.catalogue import Catalogue
-from dataagent_core.mcp.connection import ConnectionRules
+from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.connections.backoff import Backoff
+from dataagent_core.mcp.connections.connection import ConnectionRules
+from dataagent_core.mcp.connections.pool import PoolLimits
+from dataagent_core.mcp.gateway.authority import Binding
+from dataagent_core.mcp.gateway.call_log import CallLog
 from dataagent_core.mcp.hub import McpHub
-from dataagent_core.mcp.key_tools import KeyTools
-from dataagent_core.mcp.policy import ServerPolicy
-from dataagent_core.mcp.pool import PoolLimits
-from dataagent_core.mcp.registration import NewServer
 from dataagent_core.mcp.run_tools import RunTools
-from dataagent_core.mcp.servers import ServerStore
-from dataagent_core.mcp.session_servers import SessionServers
-from dataagent_core.mcp.templates import TemplateStore
+from dataagent_core.mcp.servers.key_tools import KeyTools
+from dataagent_core.mcp.servers.policy import ServerPolicy
+from dataagent_core.mcp.servers.registration import NewServer
+from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.servers.session_servers import SessionServers
+from dataagent_core.mcp.servers.templates import TemplateStore
 from dataagent_core.mcp.types import (
     CallOutcome,
     CatalogueTool,

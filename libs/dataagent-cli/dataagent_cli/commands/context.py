@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dataagent_cli.commands.registry import Command, CommandContext, Outcome
 
 if TYPE_CHECKING:
-    from dataagent_core.runs.context_use import ContextUse
+    from dataagent_core.app.context_use import ContextUse
 
 _CELLS = 40
 

@@ -1,7 +1,7 @@
 """A form at the terminal: each field of a schema is asked for, checked and asked again.
 
 The fields are flat: text, numbers, yes or no, one or several of a list. What is asked comes from an
-MCP server (`mcp/questions.py` of the core has taken out what cannot be shown). `parsed` is pure.
+MCP server (the core's `mcp/gateway/questions.py` has taken out what cannot be shown).
 """
 
 from __future__ import annotations

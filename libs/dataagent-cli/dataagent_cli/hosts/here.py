@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dataagent_cli.hosts.types import Agent, Skill, Skills, Spent, Tool
-from dataagent_core.config.llm import close_model
+from dataagent_core.app.context_use import ContextUse, context_use
 from dataagent_core.identity import Principal
 from dataagent_core.identity.usage import today
-from dataagent_core.runs.context_use import ContextUse, context_use
+from dataagent_core.models.factory import close_model
 
 if TYPE_CHECKING:
+    from dataagent_core.app.assembly import Core
     from dataagent_core.hitl import Decision
-    from dataagent_core.runs.assembly import Core
     from dataagent_core.runs.history import History
     from dataagent_core.runs.types import Entry, Run, RunOptions, Started
     from dataagent_core.session.types import Session

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dataagent_client import Accepted, HistoryMessage, RunInfo
+    from dataagent_core.app.context_use import ContextUse
     from dataagent_core.hitl import Decision
-    from dataagent_core.runs.context_use import ContextUse
     from dataagent_core.runs.types import RunOptions
     from dataagent_core.workspace.undo import Change
 

@@ -15,7 +15,7 @@ from dataagent_cli.project import standing_in
 if TYPE_CHECKING:
     from dataagent_cli.streams import Streams
     from dataagent_cli.ui import View
-    from dataagent_core.runs.assembly import Core
+    from dataagent_core.app.assembly import Core
 
 TRUST_FILE = "mcp-trust.json"
 

@@ -16,7 +16,7 @@ from dataagent_cli.mcp.editing import edit, with_server, without_server
 from dataagent_cli.mcp.trust import Trust, question
 from dataagent_cli.ui.clean import one_line
 from dataagent_core.errors import BadInput
-from dataagent_core.mcp.config_files import TIMEOUT_SECONDS, parse_config_file
+from dataagent_core.mcp.servers.config_files import TIMEOUT_SECONDS, parse_config_file
 
 if TYPE_CHECKING:
     from dataagent_cli.input.keyboard import Keyboard

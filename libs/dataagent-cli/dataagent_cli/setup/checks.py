@@ -1,6 +1,6 @@
 """What the terminal needs beside what every program needs, one check each.
 
-Above: `doctor.py`. The checks that a server has too are core's (`runs/checkup.py`).
+Above: `doctor.py`. The checks that a server has too are core's (`app/doctor.py`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from dataagent_cli.mcp.trust import Trust
 from dataagent_cli.project import standing_in
 from dataagent_cli.setup.trial import NO_NETWORK, try_model
 from dataagent_cli.ui.clean import one_line
+from dataagent_core.app.doctor import Finding
 from dataagent_core.config.file import read_config
-from dataagent_core.mcp.config_files import read_config_file
+from dataagent_core.mcp.servers.config_files import read_config_file
 from dataagent_core.mcp.wire import OpenFailed, Signals, Stderr, WireLimits, open_port
 from dataagent_core.network import OpenHosts
-from dataagent_core.runs.checkup import Finding
 
 if TYPE_CHECKING:
     from dataagent_cli.streams import Streams

@@ -1,6 +1,6 @@
 """`dataagent doctor`: looks at everything the terminal needs, one line each, and how to mend it.
 
-Above: `obey.py`. Below: `checks.py`, and core's `runs/checkup.py`.
+Above: `obey.py`. Below: `checks.py`, and core's `app/doctor.py`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataagent_cli import exits
 from dataagent_cli.failures import explain
 from dataagent_cli.setup import checks
 from dataagent_cli.setup.loading import load_settings
-from dataagent_core.runs import checkup
-from dataagent_core.runs.checkup import Check, Finding
+from dataagent_core.app import doctor as checkup
+from dataagent_core.app.doctor import Check, Finding
 
 if TYPE_CHECKING:
     from dataagent_cli.arguments import Options

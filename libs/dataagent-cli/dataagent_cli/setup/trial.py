@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from dataagent_core.config.llm import close_model
 from dataagent_core.errors import ModelUnavailable
+from dataagent_core.models.factory import close_model
 
 if TYPE_CHECKING:
     from dataagent_core.config import Settings

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.data.results import Draft
-from dataagent_core.runs.assembly import open_core
 
 from .shell import dataagent
 

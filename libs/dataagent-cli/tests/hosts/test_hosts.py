@@ -21,6 +21,7 @@ from dataagent_cli.resuming import show_resumed
 from dataagent_cli.turn import Rules, Turns
 from dataagent_cli.ui import PlainRenderer
 from dataagent_client import Backoff, DataAgentClient
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import SessionState, Settings
 from dataagent_core.errors import (
     BadInput,
@@ -30,7 +31,6 @@ from dataagent_core.errors import (
     SkillNotFound,
     Unavailable,
 )
-from dataagent_core.runs.assembly import open_core
 from dataagent_core.runs.types import RunOptions
 from tests.end_to_end.server import free_port, run_server
 from tests.waiting import WAIT_SECONDS

@@ -20,11 +20,11 @@ from dataagent_cli.input.mentions import Mentions, NamedTable
 from dataagent_cli.input.project_files import ProjectFiles, best
 from dataagent_cli.streams import Streams
 from dataagent_cli.turn import Turns
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import SessionState, Settings
 from dataagent_core.config.prices import Prices
 from dataagent_core.data.types import Column, Table
 from dataagent_core.errors import BadInput
-from dataagent_core.runs.assembly import open_core
 
 TABLES = [
     NamedTable("shop", Table("orders", (Column("id", "INTEGER"),))),

@@ -15,8 +15,8 @@ from dataagent_cli.hosts.here import HereHost
 from dataagent_cli.input.toolbar import toolbar_of
 from dataagent_cli.turn import Turns
 from dataagent_cli.ui import PlainRenderer
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Prices, SessionState, Settings
-from dataagent_core.runs.assembly import open_core
 
 SESSION = f"0badcafe{str(uuid4())[8:]}"
 

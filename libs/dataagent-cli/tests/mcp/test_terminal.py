@@ -26,8 +26,8 @@ from dataagent_cli.mcp.trust import Trust
 from dataagent_cli.streams import Streams
 from dataagent_cli.turn import Turns
 from dataagent_cli.ui import PlainRenderer
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import SessionState, Settings
-from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 from tests.standins.mcp_server import http_server, stdio_command
 from tests.waiting import WAIT_SECONDS

@@ -237,7 +237,7 @@ class Settings(TraceSettings, BaseSettings):
         Raises:
             Misconfigured: the name is unknown, or the provider's key or package is missing.
         """
-        from dataagent_core.config.llm import create_model
+        from dataagent_core.models import create_model
 
         return create_model(model_name or self.default_model, self)
 

@@ -2,7 +2,7 @@
 
 `open_data` is for a process that has more than data and hands in what they share; `open_room` is
 the door for one that wants data alone (`dataagent sql`), and knows no agent, no LangChain. Tools
-for agents are made from a room in `tools/sql.py`. Above: `runs/assembly.py`, the terminal. Below:
+for agents are made from a room in `tools/sql.py`. Above: `app/assembly.py`, the terminal. Below:
 each part of `data/`, `audit/`, `storage/`, the quota of `workspace/`.
 """
 

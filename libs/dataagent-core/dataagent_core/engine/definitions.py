@@ -1,7 +1,7 @@
 """An agent as data (`AgentSpec`) → how to build it (`AgentConfig`), helpers included. Pure.
 
 The same agent gets the same definition whether it is chosen directly or by the supervisor, so both
-use one graph. Above: `runs/assembly.py`, `factory.py`. Below: `agents/types.py`.
+use one graph. Above: `app/assembly.py`, `factory.py`. Below: `agents/types.py`.
 """
 
 from __future__ import annotations

@@ -21,8 +21,6 @@ from langchain_core.messages import AIMessageChunk, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.types import Command, Interrupt
 
-from dataagent_core.config.models.attachments import with_files
-from dataagent_core.config.models.hearing import listen
 from dataagent_core.engine import compaction
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.agent import Context, defaults_of
@@ -37,6 +35,8 @@ from dataagent_core.events import AnyEvent, DoneEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision, HITLHandler
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware.history import Summarization
+from dataagent_core.models.attachments import with_files
+from dataagent_core.models.hearing import listen
 
 logger = logging.getLogger(__name__)
 Say = Callable[[AnyEvent | str], None]

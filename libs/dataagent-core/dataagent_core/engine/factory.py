@@ -27,8 +27,6 @@ from langchain_core.tools import BaseTool
 
 from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS
 from dataagent_core.config import Settings
-from dataagent_core.config.llm import close_model
-from dataagent_core.config.models.merge import audible
 from dataagent_core.engine.agent import Agent, RunDefaults
 from dataagent_core.engine.config import AgentConfig, SubAgentConfig
 from dataagent_core.engine.definitions import define
@@ -71,6 +69,8 @@ from dataagent_core.middleware import (
 )
 from dataagent_core.middleware.calls import OnDenied
 from dataagent_core.middleware.history import Summarization
+from dataagent_core.models.factory import close_model
+from dataagent_core.models.merge import audible
 from dataagent_core.sandbox import LocalRunner, Sandboxes
 from dataagent_core.sandbox.factory import create_sandboxes
 from dataagent_core.sandbox.shell import LocalShells

@@ -6,9 +6,9 @@ import logging
 
 from langgraph.errors import GraphRecursionError
 
-from dataagent_core.config.models.failures import translated
 from dataagent_core.errors import DataAgentError
 from dataagent_core.events import ErrorEvent
+from dataagent_core.models.failures import translated
 
 logger = logging.getLogger(__name__)
 

@@ -26,8 +26,8 @@ from langgraph.runtime import Runtime
 from langgraph.types import Interrupt, StateSnapshot, StreamMode
 
 from dataagent_core.agents.types import SUPERVISOR
-from dataagent_core.config.models.hearing import Overheard
 from dataagent_core.identity import RunContext
+from dataagent_core.models.hearing import Overheard
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Part = dict[str, Any]  # {"type": "updates" | "custom", "ns": tuple[str, ...], "data": …}
@@ -36,7 +36,7 @@ Work = Callable[[Graph, Mapping[str, Any], RunContext, int], Awaitable[dict[str,
 """What a node does: agent, thread, context and step limit in, what it adds to the thread out."""
 
 STREAM_MODES: list[StreamMode] = ["updates", "custom"]
-"""Not `messages`: what models say is heard at their edge (`config/models/hearing.py`)."""
+"""Not `messages`: what models say is heard at their edge (`models/hearing.py`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,13 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from dataagent_core.agents.types import SUPERVISOR, AgentSpec
-from dataagent_core.config.models.attachments import typed_text
-from dataagent_core.config.models.thread import thread_tokens
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.graph import Graph
 from dataagent_core.engine.supervisor_route import route_tool
 from dataagent_core.engine.thread import quicken
 from dataagent_core.identity import RunContext
+from dataagent_core.models.attachments import typed_text
+from dataagent_core.models.thread import thread_tokens
 
 Middleware = AgentMiddleware[Any, Any, Any]
 CARRIED = ("messages", "files", "todos", "_summarization_event", "_summarization_session_id")

@@ -16,8 +16,8 @@ from deepagents._messages_reducer import (  # pyright: ignore[reportMissingTypeS
 )
 from langchain_core.messages import BaseMessage, RemoveMessage
 
-from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine.graph import Graph, message_channel
+from dataagent_core.models.thread import Thread
 
 
 def quicken(graph: Graph) -> Graph:

@@ -15,7 +15,6 @@ from langgraph.types import Interrupt
 
 from dataagent_core.agents.routing import handed_over
 from dataagent_core.agents.types import SUPERVISOR
-from dataagent_core.config.models.hearing import Overheard
 from dataagent_core.engine.graph import Part
 from dataagent_core.events import (
     AnyEvent,
@@ -28,6 +27,7 @@ from dataagent_core.events import (
     ToolResultEvent,
     ToolStatus,
 )
+from dataagent_core.models.hearing import Overheard
 
 _MODEL = "model"
 _ROUTE = "route"

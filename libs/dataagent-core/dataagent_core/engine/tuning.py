@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from time import thread_time
 from typing import Any, TypeVar
 
-from dataagent_core.config.models.thread import Thread
+from dataagent_core.models.thread import Thread
 
 T = TypeVar("T")
 _DEFAULT_THREADS = 64

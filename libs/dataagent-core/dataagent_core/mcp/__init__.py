@@ -23,13 +23,13 @@ from dataagent_core.mcp.types import (
 )
 
 if TYPE_CHECKING:
-    from dataagent_core.mcp.config_files import MCPConfig, MCPServerConfig
     from dataagent_core.mcp.manager import MCPConnectionManager
+    from dataagent_core.mcp.servers.config_files import MCPConfig, MCPServerConfig
 
 _LOADED_WHEN_ASKED_FOR = {
-    "MCPConfig": "config_files",
+    "MCPConfig": "servers.config_files",
     "MCPConnectionManager": "manager",
-    "MCPServerConfig": "config_files",
+    "MCPServerConfig": "servers.config_files",
 }
 """By module: they need LangChain or the settings, and whoever speaks of servers does not."""
 

@@ -11,19 +11,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from dataagent_core.errors import LimitReached, Unavailable
-from dataagent_core.mcp.authority import SHARED_SCOPES, BindingOf, Rights
-from dataagent_core.mcp.call_log import CallLog
-from dataagent_core.mcp.catalogue import Catalogue
-from dataagent_core.mcp.connection import ServerConnection
-from dataagent_core.mcp.directory import Directory
-from dataagent_core.mcp.key_tools import KeyTools
-from dataagent_core.mcp.pool import ConnectionPool
+from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.connections.connection import ServerConnection
+from dataagent_core.mcp.connections.pool import ConnectionPool
+from dataagent_core.mcp.connections.waiting import Patience
+from dataagent_core.mcp.gateway.authority import SHARED_SCOPES, BindingOf, Rights
+from dataagent_core.mcp.gateway.call_log import CallLog
 from dataagent_core.mcp.run_tools import Offered, RunTools
-from dataagent_core.mcp.servers import ServerStore
-from dataagent_core.mcp.session_servers import LastSaid, SessionServers, usable
-from dataagent_core.mcp.templates import TemplateStore
+from dataagent_core.mcp.servers.directory import Directory
+from dataagent_core.mcp.servers.key_tools import KeyTools
+from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.servers.session_servers import LastSaid, SessionServers, usable
+from dataagent_core.mcp.servers.templates import TemplateStore
 from dataagent_core.mcp.types import Caller, ConnectionStatus, ServerSpec
-from dataagent_core.mcp.waiting import Patience
 
 logger = logging.getLogger(__name__)
 HasFeature = Callable[[str], Awaitable[bool]]

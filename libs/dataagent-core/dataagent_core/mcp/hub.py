@@ -4,7 +4,7 @@ It keeps what is registered, catalogued and connected in step: a change made her
 process is read, connections of what has changed are given up, listeners are told. Shared servers
 are connected to as soon as they are known, in processes that execute runs; a user's own when a
 session of theirs needs them. Nothing waits for a server longer than it is told to. Above:
-`runs/mcp.py` opens it, `service.py` and the doors use it. Below: the rest of this room.
+`app/mcp.py` opens it, `service.py` and the doors use it. Below: the rest of this room.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from typing import Any, Literal
 
 from dataagent_core.errors import ServerNotFound, Unavailable
 from dataagent_core.mcp.attendance import Attendance, HasFeature, Kept, always
-from dataagent_core.mcp.authority import BindingOf
+from dataagent_core.mcp.catalogue.validation import Validators
 from dataagent_core.mcp.changes import Listener, Listeners, McpChange, Message, What
-from dataagent_core.mcp.directory import Directory
-from dataagent_core.mcp.gateway import ToolGateway
-from dataagent_core.mcp.policy import ServerPolicy
-from dataagent_core.mcp.pool import ConnectionPool, PoolLimits, key_of
-from dataagent_core.mcp.rate import CallRate
+from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits, key_of
+from dataagent_core.mcp.gateway.authority import BindingOf
+from dataagent_core.mcp.gateway.gateway import ToolGateway
+from dataagent_core.mcp.gateway.rate import CallRate
 from dataagent_core.mcp.run_tools import RunTools
-from dataagent_core.mcp.session_servers import LastSaid
-from dataagent_core.mcp.statuses import Statuses
+from dataagent_core.mcp.servers.directory import Directory
+from dataagent_core.mcp.servers.policy import ServerPolicy
+from dataagent_core.mcp.servers.session_servers import LastSaid
+from dataagent_core.mcp.servers.statuses import Statuses
 from dataagent_core.mcp.types import (
     Caller,
     ConnectionKey,
@@ -36,7 +37,6 @@ from dataagent_core.mcp.types import (
     RemoteTool,
     ServerSpec,
 )
-from dataagent_core.mcp.validation import Validators
 from dataagent_core.network import OpenHosts
 from dataagent_core.storage.lookout import Lookout
 from dataagent_core.storage.tasks import end_all

@@ -17,9 +17,9 @@ from langchain_core.tools.base import ArgsSchema
 from pydantic import ConfigDict, Field
 
 from dataagent_core.errors import Misconfigured
-from dataagent_core.mcp.call_rows import status_of
-from dataagent_core.mcp.content import told
-from dataagent_core.mcp.gateway import ToolGateway
+from dataagent_core.mcp.gateway.call_rows import status_of
+from dataagent_core.mcp.gateway.content import told
+from dataagent_core.mcp.gateway.gateway import ToolGateway
 from dataagent_core.mcp.types import (
     Caller,
     CallOutcome,

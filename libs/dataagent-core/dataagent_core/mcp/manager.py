@@ -18,16 +18,17 @@ from typing import Self
 from langchain_core.tools import BaseTool
 
 from dataagent_core.errors import BadInput, LimitReached
-from dataagent_core.mcp.authority import Binding, Rights
-from dataagent_core.mcp.config_files import MCPConfig, MCPServerConfig
-from dataagent_core.mcp.connection import ConnectionRules, ServerConnection
-from dataagent_core.mcp.file_tools import FileTools
-from dataagent_core.mcp.gateway import ToolGateway
+from dataagent_core.mcp.catalogue.file_tools import FileTools
+from dataagent_core.mcp.catalogue.merging import listed
+from dataagent_core.mcp.catalogue.validation import Validators
+from dataagent_core.mcp.connections.connection import ConnectionRules, ServerConnection
+from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits
+from dataagent_core.mcp.gateway.authority import Binding, Rights
+from dataagent_core.mcp.gateway.gateway import ToolGateway
 from dataagent_core.mcp.langchain import UserMcpTool, shown
-from dataagent_core.mcp.merging import listed
-from dataagent_core.mcp.pool import ConnectionPool, PoolLimits
 from dataagent_core.mcp.run_tools import Offered, named
-from dataagent_core.mcp.statuses import log_failure
+from dataagent_core.mcp.servers.config_files import MCPConfig, MCPServerConfig
+from dataagent_core.mcp.servers.statuses import log_failure
 from dataagent_core.mcp.types import (
     Caller,
     CatalogueTool,
@@ -37,7 +38,6 @@ from dataagent_core.mcp.types import (
     ServerSpec,
     ServerStatus,
 )
-from dataagent_core.mcp.validation import Validators
 from dataagent_core.network import OpenHosts
 
 logger = logging.getLogger(__name__)

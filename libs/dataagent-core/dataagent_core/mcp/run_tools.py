@@ -12,8 +12,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from dataagent_core.mcp.authority import Rights, refusal
-from dataagent_core.mcp.definitions import distinct
+from dataagent_core.mcp.catalogue.definitions import distinct
+from dataagent_core.mcp.gateway.authority import Rights, refusal
 from dataagent_core.mcp.types import Caller, CatalogueTool, ServerSpec
 
 

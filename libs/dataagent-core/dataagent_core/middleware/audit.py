@@ -17,7 +17,7 @@ from langgraph.errors import GraphBubbleUp
 
 from dataagent_core.audit import AuditLog, AuditOutcome
 from dataagent_core.identity import RunContext
-from dataagent_core.mcp.call_rows import digest
+from dataagent_core.mcp.gateway.call_rows import digest
 from dataagent_core.mcp.types import is_mcp_name
 from dataagent_core.middleware.calls import (
     ToolHandler,

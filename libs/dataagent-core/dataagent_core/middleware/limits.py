@@ -17,7 +17,6 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolC
 from langchain_core.messages import AIMessage, BaseMessage
 from langgraph.errors import GraphBubbleUp
 
-from dataagent_core.config.models.thread import thread_tokens
 from dataagent_core.identity import RunContext
 from dataagent_core.identity.budgets import RunBudget
 from dataagent_core.identity.tenancy import Tenancy
@@ -31,6 +30,7 @@ from dataagent_core.middleware.calls import (
     tool_name,
 )
 from dataagent_core.middleware.history import TokenCounter
+from dataagent_core.models.thread import thread_tokens
 
 NamesOf = Callable[[str], Sequence[str]]
 """All names of the agent that is called by one of them: a tenant may have any of them off."""

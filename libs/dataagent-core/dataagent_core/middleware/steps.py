@@ -18,7 +18,7 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse, ToolC
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langgraph.types import Command
 
-from dataagent_core.config.models.thread import Thread
+from dataagent_core.models.thread import Thread
 
 ToolOutcome = ToolMessage | Command[Any]
 _ONE_LIST = (

@@ -1,6 +1,6 @@
 """One message, one run: types, stores, ledger and service.
 
-`dataagent_core.runs.assembly` puts the whole core together.
+`dataagent_core.app.assembly` puts the whole core together.
 """
 
 from dataagent_core.runs.ledger import Ledger

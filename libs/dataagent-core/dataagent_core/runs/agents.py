@@ -30,7 +30,7 @@ from dataagent_core.config import Settings
 from dataagent_core.engine import AgentConfig, AgentFactory
 from dataagent_core.engine.definitions import define, define_supervisor
 from dataagent_core.identity.tenancy import Tenancy
-from dataagent_core.runs.bus import Bus
+from dataagent_core.runs.cluster.bus import Bus
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Run
 from dataagent_core.storage import Database

@@ -17,7 +17,7 @@ from dataagent_core.errors import AlreadyDecided, BadDecision, RequestNotFound, 
 from dataagent_core.events import HITLRequestEvent
 from dataagent_core.hitl import ActionRequest, Decision, check_arguments
 from dataagent_core.middleware.audit import kept_arguments
-from dataagent_core.runs.control import Control
+from dataagent_core.runs.cluster.control import Control
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Run
 from dataagent_core.session.types import now

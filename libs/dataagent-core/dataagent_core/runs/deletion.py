@@ -7,7 +7,7 @@ by its looks at the store (`relay.py`) and by its idle timeouts.
 
 from __future__ import annotations
 
-from dataagent_core.runs.bus import Bus
+from dataagent_core.runs.cluster.bus import Bus
 from dataagent_core.runs.ledger import Ledger
 from dataagent_core.session import SessionManager
 

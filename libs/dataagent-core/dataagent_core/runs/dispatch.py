@@ -13,8 +13,8 @@ import time
 from typing import TYPE_CHECKING
 
 from dataagent_core.errors import Unavailable
-from dataagent_core.runs.bus import LocalBus
-from dataagent_core.runs.control import Control
+from dataagent_core.runs.cluster.bus import LocalBus
+from dataagent_core.runs.cluster.control import Control
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.tracing import placed
 from dataagent_core.runs.types import NewRun, Opened, Run
@@ -23,7 +23,7 @@ from dataagent_core.session.types import now
 from dataagent_core.telemetry import Traces
 
 if TYPE_CHECKING:
-    from dataagent_core.runs.queue import RunQueue
+    from dataagent_core.runs.cluster.queue import RunQueue
 
 _STOP_SECONDS = 5.0
 _PAUSES = (0.02, 0.05, 0.1, 0.2)

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from dataagent_core.errors import Unavailable
 from dataagent_core.events import ErrorEvent
-from dataagent_core.runs.leases import Leases
+from dataagent_core.runs.cluster.leases import Leases
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Run
 from dataagent_core.session.types import now

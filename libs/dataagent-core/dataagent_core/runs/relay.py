@@ -16,8 +16,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from dataagent_core.errors import Unavailable
-from dataagent_core.runs.bus import Bus, Subscription
 from dataagent_core.runs.channel import Channel
+from dataagent_core.runs.cluster.bus import Bus, Subscription
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Batch, Entry, entries_of
 from dataagent_core.storage.tasks import end_all

@@ -35,10 +35,10 @@ from dataagent_core.runs.accounts import Accounts
 from dataagent_core.runs.answer import Answer, ending_of, failure_of
 from dataagent_core.runs.approvals import StoredApprovals
 from dataagent_core.runs.asked import adopted, carried_out
-from dataagent_core.runs.bus import LocalBus, Subscription
+from dataagent_core.runs.cluster.bus import LocalBus, Subscription
+from dataagent_core.runs.cluster.control import Control
+from dataagent_core.runs.cluster.leases import Leases
 from dataagent_core.runs.contexts import Contexts, died_asking, noting
-from dataagent_core.runs.control import Control
-from dataagent_core.runs.leases import Leases
 from dataagent_core.runs.ledger import Ledger
 from dataagent_core.runs.owned import Owned
 from dataagent_core.runs.recovery import LOST, Duty, Recovery

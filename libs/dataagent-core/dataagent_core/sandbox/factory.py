@@ -2,7 +2,7 @@
 
 Unset takes the first wall this machine seems to have and, with none, no sandbox at all: the tools
 are then not there. Whatever is asked for by name must be possible, or the process does not start.
-There is no way from here to code without a wall that nobody asked for. Above: `runs/sandbox.py`,
+There is no way from here to code without a wall that nobody asked for. Above: `app/sandbox.py`,
 `dataagent-server doctor`. Below: the walls, `choosing.py`, `pool.py`.
 """
 

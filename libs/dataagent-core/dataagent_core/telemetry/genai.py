@@ -1,7 +1,7 @@
 """Names and attributes of spans, as OpenTelemetry's GenAI conventions have them. Pure.
 
 What was said has its shape here too, as the conventions write messages; whether it gets into a span
-is decided in `otel.py`. Above: `otel.py`, `middleware/tracing.py`, `mcp/gateway.py`.
+is decided in `otel.py`. Above: `otel.py`, `middleware/tracing.py`, `mcp/gateway/gateway.py`.
 """
 
 from __future__ import annotations

@@ -18,8 +18,9 @@ from pydantic import Field
 
 from dataagent_core.errors import DataAgentError, Misconfigured
 from dataagent_core.identity import RunContext
-from dataagent_core.mcp.content import Piece, Told, told
-from dataagent_core.mcp.gateway import ToolGateway
+from dataagent_core.mcp.gateway.content import Piece, Told, told
+from dataagent_core.mcp.gateway.gateway import ToolGateway
+from dataagent_core.mcp.gateway.questions import DECLINED, answer, card, plain
 from dataagent_core.mcp.langchain import (
     NOTHING_TO_SHOW,
     McpTool,
@@ -27,7 +28,6 @@ from dataagent_core.mcp.langchain import (
     shown,
     structured,
 )
-from dataagent_core.mcp.questions import DECLINED, answer, card, plain
 from dataagent_core.mcp.run_tools import RunTools
 from dataagent_core.mcp.types import (
     CatalogueTool,

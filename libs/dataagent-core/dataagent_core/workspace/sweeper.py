@@ -2,7 +2,7 @@
 
 What is booked of a workspace is compared with what lies there, too.
 
-Every process sweeps; locks let one of them act. Above: `runs/assembly.py`. Below: `manager.py`,
+Every process sweeps; locks let one of them act. Above: `app/assembly.py`. Below: `manager.py`,
 `memories.py`.
 """
 

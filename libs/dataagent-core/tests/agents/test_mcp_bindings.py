@@ -14,8 +14,8 @@ from dataagent_core.agents.store import AgentStore
 from dataagent_core.agents.tools import ToolDefinition
 from dataagent_core.errors import AgentBusy
 from dataagent_core.identity.tenancy import Tenancy
-from dataagent_core.mcp.catalogue import Catalogue
-from dataagent_core.mcp.servers import NewServer, ServerStore
+from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.servers.servers import NewServer, ServerStore
 from dataagent_core.mcp.types import RemoteTool, Scope
 from dataagent_core.storage import Database, open_database
 from tests.requirements import requirement

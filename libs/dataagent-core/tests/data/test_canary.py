@@ -17,11 +17,11 @@ import pytest
 import yaml
 from pydantic import SecretStr
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.data.sources import EVERYONE, NewSource, Source, SourceChanges
 from dataagent_core.data.types import Catalogue
 from dataagent_core.engine import graph as lg
-from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.types import Run
 from dataagent_core.session import now
 from tests.waiting import WAIT_SECONDS

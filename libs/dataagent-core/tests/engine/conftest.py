@@ -14,12 +14,12 @@ from langchain_core.tools import BaseTool
 from pydantic import Field
 
 from dataagent_core.config import Settings
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Turn
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory, MemoryCheckpoints
 from dataagent_core.events import AnyEvent
 from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.identity import RunContext
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Turn
 from dataagent_core.tools.think import ThinkTool
 from dataagent_core.workspace import UserWorkspaceManager
 

@@ -14,9 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.tools import tool
 
-from dataagent_core.config.models.directives import read_turns
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call, Fail, Say, Step
 from dataagent_core.engine import AgentExecutor
 from dataagent_core.errors import ModelRefused, ModelUnavailable
 from dataagent_core.events import (
@@ -30,6 +27,9 @@ from dataagent_core.events import (
     ToolCallEvent,
     ToolResultEvent,
 )
+from dataagent_core.models.directives import read_turns
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Call, Fail, Say, Step
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 from tests.tiers import examples

@@ -17,13 +17,13 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.pregel import Pregel  # pyright: ignore[reportMissingTypeStubs] the package has none
 
 from dataagent_core.config import Settings
-from dataagent_core.config.models.offline import OfflineChatModel
-from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.engine import AgentConfig, AgentFactory, SubAgentConfig
 from dataagent_core.engine import factory as factory_module
 from dataagent_core.errors import Misconfigured
 from dataagent_core.events import AnyEvent, TextEvent, ToolResultEvent
+from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.workspace import UserWorkspaceManager
+from dataagent_offline.model import OfflineChatModel
 from tests.requirements import requirement
 from tests.tiers import examples
 

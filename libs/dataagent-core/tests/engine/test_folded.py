@@ -9,13 +9,13 @@ from typing import Any, cast
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
 
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory, MemoryCheckpoints
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.checkpoints.folded import FoldedThreads
 from dataagent_core.engine.checkpoints.sqlite import SqliteCheckpoints
 from dataagent_core.identity import RunContext
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.thread import Thread
 from dataagent_core.storage import Database, open_database
 
 CONTEXT = RunContext("alice", "s1", "r1", "agent", auto_approve=True)

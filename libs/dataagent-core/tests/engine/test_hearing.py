@@ -15,13 +15,13 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessageChunk
 from langgraph.constants import TAG_NOSTREAM
 
-from dataagent_core.config.models.hearing import Heard, Overheard, called_by, ear, listen
-from dataagent_core.config.models.merge import TextWindow, merged
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call, Fail, Say, Think, Turn
 from dataagent_core.engine import AgentExecutor, SubAgentConfig
 from dataagent_core.errors import ModelRefused
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolCallEvent, ToolResultEvent
+from dataagent_core.models.hearing import Heard, Overheard, called_by, ear, listen
+from dataagent_core.models.merge import TextWindow, merged
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Call, Fail, Say, Think, Turn
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

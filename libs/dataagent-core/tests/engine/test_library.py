@@ -22,7 +22,6 @@ from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
-from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory
 from dataagent_core.errors import Misconfigured
 from dataagent_core.events import (
@@ -37,6 +36,7 @@ from dataagent_core.events import (
 from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import AgentMemoryMiddleware, ShellMiddleware, SkillsMiddleware
+from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.workspace import run_context
 from tests.requirements import requirement
 from tests.tiers import examples

@@ -12,9 +12,6 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
 
 from dataagent_core.agents.types import AgentSpec
-from dataagent_core.config.models.merge import TextWindow, merged
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call, Say
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory
 from dataagent_core.engine.definitions import define, helper
 from dataagent_core.engine.supervisor import changes, said
@@ -23,6 +20,9 @@ from dataagent_core.events import (
     TextEvent,
     ToolResultEvent,
 )
+from dataagent_core.models.merge import TextWindow, merged
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Call, Say
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS

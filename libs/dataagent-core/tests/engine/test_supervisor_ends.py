@@ -11,9 +11,6 @@ import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, tool
 
-from dataagent_core.config.models.merge import TextWindow, merged
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call, Fail, Say, Turn
 from dataagent_core.engine import AgentExecutor, Suspended
 from dataagent_core.errors import ModelRefused
 from dataagent_core.events import (
@@ -25,6 +22,9 @@ from dataagent_core.events import (
 )
 from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.identity import RunContext
+from dataagent_core.models.merge import TextWindow, merged
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Call, Fail, Say, Turn
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.waiting import WAIT_SECONDS
 

@@ -8,7 +8,6 @@ from unittest.mock import ANY
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
 from langgraph.types import Interrupt
 
-from dataagent_core.config.models.hearing import Overheard
 from dataagent_core.engine.translate import Translator
 from dataagent_core.events import (
     AnyEvent,
@@ -20,6 +19,7 @@ from dataagent_core.events import (
     ToolCallEvent,
     ToolResultEvent,
 )
+from dataagent_core.models.hearing import Overheard
 from tests.requirements import requirement
 
 MAIN: tuple[str, ...] = ()

@@ -26,9 +26,6 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import BaseModel, TypeAdapter
 
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call
-from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine import AgentConfig, AgentFactory, tune_loop, tune_process, tuning
 from dataagent_core.engine.graph import last_node
 from dataagent_core.engine.tuning import (
@@ -42,6 +39,9 @@ from dataagent_core.engine.tuning import (
 )
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware import TodoList, approvals_middleware
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Call
+from dataagent_core.models.thread import Thread
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

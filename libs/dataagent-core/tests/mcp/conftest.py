@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_core.mcp.connection import ConnectionRules
+from dataagent_core.mcp.connections.connection import ConnectionRules
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.network import OpenHosts
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, make_url
 
-from dataagent_core.mcp.catalogue import Catalogue
-from dataagent_core.mcp.servers import NewServer, ServerStore
+from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.servers.servers import NewServer, ServerStore
 from dataagent_core.mcp.types import CatalogueTool, RemoteTool
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.agents import tools

@@ -10,9 +10,9 @@ from sqlalchemy import text
 
 from dataagent_core.agents.store import AgentStore
 from dataagent_core.errors import StorageUnavailable, ToolNotFound
-from dataagent_core.mcp.catalogue import Catalogue
-from dataagent_core.mcp.merging import list_of
-from dataagent_core.mcp.servers import ServerStore
+from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.catalogue.merging import list_of
+from dataagent_core.mcp.servers.servers import ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
 from tests.requirements import requirement

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dataagent_core.errors import BadInput
 from dataagent_core.mcp import MCPConfig, MCPServerConfig
-from dataagent_core.mcp.config_files import read_config_file, servers_in
+from dataagent_core.mcp.servers.config_files import read_config_file, servers_in
 from tests.requirements import requirement
 from tests.tiers import examples
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.mcp.definitions import (
+from dataagent_core.mcp.catalogue.definitions import (
     BadDefinition,
     as_json,
     cleaned,
@@ -19,7 +19,7 @@ from dataagent_core.mcp.definitions import (
     hash_of,
     visible,
 )
-from dataagent_core.mcp.merging import list_of
+from dataagent_core.mcp.catalogue.merging import list_of
 from dataagent_core.mcp.types import RemoteTool
 
 from .stored import catalogued, remote

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import builtins
 
-from dataagent_core.mcp.directory import Directory
-from dataagent_core.mcp.servers import ServerChanges, ServerStore
+from dataagent_core.mcp.servers.directory import Directory
+from dataagent_core.mcp.servers.servers import ServerChanges, ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
 from tests.requirements import requirement

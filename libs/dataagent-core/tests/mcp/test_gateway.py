@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
-from dataagent_core.mcp.attempts import Asked, Attempts, Execution
-from dataagent_core.mcp.breaker import MOST_FAILURES
+from dataagent_core.mcp.connections.breaker import MOST_FAILURES
+from dataagent_core.mcp.gateway.attempts import Asked, Attempts, Execution
 from dataagent_core.mcp.types import (
     Caller,
     CallFailed,
@@ -24,7 +25,6 @@ from dataagent_core.mcp.types import (
     RemoteTool,
     ServerSpec,
 )
-from dataagent_core.runs.assembly import open_core
 from tests.requirements import requirement
 from tests.waiting import until
 

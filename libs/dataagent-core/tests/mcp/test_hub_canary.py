@@ -8,11 +8,11 @@ from collections.abc import Callable, Generator
 
 import pytest
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.audit import AuditFilter
 from dataagent_core.config import Settings
 from dataagent_core.events import AnyEvent, ErrorEvent, ToolResultEvent
 from dataagent_core.hitl import Decision
-from dataagent_core.runs.assembly import open_core
 from dataagent_core.telemetry import configure_logging
 from tests.requirements import requirement
 from tests.standins.collector import attributes, collecting

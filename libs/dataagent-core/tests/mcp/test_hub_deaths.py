@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import DoneEvent, ErrorEvent
-from dataagent_core.runs.assembly import open_core
 from tests.programs import quick
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS

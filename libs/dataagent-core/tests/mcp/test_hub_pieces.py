@@ -8,13 +8,18 @@ import pytest
 from pydantic import SecretStr
 
 from dataagent_core.hitl import Decision, EditedAction
-from dataagent_core.mcp.authority import Binding, Rights, refusal
-from dataagent_core.mcp.breaker import MOST_FAILURES, OPEN_SECONDS, WITHIN_SECONDS, Breaker
-from dataagent_core.mcp.call_rows import Finding, call_row
-from dataagent_core.mcp.content import MOST_SHOWN, told
-from dataagent_core.mcp.masking import Masks
-from dataagent_core.mcp.questions import answer, card
-from dataagent_core.mcp.rate import CallRate
+from dataagent_core.mcp.connections.breaker import (
+    MOST_FAILURES,
+    OPEN_SECONDS,
+    WITHIN_SECONDS,
+    Breaker,
+)
+from dataagent_core.mcp.gateway.authority import Binding, Rights, refusal
+from dataagent_core.mcp.gateway.call_rows import Finding, call_row
+from dataagent_core.mcp.gateway.content import MOST_SHOWN, told
+from dataagent_core.mcp.gateway.masking import Masks
+from dataagent_core.mcp.gateway.questions import answer, card
+from dataagent_core.mcp.gateway.rate import CallRate
 from dataagent_core.mcp.types import (
     Caller,
     CallFailure,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import (
     AnyEvent,
@@ -22,7 +23,6 @@ from dataagent_core.events import (
 )
 from dataagent_core.hitl import Decision, EditedAction
 from dataagent_core.runs import Run
-from dataagent_core.runs.assembly import open_core
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS, until
 

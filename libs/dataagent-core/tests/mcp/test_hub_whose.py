@@ -11,14 +11,14 @@ import pytest
 from pydantic import SecretStr
 
 from dataagent_core.agents.service import NewAgent
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.identity import Principal
 from dataagent_core.identity.tenants import TenantTerms
 from dataagent_core.identity.users import UserStore
 from dataagent_core.mcp.changes import McpChange
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.runs.assembly import open_core
-from dataagent_core.runs.bus import LocalBus
+from dataagent_core.runs.cluster.bus import LocalBus
 from tests.programs import quick
 from tests.requirements import requirement
 from tests.waiting import until

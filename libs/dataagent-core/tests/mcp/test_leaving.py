@@ -17,8 +17,8 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest
 
-from dataagent_core.mcp.calls import Ask, Clock, Live, pass_through
-from dataagent_core.mcp.health import Health, HealthRules
+from dataagent_core.mcp.connections.calls import Ask, Clock, Live, pass_through
+from dataagent_core.mcp.connections.health import Health, HealthRules
 from dataagent_core.mcp.types import CallFailed, RemoteResult, ServerSpec
 from dataagent_core.mcp.wire import Signals
 from dataagent_core.mcp.wire.leaving import cancelling_aside

@@ -18,9 +18,9 @@ from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariab
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call
 from dataagent_core.mcp import MCPConfig, MCPConnectionManager, MCPServerConfig
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Call
 from tests.programs import quick
 from tests.requirements import requirement
 from tests.standins.mcp_server import PROGRAM, HttpServer, http_server

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.mcp.catalogue.validation import without_nulls
 from dataagent_core.mcp.types import RemoteTool
-from dataagent_core.mcp.validation import without_nulls
 
 FIELDS: dict[str, Any] = {
     "needed": {"type": "string"},

@@ -9,8 +9,8 @@ import pytest
 from pydantic import SecretStr
 
 from dataagent_core.errors import BadInput, DataAgentError, Misconfigured, ServerNotAllowed
-from dataagent_core.mcp.policy import ServerPolicy, StdioRule
-from dataagent_core.mcp.registration import NewServer
+from dataagent_core.mcp.servers.policy import ServerPolicy, StdioRule
+from dataagent_core.mcp.servers.registration import NewServer
 from dataagent_core.network import OpenHosts
 
 CANARY = "canary-7f1c-never-anywhere"

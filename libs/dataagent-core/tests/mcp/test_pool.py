@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from dataagent_core.errors import TooManyServers
-from dataagent_core.mcp.connection import ConnectionRules
-from dataagent_core.mcp.pool import ConnectionPool, PoolLimits
+from dataagent_core.mcp.connections.connection import ConnectionRules
+from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits
 from dataagent_core.mcp.types import (
     CallFailed,
     ConnectionKey,

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import text
 
 from dataagent_core.errors import Conflict
-from dataagent_core.mcp.catalogue import Catalogue
-from dataagent_core.mcp.config_files import servers_in
-from dataagent_core.mcp.servers import ServerStore
+from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.servers.config_files import servers_in
+from dataagent_core.mcp.servers.servers import ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
 

@@ -9,8 +9,8 @@ from pydantic import SecretStr
 
 from dataagent_core.errors import BadInput
 from dataagent_core.identity.sealing import MASK
-from dataagent_core.mcp.registration import ServerFields
-from dataagent_core.mcp.requested import (
+from dataagent_core.mcp.servers.registration import ServerFields
+from dataagent_core.mcp.servers.requested import (
     changed_by,
     completed,
     is_reached_otherwise,

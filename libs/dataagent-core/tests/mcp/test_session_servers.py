@@ -10,14 +10,14 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import select, update
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import ToolResultEvent
-from dataagent_core.mcp.catalogue import Catalogue
-from dataagent_core.mcp.servers import ServerChanges, ServerStore
-from dataagent_core.mcp.session_servers import SessionServers
+from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.servers.servers import ServerChanges, ServerStore
+from dataagent_core.mcp.servers.session_servers import SessionServers
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.runs.assembly import open_core
-from dataagent_core.runs.bus import LocalBus
+from dataagent_core.runs.cluster.bus import LocalBus
 from dataagent_core.storage import Database
 from dataagent_core.storage.mcp import mcp_session_servers, mcp_sessions
 from dataagent_core.storage.tables import messages

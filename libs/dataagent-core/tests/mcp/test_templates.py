@@ -9,8 +9,14 @@ import pytest
 from pydantic import SecretStr
 
 from dataagent_core.errors import BadInput, Conflict, NotFound
-from dataagent_core.mcp.servers import NewServer, ServerStore
-from dataagent_core.mcp.templates import NewTemplate, Parameter, Template, TemplateStore, fill
+from dataagent_core.mcp.servers.servers import NewServer, ServerStore
+from dataagent_core.mcp.servers.templates import (
+    NewTemplate,
+    Parameter,
+    Template,
+    TemplateStore,
+    fill,
+)
 from dataagent_core.storage import Database
 
 CANARY = "canary-7f1c-never-anywhere"

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from dataagent_core.mcp.definitions import BadDefinition
-from dataagent_core.mcp.schema_cost import MOST_LOOKS, cost_of
+from dataagent_core.mcp.catalogue.definitions import BadDefinition
+from dataagent_core.mcp.catalogue.schema_cost import MOST_LOOKS, cost_of
+from dataagent_core.mcp.catalogue.validation import Validators, compile_check
 from dataagent_core.mcp.types import SchemaFault
-from dataagent_core.mcp.validation import Validators, compile_check
 from tests.requirements import requirement
 
 from .stored import catalogued, remote

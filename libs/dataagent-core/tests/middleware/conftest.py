@@ -15,9 +15,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.tools import BaseTool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call, Say, Turn
 from dataagent_core.identity import RunContext
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Call, Say, Turn
 from dataagent_core.workspace import MemoriesBackend, UserWorkspaceManager, WorkspaceBackend
 
 

@@ -8,8 +8,8 @@ import pytest
 from langchain_core.tools import tool
 from langgraph.types import Command
 
-from dataagent_core.config.models.steps import Call
 from dataagent_core.middleware import ToolErrorMiddleware, approvals_middleware
+from dataagent_core.models.steps import Call
 
 AgentWith = Callable[..., Any]  # the class `Agent` of conftest.py
 

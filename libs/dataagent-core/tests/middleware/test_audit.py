@@ -11,8 +11,8 @@ import pytest
 from langchain_core.tools import tool
 
 from dataagent_core.audit import AuditLog, AuditRow
-from dataagent_core.config.models.steps import Call
 from dataagent_core.middleware import AuditMiddleware, ToolErrorMiddleware, approvals_middleware
+from dataagent_core.models.steps import Call
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.migrate import migrate
 from dataagent_core.telemetry import Metrics

@@ -7,9 +7,9 @@ from typing import Any
 from deepagents.backends import CompositeBackend
 from deepagents.middleware.filesystem import FilesystemMiddleware
 
-from dataagent_core.config.models.steps import Call
 from dataagent_core.events import FileOperationEvent
 from dataagent_core.middleware import FileOperationMiddleware
+from dataagent_core.models.steps import Call
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 

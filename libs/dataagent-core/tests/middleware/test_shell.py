@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dataagent_core.config.models.steps import Call
 from dataagent_core.middleware import ShellMiddleware, ToolErrorMiddleware
+from dataagent_core.models.steps import Call
 from dataagent_core.sandbox import LocalRunner
 from dataagent_core.sandbox.shell import LocalShells
 from dataagent_core.workspace import UserWorkspaceManager

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from deepagents.backends import CompositeBackend
 
-from dataagent_core.config.models.steps import Call
 from dataagent_core.middleware import SkillsMiddleware, ToolErrorMiddleware
+from dataagent_core.models.steps import Call
 from dataagent_core.skills import SkillFolder, SkillLibrary
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement

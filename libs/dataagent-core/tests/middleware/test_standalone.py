@@ -15,9 +15,9 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import BaseMessage, ToolMessage
 from pydantic import Field
 
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Turn
 from dataagent_core.middleware import AgentMemoryMiddleware, ShellMiddleware, SkillsMiddleware
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Turn
 from tests.requirements import requirement
 
 Build = Callable[[Any, Any], Any]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.engine import AgentConfig
 from dataagent_core.engine import graph as lg
@@ -17,7 +18,6 @@ from dataagent_core.events import AnyEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.runs import Entry, Run, RunOptions
 from dataagent_core.runs.agents import agent_config
-from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.session import Message
 from tests.homes import lived_in
 from tests.waiting import WAIT_SECONDS

@@ -13,9 +13,9 @@ import signal
 import sys
 from pathlib import Path
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.hitl import Decision
-from dataagent_core.runs.assembly import open_core
 
 
 async def main(

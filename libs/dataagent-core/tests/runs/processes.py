@@ -12,10 +12,10 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGenerationChunk
 from pydantic import ConfigDict, Field
 
-from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.engine import AgentConfig, AgentFactory, Checkpoints, MemoryCheckpoints
 from dataagent_core.engine import graph as lg
 from dataagent_core.events import AnyEvent
+from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.runs import Ledger, Run, RunService, Worker
 from dataagent_core.runs.stores.memory import MemoryRunStore
 from dataagent_core.session import SessionManager, now

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
-from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.errors import (
     AgentDisabled,
     FileNotFound,
@@ -21,8 +21,8 @@ from dataagent_core.events import AnyEvent, DoneEvent, ToolResultEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.identity import Principal
 from dataagent_core.identity.tenants import TenantTerms
+from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.runs import Run, RunOptions
-from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 
 ChatIn = Callable[..., Any]

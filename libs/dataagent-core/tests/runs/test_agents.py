@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from dataagent_core.agents.service import NewAgent
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
-from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.errors import AgentBusy
 from dataagent_core.events import AnyEvent, ToolResultEvent
+from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.runs.agents import agent_config
-from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.types import Run
 from tests.requirements import requirement
 

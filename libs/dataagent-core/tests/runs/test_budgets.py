@@ -9,13 +9,13 @@ from unittest.mock import ANY
 
 import pytest
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import BudgetExhausted
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolResultEvent, event_from_dict
 from dataagent_core.hitl import Decision
 from dataagent_core.identity.usage import Amounts, today
 from dataagent_core.middleware import BudgetMiddleware, SwitchesMiddleware
-from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 
 ChatIn = Callable[..., Any]

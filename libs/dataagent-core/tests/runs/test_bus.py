@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import make_url
 
 from dataagent_core.errors import Misconfigured, StorageUnavailable
-from dataagent_core.runs.bus import Bus, LocalBus
-from dataagent_core.runs.redis_bus import RedisBus
+from dataagent_core.runs.cluster.bus import Bus, LocalBus
+from dataagent_core.runs.cluster.redis_bus import RedisBus
 from tests.end_to_end.fault_proxy import FaultProxy
 from tests.requirements import requirement
 from tests.services import fresh_redis_prefix, redis_url

@@ -15,12 +15,12 @@ import pytest
 from langchain_core.messages import BaseMessage
 from langchain_core.tools import tool
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call, Say, Turn
 from dataagent_core.events import DoneEvent, TextEvent
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Call, Say, Turn
 from dataagent_core.runs import owned
-from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 

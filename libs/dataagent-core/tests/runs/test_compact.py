@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.engine import graph as lg
 from dataagent_core.errors import SessionBusy, SessionNotFound
 from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent
 from dataagent_core.runs import RunOptions
 from dataagent_core.runs.agents import agent_config
-from dataagent_core.runs.assembly import Core, open_core
 from tests.waiting import WAIT_SECONDS
 
 from .conftest import Chat

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dataagent_core.app.assembly import Core
 from dataagent_core.errors import RunNotFound, SessionNotFound
 from dataagent_core.events import HITLRequestEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.runs import Entry
-from dataagent_core.runs.assembly import Core
 from dataagent_core.runs.history import History
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import DoneEvent, HITLRequestEvent, ToolResultEvent
-from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 
 HELPER = "general-purpose"

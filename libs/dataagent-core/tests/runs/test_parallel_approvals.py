@@ -16,6 +16,8 @@ import pytest
 from langchain_core.tools import BaseTool, tool
 
 from dataagent_core.agents import SUPERVISOR
+from dataagent_core.app import assembly
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.engine import AgentConfig, SubAgentConfig
 from dataagent_core.events import (
@@ -27,9 +29,8 @@ from dataagent_core.events import (
     ToolResultEvent,
 )
 from dataagent_core.hitl import Decision, DecisionType, EditedAction
-from dataagent_core.runs import Run, assembly
+from dataagent_core.runs import Run
 from dataagent_core.runs.agents import agent_config
-from dataagent_core.runs.assembly import open_core
 from tests.requirements import requirement
 
 DONE = DoneEvent(token_usage=ANY, timestamp=ANY)

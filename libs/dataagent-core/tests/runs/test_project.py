@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import Conflict, Misconfigured
 from dataagent_core.events import FileOperationEvent, HITLRequestEvent, ToolResultEvent
 from dataagent_core.hitl import Decision
-from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.workspace.undo import Change
 from tests.waiting import WAIT_SECONDS
 

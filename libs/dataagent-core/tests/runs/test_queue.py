@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 from sqlalchemy import make_url
 
-from dataagent_core.runs.queue import RunQueue
+from dataagent_core.runs.cluster.queue import RunQueue
 from dataagent_core.storage.redis import RedisSpace, open_redis
 from tests.end_to_end.fault_proxy import FaultProxy
 from tests.requirements import requirement

@@ -18,8 +18,8 @@ from dataagent_core.errors import Unavailable
 from dataagent_core.events import DoneEvent, ErrorEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision
 from dataagent_core.runs import Ledger, Run, RunService, Worker
-from dataagent_core.runs.bus import LocalBus
-from dataagent_core.runs.control import Control
+from dataagent_core.runs.cluster.bus import LocalBus
+from dataagent_core.runs.cluster.control import Control
 from dataagent_core.runs.dispatch import Dispatch
 from dataagent_core.runs.recovery import Duty
 from dataagent_core.runs.stores.memory import MemoryRunStore

@@ -17,12 +17,12 @@ from langchain_core.tools import tool
 
 from dataagent_core.agents import SUPERVISOR, AgentEntry, register_agent
 from dataagent_core.agents.registered import forget_agent
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
-from dataagent_core.config.models.scripted import ScriptedChatModel
-from dataagent_core.config.models.steps import Call, Say, Turn
 from dataagent_core.errors import BadInput, Misconfigured
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolResultEvent
-from dataagent_core.runs.assembly import open_core
+from dataagent_core.models.scripted import ScriptedChatModel
+from dataagent_core.models.steps import Call, Say, Turn
 from dataagent_core.workspace import run_context
 from tests.requirements import requirement
 
@@ -129,7 +129,7 @@ async def test_modules_that_the_settings_name_are_imported(
     (tmp_path / "my_weather_agent.py").write_text(
         "from deepagents import create_deep_agent\n"
         "from dataagent_core.agents import register_agent\n"
-        "from dataagent_core.config.models.scripted import ScriptedChatModel\n"
+        "from dataagent_core.models.scripted import ScriptedChatModel\n"
         "graph = create_deep_agent(ScriptedChatModel(['Hi.']), [])\n"
         "register_agent('from-a-module', 'Says hi.', graph)\n"
     )

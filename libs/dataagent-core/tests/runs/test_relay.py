@@ -12,7 +12,7 @@ import pytest
 
 from dataagent_core.errors import SessionDeleted
 from dataagent_core.events import DoneEvent, ThinkingEvent
-from dataagent_core.runs.bus import Bus, Handler, LocalBus, Subscription
+from dataagent_core.runs.cluster.bus import Bus, Handler, LocalBus, Subscription
 from dataagent_core.runs.ledger import Ledger, RunWriter
 from dataagent_core.runs.relay import Relay, decode, encode
 from dataagent_core.runs.stores.memory import MemoryRunStore

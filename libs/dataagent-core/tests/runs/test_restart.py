@@ -13,6 +13,7 @@ from unittest.mock import ANY
 
 import pytest
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import AlreadyDecided, RequestNotFound
 from dataagent_core.events import (
@@ -23,7 +24,6 @@ from dataagent_core.events import (
     ToolResultEvent,
 )
 from dataagent_core.hitl import Decision
-from dataagent_core.runs.assembly import open_core
 from tests.programs import quick
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS

@@ -11,6 +11,7 @@ import pytest
 
 from dataagent_core.agents import SUPERVISOR
 from dataagent_core.agents.service import NewAgent
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.engine import AgentFactory
 from dataagent_core.errors import AgentDisabled, SkillNotFound
@@ -18,7 +19,6 @@ from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ThinkingEvent,
 from dataagent_core.identity import Principal
 from dataagent_core.identity.tenants import TenantTerms
 from dataagent_core.runs import RunOptions
-from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 
 DONE = DoneEvent(token_usage=ANY, timestamp=ANY)

@@ -10,14 +10,14 @@ import pytest
 from langchain_core.messages import BaseMessage
 from pydantic import Field
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.audit import AuditFilter
 from dataagent_core.config import Settings
-from dataagent_core.config.models.scripted import ScriptedChatModel
 from dataagent_core.errors import BadInput
 from dataagent_core.events import AnyEvent, DoneEvent, HITLRequestEvent, TextEvent, ToolResultEvent
 from dataagent_core.hitl import Decision
+from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.runs import RunOptions
-from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 
 LS = '!tool ls {"path": "/"}'

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dataagent_core.config.models.directives import read_turns
-from dataagent_core.config.models.steps import Say
+from dataagent_core.app.assembly import Core
 from dataagent_core.errors import (
     BadInput,
     NothingToCancel,
@@ -25,8 +24,9 @@ from dataagent_core.errors import (
     SkillNotFound,
 )
 from dataagent_core.events import DoneEvent, TextEvent
+from dataagent_core.models.directives import read_turns
+from dataagent_core.models.steps import Say
 from dataagent_core.runs import Entry, Started
-from dataagent_core.runs.assembly import Core
 from dataagent_core.runs.service import MAX_MESSAGE_CHARACTERS
 from dataagent_core.skills import split_command
 from tests.requirements import requirement

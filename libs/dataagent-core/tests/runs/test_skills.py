@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import SkillNotFound
 from dataagent_core.hitl import Decision
 from dataagent_core.runs import RunOptions
-from dataagent_core.runs.assembly import Core, open_core
 from tests.requirements import requirement
 from tests.standins.openai_server import StandIn, openai_server, text, tool_calls
 

@@ -9,8 +9,8 @@ import pytest
 
 from dataagent_core.agents import SUPERVISOR
 from dataagent_core.agents.service import NewAgent
+from dataagent_core.app.assembly import Core
 from dataagent_core.events import AnyEvent, TextEvent, ThinkingEvent, ToolCallEvent
-from dataagent_core.runs.assembly import Core
 from tests.requirements import requirement
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured, SandboxUnavailable
-from dataagent_core.runs.assembly import open_core
 from dataagent_core.sandbox import factory
 from dataagent_core.sandbox.choosing import FirstWall
 from dataagent_core.sandbox.factory import create_sandboxes, limits_of, require_wall, wall_problem

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
-from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.session import SessionManager
 from tests.homes import lived_in
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dataagent_core.app.assembly import Core
 from dataagent_core.engine import AgentConfig, AgentExecutor
 from dataagent_core.engine import graph as lg
 from dataagent_core.errors import SessionNotFound
 from dataagent_core.events import DoneEvent, TextEvent
 from dataagent_core.hitl import ActionRequest, Decision
-from dataagent_core.runs.assembly import Core
 from dataagent_core.session import DEFAULT_TITLE, SessionManager, new_session_id
 from tests.requirements import requirement
 from tests.tiers import examples

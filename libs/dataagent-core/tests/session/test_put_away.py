@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.app.assembly import Core
 from dataagent_core.data.results import Draft
 from dataagent_core.errors import (
     ArtifactNotFound,
@@ -15,7 +16,6 @@ from dataagent_core.errors import (
     SessionDeleted,
     SessionNotFound,
 )
-from dataagent_core.runs.assembly import Core
 from dataagent_core.runs.retention import keep_erasing
 from dataagent_core.runs.types import Run
 from dataagent_core.session import DEFAULT_TITLE, SessionManager

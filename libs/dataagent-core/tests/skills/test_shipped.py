@@ -15,9 +15,9 @@ import openpyxl
 import pytest
 
 from dataagent_core.agents.packages import shipped_packages
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import ToolResultEvent
-from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.skills import SkillEntry, SkillFolder, SkillLibrary, shipped_skills
 from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement

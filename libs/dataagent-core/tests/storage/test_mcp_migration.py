@@ -12,8 +12,8 @@ from sqlalchemy import Connection, text
 from dataagent_core.agents import AgentRegistry
 from dataagent_core.agents.store import AgentStore
 from dataagent_core.agents.tools import ToolDefinition
-from dataagent_core.mcp.catalogue import Catalogue
-from dataagent_core.mcp.servers import NewServer, ServerStore
+from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.servers.servers import NewServer, ServerStore
 from dataagent_core.mcp.types import RemoteTool
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate, migrate_to

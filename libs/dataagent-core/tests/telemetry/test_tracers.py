@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured
-from dataagent_core.runs.assembly import open_core
 from dataagent_core.telemetry import RunTrace, open_traces
 from tests.requirements import requirement
 from tests.standins.collector import collecting

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import DoneEvent, HITLRequestEvent
 from dataagent_core.hitl import Decision
-from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.types import RunOptions
 from dataagent_core.telemetry import Traces, open_traces
 from tests.services import fresh_database, fresh_redis_prefix, redis_url

@@ -13,11 +13,11 @@ import pytest
 
 import dataagent_core.tools
 from dataagent_core.agents.service import NewAgent
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured
 from dataagent_core.events import AnyEvent, HITLRequestEvent, ToolResultEvent
 from dataagent_core.hitl import Decision
-from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS

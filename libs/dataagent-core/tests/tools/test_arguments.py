@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import ToolResultEvent
-from dataagent_core.runs.assembly import Core, open_core
 from tests.homes import lived_in
 from tests.requirements import requirement
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import (
     AnyEvent,
@@ -23,7 +24,6 @@ from dataagent_core.events import (
 )
 from dataagent_core.hitl import Decision
 from dataagent_core.runs import RunOptions
-from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.sandbox import factory
 from dataagent_core.sandbox.docker import DockerWall
 from tests.docker import docker_engine

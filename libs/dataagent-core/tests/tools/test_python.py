@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.audit.types import AuditFilter
 from dataagent_core.config import Settings
 from dataagent_core.engine import AgentConfig
@@ -19,7 +20,6 @@ from dataagent_core.errors import FileNotFound
 from dataagent_core.events import AnyEvent, ArtifactEvent, DoneEvent, ToolResultEvent
 from dataagent_core.runs import RunOptions
 from dataagent_core.runs.agents import agent_config
-from dataagent_core.runs.assembly import Core, open_core
 from dataagent_core.runs.types import Run
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS

@@ -8,6 +8,7 @@ from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
 from dataagent_core.agents import AgentService
+from dataagent_core.app.files import Files
 from dataagent_core.audit import AuditLog
 from dataagent_core.data.results import ArtifactStore
 from dataagent_core.data.service import DataService
@@ -19,11 +20,10 @@ from dataagent_core.identity.logins import Logins
 from dataagent_core.identity.tenancy import Tenancy
 from dataagent_core.identity.usage import UsageBook
 from dataagent_core.identity.users import UserStore
-from dataagent_core.mcp.administration import McpAdministration
-from dataagent_core.mcp.call_log import CallLog
-from dataagent_core.mcp.service import McpService
-from dataagent_core.mcp.templates import TemplateStore
-from dataagent_core.runs.files import Files
+from dataagent_core.mcp.gateway.call_log import CallLog
+from dataagent_core.mcp.servers.administration import McpAdministration
+from dataagent_core.mcp.servers.service import McpService
+from dataagent_core.mcp.servers.templates import TemplateStore
 from dataagent_core.runs.service import RunService
 from dataagent_core.runs.skills import Skills
 from dataagent_core.session.manager import SessionManager

@@ -17,8 +17,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dataagent_core.app.observers import Observers
 from dataagent_core.errors import DataAgentError
-from dataagent_core.runs.observers import Observers
 from dataagent_core.telemetry import accepted_request_id, bind_request_id, unbind_request_id
 from dataagent_server.api.errors import envelope, internal_error
 

@@ -16,12 +16,12 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.errors import DataAgentError
 from dataagent_core.identity.logins import LoginLimits, Logins
 from dataagent_core.identity.secret import shared_secret
 from dataagent_core.identity.users import User, UserStore
-from dataagent_core.runs.assembly import Core, open_core
-from dataagent_core.runs.bus import USERS
+from dataagent_core.runs.cluster.bus import USERS
 from dataagent_core.runs.service import RunService
 from dataagent_core.storage import Database
 from dataagent_core.storage.tasks import end_all

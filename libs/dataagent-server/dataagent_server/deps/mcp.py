@@ -9,13 +9,13 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from dataagent_core.app.assembly import Core
 from dataagent_core.errors import DataAgentError
 from dataagent_core.identity.users import UserStore
-from dataagent_core.mcp.administration import McpAdministration
-from dataagent_core.mcp.call_log import CallLog
-from dataagent_core.mcp.service import McpService
-from dataagent_core.mcp.templates import TemplateStore
-from dataagent_core.runs.assembly import Core
+from dataagent_core.mcp.gateway.call_log import CallLog
+from dataagent_core.mcp.servers.administration import McpAdministration
+from dataagent_core.mcp.servers.service import McpService
+from dataagent_core.mcp.servers.templates import TemplateStore
 
 logger = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
+from dataagent_core.app.files import Files
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import BadInput, FileNotFound
-from dataagent_core.runs.files import Files
 from dataagent_core.workspace import FileStore, StoredFile
 from dataagent_server.deps.forms import Form
 from dataagent_server.models.files import SourceUpload

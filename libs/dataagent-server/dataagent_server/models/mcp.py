@@ -11,9 +11,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, SecretStr, StringConstraints
 
 from dataagent_core.identity.sealing import MASK
-from dataagent_core.mcp.administration import SharedScope
-from dataagent_core.mcp.registration import ServerFields
-from dataagent_core.mcp.requested import masked, shown_url
+from dataagent_core.mcp.servers.administration import SharedScope
+from dataagent_core.mcp.servers.registration import ServerFields
+from dataagent_core.mcp.servers.requested import masked, shown_url
+from dataagent_core.mcp.servers.views import ServerView, Trial
 from dataagent_core.mcp.types import (
     CatalogueTool,
     OnChange,
@@ -23,7 +24,6 @@ from dataagent_core.mcp.types import (
     ToolStatus,
     Transport,
 )
-from dataagent_core.mcp.views import ServerView, Trial
 from dataagent_server.models.fields import Id, Name, RequestModel, ResponseModel, SafeText, UtcTime
 
 ServerId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]

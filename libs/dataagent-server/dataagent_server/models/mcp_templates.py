@@ -10,7 +10,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints
 
-from dataagent_core.mcp.templates import NewTemplate, Parameter, Template
+from dataagent_core.mcp.servers.templates import NewTemplate, Parameter, Template
 from dataagent_server.models.fields import Name, RequestModel, ResponseModel, SafeText
 from dataagent_server.models.mcp import ParameterName, VariableName, Word
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from dataagent_core.config.models.thread import Thread
+from dataagent_core.models.thread import Thread
 
 _KEPT_MESSAGES = 20_000
 

@@ -33,12 +33,12 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Overwrite
 from sqlalchemy import Connection
 
-from dataagent_core.config.models.thread import Thread
 from dataagent_core.engine.checkpoints.base import Checkpoints
 from dataagent_core.engine.checkpoints.fence import passed
 from dataagent_core.engine.checkpoints.folded import FoldedThreads
 from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
 from dataagent_core.engine.thread import reduce_messages
+from dataagent_core.models.thread import Thread
 from dataagent_core.storage import Database
 
 MESSAGES = "messages"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
-from dataagent_core.runs.assembly import open_core
 
 from .shop import Program, Shop
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from dataagent_core.app.assembly import Core
 from dataagent_core.events import AnyEvent, HITLRequestEvent, ToolResultEvent
 from dataagent_core.hitl import Decision
-from dataagent_core.mcp.call_log import CallFilter, CallRow
-from dataagent_core.mcp.servers import NewServer
+from dataagent_core.mcp.gateway.call_log import CallFilter, CallRow
+from dataagent_core.mcp.servers.servers import NewServer
 from dataagent_core.mcp.types import CatalogueTool, ServerSpec
 from dataagent_core.runs import Run, RunOptions
-from dataagent_core.runs.assembly import Core
 from tests.programs import Program as Running
 from tests.programs import programs, quick
 from tests.waiting import WAIT_SECONDS, until

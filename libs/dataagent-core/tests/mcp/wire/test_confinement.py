@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from dataagent_core.mcp.connection import ConnectionRules
+from dataagent_core.mcp.connections.connection import ConnectionRules
 from dataagent_core.mcp.types import CallFailed, ConnectionKey, ServerSpec
 from dataagent_core.mcp.wire.allowance import Allowances
 from dataagent_core.mcp.wire.confinement import USER, Confinement

@@ -123,7 +123,7 @@ def _ours(found: Path) -> str:
     """A program that holds two servers and writes down all processes there are then."""
     return f"""
 import asyncio, json, sys
-from dataagent_core.mcp.pool import ConnectionPool, PoolLimits
+from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.network import OpenHosts
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from dataagent_core.mcp.connection import ServerConnection
+from dataagent_core.mcp.connections.connection import ServerConnection
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.mcp.wire.http import tls_context
 from dataagent_core.network import OpenHosts

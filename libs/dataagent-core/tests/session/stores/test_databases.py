@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection
 from sqlalchemy.util import await_only
 
+from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import SessionNotFound, StorageUnavailable
-from dataagent_core.runs.assembly import open_core
 from dataagent_core.session import (
     ConversationStore,
     MemoryMessageStore,

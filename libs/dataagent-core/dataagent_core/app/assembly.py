@@ -1,0 +1,404 @@
+"""Puts the core together from settings: the one place that knows all its parts.
+
+The server's container and the terminal's `main` open a `Core` and close it; nothing else builds
+these objects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import socket
+import uuid
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from dataagent_core.agents.registered import registered_tools
+from dataagent_core.app.files import Files, open_files, open_workspaces
+from dataagent_core.app.limits import Limits, open_limits
+from dataagent_core.app.mcp import Mcp
+from dataagent_core.app.observers import Observers, open_observers
+from dataagent_core.app.sandbox import SandboxEnds, open_sandboxes
+from dataagent_core.config import Settings
+from dataagent_core.data.room import Data, open_data
+from dataagent_core.documents import ReadLimits
+from dataagent_core.documents.reader import DocumentReader
+from dataagent_core.engine import (
+    AgentFactory,
+    Checkpoints,
+    MemoryCheckpoints,
+    open_checkpoints,
+    tune_loop,
+    tune_process,
+)
+from dataagent_core.errors import Misconfigured
+from dataagent_core.mcp.hub import McpHub
+from dataagent_core.runs.accounts import Accounts
+from dataagent_core.runs.agents import Agents, agent_config, open_agents
+from dataagent_core.runs.cluster.peers import Peers, Role, open_peers
+from dataagent_core.runs.contexts import Contexts
+from dataagent_core.runs.deletion import announce_deletion, release_deleted
+from dataagent_core.runs.ledger import Ledger
+from dataagent_core.runs.retention import start_erasing
+from dataagent_core.runs.service import RunService
+from dataagent_core.runs.skills import Skills
+from dataagent_core.runs.store import RunStore
+from dataagent_core.runs.stores.factory import open_run_store
+from dataagent_core.runs.worker import Worker
+from dataagent_core.sandbox import Sandboxes
+from dataagent_core.session import ConversationStore, SessionManager
+from dataagent_core.session.stores.factory import open_session_store
+from dataagent_core.session.stores.memory import MemoryData
+from dataagent_core.storage import Database, open_database
+from dataagent_core.storage.migrate import migrate
+from dataagent_core.tools import OutboundClient, ToolContext, builtin_tools
+from dataagent_core.tools.mcp import McpTools
+from dataagent_core.workspace import SqlQuotaLedger, UserWorkspaceManager
+from dataagent_core.workspace.undo import Undo
+
+GRACE_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """An open core."""
+
+    settings: Settings
+    database: Database
+    sessions: SessionManager
+    runs: RunService
+    worker: Worker
+    workspaces: UserWorkspaceManager
+    factory: AgentFactory
+    checkpoints: Checkpoints
+    data: Data
+    observers: Observers
+    limits: Limits
+    files: Files
+    peers: Peers
+    skills: Skills
+    agents: Agents
+    sandboxes: Sandboxes | None
+    mcp: McpHub
+    undo: Undo
+
+
+@asynccontextmanager
+async def open_core(
+    settings: Settings, *, role: Role = "all", grace_seconds: float = GRACE_SECONDS
+) -> AsyncGenerator[Core]:
+    """Open everything a process needs to run agents; close it in order at the end.
+
+    By its `role` it executes what it accepts, leaves that to workers, or is one of them.
+
+    Raises:
+        Misconfigured: a setting is missing or makes no sense.
+        StorageUnavailable: the database does not answer.
+    """
+    async with AsyncExitStack() as stack:
+        settings.ensure_home()
+        tune_loop(asyncio.get_running_loop())
+        storage = await _open_storage(settings, stack)
+        rooms = await _open_rooms(settings, storage, stack)
+        mcp = _mcp(settings, storage.database, rooms, role)
+        factory = _factory(settings, rooms, stack, mcp=mcp.hub)
+        agents = await _agents(settings, storage, rooms, factory, stack)
+        sessions = _sessions(
+            settings, storage, rooms, factory, stack, agents=agents, on_rest=_at_rest(rooms, mcp)
+        )
+        peers = await open_peers(settings, storage.runs, stack, role=role, name=worker_name())
+        agents.share(peers.bus)
+        await mcp.open(agents.registry, peers.bus, stack)
+        ledger, worker = _worker(
+            settings, storage, sessions, rooms, peers=peers, agents=agents, mcp=mcp.hub
+        )
+        release_deleted(peers.bus, sessions, ledger)
+        await _begin(settings, ledger, worker, peers, stack, grace_seconds=grace_seconds)
+        skills = Skills(factory.skills, agents.registry)
+        runs = RunService(
+            storage.runs,
+            sessions,
+            ledger,
+            worker,
+            rooms.limits.admission,
+            files=rooms.files.store,
+            dispatch=peers.dispatch(storage.runs, worker, rooms.observers.traces),
+            skills=skills,
+            agents=agents.registry,
+            on_put_away=partial(announce_deletion, peers.bus),
+        )
+        parts = (rooms.workspaces, factory, storage.checkpoints, rooms.data)
+        watched = (rooms.observers, rooms.limits, rooms.files, peers, skills, agents)
+        beside = (*parts, *watched, rooms.sandboxes, mcp.hub, rooms.undo)
+        yield Core(settings, storage.database, sessions, runs, worker, *beside)
+
+
+async def _begin(
+    settings: Settings,
+    ledger: Ledger,
+    worker: Worker,
+    peers: Peers,
+    stack: AsyncExitStack,
+    *,
+    grace_seconds: float,
+) -> None:
+    """Take up the runs that are this process's to execute; the stack ends it."""
+    ledger.start()
+    stack.push_async_callback(ledger.aclose)
+    is_alone = stack.enter_context(_hold(settings))
+    stack.push_async_callback(worker.aclose, grace_seconds)
+    tune_process()
+    await worker.start(is_alone=is_alone)
+    peers.work(worker, stack, lease_seconds=settings.lease_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    """Where things are kept."""
+
+    database: Database
+    checkpoints: Checkpoints
+    sessions: ConversationStore
+    runs: RunStore
+
+
+async def _open_storage(settings: Settings, stack: AsyncExitStack) -> _Storage:
+    database = await _database(settings, stack)
+    checkpoints = await _checkpoints(settings, database, stack)
+    return _Storage(database, checkpoints, *await _stores(settings, database, stack))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rooms:
+    """What agents and users have beside the runs."""
+
+    observers: Observers
+    limits: Limits
+    workspaces: UserWorkspaceManager
+    data: Data
+    files: Files
+    sandboxes: Sandboxes | None
+    undo: Undo
+
+
+async def _open_rooms(settings: Settings, storage: _Storage, stack: AsyncExitStack) -> _Rooms:
+    database = storage.database
+    observers = await open_observers(settings, database, stack)
+    limits = open_limits(settings, database, storage.sessions, stack)
+    quota = SqlQuotaLedger(database)
+    workspaces = open_workspaces(settings, quota, stack)
+    data = await open_data(
+        settings, database, quota, workspaces.quota, stack, watch=observers.of_queries
+    )
+    workspaces.count_beside(data.service.artifacts.usage)
+    workspaces.ask_quota(limits.tenancy.known_quota)
+    files = open_files(settings, database, workspaces, data.service, stack)
+    sandboxes = await open_sandboxes(settings, workspaces, observers.metrics, stack)
+    undo = Undo(workspaces.project, workspaces.workers)
+    return _Rooms(observers, limits, workspaces, data, files, sandboxes, undo)
+
+
+def _sessions(
+    settings: Settings,
+    storage: _Storage,
+    rooms: _Rooms,
+    factory: AgentFactory,
+    stack: AsyncExitStack,
+    *,
+    agents: Agents,
+    on_rest: Callable[[str], None],
+) -> SessionManager:
+    sessions = SessionManager(
+        storage.sessions,
+        factory=factory,
+        checkpoints=storage.checkpoints,
+        new_ids="uuid",
+        belongings=[*_sandbox_ends(rooms), rooms.data.service.artifacts, rooms.files.store],
+        most_sessions=rooms.limits.tenancy.most_sessions,
+        quota=rooms.limits.conversations,
+        assistant_id_of=agents.registry.assistant_id_of,
+        on_rest=on_rest,
+        timeout_seconds=settings.session_timeout,
+        hitl_timeout_seconds=settings.hitl_timeout,
+    )
+    start_erasing(sessions, stack, days=settings.deleted_retention_days)
+    return sessions
+
+
+def _at_rest(rooms: _Rooms, mcp: Mcp) -> Callable[[str], None]:
+    """What ends with the use of a session, in this process."""
+
+    def rest(session_id: str) -> None:
+        mcp.hub.release(session_id)
+        for ends in _sandbox_ends(rooms):
+            ends.rest(session_id)
+
+    return rest
+
+
+def _sandbox_ends(rooms: _Rooms) -> list[SandboxEnds]:
+    return [] if rooms.sandboxes is None else [SandboxEnds(rooms.sandboxes)]
+
+
+def _worker(
+    settings: Settings,
+    storage: _Storage,
+    sessions: SessionManager,
+    rooms: _Rooms,
+    *,
+    peers: Peers,
+    agents: Agents,
+    mcp: McpHub,
+) -> tuple[Ledger, Worker]:
+    observers, budgets = rooms.observers, rooms.limits.budgets
+    ledger = Ledger(storage.runs, relay=peers.relay)
+    worker = Worker(
+        peers.name,
+        storage.runs,
+        sessions,
+        ledger,
+        lambda run: agent_config(settings, run, agents.registry),
+        lease_seconds=settings.lease_seconds,
+        duty=peers.duty,
+        control=peers.control,
+        figures=rooms.data.checks,
+        accounts=Accounts(storage.database),
+        contexts=Contexts(
+            budgets=budgets,
+            mcp=mcp,
+            sessions=sessions,
+            hitl_timeout_seconds=settings.hitl_timeout,
+        ),
+        budgets=budgets,
+        audit=observers.audit,
+        metrics=observers.metrics,
+        traces=observers.traces,
+    )
+    observers.metrics.watch("active_runs", "Runs this process has.", lambda: worker.active)
+    return ledger, worker
+
+
+def worker_name() -> str:
+    """A name no other process has or had."""
+    return f"{socket.gethostname()[:24]}:{os.getpid()}:{uuid.uuid4().hex[:12]}"
+
+
+async def _database(settings: Settings, stack: AsyncExitStack) -> Database:
+    pool_size, max_overflow = settings.pool_sizes()
+    database = open_database(settings.sql_url(), pool_size=pool_size, max_overflow=max_overflow)
+    stack.push_async_callback(database.close)
+    await migrate(database)
+    return database
+
+
+def _mcp(settings: Settings, database: Database, rooms: _Rooms, role: Role) -> Mcp:
+    tenancy, observers = rooms.limits.tenancy, rooms.observers
+    return Mcp(settings, database, tenancy, observers, is_executing=role != "web")
+
+
+def _factory(
+    settings: Settings, rooms: _Rooms, stack: AsyncExitStack, *, mcp: McpHub
+) -> AgentFactory:
+    outbound = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
+    stack.push_async_callback(outbound.aclose)
+    documents = DocumentReader(ReadLimits(timeout_seconds=settings.read_timeout))
+    observers = rooms.observers
+    given = ToolContext(
+        settings=settings,
+        client=outbound,
+        documents=documents,
+        data=rooms.data.service,
+        charts=rooms.data.charts,
+        files=rooms.files.store,
+        sources=rooms.files.sources,
+        workspaces=rooms.workspaces,
+        sandboxes=rooms.sandboxes,
+        watch=observers.of_code,
+    )
+    ours = builtin_tools(given)
+    taken = {tool.name for tool in ours}
+    factory = AgentFactory(
+        settings,
+        rooms.workspaces,
+        tools=[*ours, *registered_tools(settings.agent_modules, taken=taken)],
+        sandboxes=rooms.sandboxes,
+        around_tools=observers.around_tools,
+        around_calls=[*observers.around_calls, *rooms.limits.around_calls],
+        on_denied=observers.tool_denied,
+        mcp=McpTools(mcp.gateway, rooms.files.store),
+        undo=rooms.undo,
+    )
+    stack.push_async_callback(factory.aclose)
+    return factory
+
+
+async def _agents(
+    settings: Settings,
+    storage: _Storage,
+    rooms: _Rooms,
+    factory: AgentFactory,
+    stack: AsyncExitStack,
+) -> Agents:
+    tenancy = rooms.limits.tenancy
+    agents = await open_agents(
+        settings, storage.database, storage.runs, tenancy, factory, stack=stack
+    )
+    rooms.limits.agent_names.know(agents.registry)
+    return agents
+
+
+async def _checkpoints(
+    settings: Settings, database: Database, stack: AsyncExitStack
+) -> Checkpoints:
+    checkpoints: Checkpoints = (
+        MemoryCheckpoints()
+        if settings.store_kind == "memory"
+        else open_checkpoints(database, pool_size=settings.checkpoint_pool_size)
+    )
+    stack.push_async_callback(checkpoints.close)
+    await checkpoints.setup()
+    return checkpoints
+
+
+async def _stores(
+    settings: Settings, database: Database, stack: AsyncExitStack
+) -> tuple[ConversationStore, RunStore]:
+    kind = settings.store_kind
+    memory = MemoryData() if kind == "memory" else None
+    redis = None
+    if kind == "redis":
+        if settings.redis_url is None:
+            raise Misconfigured("DATAAGENT_SESSION_STORE=redis needs DATAAGENT_REDIS_URL.")
+        from dataagent_core.storage.redis import open_redis
+
+        redis = open_redis(settings.redis_url.get_secret_value(), prefix=settings.redis_prefix)
+        stack.push_async_callback(redis.close)
+    sessions = open_session_store(kind, memory=memory, database=database, redis=redis)
+    return sessions, open_run_store(kind, memory=memory, database=database, redis=redis)
+
+
+class _hold:  # noqa: N801 reads as a function
+    """Holds the data directory's lock while open; tells whether no other process has it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._is_local = settings.store_kind in ("sqlite", "memory")
+        self._path: Path = settings.home_dir / "process.lock"
+        self._descriptor = -1
+
+    def __enter__(self) -> bool:
+        if not self._is_local:
+            return False
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)

@@ -1,0 +1,169 @@
+"""Opens the MCP hub with the core, and tells it what it cannot know by itself.
+
+Above: `assembly.py`. Below: `mcp/`, `agents/` (what agents are bound to), `identity/` (whose tenant
+has MCP on), `bus.py` (other processes).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+
+from dataagent_core.agents import AgentRegistry
+from dataagent_core.app.observers import Observers
+from dataagent_core.config import Settings
+from dataagent_core.errors import AgentNotFound
+from dataagent_core.identity.tenancy import Tenancy
+from dataagent_core.mcp.attendance import Kept
+from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.connections.connection import ConnectionRules
+from dataagent_core.mcp.connections.health import HealthRules
+from dataagent_core.mcp.connections.pool import PoolLimits
+from dataagent_core.mcp.gateway.authority import Binding
+from dataagent_core.mcp.gateway.call_log import CallLog
+from dataagent_core.mcp.hub import HubRules, McpHub
+from dataagent_core.mcp.servers.config_files import read_config_file
+from dataagent_core.mcp.servers.key_tools import KeyTools
+from dataagent_core.mcp.servers.policy import ServerPolicy
+from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.servers.session_servers import SessionServers
+from dataagent_core.mcp.servers.templates import TemplateStore
+from dataagent_core.mcp.types import ServerSpec
+from dataagent_core.mcp.wire import Allowances, Confinement
+from dataagent_core.network import OpenHosts
+from dataagent_core.runs.cluster.bus import Bus
+from dataagent_core.sandbox import Limits
+from dataagent_core.storage import Database
+
+logger = logging.getLogger(__name__)
+MCP = "mcp"
+"""The bus's topic of MCP servers that were changed and sessions that have ended."""
+
+
+class AgentBindings:
+    """What agents may use of MCP, once it is known which there are."""
+
+    def __init__(self) -> None:
+        self._registry: AgentRegistry | None = None
+
+    def know(self, registry: AgentRegistry) -> None:
+        """These are the agents."""
+        self._registry = registry
+
+    def __call__(self, agent_id: str) -> Binding | None:
+        """As `mcp.authority.BindingOf`."""
+        if self._registry is None:
+            return None
+        try:
+            spec = self._registry.chosen(agent_id)
+        except AgentNotFound:
+            return None
+        return Binding(spec.agent_id, spec.name, spec.mcp_tools, spec.allow_user_tools)
+
+
+class Mcp:
+    """The hub before it is open: agents are made with it, and it works for them."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        tenancy: Tenancy,
+        observers: Observers,
+        *,
+        is_executing: bool,
+    ) -> None:
+        self._settings = settings
+        self._tenancy = tenancy
+        self._bindings = AgentBindings()
+        self._hosts = OpenHosts(settings.allow_private_hosts)
+        self._wall = _confinement(settings)
+        self.hub = McpHub(
+            _kept(settings, database),
+            ServerPolicy(
+                self._hosts,
+                stdio=settings.mcp_programs,
+                commands=settings.mcp_stdio_commands,
+            ),
+            self._hosts,
+            binding_of=self._bindings,
+            has_feature=self._has_feature,
+            limits=_limits(settings, self._wall),
+            rules=HubRules(
+                is_executing=is_executing,
+                wait_seconds=settings.mcp_wait,
+                calls_per_minute=settings.mcp_calls_per_minute,
+            ),
+            traces=observers.traces,
+        )
+
+    async def open(self, registry: AgentRegistry, bus: Bus, stack: AsyncExitStack) -> None:
+        """Begin to work for these agents; the stack ends it.
+
+        Raises:
+            StorageUnavailable: the database does not answer.
+        """
+        self._bindings.know(registry)
+        stack.callback(self._hosts.close)
+        if self._wall is not None:
+            stack.push_async_callback(asyncio.to_thread, self._wall.close)
+        stack.push_async_callback(self.hub.aclose)
+        await self.hub.open(await asyncio.to_thread(self._defaults))
+        if bus.is_shared:
+            self.hub.share(lambda payload: bus.publish(MCP, payload))
+            bus.subscribe(MCP, self.hub.hear)
+
+    def _defaults(self) -> tuple[ServerSpec, ...]:
+        """The servers of the file that the settings name; what is wrong with it is logged."""
+        path = self._settings.mcp_config_path
+        if path is None:
+            return ()
+        timeout = self._settings.mcp_timeout
+        found = read_config_file(path, expand=False, timeout_seconds=timeout)
+        for problem in found.problems:
+            logger.warning("DATAAGENT_MCP_CONFIG: %s", problem)
+        return found.servers
+
+    async def _has_feature(self, user_id: str) -> bool:
+        tenant = await self._tenancy.tenant_of(user_id)
+        return tenant is None or tenant.has("mcp")
+
+
+def _kept(settings: Settings, database: Database) -> Kept:
+    """What is in the database."""
+    servers = ServerStore(database, secret_key=settings.secret_key)
+    return Kept(
+        servers,
+        SessionServers(database, servers, rest_seconds=settings.session_timeout),
+        TemplateStore(database),
+        Catalogue(database),
+        CallLog(
+            database, spill_dir=settings.home_dir / "mcp", keep_days=settings.mcp_call_log_days
+        ),
+        KeyTools(database),
+    )
+
+
+def _limits(settings: Settings, wall: Confinement | None) -> PoolLimits:
+    health = HealthRules(interval_seconds=settings.mcp_health_interval)
+    return PoolLimits(
+        max_per_user=max(1, settings.mcp_max_servers),
+        connection=ConnectionRules(health=health, confinement=wall),
+    )
+
+
+def _confinement(settings: Settings) -> Confinement | None:
+    """The wall around programs; where people may start any, they are their own and have none."""
+    if settings.mcp_programs == "any":
+        return None
+    limits = Limits(
+        memory_bytes=settings.mcp_memory,
+        cpus=settings.mcp_cpus,
+        processes=settings.mcp_processes,
+    )
+    return Confinement(
+        settings.home_dir / "mcp-homes",
+        hidden=[settings.home_dir, settings.workspaces_dir],
+        allowances=Allowances(limits),
+    )

@@ -1,0 +1,292 @@
+"""A server's tools as rows: `tools` has their numbers, `mcp_tools` what they are. Statements only.
+
+Above: `catalogue.py`, `servers.py`. Below: `storage/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Row,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
+
+from dataagent_core.mcp.catalogue.definitions import as_json, exposed_name
+from dataagent_core.mcp.catalogue.merging import Standing
+from dataagent_core.mcp.types import CatalogueTool, RemoteTool, ServerSpec
+from dataagent_core.mcp.versions import hold_agents
+from dataagent_core.storage.agents import tools
+from dataagent_core.storage.mcp import mcp_servers, mcp_tool_versions, mcp_tools
+
+KEPT_VERSIONS = 20
+"""Of a tool's definitions, beside the approved one."""
+_TOOL_COLUMNS = (
+    tools.c.name.label("exposed_name"),
+    tools.c.enabled,
+    tools.c.retry_safe,
+    tools.c.timeout_s,
+)
+TOOLS = (
+    select(mcp_tools, *_TOOL_COLUMNS)
+    .join(tools, tools.c.tool_id == mcp_tools.c.tool_id)
+    .order_by(mcp_tools.c.tool_id)
+)
+_TOOLS_OF = TOOLS.where(mcp_tools.c.server_id == bindparam("wanted"))
+_NUMBERS = select(tools.c.tool_id, tools.c.tool_key).where(tools.c.server_id == bindparam("wanted"))
+_IS_TOOL = mcp_tools.c.tool_id == bindparam("wanted")
+_VERSIONS_OF = select(
+    mcp_tool_versions.c.tool_id,
+    mcp_tool_versions.c.schema_version,
+    mcp_tool_versions.c.definition_hash,
+).where(mcp_tool_versions.c.tool_id.in_(bindparam("wanted", expanding=True)))
+_CHANGE = (
+    update(mcp_tools)
+    .where(_IS_TOOL)
+    .values(
+        title=bindparam("new_title"),
+        description=bindparam("new_description"),
+        input_schema=bindparam("new_input"),
+        output_schema=bindparam("new_output"),
+        annotations=bindparam("new_annotations"),
+        definition_hash=bindparam("new_hash"),
+        schema_version=bindparam("new_version"),
+        approved_hash=bindparam("new_approved"),
+        approved_by=bindparam("new_approved_by"),
+        status=bindparam("new_status"),
+        last_seen_at=bindparam("new_seen"),
+    )
+)
+_DESCRIBE = (
+    update(tools)
+    .where(tools.c.tool_id == bindparam("wanted"))
+    .values(description=bindparam("new_description"), input_schema=bindparam("new_input"))
+)
+_EXPOSE = (
+    update(tools).where(tools.c.tool_id == bindparam("wanted")).values(name=bindparam("new_name"))
+)
+_MARK = (
+    update(mcp_servers)
+    .where(mcp_servers.c.server_id == bindparam("wanted"))
+    .values(catalogue_version=bindparam("at_version"))
+)
+_TOUCH = (
+    update(mcp_tools)
+    .where(mcp_tools.c.tool_id.in_(bindparam("wanted", expanding=True)))
+    .values(last_seen_at=bindparam("at"))
+)
+_DROP_VERSIONS = delete(mcp_tool_versions).where(
+    mcp_tool_versions.c.tool_id == bindparam("wanted"),
+    mcp_tool_versions.c.schema_version <= bindparam("up_to"),
+    mcp_tool_versions.c.definition_hash != bindparam("approved"),
+)
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def tool_from(row: Row[Any]) -> CatalogueTool:
+    """A tool of the catalogue."""
+    return CatalogueTool(
+        tool_id=row.tool_id,
+        server_id=row.server_id,
+        name=row.name,
+        exposed_name=row.exposed_name,
+        definition=RemoteTool(
+            name=row.name,
+            title=row.title,
+            description=row.description,
+            input_schema=row.input_schema,
+            output_schema=row.output_schema,
+            annotations=row.annotations,
+        ),
+        definition_hash=row.definition_hash,
+        schema_version=row.schema_version,
+        status=row.status,
+        enabled=row.enabled,
+        retry_safe=row.retry_safe,
+        timeout_seconds=row.timeout_s,
+        approved_by=row.approved_by,
+        first_seen_at=row.first_seen_at,
+        last_seen_at=row.last_seen_at,
+    )
+
+
+def standings(connection: Connection, server_id: str) -> dict[str, Standing]:
+    """A server's tools by name."""
+    rows = connection.execute(_TOOLS_OF, {"wanted": server_id})
+    return {row.name: Standing(tool_from(row), row.approved_hash) for row in rows}
+
+
+def versions_of(
+    connection: Connection, tool_ids: Sequence[int]
+) -> tuple[dict[tuple[int, str], int], dict[int, int]]:
+    """The numbers of definitions by tool and hash, and the number of each tool's next one."""
+    known: dict[tuple[int, str], int] = {}
+    following: dict[int, int] = {}
+    if tool_ids:
+        for row in connection.execute(_VERSIONS_OF, {"wanted": list(tool_ids)}):
+            known[row.tool_id, row.definition_hash] = row.schema_version
+            following[row.tool_id] = max(following.get(row.tool_id, 1), row.schema_version + 1)
+    return known, following
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def add_tools(
+    connection: Connection, spec: ServerSpec, new: Sequence[Standing], *, at: datetime
+) -> None:
+    """Number new tools, in the order they were listed, and keep what they are."""
+    if not new:
+        return
+    connection.execute(insert(tools), [_numbered(spec, each.tool, at) for each in new])
+    numbers = {
+        row.tool_key: row.tool_id
+        for row in connection.execute(_NUMBERS, {"wanted": spec.server_id})
+    }
+    rows: list[dict[str, Any]] = []
+    for each in new:
+        tool_id = numbers[_key(spec.server_id, each.tool.name)]
+        rows.append(_columns(each, tool_id, at))
+    connection.execute(insert(mcp_tools), rows)
+    versions = [
+        _version(row["tool_id"], each.tool, at) for row, each in zip(rows, new, strict=True)
+    ]
+    connection.execute(insert(mcp_tool_versions), versions)
+
+
+def change_tools(
+    connection: Connection,
+    changed: Sequence[Standing],
+    *,
+    known: Mapping[tuple[int, str], int],
+    at: datetime,
+) -> None:
+    """Keep what tools have become; one that was never so is a new version.
+
+    `known` are the versions of all those whose definition is another than it was.
+    """
+    renewed = {tool_id for tool_id, _ in known}
+    for each in changed:
+        tool = each.tool
+        connection.execute(_CHANGE, _new_values(each))
+        connection.execute(
+            _DESCRIBE,
+            {
+                "wanted": tool.tool_id,
+                "new_description": tool.definition.description,
+                "new_input": tool.definition.input_schema,
+            },
+        )
+        if tool.tool_id in renewed and (tool.tool_id, tool.definition_hash) not in known:
+            connection.execute(insert(mcp_tool_versions), _version(tool.tool_id, tool, at))
+            oldest = {
+                "wanted": tool.tool_id,
+                "up_to": tool.schema_version - KEPT_VERSIONS,
+                "approved": each.approved_hash,
+            }
+            connection.execute(_DROP_VERSIONS, oldest)
+
+
+def touch_tools(connection: Connection, tool_ids: Iterable[int], *, at: datetime) -> None:
+    """Keep that tools were seen again."""
+    if wanted := list(tool_ids):
+        connection.execute(_TOUCH, {"wanted": wanted, "at": at})
+
+
+def mark_server(connection: Connection, server_id: str, version: int) -> None:
+    """Keep at which version a server's tools were last changed."""
+    connection.execute(_MARK, {"wanted": server_id, "at_version": version})
+
+
+def expose_anew(connection: Connection, spec: ServerSpec, version: int) -> None:
+    """Name a server's tools by its new alias."""
+    if spec.scope != "user":
+        hold_agents(connection)
+    taken: set[str] = set()
+    for standing in standings(connection, spec.server_id).values():
+        name = exposed_name(spec.alias, standing.tool.name, taken)
+        taken.add(name)
+        connection.execute(_EXPOSE, {"wanted": standing.tool.tool_id, "new_name": name})
+    mark_server(connection, spec.server_id, version)
+
+
+def delete_tools(connection: Connection, server_id: str) -> None:
+    """Forget a server's tools; what was bound to them is not any more."""
+    connection.execute(delete(tools).where(tools.c.server_id == server_id))
+
+
+# -- shapes ---------------------------------------------------------------------------------------
+
+
+def _key(server_id: str, name: str) -> str:
+    return f"mcp:{server_id}/{name}"[:255]
+
+
+def _numbered(spec: ServerSpec, tool: CatalogueTool, at: datetime) -> dict[str, Any]:
+    return {
+        "tool_key": _key(spec.server_id, tool.name),
+        "name": tool.exposed_name,
+        "kind": "mcp",
+        "server_id": spec.server_id,
+        "description": tool.definition.description,
+        "input_schema": tool.definition.input_schema,
+        "created_at": at,
+    }
+
+
+def _columns(standing: Standing, tool_id: int, at: datetime) -> dict[str, Any]:
+    tool, definition = standing.tool, standing.tool.definition
+    return {
+        "tool_id": tool_id,
+        "server_id": tool.server_id,
+        "name": tool.name,
+        "title": definition.title,
+        "description": definition.description,
+        "input_schema": definition.input_schema,
+        "output_schema": definition.output_schema,
+        "annotations": definition.annotations,
+        "definition_hash": tool.definition_hash,
+        "schema_version": tool.schema_version,
+        "approved_hash": standing.approved_hash,
+        "approved_by": tool.approved_by,
+        "status": tool.status,
+        "first_seen_at": at,
+        "last_seen_at": at,
+    }
+
+
+def _new_values(standing: Standing) -> dict[str, Any]:
+    tool, definition = standing.tool, standing.tool.definition
+    return {
+        "wanted": tool.tool_id,
+        "new_title": definition.title,
+        "new_description": definition.description,
+        "new_input": definition.input_schema,
+        "new_output": definition.output_schema,
+        "new_annotations": definition.annotations,
+        "new_hash": tool.definition_hash,
+        "new_version": tool.schema_version,
+        "new_approved": standing.approved_hash,
+        "new_approved_by": tool.approved_by,
+        "new_status": tool.status,
+        "new_seen": tool.last_seen_at,
+    }
+
+
+def _version(tool_id: int, tool: CatalogueTool, at: datetime) -> dict[str, Any]:
+    return {
+        "tool_id": tool_id,
+        "schema_version": tool.schema_version,
+        "definition_hash": tool.definition_hash,
+        "definition": as_json(tool.definition),
+        "seen_at": at,
+    }

@@ -1,0 +1,416 @@
+"""One server for one principal, kept open by one task that owns it.
+
+The owner alone enters and leaves the session, follows its signals, and opens a new one when it is
+lost. Callers only pass through: each waits for its answer, for its deadline, or for the news that
+the session is dead, whichever comes first. Nothing is sent twice here. Above: `pool.py` decides
+who has a connection and for how long. Below: `wire/` speaks with the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from dataagent_core.mcp.connections.backoff import Backoff
+from dataagent_core.mcp.connections.calls import Ask, Clock, Live, pass_through, unavailable
+from dataagent_core.mcp.connections.health import Health, HealthRules
+from dataagent_core.mcp.connections.session_ends import BROKE, failure_of, state_after
+from dataagent_core.mcp.types import (
+    CallFailed,
+    CallFailure,
+    ConnectionKey,
+    ConnectionStatus,
+    JsonObject,
+    OnElicit,
+    OnProgress,
+    RemoteResult,
+    RemoteTool,
+    ServerSpec,
+    ServerState,
+)
+from dataagent_core.mcp.wire import (
+    Confined,
+    Confinement,
+    Signals,
+    Stderr,
+    WireLimits,
+    innermost,
+    open_port,
+)
+from dataagent_core.network import OpenHosts
+from dataagent_core.telemetry import Scrubber
+
+OnTools = Callable[[ServerSpec, tuple[RemoteTool, ...]], Awaitable[None]]
+"""Awaited before a connection is `ready`, and whenever its tools changed."""
+OnStatus = Callable[[ConnectionKey, ServerSpec, ConnectionStatus], None]
+"""Told each change of a connection's status."""
+
+_MOST_REASON = 500
+_FAILING = frozenset({"backoff", "auth_required"})
+_OVER = frozenset({"ready", "closed", "disabled"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionRules:
+    """How a connection is kept."""
+
+    backoff: Backoff = field(default_factory=Backoff)
+    health: HealthRules = field(default_factory=HealthRules)
+    wire: WireLimits = field(default_factory=WireLimits)
+    idle_seconds: float | None = 900.0
+    """Without a call for so long it is put down until the next one; None: never."""
+    confinement: Confinement | None = None
+    """The wall around servers that are programs; None: they run as we do."""
+
+
+class ServerConnection:
+    """A server that is reached by itself, again and again."""
+
+    def __init__(
+        self,
+        key: ConnectionKey,
+        spec: ServerSpec,
+        hosts: OpenHosts,
+        *,
+        on_tools: OnTools,
+        on_status: OnStatus,
+        rules: ConnectionRules,
+    ) -> None:
+        self.key = key
+        self.spec = spec
+        self.stderr = Stderr()
+        self.last_used = time.monotonic()
+        self._hosts = hosts
+        self._on_tools = on_tools
+        self._on_status = on_status
+        self._rules = rules
+        self._scrubber = Scrubber(
+            value.get_secret_value() for value in (*spec.env.values(), *spec.headers.values())
+        )
+        self._status = ConnectionStatus("disabled" if spec.disabled else "idle")
+        self._tools: tuple[RemoteTool, ...] = ()
+        self._live: Live | None = None
+        self._changed = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._early_try_at = float("-inf")
+        self._is_connecting = False
+        self._owner: asyncio.Task[None] | None = None
+
+    # -- what others see ------------------------------------------------------------------------
+
+    @property
+    def status(self) -> ConnectionStatus:
+        """What is known now."""
+        return self._status
+
+    @property
+    def tools(self) -> tuple[RemoteTool, ...]:
+        """What can be called now: nothing unless it is ready."""
+        return self._tools if self._live is not None else ()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call runs."""
+        return self._live is not None and self._live.is_busy
+
+    def start(self) -> None:
+        """Begin to reach the server. Once; does not wait."""
+        if self._owner is None and not self.spec.disabled and not self._stop.is_set():
+            self._owner = asyncio.create_task(self._own(), name=f"mcp {self.spec.name}")
+
+    async def wait_ready(self, timeout_seconds: float) -> bool:
+        """Whether it is ready, at the latest after so many seconds."""
+        self.wake()
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                while self._live is None:
+                    if self._status.state in ("closed", "disabled"):
+                        return False
+                    await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def first_answer(self, timeout_seconds: float) -> ConnectionStatus:
+        """How it is once it is ready or a try from now on has failed, or after so many seconds."""
+        failed_before = self._status.fail_count
+        self.wake()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                while not self._has_answered(failed_before):
+                    await self._changed.wait()
+        return self._status
+
+    def _has_answered(self, failed_before: int) -> bool:
+        status = self._status
+        has_failed = status.state in _FAILING and status.fail_count != failed_before
+        return has_failed or status.state in _OVER
+
+    async def is_answering(self) -> bool:
+        """Whether the server gives a sign of life now; if not, its session is looked into."""
+        live = self._live
+        if live is None:
+            return False
+        try:
+            async with asyncio.timeout(self._rules.health.probe_seconds):
+                await live.port.probe()
+        except (CallFailed, TimeoutError):
+            live.signals.note_suspect()
+            return False
+        live.health.note_life()
+        return True
+
+    def wake(self) -> None:
+        """Somebody waits: take it up again, or try early, which is done once in five seconds."""
+        now = time.monotonic()
+        if self._status.state == "idle":
+            self.last_used = now  # or it would be put down again as soon as it is there
+            self._wanted.set()
+        elif self._live is None and now - self._early_try_at >= self._rules.backoff.early_seconds:
+            self._early_try_at = now
+            self._wanted.set()
+
+    async def call(
+        self,
+        name: str,
+        arguments: JsonObject,
+        *,
+        timeout_seconds: float,
+        on_progress: OnProgress | None = None,
+        on_elicit: OnElicit | None = None,
+        on_place: Callable[[], None] | None = None,
+        trace_id: str = "",
+    ) -> RemoteResult:
+        """Call a tool. The clock stands still while the server asks the user something.
+
+        The server is told the `trace_id` with the call.
+
+        Raises:
+            CallFailed: there is no result.
+        """
+        clock = Clock(timeout_seconds)
+        self.last_used = time.monotonic()
+        if self._status.state == "idle":
+            await self.wait_ready(clock.left())
+        live = self._live
+        if live is None:
+            self.wake()
+            raise unavailable(self.spec.name, self._status.reason, was_sent=False)
+        ask = Ask(name, arguments, clock, on_progress, on_elicit, on_place, trace_id)
+        try:
+            result = await pass_through(live, ask)
+        except CallFailed as error:
+            raise self._scrubbed(error) from None
+        finally:
+            self.last_used = time.monotonic()
+        live.health.note_life()
+        return result
+
+    async def finish_calls(self, hurry: asyncio.Event) -> None:
+        """Until the calls that run have ended, had their time, or there is a hurry."""
+        if self._live is None or not self._live.is_busy:
+            return
+        waits = {asyncio.create_task(self._live.calls_ended()), asyncio.create_task(hurry.wait())}
+        seconds = self.spec.call_timeout_seconds
+        try:
+            await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waits:
+                task.cancel()
+
+    async def aclose(self) -> None:
+        """End it. From any task; the owner does the work."""
+        self._stop.set()
+        self._wanted.set()
+        if self._live is not None:
+            self._live.signals.nudge()
+        if self._owner is None:
+            self._publish("closed")
+            return
+        if self._is_connecting:
+            self._owner.cancel()
+        await asyncio.wait({self._owner})
+
+    # -- the owner ------------------------------------------------------------------------------
+
+    async def _own(self) -> None:
+        """Open, keep, open again, until told to stop."""
+        try:
+            while not self._stop.is_set():
+                failure = await self._one_generation()
+                if self._stop.is_set():
+                    return
+                if failure is None:
+                    await self._wanted.wait()
+                else:
+                    await self._pause(failure)
+        finally:
+            self._publish("closed")
+
+    async def _one_generation(self) -> CallFailure | None:
+        """One session from beginning to end. Why it ended; None if nobody wanted it any more."""
+        try:
+            return await self._session()
+        except asyncio.CancelledError:
+            if self._is_cancelled():
+                raise
+            return BROKE
+        except Exception as error:  # whatever a transport or the catalogue does ends one session
+            return failure_of(innermost(error), self.spec)
+        finally:
+            self._is_connecting = False
+
+    def _is_cancelled(self) -> bool:
+        """Whether the owner itself was cancelled; a transport's own scope takes its cancel back."""
+        task = asyncio.current_task()
+        return self._stop.is_set() or (task is not None and task.cancelling() > 0)
+
+    async def _session(self) -> CallFailure | None:
+        self._is_connecting = True
+        self._publish("connecting", self._status.reason)
+        signals = Signals()
+        # nested rather than an AsyncExitStack, which loops for ever over the contexts of the errors
+        # that the library raises when its task is cancelled twice
+        deadline = asyncio.get_running_loop().time() + self.spec.connect_timeout_seconds
+        async with (
+            asyncio.timeout_at(deadline) as connecting,
+            open_port(
+                self.spec,
+                hosts=self._hosts,
+                signals=signals,
+                stderr=self.stderr,
+                limits=self._rules.wire,
+                confined=self._confined(),
+            ) as port,
+        ):
+            connecting.reschedule(None)
+            async with asyncio.timeout_at(deadline):
+                tools = await port.list_tools()
+            await self._on_tools(self.spec, tools)
+            self._is_connecting = False
+            live = Live(port, signals, Health(self._rules.health), self.spec)
+            try:
+                return await self._lived(live, tools)
+            finally:
+                await live.settle()
+
+    def _confined(self) -> Confined | None:
+        """The wall; a file's programs are the person's own, at this machine, and have none."""
+        wall = self._rules.confinement
+        if wall is None or self.spec.command is None or self.spec.scope == "file":
+            return None
+        return wall.of(self.spec, self.key)
+
+    async def _lived(self, live: Live, tools: tuple[RemoteTool, ...]) -> CallFailure | None:
+        """Let callers in, and out again at the end, whatever it is."""
+        failure: CallFailure | None = BROKE
+        self._wanted.clear()
+        self._live, self._tools = live, tools
+        self._publish(
+            "ready",
+            generation=self._status.generation + 1,
+            protocol_version=live.port.protocol_version,
+            server_info=live.port.server_info,
+            fail_count=0,
+            last_ok_at=datetime.now(UTC),
+        )
+        try:
+            failure = await self._keep(live)
+        finally:
+            self._live = None
+            live.end(failure.message if failure else "it was put down")
+            if not self._stop.is_set():
+                self._publish(state_after(failure), failure.message if failure else "")
+        return failure
+
+    async def _keep(self, live: Live) -> CallFailure | None:
+        """Follow a live session until it is lost or not wanted any more."""
+        signals = live.signals
+        while not self._stop.is_set() and not self._is_idle(live):
+            if signals.lost is not None:
+                return CallFailure("MCP_SERVER_UNAVAILABLE", signals.lost)
+            if signals.is_suspect or live.health.due_in() <= 0:
+                signals.is_suspect = False
+                failure = await live.health.check(live.port)
+                if failure is not None:
+                    return failure
+            elif signals.has_new_tools:
+                signals.has_new_tools = False
+                await self._refresh(live)
+            else:
+                await self._until_something(live)
+        return None
+
+    async def _until_something(self, live: Live) -> None:
+        seconds = live.health.due_in()
+        if self._rules.idle_seconds is not None:
+            rest = self.last_used + self._rules.idle_seconds - time.monotonic()
+            seconds = min(seconds, max(rest, 0.01))
+        try:
+            async with asyncio.timeout(seconds):
+                await live.signals.wait()
+        except TimeoutError:
+            return
+
+    def _is_idle(self, live: Live) -> bool:
+        idle = self._rules.idle_seconds
+        if idle is None or live.is_busy:
+            return False
+        return time.monotonic() - self.last_used >= idle
+
+    async def _refresh(self, live: Live) -> None:
+        """The server's tools are others now."""
+        tools = await live.port.list_tools()
+        if tools != self._tools:
+            await self._on_tools(self.spec, tools)
+            self._tools = tools
+            self._wake_waiters()
+
+    async def _pause(self, failure: CallFailure) -> None:
+        """Wait before the next try, or until somebody needs it now."""
+        fail_count = self._status.fail_count + 1
+        seconds = self._rules.backoff.pause(fail_count)
+        self._publish(
+            state_after(failure),
+            failure.message,
+            fail_count=fail_count,
+            next_retry_at=datetime.now(UTC) + timedelta(seconds=seconds),
+        )
+        self._wanted.clear()
+        if self._stop.is_set():
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await self._wanted.wait()
+        except TimeoutError:
+            return
+
+    # -- telling ---------------------------------------------------------------------------------
+
+    def _publish(self, state: ServerState, reason: str = "", **changes: Any) -> None:
+        """Change the status, and tell whoever waits for it or follows it."""
+        status = replace(
+            self._status,
+            state=state,
+            reason=self._scrubber.text(reason)[:_MOST_REASON],
+            **{"next_retry_at": None, **changes},
+        )
+        if status == self._status:
+            return
+        self._status = status
+        self._wake_waiters()
+        self._on_status(self.key, self.spec, status)
+
+    def _wake_waiters(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def _scrubbed(self, error: CallFailed) -> CallFailed:
+        message = self._scrubber.text(error.failure.message)
+        return CallFailed(replace(error.failure, message=message), was_sent=error.was_sent)

@@ -1,0 +1,1 @@
+"""The one way to call an MCP tool: authority, limits, attempts, log."""

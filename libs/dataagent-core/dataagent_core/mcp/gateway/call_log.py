@@ -1,0 +1,344 @@
+"""Every call of an MCP tool, whatever its end: who, for whom, which tool as it was, how it went.
+
+`note` returns at once and never fails its caller. Rows are written together within half a second
+and at the end. While the database is away they go to a file, from which they come back later, also
+after a restart; what fits nowhere is counted. Not here: what a row says (`call_rows.py`); no
+value of an argument and no result is ever in one. Above: `gateway.py`, `administration.py`. Below:
+`spilled_calls.py`, `storage/`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, String, delete, func, insert, select
+
+from dataagent_core.errors import Unavailable
+from dataagent_core.mcp.gateway.spilled_calls import SpilledCalls
+from dataagent_core.mcp.types import CallStatus
+from dataagent_core.storage import Database
+from dataagent_core.storage.mcp import mcp_tool_call_log
+from dataagent_core.storage.prepared import Prepared
+from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.text import storable
+from dataagent_core.telemetry import Scrubber
+
+logger = logging.getLogger(__name__)
+_LOG = mcp_tool_call_log.c
+_FLUSH_SECONDS = 0.5
+_AWAY_SECONDS = 5.0
+_FORGET_SECONDS = 3600.0
+_MOST_WAITING = 10_000
+_MOST_TOGETHER = 500
+_MOST_DELETED = 5_000
+_ADD = Prepared(insert(mcp_tool_call_log).inline())
+_TEXTS = [(each.name, each.type.length) for each in _LOG if isinstance(each.type, String)]
+
+
+@dataclass(slots=True, kw_only=True)
+class CallRow:
+    """One call. The fields are the columns of `mcp_tool_call_log`.
+
+    Not frozen, though nobody changes one: with so many fields that costs more than all the rest.
+    """
+
+    call_id: str
+    tool_name: str
+    started_at: datetime
+    status: CallStatus
+    trace_id: str = ""
+    span_id: str = ""
+    tenant_id: str | None = None
+    user_id: str = ""
+    session_id: str = ""
+    run_id: str = ""
+    agent_id: str = ""
+    api_key_id: str | None = None
+    server_id: str = ""
+    tool_id: int | None = None
+    schema_version: int | None = None
+    definition_hash: str | None = None
+    protocol_version: str | None = None
+    connection_generation: int | None = None
+    ended_at: datetime | None = None
+    duration_ms: float = 0.0
+    queue_ms: float = 0.0
+    attempts: int = 0
+    input_valid: bool | None = None
+    output_valid: bool | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    args_digest: str | None = None
+    args_redacted: dict[str, str] | None = None
+    result_bytes: int | None = None
+
+
+_FIELDS = tuple(field.name for field in fields(CallRow))
+_values = attrgetter(*_FIELDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFilter:
+    """Which calls are wanted; None: whatever it is."""
+
+    tenant_id: str | None = None
+    user_id: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    api_key_id: str | None = None
+    server_id: str | None = None
+    tool_id: int | None = None
+    tool_name: str | None = None
+    status: CallStatus | None = None
+    trace_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class CallLog:
+    """Rows go in as calls end, and are read by administrators. Used from the event loop only."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        spill_dir: Path | None = None,
+        keep_days: int | None = None,
+        scrubber: Scrubber | None = None,
+        on_lost: Callable[[int], None] | None = None,
+        flush_seconds: float = _FLUSH_SECONDS,
+        away_seconds: float = _AWAY_SECONDS,
+        most_waiting: int = _MOST_WAITING,
+    ) -> None:
+        """`spill_dir` takes rows while the database is away; `on_lost` is told of those lost.
+
+        Calls are forgotten after `keep_days`.
+        """
+        self._db = database
+        self._spilled = None if spill_dir is None else SpilledCalls(spill_dir)
+        self._keep_days = keep_days
+        self._scrubber = scrubber or Scrubber()
+        self._on_lost = on_lost
+        self._flush_seconds = flush_seconds
+        self._away_seconds = away_seconds
+        self._most_waiting = most_waiting
+        self._waiting: deque[CallRow] = deque()
+        self._has_waiting = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._writing = asyncio.Lock()
+        self._flusher: asyncio.Task[None] | None = None
+        self._forgetter: asyncio.Task[None] | None = None
+        self.lost = 0
+        """How many rows could be kept nowhere."""
+
+    # -- life -----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to write, what an earlier process left behind first. A second time does nothing."""
+        if self._flusher is None and not self._closing.is_set():
+            self._flusher = asyncio.create_task(self._keep_flushing(), name="mcp-calls")
+            if self._keep_days is not None:
+                forgetting = self._keep_forgetting(timedelta(days=self._keep_days))
+                self._forgetter = asyncio.create_task(forgetting, name="mcp-calls-retention")
+
+    async def aclose(self) -> None:
+        """Write what waits, to the database or to the file, and stop."""
+        self._closing.set()
+        self._has_waiting.set()
+        await end_all([self._forgetter])
+        if self._flusher is not None:  # not cancelled: what it is writing would be written twice
+            await self._flusher
+        await self.flush()
+        self._lose(len(self._waiting), "the database does not answer")
+        self._waiting.clear()
+        if self._spilled is not None:
+            await self._spilled.close()
+
+    # -- reporting ------------------------------------------------------------------------------
+
+    def note(self, row: CallRow) -> None:
+        """Keep a call, soon."""
+        if len(self._waiting) >= self._most_waiting:
+            self._lose(1, "too many wait for the database")
+            return
+        self._waiting.append(row)
+        self._has_waiting.set()
+        self.start()
+
+    def _columns(self, row: CallRow) -> dict[str, Any]:
+        """The row as any database takes it: no secret, no length over the column's."""
+        values: dict[str, Any] = dict(zip(_FIELDS, _values(row), strict=True))
+        values["ended_at"] = row.ended_at or row.started_at
+        for name in ("error_message", "tool_name"):
+            if values[name]:
+                values[name] = self._scrubber.text(values[name])
+        for name, length in _TEXTS:
+            if values[name]:
+                values[name] = storable(values[name])[:length]
+        return values
+
+    def _lose(self, count: int, why: str) -> None:
+        if not count:
+            return
+        self.lost += count
+        if self._on_lost is not None:
+            self._on_lost(count)
+        if self.lost == count or self.lost % 1_000 < count:  # a flood must not flood the log
+            logger.error("records of MCP calls were lost: %s", why, extra={"lost": self.lost})
+
+    # -- writing --------------------------------------------------------------------------------
+
+    async def _keep_flushing(self) -> None:
+        await self._bring_back()
+        while not self._closing.is_set():
+            looks_again = self._spilled is not None and self._spilled.may_have_any
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._away_seconds if looks_again else None):
+                    await self._has_waiting.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._flush_seconds):
+                    await self._closing.wait()
+            self._has_waiting.clear()
+            await self.flush()
+
+    async def flush(self) -> None:
+        """Write what waits now; while the database is away, to the file.
+
+        What comes meanwhile waits for the next time: busy callers would otherwise have their rows
+        written one by one.
+        """
+        async with self._writing:
+            is_there = True
+            left = len(self._waiting)
+            while left and is_there:
+                count = min(left, _MOST_TOGETHER)
+                is_there = await self._write([self._waiting[i] for i in range(count)])
+                left -= count
+            if not is_there:
+                await self._spill()
+        if is_there:
+            await self._bring_back()
+
+    async def _write(self, rows: Sequence[CallRow]) -> bool:
+        """Write the first that wait; False if the database is away."""
+
+        def unit(connection: Connection) -> None:
+            _ADD.execute(connection, [self._columns(row) for row in rows])
+
+        try:
+            await self._db.write(unit, is_durable=False)
+        except Unavailable:
+            logger.warning("the log of MCP calls waits for its database")
+            return False
+        except Exception:
+            logger.exception("%d records of MCP calls could not be written", len(rows))
+            self._lose(len(rows), "a write failed")
+        for _ in rows:
+            self._waiting.popleft()
+        return True
+
+    async def _spill(self) -> None:
+        """Put what waits into the file; without one it goes on waiting."""
+        if self._spilled is None:
+            self._has_waiting.set()
+            return
+        rows = [self._columns(row) for row in self._waiting]
+        self._lose(await self._spilled.add(rows), "their file takes no more")
+        for _ in rows:
+            self._waiting.popleft()
+
+    async def _bring_back(self) -> None:
+        """Write what was put into files, now that the database may be there again."""
+        if self._spilled is None:
+            return
+        try:
+            await self._spilled.drain(self._write_back)
+        except Unavailable:
+            logger.warning("records of MCP calls wait in a file for the database")
+        except Exception:
+            logger.exception("records of MCP calls could not be brought back from a file")
+
+    async def _write_back(self, rows: Sequence[dict[str, Any]]) -> None:
+        usable = [row for row in rows if row.keys() == set(_FIELDS)]
+        self._lose(len(rows) - len(usable), "a file for them is damaged")
+        for start in range(0, len(usable), _MOST_TOGETHER):
+            together = usable[start : start + _MOST_TOGETHER]
+            await self._db.write(lambda c, some=together: _add_new(c, some), is_durable=False)
+
+    # -- reading --------------------------------------------------------------------------------
+
+    async def list(
+        self, wanted: CallFilter | None = None, *, limit: int = 100, offset: int = 0
+    ) -> tuple[list[CallRow], int]:
+        """A page of the calls that fit, the newest first, and how many fit."""
+        fits = _conditions(wanted or CallFilter())
+        page = (
+            select(mcp_tool_call_log)
+            .where(*fits)
+            .order_by(_LOG.started_at.desc(), _LOG.call_id.desc())
+            .limit(limit)
+            .offset(offset)
+        )
+        counted = select(func.count()).select_from(mcp_tool_call_log).where(*fits)
+
+        def unit(connection: Connection) -> tuple[list[CallRow], int]:
+            rows = [CallRow(**row) for row in connection.execute(page).mappings()]
+            return rows, connection.execute(counted).scalar() or 0
+
+        return await self._db.read(unit)
+
+    async def _keep_forgetting(self, longer_than: timedelta) -> None:
+        while True:
+            try:
+                if forgotten := await self.delete_before(datetime.now(UTC) - longer_than):
+                    logger.info("%d records of MCP calls were forgotten", forgotten)
+            except Exception:
+                logger.exception("old records of MCP calls could not be forgotten; trying later")
+            await asyncio.sleep(_FORGET_SECONDS)
+
+    async def delete_before(self, moment: datetime) -> int:
+        """Forget calls that began before a moment; how many."""
+        old = select(_LOG.call_id).where(_LOG.started_at < moment).limit(_MOST_DELETED)
+        deleted = 0
+        while True:
+            found = await self._db.write(lambda c: _delete(c, old))
+            deleted += found
+            if found < _MOST_DELETED:
+                return deleted
+
+
+def _add_new(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Add those that are not there: a file may be read twice."""
+    named = {row["call_id"]: row for row in rows}
+    there = select(_LOG.call_id).where(_LOG.call_id.in_(named))
+    for call_id in connection.execute(there).scalars().all():
+        del named[call_id]
+    if named:
+        _ADD.execute(connection, [*named.values()])
+
+
+def _delete(connection: Connection, wanted: Any) -> int:
+    found = connection.execute(wanted).scalars().all()
+    if found:
+        connection.execute(delete(mcp_tool_call_log).where(_LOG.call_id.in_(found)))
+    return len(found)
+
+
+def _conditions(wanted: CallFilter) -> list[ColumnElement[bool]]:
+    given = {each.name: getattr(wanted, each.name) for each in fields(wanted)}
+    since, until = given.pop("since"), given.pop("until")
+    found = [_LOG[name] == value for name, value in given.items() if value is not None]
+    if since is not None:
+        found.append(_LOG.started_at >= since)
+    if until is not None:
+        found.append(_LOG.started_at < until)
+    return found

@@ -1,0 +1,221 @@
+"""What is known of a call → its row in the call log. Pure.
+
+No argument's value, no result and no word of a server gets into a row: of an error there is the
+code and a sentence of ours; of arguments a digest, and under the names of the tool's schema what
+kind of value was there and how large. Above: `gateway.py`. Below: `call_log.py` keeps it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Container
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any, cast
+
+import orjson
+
+from dataagent_core.mcp.gateway.attempts import Attempts
+from dataagent_core.mcp.gateway.call_log import CallRow
+from dataagent_core.mcp.types import (
+    CallCode,
+    Caller,
+    CallFailure,
+    CallStatus,
+    CatalogueTool,
+    JsonObject,
+    SchemaFault,
+    ServerSpec,
+)
+
+METHOD = "tools/call"
+_STATUSES: dict[CallCode, CallStatus] = {
+    "MCP_TOOL_FORBIDDEN": "denied",
+    "MCP_TOOL_NOT_FOUND": "denied",
+    "MCP_DEFINITION_CHANGED": "denied",
+    "MCP_RATE_LIMITED": "denied",
+    "MCP_INVALID_ARGUMENT": "invalid",
+    "MCP_INVALID_OUTPUT": "invalid",
+    "MCP_TIMEOUT": "timeout",
+    "MCP_SERVER_UNAVAILABLE": "unavailable",
+    "MCP_AUTH_REQUIRED": "unavailable",
+    "MCP_RESULT_TOO_LARGE": "error",
+    "MCP_TOOL_ERROR": "error",
+    "MCP_CANCELLED": "cancelled",
+}
+_SENTENCES: dict[CallCode, str] = {
+    "MCP_TOOL_FORBIDDEN": "The caller may not use this tool.",
+    "MCP_TOOL_NOT_FOUND": "The caller has no such tool.",
+    "MCP_DEFINITION_CHANGED": "The tool's definition has changed and waits for approval.",
+    "MCP_RATE_LIMITED": "Too many calls in a minute.",
+    "MCP_INVALID_ARGUMENT": "The arguments do not fit the tool's schema",
+    "MCP_INVALID_OUTPUT": "The result does not fit the tool's schema",
+    "MCP_TIMEOUT": "No answer came in time.",
+    "MCP_SERVER_UNAVAILABLE": "The server was not available.",
+    "MCP_AUTH_REQUIRED": "The server does not accept its credentials.",
+    "MCP_RESULT_TOO_LARGE": "The result was larger than allowed.",
+    "MCP_TOOL_ERROR": "The tool reported an error.",
+    "MCP_CANCELLED": "The call was cancelled.",
+}
+_MOST_TEXT = 500
+_PLAIN: dict[type[object], str] = {
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    type(None): "null",
+}
+_SIZED: dict[type[object], str] = {str: "string", dict: "object", list: "array", tuple: "array"}
+
+
+@dataclass(slots=True)
+class Finding:
+    """What is found out about a call on its way."""
+
+    tool: CatalogueTool | None = None
+    spec: ServerSpec | None = None
+    agent_id: str | None = None
+    failure: CallFailure | None = None
+    attempts: Attempts = field(default_factory=Attempts)
+    input_valid: bool | None = None
+    output_valid: bool | None = None
+    result_bytes: int | None = None
+    duration_ms: float = 0.0
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    trace_id: str = ""
+    span_id: str = ""
+
+    def note_span(self, span: Any) -> None:
+        """Take the ids of the span the call runs in, if anybody traces."""
+        if span is None:
+            return
+        context = span.get_span_context()
+        self.trace_id, self.span_id = f"{context.trace_id:032x}", f"{context.span_id:016x}"
+
+    def describe(self, span: Any) -> None:
+        """Tell that span what was found out: whose tool it was, and how it was reached."""
+        if span is None:
+            return
+        if self.tool is not None:
+            span.update_name(f"{METHOD} {self.tool.name}")
+            span.set_attribute("gen_ai.tool.name", self.tool.name)
+            span.set_attribute("dataagent.mcp.server_id", self.tool.server_id)
+            span.set_attribute("dataagent.mcp.schema_version", self.tool.schema_version)
+        if self.agent_id is not None:
+            span.set_attribute("gen_ai.agent.id", self.agent_id)
+        if self.attempts.protocol_version is not None:
+            span.set_attribute("mcp.protocol.version", self.attempts.protocol_version)
+        span.set_attribute("dataagent.mcp.attempts", self.attempts.made)
+
+
+def called_by(call_id: str, caller: Caller) -> dict[str, str]:
+    """What the span of a call begins with: the row's id, and on whose behalf it is made."""
+    return {
+        "mcp.method.name": METHOD,
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.agent.id": caller.agent_id,
+        "gen_ai.conversation.id": caller.session_id,
+        "session.id": caller.session_id,
+        "user.id": caller.user_id,
+        "dataagent.mcp.call_id": call_id,
+    }
+
+
+class CallIds:
+    """Ids no call had, in any process. Told apart, not kept secret: the system is asked once."""
+
+    def __init__(self) -> None:
+        self._random = Random()  # noqa: S311 an id opens nothing
+
+    def new(self) -> str:
+        """The next."""
+        return f"{self._random.getrandbits(104):026x}"
+
+
+def trace_of(call_id: str, caller: Caller, finding: Finding) -> str:
+    """The trace a call belongs to, for its row and for the server."""
+    return finding.trace_id or caller.trace_id or caller.run_id or call_id
+
+
+def call_row(call_id: str, caller: Caller, arguments: JsonObject, finding: Finding) -> CallRow:
+    """The row of a call that has ended."""
+    tool, failure = finding.tool, finding.failure
+    return CallRow(
+        call_id=call_id,
+        trace_id=trace_of(call_id, caller, finding),
+        span_id=finding.span_id or call_id[:16],
+        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
+        session_id=caller.session_id,
+        run_id=caller.run_id,
+        agent_id=finding.agent_id or caller.agent_id,
+        api_key_id=caller.api_key_id,
+        server_id=tool.server_id if tool is not None else "",
+        tool_id=None if tool is None else tool.tool_id,
+        tool_name="" if tool is None else tool.name,
+        schema_version=None if tool is None else tool.schema_version,
+        definition_hash=None if tool is None else tool.definition_hash,
+        protocol_version=finding.attempts.protocol_version,
+        connection_generation=finding.attempts.generation or None,
+        started_at=finding.started_at,
+        ended_at=finding.started_at + timedelta(milliseconds=finding.duration_ms),
+        duration_ms=round(finding.duration_ms, 3),
+        queue_ms=round(finding.attempts.queue_ms, 3),
+        attempts=finding.attempts.made,
+        input_valid=finding.input_valid,
+        output_valid=finding.output_valid,
+        status="ok" if failure is None else status_of(failure),
+        error_code=None if failure is None else failure.code,
+        error_message=None if failure is None else _told(failure),
+        args_digest=digest(arguments),
+        args_redacted=redacted(arguments, tool),
+        result_bytes=finding.result_bytes,
+    )
+
+
+def status_of(failure: CallFailure) -> CallStatus:
+    """How a call ended, in one of the words of the log."""
+    return _STATUSES[failure.code]
+
+
+def digest(arguments: JsonObject) -> str:
+    """What tells two calls' arguments apart without saying what they are."""
+    try:
+        text = orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS, default=str)
+    except (TypeError, ValueError):
+        text = repr(arguments).encode(errors="replace")
+    return hashlib.sha256(text).hexdigest()
+
+
+def redacted(arguments: JsonObject, tool: CatalogueTool | None) -> dict[str, str]:
+    """The arguments without their values: kinds and sizes, under names that are the schema's.
+
+    A name the schema does not have may be anything, so such are only counted, under `…`.
+    """
+    declared = None if tool is None else tool.definition.input_schema.get("properties")
+    names = cast("Container[str]", declared if isinstance(declared, dict) else ())  # JSON
+    shown = {name: _kind(value) for name, value in arguments.items() if name in names}
+    others = len(arguments) - len(shown)
+    return {**shown, "…": f"{others} more"} if others else shown
+
+
+def _kind(value: Any) -> str:
+    """What kind of JSON it is, and how large where that can be said."""
+    kind = cast("type[object]", type(value))  # JSON of any shape
+    if kind in _SIZED:
+        return f"{_SIZED[kind]} ({len(value)})"
+    return _PLAIN.get(kind, "other")
+
+
+def _told(failure: CallFailure) -> str:
+    """A sentence of ours; of faults their places and rules, which are the schema's words."""
+    sentence = _SENTENCES[failure.code]
+    if failure.faults:
+        sentence = f"{sentence}: {'; '.join(map(_place, failure.faults[:5]))}."
+    return sentence[:_MOST_TEXT]
+
+
+def _place(fault: SchemaFault) -> str:
+    """Where and what; the message only where it names a field of the schema and no value."""
+    said = fault.message if fault.rule == "required" else fault.rule
+    return f"{fault.path or '/'} {said}"

@@ -1,0 +1,293 @@
+"""The only way to call an MCP tool.
+
+resolve → authorise → rate → validate the arguments → execute within its time (`attempts.py`) → cap
+the size → validate the result → log → outcome. Whatever goes wrong is a `CallFailure` in words a
+model can act on; only being cancelled is an exception. Every call has its row in the call log, if
+there is one, also a call that was refused. Arguments are not logged, and a server's own credentials
+are taken out of what it answers. Above: `langchain.py`, `tools/mcp.py`. Below: the rest of this
+room.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from dataagent_core.mcp.catalogue.validation import Validators, without_nulls
+from dataagent_core.mcp.connections.connection import ServerConnection
+from dataagent_core.mcp.gateway.attempts import Asked, Execution
+from dataagent_core.mcp.gateway.authority import Rights, refusal
+from dataagent_core.mcp.gateway.call_log import CallLog
+from dataagent_core.mcp.gateway.call_rows import (
+    METHOD,
+    CallIds,
+    Finding,
+    call_row,
+    called_by,
+    trace_of,
+)
+from dataagent_core.mcp.gateway.masking import Masks
+from dataagent_core.mcp.gateway.rate import CallRate
+from dataagent_core.mcp.types import (
+    Caller,
+    CallFailed,
+    CallFailure,
+    CallOutcome,
+    CatalogueTool,
+    JsonObject,
+    OnElicit,
+    OnProgress,
+    RemoteResult,
+    ServerSpec,
+)
+from dataagent_core.telemetry import Traces
+
+logger = logging.getLogger(__name__)
+MAX_RESULT_BYTES = 16 * 1024 * 1024
+_MOST_ERROR_TEXT = 4_000
+_MOST_FAULTS = 10
+
+
+class KnownTools(Protocol):
+    """The tools there are: a catalogue, or a part of one."""
+
+    def get(self, tool_id: int) -> CatalogueTool | None:
+        """The tool of that number."""
+        ...
+
+
+class Surroundings(Protocol):
+    """What the gateway asks about a caller; the hub knows."""
+
+    async def spec_for(self, server_id: str, caller: Caller) -> ServerSpec | None:
+        """The server as the caller has it; None if it is none of theirs."""
+        ...
+
+    async def rights_of(self, caller: Caller) -> Rights:
+        """What the caller may use now."""
+        ...
+
+    def connection(self, spec: ServerSpec, caller: Caller) -> ServerConnection | None:
+        """The connection the caller's calls go through, if there is one."""
+        ...
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call under way, and what is found out about it."""
+
+    call_id: str
+    caller: Caller
+    arguments: JsonObject
+    finding: Finding = field(default_factory=Finding)
+
+
+class ToolGateway:
+    """Calls tools on behalf of someone."""
+
+    def __init__(
+        self,
+        tools: KnownTools,
+        surroundings: Surroundings,
+        validators: Validators,
+        calls: CallLog | None = None,
+        *,
+        execution: Execution | None = None,
+        rate: CallRate | None = None,
+        traces: Traces | None = None,
+    ) -> None:
+        self._tools = tools
+        self._surroundings = surroundings
+        self._validators = validators
+        self._calls = calls
+        self._execution = execution or Execution()
+        self._rate = rate or CallRate()
+        self._traces = traces or Traces()
+        self._masks = Masks()
+        self._ids = CallIds()
+
+    async def call(
+        self,
+        tool_id: int,
+        arguments: JsonObject,
+        caller: Caller,
+        *,
+        on_progress: OnProgress | None = None,
+        on_elicit: OnElicit | None = None,
+    ) -> CallOutcome:
+        """Call a tool; how it ended, whatever happened. Raises nothing but being cancelled."""
+
+        async def work(call: _Call) -> RemoteResult:
+            tool, spec = await self._authorised(tool_id, call)
+            given = without_nulls(tool.definition, arguments)
+            trace_id = trace_of(call.call_id, caller, call.finding)
+            asked = Asked(tool, spec, given, on_progress, on_elicit, trace_id)
+            return await self._executed(asked, call)
+
+        return await self._logged(_Call(self._ids.new(), caller, arguments), work)
+
+    async def refused(
+        self, tool_id: int, arguments: JsonObject, caller: Caller
+    ) -> CallOutcome | None:
+        """The end of a call that may not be made, as `call` would give it; None if it may."""
+        call = _Call(self._ids.new(), caller, arguments)
+        try:
+            await self._authorised(tool_id, call)
+        except CallFailed as error:
+            refused = error
+        else:
+            return None
+
+        async def work(_: _Call) -> RemoteResult:
+            raise refused
+
+        return await self._logged(call, work)
+
+    # -- before it is sent ----------------------------------------------------------------------
+
+    async def _authorised(self, tool_id: int, call: _Call) -> tuple[CatalogueTool, ServerSpec]:
+        tool = call.finding.tool = self._tools.get(tool_id)
+        if tool is None:
+            raise _failed("MCP_TOOL_NOT_FOUND", "There is no such tool any more.")
+        spec = await self._surroundings.spec_for(tool.server_id, call.caller)
+        if spec is None:
+            raise _failed("MCP_TOOL_NOT_FOUND", f"There is no tool {tool.exposed_name!r} any more.")
+        call.finding.spec = spec
+        rights = await self._surroundings.rights_of(call.caller)
+        if rights.binding is not None:
+            call.finding.agent_id = rights.binding.agent_id
+        refused = refusal(tool, spec, call.caller, rights)
+        if refused is not None:
+            raise CallFailed(refused, was_sent=False)
+        return tool, spec
+
+    def _check_input(self, asked: Asked, call: _Call) -> None:
+        faults = self._validators.input_faults(asked.tool, asked.arguments)
+        call.finding.input_valid = not faults
+        if faults:
+            shown = "; ".join(f"{fault.path or '/'}: {fault.message}" for fault in faults[:3])
+            failure = CallFailure(
+                "MCP_INVALID_ARGUMENT",
+                f"The arguments do not fit {asked.tool.exposed_name}: {shown}. Correct them; ask "
+                "the user for what is missing.",
+                faults=faults[:_MOST_FAULTS],
+            )
+            raise CallFailed(failure, was_sent=False)
+
+    # -- sending it -----------------------------------------------------------------------------
+
+    async def _executed(self, asked: Asked, call: _Call) -> RemoteResult:
+        if not self._rate.take(call.caller.user_id, asked.spec.server_id):
+            raise _failed(
+                "MCP_RATE_LIMITED",
+                f"Too many calls of server {asked.spec.name!r} in the last minute. Wait, or go on "
+                "without it.",
+                is_retryable=True,
+            )
+        self._check_input(asked, call)
+        connection = self._surroundings.connection(asked.spec, call.caller)
+        try:
+            result = await self._execution.run(asked, connection, call.finding.attempts)
+        except CallFailed as error:
+            raise self._without_secrets(error, asked.spec) from None
+        return self._checked(asked, self._masks.result(asked.spec, result), call)
+
+    def _without_secrets(self, error: CallFailed, spec: ServerSpec) -> CallFailed:
+        failure = error.failure
+        message = self._masks.text(spec, failure.message)
+        told = CallFailure(failure.code, message, failure.retryable, failure.faults)
+        return CallFailed(told, was_sent=error.was_sent)
+
+    # -- when it is back ------------------------------------------------------------------------
+
+    def _checked(self, asked: Asked, result: RemoteResult, call: _Call) -> RemoteResult:
+        tool = asked.tool
+        call.finding.result_bytes = result.byte_size
+        if result.byte_size > MAX_RESULT_BYTES:
+            raise _failed(
+                "MCP_RESULT_TOO_LARGE",
+                f"The result of {tool.exposed_name} has {result.byte_size} bytes; at most "
+                f"{MAX_RESULT_BYTES} are taken. Ask for less.",
+            )
+        if result.is_error:
+            raise _failed("MCP_TOOL_ERROR", _error_text(tool, result))
+        if tool.definition.output_schema is not None:
+            self._check_output(tool, result, call)
+        return result
+
+    def _check_output(self, tool: CatalogueTool, result: RemoteResult, call: _Call) -> None:
+        faults = self._validators.output_faults(tool, result.structured)
+        call.finding.output_valid = not faults
+        if faults:
+            rules = ", ".join(f"{fault.path or '/'} ({fault.rule})" for fault in faults[:3])
+            failure = CallFailure(
+                "MCP_INVALID_OUTPUT",
+                f"The result of {tool.exposed_name} does not follow its own schema: {rules}. It is "
+                "not to be relied on; try other arguments or another tool.",
+                faults=faults[:_MOST_FAULTS],
+            )
+            raise CallFailed(failure)
+
+    # -- writing it down ------------------------------------------------------------------------
+
+    async def _logged(
+        self, call: _Call, work: Callable[[_Call], Awaitable[RemoteResult]]
+    ) -> CallOutcome:
+        """Do the work in a span, and give the call its row, whatever its end."""
+        started = time.perf_counter()
+        finding = call.finding
+        try:
+            result = await self._traced(call, work)
+            return self._outcome(call, started, result=result)
+        except CallFailed as error:
+            finding.failure = error.failure
+            return self._outcome(call, started, failure=error.failure)
+        except asyncio.CancelledError:
+            finding.failure = CallFailure("MCP_CANCELLED", "The call was cancelled.")
+            raise
+        except Exception:
+            logger.exception("a call of an MCP tool failed inside the hub")
+            finding.failure = CallFailure(
+                "MCP_SERVER_UNAVAILABLE", "The call failed with an internal error.", retryable=True
+            )
+            return self._outcome(call, started, failure=finding.failure)
+        finally:
+            finding.duration_ms = (time.perf_counter() - started) * 1000
+            if self._calls is not None:
+                self._calls.note(call_row(call.call_id, call.caller, call.arguments, finding))
+
+    async def _traced(
+        self, call: _Call, work: Callable[[_Call], Awaitable[RemoteResult]]
+    ) -> RemoteResult:
+        """Do the work in a span, which the library names to the server (`_meta.traceparent`)."""
+        finding = call.finding
+        if not self._traces.is_on:
+            return await work(call)
+        named = called_by(call.call_id, call.caller)
+        with self._traces.span(METHOD, named, kind="client", passing=(CallFailed,)) as span:
+            finding.note_span(span)
+            try:
+                return await work(call)
+            except CallFailed as error:
+                self._traces.failed(span, error.failure.code)
+                raise
+            finally:
+                finding.describe(span)
+
+    def _outcome(self, call: _Call, started: float, **how: Any) -> CallOutcome:
+        milliseconds = (time.perf_counter() - started) * 1000
+        return CallOutcome(call.call_id, call.finding.tool, duration_ms=milliseconds, **how)
+
+
+def _failed(code: Any, message: str, *, is_retryable: bool = False) -> CallFailed:
+    return CallFailed(CallFailure(code, message, is_retryable))
+
+
+def _error_text(tool: CatalogueTool, result: RemoteResult) -> str:
+    """What the server says went wrong. Its words are data for the model, cut to a readable size."""
+    said = "\n".join(str(block["text"]) for block in result.content if "text" in block).strip()
+    return said[:_MOST_ERROR_TEXT] or f"{tool.exposed_name} reported an error without a word."

@@ -1,0 +1,318 @@
+"""Servers as rows: what is kept in the open, what is sealed, and how both are read.
+
+Each secret is sealed by itself and bound to its place, so that a row copied elsewhere opens
+nothing. Above: `servers.py`. Below: `identity/sealing.py`, `storage/`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import SecretStr
+from sqlalchemy import Connection, Row, and_, bindparam, case, delete, insert, or_, select
+
+from dataagent_core.errors import BadInput, Misconfigured
+from dataagent_core.identity.sealing import SecretBox
+from dataagent_core.mcp.catalogue.definitions import visible
+from dataagent_core.mcp.types import ConnectionStatus, JsonObject, ServerSpec
+from dataagent_core.storage.mcp import mcp_server_secrets, mcp_servers, mcp_templates
+from dataagent_core.storage.text import storable
+
+logger = logging.getLogger(__name__)
+SecretKind = Literal["env", "header"]
+_MAX_REASON = 500
+_MAX_VERSION = 32
+_MAX_INFO = 200
+_INFO = ("name", "title", "version")
+_COLUMNS: Mapping[str, str] = {
+    "server_id": "server_id",
+    "scope": "scope",
+    "tenant_id": "tenant_id",
+    "user_id": "user_id",
+    "name": "name",
+    "alias": "alias",
+    "transport": "transport",
+    "command": "command",
+    "cwd": "cwd",
+    "url": "url",
+    "proxy_url": "proxy_url",
+    "template_id": "template_id",
+    "session_scope": "session_scope",
+    "connect_timeout_seconds": "timeout",
+    "call_timeout_seconds": "call_timeout_s",
+    "max_concurrency": "max_concurrency",
+    "on_change": "on_change",
+    "disabled": "disabled",
+}
+"""Where each field of a `ServerSpec` is kept."""
+_OWNED_BY = mcp_server_secrets.c.owner_user_id == bindparam("owner")
+_IS_SERVER = mcp_server_secrets.c.server_id == bindparam("wanted")
+_FORGET = delete(mcp_server_secrets).where(
+    _IS_SERVER, _OWNED_BY, mcp_server_secrets.c.kind == bindparam("of_kind")
+)
+SECRETS_OF = select(mcp_server_secrets).where(_IS_SERVER, _OWNED_BY)
+_SERVERS = select(mcp_servers, mcp_templates.c.version.label("template_now")).outerjoin(
+    mcp_templates, mcp_templates.c.template_id == mcp_servers.c.template_id
+)
+_SERVER = _SERVERS.where(mcp_servers.c.server_id == bindparam("wanted"))
+_SHARED_SECRETS = select(mcp_server_secrets).where(
+    mcp_server_secrets.c.server_id == bindparam("wanted"),
+    mcp_server_secrets.c.owner_user_id == "",
+)
+_NEARNESS = case({"global": 0, "tenant": 1, "user": 2}, value=mcp_servers.c.scope, else_=3)
+_IS_THEIRS = or_(
+    mcp_servers.c.scope == "global",
+    and_(mcp_servers.c.scope == "tenant", mcp_servers.c.tenant_id == bindparam("tenant")),
+    and_(mcp_servers.c.scope == "user", mcp_servers.c.user_id == bindparam("user")),
+)
+_EFFECTIVE = _SERVERS.where(_IS_THEIRS).order_by(_NEARNESS)
+_THEIR_SECRETS = (
+    select(mcp_server_secrets)
+    .join(mcp_servers, mcp_servers.c.server_id == mcp_server_secrets.c.server_id)
+    .where(
+        _IS_THEIRS,
+        or_(
+            mcp_server_secrets.c.owner_user_id == "",
+            mcp_server_secrets.c.owner_user_id == bindparam("user"),
+        ),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptServer:
+    """A server's row with its sealed secrets: everyone's, and a user's own."""
+
+    row: Row[Any]
+    shared: tuple[Row[Any], ...] = field(default=(), repr=False)
+    own: tuple[Row[Any], ...] = field(default=(), repr=False)
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_one(connection: Connection, server_id: str) -> KeptServer | None:
+    """A server with everyone's secrets."""
+    row = connection.execute(_SERVER, {"wanted": server_id}).first()
+    if row is None:
+        return None
+    return KeptServer(row, tuple(connection.execute(_SHARED_SECRETS, {"wanted": server_id})))
+
+
+def read_where(connection: Connection, given: Mapping[str, str]) -> list[KeptServer]:
+    """The servers whose columns have these values, with everyone's secrets."""
+    fits = [mcp_servers.c[name] == value for name, value in given.items()]
+    rows = connection.execute(_SERVERS.where(*fits)).all()
+    sealed = connection.execute(
+        select(mcp_server_secrets)
+        .join(mcp_servers, mcp_servers.c.server_id == mcp_server_secrets.c.server_id)
+        .where(*fits, mcp_server_secrets.c.owner_user_id == "")
+    ).all()
+    return _together(rows, sealed)
+
+
+def read_effective(connection: Connection, user_id: str, tenant_id: str) -> list[KeptServer]:
+    """What a user has, the nearest last, with their own secrets beside everyone's."""
+    whose = {"user": user_id, "tenant": tenant_id}
+    rows = connection.execute(_EFFECTIVE, whose).all()
+    sealed = connection.execute(_THEIR_SECRETS, whose).all() if rows else ()
+    return _together(rows, sealed)
+
+
+def _together(rows: Sequence[Row[Any]], sealed: Sequence[Row[Any]]) -> list[KeptServer]:
+    shared: dict[str, list[Row[Any]]] = defaultdict(list)
+    own: dict[str, list[Row[Any]]] = defaultdict(list)
+    for each in sealed:
+        (own if each.owner_user_id else shared)[each.server_id].append(each)
+    return [
+        KeptServer(row, tuple(shared[row.server_id]), tuple(own[row.server_id])) for row in rows
+    ]
+
+
+# -- shapes ---------------------------------------------------------------------------------------
+
+
+def columns_of(spec: ServerSpec) -> dict[str, Any]:
+    """What is kept of a server in the open."""
+    values = {column: getattr(spec, name) for name, column in _COLUMNS.items()}
+    return {**values, "args": list(spec.args)}
+
+
+def changed_columns(spec: ServerSpec) -> dict[str, Any]:
+    """What is kept of a server that was there."""
+    return {**columns_of(spec), "config_version": spec.config_version}
+
+
+def unseen_columns(spec: ServerSpec) -> dict[str, Any]:
+    """How a server is that nobody has connected to as it is registered."""
+    status = "disabled" if spec.disabled else "idle"
+    return {"status": status, "status_reason": "", "fail_count": 0, "next_retry_at": None}
+
+
+def new_columns(spec: ServerSpec, *, by: str, at: datetime) -> dict[str, Any]:
+    """The row of a server that nobody has connected to."""
+    return {
+        **columns_of(spec),
+        **unseen_columns(spec),
+        "config_version": 1,
+        "catalogue_version": 0,
+        "created_by": by,
+        "created_at": at,
+        "updated_by": by,
+        "updated_at": at,
+    }
+
+
+def template_columns(connection: Connection, spec: ServerSpec) -> dict[str, Any]:
+    """Which version of its template a server is made of.
+
+    Raises:
+        BadInput: there is no such template, or it starts something else.
+    """
+    if spec.template_id is None:
+        return {"template_version": None}
+    wanted = select(mcp_templates).where(mcp_templates.c.template_id == spec.template_id)
+    template = connection.execute(wanted).first()
+    if template is None or template.command != spec.command:
+        raise BadInput("The template is gone or was changed. Fill it in anew.")
+    return {"template_version": template.version}
+
+
+def spec_from(kept: KeptServer, box: SecretBox, *, user_id: str = "") -> ServerSpec:
+    """The server with its secrets, and with the user's own in place of everyone's.
+
+    One whose secrets cannot be opened is disabled, and named in the log. So is one whose template
+    is gone or starts something else by now.
+    """
+    row = kept.row
+    values: dict[str, Any] = {name: getattr(row, column) for name, column in _COLUMNS.items()}
+    spec = ServerSpec(**values, args=tuple(row.args), config_version=row.config_version)
+    if row.template_id is not None and row.template_now != row.template_version:
+        spec = replace(spec, disabled=True)
+    try:
+        env, headers = opened(box, kept.shared)
+        if kept.own:
+            own_env, own_headers = opened(box, kept.own)
+            env, headers = env | own_env, _with_own(headers, own_headers)
+            spec = _as_own(spec, kept.own)
+    except Misconfigured as error:
+        logger.warning("MCP server %s is left out: %s", spec.label, error.message)
+        return replace(spec, disabled=True)
+    return replace(spec, env=env, headers=headers)
+
+
+def _with_own(
+    shared: Mapping[str, SecretStr], own: Mapping[str, SecretStr]
+) -> dict[str, SecretStr]:
+    """Headers have one value whatever the case of their names: the user's own."""
+    given = {name.lower() for name in own}
+    return {name: value for name, value in shared.items() if name.lower() not in given} | dict(own)
+
+
+def _as_own(spec: ServerSpec, own: Iterable[Row[Any]]) -> ServerSpec:
+    """With credentials of one's own the connection is one's own, and new when they are."""
+    sealed = "".join(sorted(row.ciphertext for row in own))  # another at each sealing
+    which = int(hashlib.sha256(sealed.encode()).hexdigest()[:12], 16)
+    return replace(
+        spec,
+        session_scope="session" if spec.session_scope == "session" else "user",
+        config_version=spec.config_version + which,
+    )
+
+
+def opened(
+    box: SecretBox, rows: Iterable[Row[Any]]
+) -> tuple[dict[str, SecretStr], dict[str, SecretStr]]:
+    """The environment and the headers of sealed rows.
+
+    Raises:
+        Misconfigured: one was sealed with another key or for another place.
+    """
+    found: dict[str, dict[str, SecretStr]] = {"env": {}, "header": {}}
+    for row in rows:
+        place = _place(row.server_id, row.owner_user_id, row.kind, row.name)
+        what = f"A secret of MCP server {row.server_id}"
+        found[row.kind][row.name] = box.open(row.ciphertext, bound_to=place, what=what)
+    return found["env"], found["header"]
+
+
+def put_secrets(
+    connection: Connection,
+    box: SecretBox,
+    server_id: str,
+    owner: str,
+    given: Mapping[SecretKind, Mapping[str, SecretStr]],
+    *,
+    at: datetime,
+) -> None:
+    """Put other secrets in place of all of their kinds."""
+    for kind, secrets in given.items():
+        connection.execute(_FORGET, {"wanted": server_id, "owner": owner, "of_kind": kind})
+        rows = [
+            {
+                "server_id": server_id,
+                "owner_user_id": owner,
+                "kind": kind,
+                "name": name,
+                "ciphertext": box.seal(value, bound_to=_place(server_id, owner, kind, name)),
+                "updated_at": at,
+            }
+            for name, value in secrets.items()
+        ]
+        if rows:
+            connection.execute(insert(mcp_server_secrets), rows)
+
+
+def _place(server_id: str, owner: str, kind: str, name: str) -> str:
+    return f"{server_id}:{owner}:{kind}:{name}"
+
+
+def status_columns(status: ConnectionStatus) -> dict[str, Any]:
+    """What is kept of how a connection is."""
+    return {
+        "status": status.state,
+        "status_reason": storable(status.reason)[:_MAX_REASON],
+        "protocol_version": storable(status.protocol_version or "")[:_MAX_VERSION] or None,
+        "server_info": _short(status.server_info),
+        "fail_count": status.fail_count,
+        "next_retry_at": status.next_retry_at,
+        "last_ok_at": status.last_ok_at,
+    }
+
+
+def _short(info: JsonObject | None) -> JsonObject | None:
+    """What a server says of itself, as far as that is short text."""
+    if info is None:
+        return None
+    texts = ((name, info.get(name)) for name in _INFO)
+    return {name: visible(text, _MAX_INFO) for name, text in texts if isinstance(text, str)}
+
+
+STATUS = select(
+    mcp_servers.c.status,
+    mcp_servers.c.status_reason,
+    mcp_servers.c.protocol_version,
+    mcp_servers.c.server_info,
+    mcp_servers.c.fail_count,
+    mcp_servers.c.next_retry_at,
+    mcp_servers.c.last_ok_at,
+).where(mcp_servers.c.server_id == bindparam("wanted"))
+
+
+def status_from(row: Any) -> ConnectionStatus:  # Any: a row of `STATUS`
+    """How a connection was last seen."""
+    return ConnectionStatus(
+        state=row.status,
+        reason=row.status_reason,
+        protocol_version=row.protocol_version,
+        server_info=row.server_info,
+        fail_count=row.fail_count,
+        next_retry_at=row.next_retry_at,
+        last_ok_at=row.last_ok_at,
+    )

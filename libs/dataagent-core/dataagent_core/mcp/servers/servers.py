@@ -1,0 +1,403 @@
+"""The servers that are registered, whoever's they are, with their secrets.
+
+Secrets go in and come back only inside a `ServerSpec`, for connecting; rows hold them sealed. Every
+change counts up one version, which tells processes to read again. Not here: whether a policy allows
+a server, servers of a configuration file. Above: `hub.py`, `service.py`. Below: `registration.py`,
+`server_rows.py`, `storage/`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from pydantic import SecretStr
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from dataagent_core.errors import BadInput, Conflict, Misconfigured, ServerNotFound, TooManyServers
+from dataagent_core.identity.sealing import SecretBox, secret_box
+from dataagent_core.mcp.catalogue.tool_rows import delete_tools, expose_anew
+from dataagent_core.mcp.servers.registration import (
+    NewServer,
+    ServerChanges,
+    alias_for,
+    check,
+    spec_of,
+)
+from dataagent_core.mcp.servers.server_rows import (
+    SECRETS_OF,
+    STATUS,
+    KeptServer,
+    SecretKind,
+    changed_columns,
+    new_columns,
+    opened,
+    put_secrets,
+    read_effective,
+    read_one,
+    read_where,
+    spec_from,
+    status_columns,
+    status_from,
+    template_columns,
+    unseen_columns,
+)
+from dataagent_core.mcp.types import ConnectionStatus, Scope, ServerSpec
+from dataagent_core.mcp.versions import count_up, hold, hold_agents, version_of
+from dataagent_core.storage import Database
+from dataagent_core.storage.mcp import mcp_server_secrets, mcp_servers
+from dataagent_core.storage.text import is_storable
+
+__all__ = ["NewServer", "ServerChanges", "ServerStore"]
+
+_IS_SERVER = mcp_servers.c.server_id == bindparam("wanted")
+_OWNERS = (
+    select(mcp_servers.c.user_id)
+    .where(mcp_servers.c.user_id != "")
+    .union(
+        select(mcp_server_secrets.c.owner_user_id).where(mcp_server_secrets.c.owner_user_id != "")
+    )
+)
+
+
+class ServerStore:
+    """All servers of an installation but those of configuration files."""
+
+    def __init__(self, database: Database, *, secret_key: SecretStr | None = None) -> None:
+        self._db = database
+        self._secret_key = secret_key
+        self._box: SecretBox | None = None
+
+    # -- reading --------------------------------------------------------------------------------
+
+    async def version(self) -> int:
+        """How often anything was changed: servers, credentials, tools, keys' lists."""
+        return await self._db.read(version_of)
+
+    async def owners(self) -> frozenset[str]:
+        """Who has a server of their own, or credentials of their own for a shared one."""
+        return await self._db.read(lambda c: frozenset(c.execute(_OWNERS).scalars()))
+
+    async def get(self, server_id: str) -> ServerSpec:
+        """The server of that id.
+
+        Raises:
+            ServerNotFound: there is none.
+        """
+        if not server_id or len(server_id) > 64 or not is_storable(server_id):
+            raise gone(server_id)
+        kept = await self._db.read(lambda c: read_one(c, server_id))
+        if kept is None:
+            raise gone(server_id)
+        return spec_from(kept, await self.secret_box())
+
+    async def find(
+        self, *, scope: Scope, name: str, user_id: str = "", tenant_id: str = ""
+    ) -> ServerSpec:
+        """The server of that name in its scope.
+
+        Raises:
+            ServerNotFound: there is none.
+        """
+        for spec in await self.list(scope=scope, user_id=user_id, tenant_id=tenant_id):
+            if spec.name == name:
+                return spec
+        raise gone(name)
+
+    async def list(
+        self,
+        *,
+        scope: Scope | None = None,
+        tenant_id: str | None = None,
+        user_id: str | None = None,
+    ) -> builtins.list[ServerSpec]:
+        """The servers that fit, by scope and name."""
+        wanted = {"scope": scope, "tenant_id": tenant_id, "user_id": user_id}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        found = await self._db.read(lambda c: read_where(c, given))
+        return self._specs(found, await self.secret_box())
+
+    async def count(self, *, user_id: str) -> int:
+        """How many servers the user has registered."""
+        return await self._db.read(lambda c: _count(c, user_id))
+
+    async def all_for(self, user_id: str, tenant_id: str | None) -> builtins.list[ServerSpec]:
+        """Everyone's servers, the tenant's and the user's own: the nearest to the user last.
+
+        Where the user has credentials of their own they are filled in. Disabled ones are there, and
+        say so.
+        """
+        found = await self._db.read(lambda c: read_effective(c, user_id, tenant_id or ""))
+        box = await self.secret_box()
+        return [spec_from(kept, box, user_id=user_id) for kept in found]
+
+    async def effective(self, *, user_id: str, tenant_id: str | None) -> builtins.list[ServerSpec]:
+        """As `all_for`, by name: of one name the server that is nearest to the user."""
+        by_name = {spec.name: spec for spec in await self.all_for(user_id, tenant_id)}
+        return [by_name[name] for name in sorted(by_name)]
+
+    async def credentials(
+        self, server_id: str, *, user_id: str
+    ) -> tuple[Mapping[str, SecretStr], Mapping[str, SecretStr]]:
+        """The headers and the environment a user brings to a shared server."""
+        wanted = {"wanted": server_id, "owner": user_id}
+        rows = await self._db.read(lambda c: c.execute(SECRETS_OF, wanted).all())
+        with suppress(Misconfigured):  # sealed with another key: to be entered again
+            env, headers = opened(await self.secret_box(), rows)
+            return headers, env
+        return {}, {}
+
+    # -- writing --------------------------------------------------------------------------------
+
+    async def create(self, new: NewServer, *, by: str, most: int | None = None) -> ServerSpec:
+        """Register a server; `most` is how many a user may have of their own.
+
+        Raises:
+            BadInput: a value does not do; the message says which.
+            Conflict: the name, the alias or the id is taken.
+            TooManyServers: the user has as many as they may.
+        """
+        if new.scope == "file":
+            raise BadInput("A configuration file's servers are not registered.")
+        spec = spec_of(new, server_id=new.server_id or uuid4().hex, alias=new.alias or "x")
+        box, at = await self.secret_box(), _now()
+
+        def unit(connection: Connection) -> str:
+            hold(connection)
+            _check_id(connection, spec.server_id)
+            if most is not None and spec.user_id:
+                _check_room(connection, spec.user_id, most)
+            made = replace(spec, alias=_free_alias(connection, spec, new.alias))
+            values = new_columns(made, by=by, at=at) | template_columns(connection, made)
+            connection.execute(insert(mcp_servers), values)
+            secrets: dict[SecretKind, Any] = {"env": spec.env, "header": spec.headers}
+            put_secrets(connection, box, spec.server_id, "", secrets, at=at)
+            count_up(connection)
+            return made.alias
+
+        try:
+            alias = await self._db.write(unit)
+        except IntegrityError:
+            raise _taken(spec) from None
+        return replace(spec, alias=alias)
+
+    async def update(self, server_id: str, changes: ServerChanges, *, by: str) -> ServerSpec:
+        """Change a server; what is left out stays, its secrets too.
+
+        Raises:
+            ServerNotFound: there is none.
+            BadInput: a value does not do; the message says which.
+            Conflict: the name or the alias is taken.
+        """
+        box, at = await self.secret_box(), _now()
+
+        def unit(connection: Connection) -> ServerSpec:
+            version = hold(connection)
+            kept = read_one(connection, server_id)
+            if kept is None:
+                raise gone(server_id)
+            spec = _changed(spec_from(kept, box), kept, changes)
+            if "alias" in changes:
+                _free_alias(connection, spec, spec.alias)
+            values = {**changed_columns(spec), "updated_by": by, "updated_at": at}
+            if spec.scope == "user":  # sessions in progress go on with it as it was
+                values |= unseen_columns(spec)
+            if "template_id" in changes or "command" in changes:
+                values |= template_columns(connection, spec)
+            connection.execute(
+                update(mcp_servers).where(_IS_SERVER).values(values), {"wanted": server_id}
+            )
+            put_secrets(connection, box, server_id, "", _given(changes), at=at)
+            count_up(connection)
+            if spec.alias != kept.row.alias:
+                expose_anew(connection, spec, version)
+            return spec
+
+        try:
+            return await self._db.write(unit)
+        except IntegrityError:
+            raise Conflict(
+                f"There is an MCP server {changes.get('name', '')!r} already. Choose another name."
+            ) from None
+
+    async def delete(self, server_id: str) -> None:
+        """Forget a server with its secrets and its tools; calls stay on record.
+
+        Raises:
+            ServerNotFound: there is none.
+        """
+
+        def unit(connection: Connection) -> None:
+            hold(connection)
+            _delete(connection, server_id)
+            count_up(connection)
+
+        await self._db.write(unit)
+
+    async def delete_of_user(self, user_id: str) -> int:
+        """Forget all servers and credentials of a user who is gone; how many servers."""
+        servers = select(mcp_servers.c.server_id).where(mcp_servers.c.user_id == user_id)
+        own = delete(mcp_server_secrets).where(mcp_server_secrets.c.owner_user_id == user_id)
+
+        def unit(connection: Connection) -> int:
+            hold(connection)
+            found = connection.execute(servers).scalars().all() if user_id else ()
+            for server_id in found:
+                _delete(connection, server_id)
+            if user_id:
+                connection.execute(own)
+            count_up(connection)
+            return len(found)
+
+        return await self._db.write(unit)
+
+    async def set_credentials(
+        self,
+        server_id: str,
+        *,
+        user_id: str,
+        headers: Mapping[str, SecretStr],
+        env: Mapping[str, SecretStr],
+    ) -> None:
+        """Keep what a user brings to a shared server, in place of what they brought before.
+
+        Raises:
+            ServerNotFound: there is no such shared server.
+            BadInput: a value does not do; the message says which.
+        """
+        box, at = await self.secret_box(), _now()
+
+        def unit(connection: Connection) -> None:
+            hold(connection)
+            kept = read_one(connection, server_id)
+            if kept is None or kept.row.scope == "user" or not user_id:
+                raise gone(server_id)
+            check(replace(spec_from(kept, box), headers=headers, env=env))
+            secrets: dict[SecretKind, Any] = {"env": env, "header": headers}
+            put_secrets(connection, box, server_id, user_id, secrets, at=at)
+            count_up(connection)
+
+        await self._db.write(unit)
+
+    # -- how connections are --------------------------------------------------------------------
+
+    async def note_status(
+        self, server_id: str, status: ConnectionStatus, *, version: int | None = None
+    ) -> None:
+        """Keep how a server's connection is now.
+
+        Nothing if the server is gone, or if it is not registered in that version any more.
+        """
+        values = status_columns(status)
+        told = update(mcp_servers).where(mcp_servers.c.server_id == server_id).values(values)
+        if version is not None:
+            told = told.where(mcp_servers.c.config_version == version)
+        await self._db.write(lambda c: c.execute(told).rowcount, is_durable=False)
+
+    async def last_status(self, server_id: str) -> ConnectionStatus | None:
+        """How a server's connection was last seen, by any process; None if there is no server."""
+        row = await self._db.read(lambda c: c.execute(STATUS, {"wanted": server_id}).first())
+        return None if row is None else status_from(row)
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    async def secret_box(self) -> SecretBox:
+        """What seals the secrets of this installation's servers."""
+        if self._box is None:
+            self._box = await secret_box(self._db, purpose="mcp servers", key=self._secret_key)
+        return self._box
+
+    def _specs(self, found: builtins.list[KeptServer], box: SecretBox) -> builtins.list[ServerSpec]:
+        specs = [spec_from(kept, box) for kept in found]
+        return sorted(specs, key=lambda s: (s.scope, s.tenant_id, s.user_id, s.name))
+
+
+def gone(wanted: str) -> ServerNotFound:
+    """There is no such server."""
+    return ServerNotFound(f"There is no MCP server {wanted[:80]!r}. List the servers to see them.")
+
+
+def _taken(spec: ServerSpec) -> Conflict:
+    return Conflict(f"There is an MCP server {spec.name!r} already. Choose another name.")
+
+
+def _check_id(connection: Connection, server_id: str) -> None:
+    known = select(mcp_servers.c.server_id).where(_IS_SERVER)
+    if connection.execute(known, {"wanted": server_id}).first() is not None:
+        raise Conflict(f"There is an MCP server with the id {server_id!r} already. Choose another.")
+
+
+def _count(connection: Connection, user_id: str) -> int:
+    counted = select(func.count()).where(mcp_servers.c.user_id == user_id)
+    return connection.execute(counted).scalar() or 0
+
+
+def _check_room(connection: Connection, user_id: str, most: int) -> None:
+    used = _count(connection, user_id)
+    if used >= most:
+        details: dict[str, object] = {"what": "mcp_servers", "limit": most, "used": used}
+        raise TooManyServers(
+            f"You have {used} MCP servers and may have {most}. Remove one first.", details=details
+        )
+
+
+def _free_alias(connection: Connection, spec: ServerSpec, wanted: str | None) -> str:
+    """An alias that no other server of the same people has.
+
+    Raises:
+        Conflict: the one that was asked for is taken.
+    """
+    others = select(mcp_servers.c.alias).where(
+        mcp_servers.c.scope == spec.scope,
+        mcp_servers.c.tenant_id == spec.tenant_id,
+        mcp_servers.c.user_id == spec.user_id,
+        mcp_servers.c.server_id != spec.server_id,
+    )
+    taken = set(connection.execute(others).scalars())
+    if wanted is None:
+        return alias_for(spec.name, taken)
+    if wanted in taken:
+        raise Conflict(f"Another MCP server has the alias {wanted!r}. Choose another.")
+    return wanted
+
+
+def _changed(spec: ServerSpec, kept: KeptServer, changes: ServerChanges) -> ServerSpec:
+    """The server as it will be. What could not be opened is neither used nor lost."""
+    values: dict[str, Any] = dict(changes)
+    values.setdefault("disabled", kept.row.disabled)
+    new = replace(spec, **values, config_version=kept.row.config_version + 1)
+    if new.command is not None and new.transport == "auto":
+        new = replace(new, transport="stdio")
+    check(new)
+    return new
+
+
+def _given(changes: ServerChanges) -> dict[SecretKind, Any]:
+    given: dict[SecretKind, Any] = {}
+    if "env" in changes:
+        given["env"] = changes["env"]
+    if "headers" in changes:
+        given["header"] = changes["headers"]
+    return given
+
+
+def _delete(connection: Connection, server_id: str) -> None:
+    shared = select(mcp_servers.c.scope).where(_IS_SERVER)
+    scope = connection.execute(shared, {"wanted": server_id}).scalar()
+    if scope is None:
+        raise gone(server_id)
+    if scope != "user":
+        hold_agents(connection)
+    delete_tools(connection, server_id)
+    connection.execute(delete(mcp_servers).where(_IS_SERVER), {"wanted": server_id})
+
+
+def _now() -> datetime:
+    moment = datetime.now(UTC)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)

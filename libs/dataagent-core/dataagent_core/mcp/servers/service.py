@@ -1,0 +1,296 @@
+"""A user's MCP servers, as people see and change them: list, add, change, remove, try out.
+
+Everyone has their own, up to a limit; administrators may do the same for any user, and no one else.
+Beside one's own stand the shared ones (`administration.py`), which are not theirs to change: a user
+may bring credentials of their own for them. A changed registration holds from the next session on,
+a removed or disabled one is gone at once (`session_servers.py`). Above: the server's routes. Below:
+`hub.py`, which knows what is connected, `servers.py`, `policy.py`, `templates.py`.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from dataagent_core.errors import BadInput, Denied, ServerNotAllowed, ServerNotFound
+from dataagent_core.identity import Principal
+from dataagent_core.identity.tenancy import Tenancy
+from dataagent_core.mcp.servers.registration import ServerFields
+from dataagent_core.mcp.servers.requested import (
+    changed_by,
+    completed,
+    is_reached_otherwise,
+)
+from dataagent_core.mcp.servers.servers import NewServer, ServerChanges
+from dataagent_core.mcp.servers.templates import fill
+from dataagent_core.mcp.servers.trying import try_out
+from dataagent_core.mcp.servers.views import ServerView, Trial, tools_of, view_of
+from dataagent_core.mcp.types import CatalogueTool, ServerSpec
+
+if TYPE_CHECKING:
+    from dataagent_core.mcp.hub import McpHub
+
+
+class McpService:
+    """Users' servers, for people."""
+
+    def __init__(
+        self, hub: McpHub, tenancy: Tenancy, *, most_servers: int, timeout_seconds: float
+    ) -> None:
+        """`timeout_seconds` is how long connecting may take, of a server that does not say."""
+        self._hub = hub
+        self._timeout_seconds = timeout_seconds
+        self._tenancy = tenancy
+        self._most = most_servers
+
+    # -- seeing them ----------------------------------------------------------------------------
+
+    async def list_for(
+        self, user_id: str, *, asked_by: Principal, is_shared_included: bool = False
+    ) -> builtins.list[ServerView]:
+        """The user's own servers, and the shared ones they have if those are asked for, by name.
+
+        Raises:
+            Denied: the caller is neither the user nor an administrator.
+        """
+        _require_own_or_admin(user_id, asked_by)
+        if is_shared_included:
+            found = await self._effective(user_id)
+        else:
+            found = await self._hub.servers.list(scope="user", user_id=user_id)
+        return [await self._view(spec, user_id) for spec in sorted(found, key=_by_name)]
+
+    async def get(self, user_id: str, name: str, *, asked_by: Principal) -> ServerView:
+        """One of them.
+
+        Raises:
+            Denied: the caller is neither the user nor an administrator.
+            ServerNotFound: they have none of that name.
+        """
+        _require_own_or_admin(user_id, asked_by)
+        return await self._view(await self._usable(user_id, name), user_id)
+
+    async def tools_for(self, caller: Principal) -> builtins.list[CatalogueTool]:
+        """The numbered tools the caller may know of: of all shared servers for administrators,
+        else of those they have.
+        """
+        if caller.is_admin:
+            shared = await self._hub.servers.list()
+            found = [s for s in shared if s.scope != "user" or s.user_id == caller.user_id]
+        else:
+            found = await self._effective(caller.user_id)
+        numbered = [spec for spec in found if spec.scope != "file"]
+        tools = [tool for spec in numbered for tool in await tools_of(self._hub, spec)]
+        return sorted(tools, key=lambda tool: tool.tool_id)
+
+    # -- changing them --------------------------------------------------------------------------
+
+    async def add(
+        self,
+        user_id: str,
+        name: str,
+        sent: ServerFields,
+        *,
+        asked_by: Principal,
+        parameters: Mapping[str, str] | None = None,
+    ) -> ServerView:
+        """Register a server for the user; with a `template_id` its parameters say the rest.
+
+        Raises:
+            Denied: the caller is neither the user nor an administrator.
+            ServerNotAllowed: a policy, or the user's organisation, keeps them from it.
+            BadInput: it cannot be reached as it is described.
+            TooManyServers: they have as many as they may.
+            Conflict: they have one of that name.
+        """
+        _require_own_or_admin(user_id, asked_by)
+        await self._check_switched_on(user_id)
+        fields = completed(await self._filled(sent, parameters))
+        fields.setdefault("connect_timeout_seconds", self._timeout_seconds)
+        new = NewServer(name=name, scope="user", user_id=user_id, **fields)
+        self._hub.policy.check(new, is_admin=asked_by.is_admin)
+        most = await self._most_servers(user_id)
+        spec = await self._hub.servers.create(new, by=asked_by.user_id, most=most)
+        await self._hub.changed(spec, "added")
+        return await self._view(spec, user_id)
+
+    async def change(
+        self,
+        user_id: str,
+        name: str,
+        sent: ServerFields,
+        *,
+        asked_by: Principal,
+        parameters: Mapping[str, str] | None = None,
+    ) -> ServerView:
+        """Change one of the user's own servers; what is left out stays.
+
+        Raises:
+            ServerNotFound: they have none of that name.
+            Others: as `add`.
+        """
+        _require_own_or_admin(user_id, asked_by)
+        spec = await self._own(user_id, name)
+        if parameters is not None and "template_id" not in sent:
+            sent = {**sent, "template_id": spec.template_id}
+        fields = completed(await self._filled(sent, parameters), spec)
+        is_same = not is_reached_otherwise(spec, changed_by(spec, fields))
+        if not is_same and "template_id" not in fields:  # it is not what the template says any more
+            fields["template_id"] = None
+        if not is_same or (spec.disabled and fields.get("disabled") is False):
+            is_given = asked_by.is_admin or is_same  # someone was allowed to register it so
+            self._hub.policy.check(changed_by(spec, fields), is_admin=is_given)
+        changes = ServerChanges(**fields)
+        spec = await self._hub.servers.update(spec.server_id, changes, by=asked_by.user_id)
+        await self._hub.changed(spec, "updated")
+        return await self._view(spec, user_id)
+
+    async def remove(self, user_id: str, name: str, *, asked_by: Principal) -> None:
+        """Forget one of the user's own servers with its secrets.
+
+        Raises:
+            Denied: the caller is neither the user nor an administrator.
+            ServerNotFound: they have none of that name.
+        """
+        _require_own_or_admin(user_id, asked_by)
+        spec = await self._own(user_id, name)
+        await self._hub.servers.delete(spec.server_id)
+        await self._hub.changed(spec, "removed")
+
+    async def set_credentials(
+        self,
+        user_id: str,
+        name: str,
+        *,
+        headers: Mapping[str, SecretStr],
+        env: Mapping[str, SecretStr],
+        asked_by: Principal,
+    ) -> ServerView:
+        """Keep the user's own credentials for a shared server; none at all forgets them.
+
+        Raises:
+            Denied: the caller is not the user; nobody enters another's credentials.
+            ServerNotFound: they have no such shared server.
+            ServerNotAllowed: a policy keeps them from it.
+            BadInput: the server is their own, or takes no such thing.
+        """
+        _require_own(user_id, asked_by)
+        spec = await self._usable(user_id, name)
+        if spec.scope == "user":
+            raise BadInput(f"Server {name!r} is your own: put its secrets into it.")
+        known_headers, known_env = await self._hub.servers.credentials(
+            spec.server_id, user_id=user_id
+        )
+        stored = replace(spec, headers=known_headers, env=known_env)
+        given = completed({"headers": headers, "env": env}, stored)
+        wanted = replace(stored, headers=given.get("headers", {}), env=given.get("env", {}))
+        self._hub.policy.check(wanted, is_admin=True)  # the server itself is an administrator's
+        await self._hub.servers.set_credentials(
+            spec.server_id, user_id=user_id, headers=wanted.headers, env=wanted.env
+        )
+        await self._hub.changed(replace(spec, user_id=user_id), "updated")
+        return await self._view(await self._usable(user_id, name), user_id)
+
+    async def forget(self, user_id: str) -> None:
+        """Forget all servers and credentials of a user who is gone.
+
+        Raises:
+            StorageUnavailable: the database does not answer.
+        """
+        theirs = await self._hub.servers.list(scope="user", user_id=user_id)
+        await self._hub.servers.delete_of_user(user_id)
+        for spec in theirs:
+            await self._hub.changed(spec, "removed")
+
+    # -- trying them out ------------------------------------------------------------------------
+
+    async def test(self, user_id: str, name: str, *, asked_by: Principal) -> Trial:
+        """Connect to a server now and list its tools; how that went is the answer.
+
+        Raises:
+            Denied: the caller is neither the user nor an administrator.
+            ServerNotFound: they have none of that name.
+        """
+        _require_own_or_admin(user_id, asked_by)
+        await self._check_switched_on(user_id)
+        spec = await self._usable(user_id, name)
+        return await try_out(self._hub, spec, user_id=user_id)
+
+    # -- which servers are whose ----------------------------------------------------------------
+
+    async def _effective(self, user_id: str) -> builtins.list[ServerSpec]:
+        tenant_id = await self._tenancy.tenant_id_of(user_id)
+        found = await self._hub.servers.effective(user_id=user_id, tenant_id=tenant_id)
+        by_name = {spec.name: spec for spec in (*self._hub.files, *found)}  # the nearest is last
+        return [*by_name.values()]
+
+    async def _usable(self, user_id: str, name: str) -> ServerSpec:
+        """The server that has the name for the user, their own or a shared one."""
+        found = await self._effective(user_id)
+        spec = next((each for each in found if each.name == name), None)
+        if spec is None:
+            raise _none_called(name)
+        return spec
+
+    async def _own(self, user_id: str, name: str) -> ServerSpec:
+        for spec in await self._hub.servers.list(scope="user", user_id=user_id):
+            if spec.name == name:
+                return spec
+        raise _none_called(name)
+
+    async def _view(self, spec: ServerSpec, user_id: str) -> ServerView:
+        has_credentials = False
+        if spec.scope != "user":
+            kept = await self._hub.servers.credentials(spec.server_id, user_id=user_id)
+            has_credentials = any(kept)
+        return await view_of(self._hub, spec, user_id=user_id, has_credentials=has_credentials)
+
+    async def _filled(
+        self, sent: ServerFields, parameters: Mapping[str, str] | None
+    ) -> ServerFields:
+        """The fields with a template's command in them, if they name one."""
+        template_id = sent.get("template_id")
+        if template_id is None:
+            if parameters:
+                raise BadInput("Parameters are a template's: name it in `template`.")
+            return sent
+        if sent.keys() & {"command", "args", "cwd", "url", "headers", "env"}:
+            raise BadInput("A template says what is started: send `parameters` and no command.")
+        template = await self._hub.templates.get(template_id)
+        filled = fill(template, parameters or {})
+        return {**sent, **filled, "template_id": template.template_id}
+
+    # -- what is allowed ------------------------------------------------------------------------
+
+    async def _check_switched_on(self, user_id: str) -> None:
+        tenant = await self._tenancy.tenant_of(user_id)
+        if tenant is not None and not tenant.has("mcp"):
+            raise ServerNotAllowed("MCP is switched off for this organisation.")
+
+    async def _most_servers(self, user_id: str) -> int:
+        """How many servers the user may have: the installation's limit, or their tenant's."""
+        tenant = await self._tenancy.tenant_of(user_id)
+        own = None if tenant is None else tenant.max_mcp_servers
+        return self._most if own is None else own
+
+
+def _by_name(spec: ServerSpec) -> str:
+    return spec.name
+
+
+def _none_called(name: str) -> ServerNotFound:
+    return ServerNotFound(f"There is no MCP server {name[:64]!r}.")
+
+
+def _require_own(user_id: str, asked_by: Principal) -> None:
+    if asked_by.user_id != user_id:
+        raise Denied("Permission denied")
+
+
+def _require_own_or_admin(user_id: str, asked_by: Principal) -> None:
+    if not asked_by.is_admin:
+        _require_own(user_id, asked_by)

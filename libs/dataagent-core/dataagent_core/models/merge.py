@@ -1,0 +1,377 @@
+"""A model's text comes in many small chunks; `merged` hands it on in fewer.
+
+Each chunk costs LangChain's callbacks, LangGraph's stream and our ledger far more than it costs the
+model. So whatever arrives within a short window becomes one chunk, before any callback sees it.
+The first chunk is never held back, no text waits longer than a window, and the sum of the chunks is
+the same (`join.py`). A run that listens (`hearing.py`) gets each chunk at once, and the libraries
+get one. It changes nothing about what the model says, and nothing about which model it is: the
+result is an instance of the provider's own class, because deepagents asks for that. Errors of a
+provider's SDK become ours here (`failures.py`). Above: `models/factory.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
+from contextlib import aclosing, contextmanager
+from copy import copy
+from functools import cache
+from types import new_class
+from typing import Any, cast
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, BaseCallbackManager
+from langchain_core.language_models import BaseChatModel, chat_models
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, get_buffer_string
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.prompt_values import PromptValue
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
+
+from dataagent_core.models.chunks import Piece, text_chunk
+from dataagent_core.models.failures import our_errors
+from dataagent_core.models.hearing import Heard, called_by, ear, in_order
+from dataagent_core.models.join import Joiner
+from dataagent_core.models.streamed import StreamedChatModel
+from dataagent_core.models.thread import Thread
+
+Chunks = AsyncIterator[ChatGenerationChunk]
+Window = Callable[[], float]
+_WINDOW = "text_window"
+_IDENTITY = ("__module__", "__qualname__", "__doc__")
+_FOR_TRACING = {"ls_structured_output_format", "structured_output_format"}
+
+
+class TextWindow:
+    """How long text may wait: longer while many answers stream at once, up to a limit.
+
+    A reader cannot tell twenty pieces a second from fifty; a full process can.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        seconds_per_stream: float = 0.002,
+        most_seconds: float = 0.045,
+    ) -> None:
+        self._least = seconds
+        self._most = max(seconds, most_seconds) if seconds > 0 else 0.0
+        self._per_stream = seconds_per_stream
+        self.streams = 0
+
+    def __call__(self) -> float:
+        """The window now."""
+        return min(max(self._least, self.streams * self._per_stream), self._most)
+
+
+def _never() -> float:
+    """The window of a model that is heard, and not merged."""
+    return 0.0
+
+
+@contextmanager
+def _counted(window: Window) -> Generator[None]:
+    """One more answer streams while this is open, if the window wants to know."""
+    if not isinstance(window, TextWindow):
+        yield
+        return
+    window.streams += 1
+    try:
+        yield
+    finally:
+        window.streams -= 1
+
+
+def merged(model: BaseChatModel, window_seconds: float | Window) -> BaseChatModel:
+    """A copy of `model` that streams at most about one chunk in each window.
+
+    `window_seconds` may be a function, asked again for each window. One that is 0 at the start
+    of an answer merges nothing. A model that cannot stream is returned as it is.
+    """
+    if not _can_stream(type(model)):
+        return model
+    window = window_seconds if callable(window_seconds) else lambda: window_seconds
+    clone = _merging_copy(model)
+    vars(clone)[_WINDOW] = window
+    return clone
+
+
+def audible(model: BaseChatModel) -> BaseChatModel:
+    """The very model someone made, in a form that a run hears: what changes in one is in both."""
+    if isinstance(model, _Merging) or not _can_stream(type(model)):
+        return model
+    same = _merging_copy(model)
+    for state in ("__dict__", "__pydantic_private__", "__pydantic_fields_set__"):
+        object.__setattr__(same, state, getattr(model, state))
+    return same
+
+
+def _merging_copy(model: BaseChatModel) -> BaseChatModel:
+    clone = copy(model)
+    base = type(model)
+    kind = base if issubclass(base, _Merging) else _merging_class(base)
+    object.__setattr__(clone, "__class__", kind)
+    return clone
+
+
+def _can_stream(kind: type[BaseChatModel]) -> bool:
+    return (
+        # LangChain's own test
+        kind._astream is not BaseChatModel._astream  # pyright: ignore[reportPrivateUsage]
+        or kind._stream is not BaseChatModel._stream  # pyright: ignore[reportPrivateUsage] the same
+    )
+
+
+class _Given(PromptValue):
+    """A thread as a model's input, passed on as it is."""
+
+    thread: Any  # a Thread; Pydantic would make a list of it
+
+    def to_string(self) -> str:
+        """The messages as one text, as LangChain writes them."""
+        return get_buffer_string(self.thread)
+
+    def to_messages(self) -> list[BaseMessage]:
+        """The thread itself."""
+        return self.thread
+
+
+class _Merging:
+    """What a merging model does differently. Stands before the provider's class."""
+
+    __slots__ = ()
+
+    def _convert_input(self, model_input: Any) -> PromptValue:
+        if isinstance(model_input, Thread):
+            return _Given(thread=model_input)
+        return cast(Any, super())._convert_input(model_input)
+
+    async def ainvoke(
+        self,
+        input: Any,  # noqa: A002 LangChain's name; what a model takes
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        """As LangChain's; a call that no callback follows is made without preparing any."""
+        given = ensure_config(config)
+        own = cast(BaseChatModel, self).callbacks
+        if own or _is_followed(given) or kwargs.keys() & _FOR_TRACING:
+            return await cast(Any, super()).ainvoke(input, given, stop=stop, **kwargs)
+        messages = _normalized(self._convert_input(input).to_messages())
+        manager = AsyncCallbackManagerForLLMRun(
+            run_id=uuid.uuid4(),
+            handlers=[],
+            inheritable_handlers=[],
+            tags=given.get("tags"),
+            metadata=given.get("metadata"),
+        )
+        answer = self._agenerate_with_cache(messages, stop, manager, **kwargs)
+        result = await asyncio.create_task(answer)  # else each chunk passes all that waits for it
+        return cast(AIMessage, result.generations[0].message)
+
+    def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
+        model = cast(Any, super())  # LangChain's
+        if model._should_stream(async_api=async_api, run_manager=run_manager, **kwargs):
+            return True
+        return async_api and ear() is not None and not model._streaming_disabled(**kwargs)
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,  # not handed down: callbacks see merged chunks only
+        **kwargs: Any,
+    ) -> Chunks:
+        window: Window = vars(self).get(_WINDOW, _never)
+        stream_of = cast(Any, super())._astream
+        heard = ear()
+        if heard is not None and heard.is_at_once:
+            # LangChain's name
+            ours = StreamedChatModel._astream  # pyright: ignore[reportPrivateUsage]
+            if stream_of.__func__ is ours:
+                stream_of = cast(StreamedChatModel, self).pieces
+            stream = _heard(stream_of(messages, stop=stop, **kwargs), heard)
+        else:
+            stream = _merged(stream_of(messages, stop=stop, run_manager=None, **kwargs), window)
+            stream = stream if heard is None else _heard(stream, heard)
+        with our_errors(), _counted(window):
+            async with aclosing(stream):
+                async for chunk in stream:
+                    yield chunk
+
+    async def _agenerate_with_cache(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,  # as LangChain hands it on
+        **kwargs: Any,
+    ) -> ChatResult:
+        inner = cast(Any, super())._agenerate_with_cache  # LangChain's
+        with called_by(run_manager):
+            return await inner(messages, stop=stop, run_manager=run_manager, **kwargs)
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: Any = None,  # the provider's class says what it wants here
+        **kwargs: Any,
+    ) -> ChatResult:
+        inner = cast(Any, super())._agenerate  # of the provider's class, unknown here
+        with our_errors():
+            return await inner(messages, stop=stop, run_manager=run_manager, **kwargs)
+
+
+def _normalized(messages: list[BaseMessage]) -> list[BaseMessage]:
+    """Content blocks in LangChain's own form, by its own function, which is `tuning.py`'s too."""
+    return cast(Any, chat_models)._normalize_messages(messages)  # private
+
+
+def _is_followed(config: RunnableConfig) -> bool:
+    """Whether someone's callbacks wait for what happens; outside of a graph that is not known."""
+    callbacks = config.get("callbacks")
+    if not isinstance(callbacks, BaseCallbackManager) or config.get("run_id") is not None:
+        return True
+    return bool(callbacks.handlers or callbacks.inheritable_handlers)
+
+
+@cache
+def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
+    """The provider's class with `_Merging` before it, under the same name."""
+    names = {attribute: getattr(base, attribute) for attribute in _IDENTITY}
+    return new_class(base.__name__, (_Merging, base), exec_body=lambda body: body.update(names))
+
+
+async def _heard(
+    source: AsyncGenerator[Piece], heard: Heard
+) -> AsyncGenerator[ChatGenerationChunk]:
+    """Let the ear hear each piece as it comes; hand all of them on at the end, joined."""
+    chunks: list[ChatGenerationChunk] = []
+    texts: list[str] = []
+    hear_text = heard.text
+    async with aclosing(source):
+        if heard.is_at_once:
+            await in_order()
+        async for piece in source:
+            if isinstance(piece, str):
+                hear_text(piece)
+                texts.append(piece)
+                continue
+            if isinstance(piece.message, AIMessageChunk):
+                heard.chunk(piece.message)
+            _end_text(texts, chunks)
+            chunks.append(piece)
+    _end_text(texts, chunks)
+    for chunk in Joiner().join(chunks) if chunks else ():
+        yield chunk
+
+
+def _end_text(texts: list[str], chunks: list[ChatGenerationChunk]) -> None:
+    """Make a chunk of the text that ran."""
+    if texts:
+        chunks.append(text_chunk("".join(texts)))
+        texts.clear()
+
+
+def _merged(
+    source: AsyncGenerator[ChatGenerationChunk], window: Window
+) -> AsyncGenerator[ChatGenerationChunk]:
+    return merge_stream(source, window) if window() > 0 else source
+
+
+async def merge_stream(
+    source: AsyncGenerator[ChatGenerationChunk], window: Window
+) -> AsyncGenerator[ChatGenerationChunk]:
+    """What `source` yields, joined so that about one chunk comes in each window.
+
+    A task of its own reads the source, so that a chunk costs an append and no switch between
+    tasks. An error of the source is raised after what came before it. When this generator is
+    closed or cancelled, the source is closed before it returns.
+    """
+    loop = asyncio.get_running_loop()
+    arrived = _Arrivals(loop)
+    joiner = Joiner()
+    pump = loop.create_task(_pump(source, arrived))
+    try:
+        while chunks := await arrived.take():
+            arrived.window_ends = loop.time() + window()
+            for chunk in joiner.join(chunks):
+                yield chunk
+    finally:
+        if not pump.done():
+            pump.cancel()
+            await asyncio.wait({pump})
+    if arrived.error is not None:
+        raise arrived.error
+
+
+async def _pump(source: AsyncGenerator[ChatGenerationChunk], arrived: _Arrivals) -> None:
+    try:
+        async with aclosing(source):
+            async for chunk in source:
+                arrived.put(chunk)
+    except BaseException as error:
+        arrived.end(error)
+        if not isinstance(error, Exception):
+            raise
+    else:
+        arrived.end(None)
+
+
+class _Arrivals:
+    """Chunks that came and were not handed on yet. One task puts, one takes."""
+
+    __slots__ = ("_chunks", "_is_ended", "_loop", "_taker", "_timer", "error", "window_ends")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.error: BaseException | None = None
+        self.window_ends = 0.0
+        self._loop = loop
+        self._chunks: list[ChatGenerationChunk] = []
+        self._is_ended = False
+        self._taker: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def put(self, chunk: ChatGenerationChunk) -> None:
+        """Add a chunk. The first one of a window sees to it that the taker wakes at its end."""
+        self._chunks.append(chunk)
+        if self._taker is not None and self._timer is None:
+            self._wake_in_time()
+
+    def end(self, error: BaseException | None) -> None:
+        """Nothing more will come."""
+        self.error = error
+        self._is_ended = True
+        self._wake()
+
+    async def take(self) -> list[ChatGenerationChunk]:
+        """All that is here once the window is over or all has come; empty if nothing is left."""
+        if not self._is_ended and not (self._chunks and self._loop.time() >= self.window_ends):
+            await self._sleep()
+        chunks, self._chunks = self._chunks, []
+        return chunks
+
+    async def _sleep(self) -> None:
+        self._taker = self._loop.create_future()
+        if self._chunks:
+            self._wake_in_time()
+        try:
+            await self._taker
+        finally:
+            self._taker = None
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def _wake_in_time(self) -> None:
+        if self._loop.time() >= self.window_ends:
+            self._wake()
+        else:
+            self._timer = self._loop.call_at(self.window_ends, self._wake)
+
+    def _wake(self) -> None:
+        if self._taker is not None and not self._taker.done():
+            self._taker.set_result(None)

@@ -1,0 +1,66 @@
+"""What our own chat models have in common: each says its answer in pieces, the rest follows.
+
+Most pieces are plain text, and there are many; whoever hears them at the model's edge (`merge.py`)
+takes the text as it is. LangChain gets chunks, which cost more to make than to say.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.chat_models import agenerate_from_stream
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+
+from dataagent_core.models.chunks import Piece, text_chunk
+from dataagent_core.models.sync import run_sync
+
+
+class StreamedChatModel(BaseChatModel):
+    """A chat model whose `pieces` are all there is."""
+
+    @abstractmethod
+    def pieces(
+        self, messages: list[BaseMessage], stop: list[str] | None = None, **kwargs: Any
+    ) -> AsyncGenerator[Piece]:
+        """The answer, piece by piece. Chunks carry no id: LangChain gives the message one."""
+
+    def _get_invocation_params(
+        self, stop: list[str] | None = None, **kwargs: Any
+    ) -> dict[str, Any]:
+        """As LangChain's, which asks under a deprecated name and silences the warning each time."""
+        return {**self.asdict(), "stop": stop, **kwargs}
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        async with aclosing(self.pieces(messages, stop, **kwargs)) as pieces:
+            async for piece in pieces:
+                yield text_chunk(piece) if isinstance(piece, str) else piece
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        return run_sync(lambda: self._agenerate(messages, stop, **kwargs))

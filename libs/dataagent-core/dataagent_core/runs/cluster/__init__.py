@@ -1,0 +1,1 @@
+"""What connects the processes of an installation: messages, leases and the queue of runs."""

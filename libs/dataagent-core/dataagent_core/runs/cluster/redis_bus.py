@@ -1,0 +1,314 @@
+"""The bus of many processes: Redis pub/sub.
+
+Two connections of its own. One listens; when it is lost and made again, every handler is told that
+messages may be missing. One publishes what has gathered, in one write; topics whose messages could
+not be sent get an empty message once Redis is back, which is heard as None. So whoever listens
+knows when to look at the store, on whichever side the network was broken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, cast
+
+from redis.asyncio import ConnectionPool
+from redis.exceptions import RedisError
+
+from dataagent_core.errors import Misconfigured, StorageUnavailable
+from dataagent_core.runs.cluster.bus import Bus, Handler, Subscription
+from dataagent_core.storage.tasks import end_all
+
+if TYPE_CHECKING:
+    from redis.asyncio.connection import AbstractConnection
+
+logger = logging.getLogger(__name__)
+_OUTAGES = (RedisError, OSError)
+_CONNECT_SECONDS = 2.0
+_ANSWER_SECONDS = 5.0
+_QUIET_SECONDS = 5.0
+_RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5)
+_MOST_WAITING = 20_000
+_AT_ONCE = 500
+_LAST_SECONDS = 1.0
+
+
+class _Topic:
+    """The handlers of one channel of Redis."""
+
+    __slots__ = ("handlers", "is_confirmed", "was_confirmed")
+
+    def __init__(self) -> None:
+        self.handlers: list[Handler] = []
+        self.is_confirmed = asyncio.Event()
+        self.was_confirmed = False
+
+    def deliver(self, payload: bytes | None) -> None:
+        for handler in list(self.handlers):
+            try:
+                handler(payload)
+            except Exception:
+                logger.exception("a message of the bus was not taken")
+
+
+class RedisBus(Bus):
+    """Messages through Redis."""
+
+    is_shared = True
+
+    def __init__(self, url: str, *, prefix: str) -> None:
+        """`prefix` stands before the names of all channels.
+
+        Raises:
+            Misconfigured: the URL is none of Redis.
+        """
+        self._pool = _pool(url)
+        self._prefix = f"{prefix}bus:".encode()
+        self._topics: dict[bytes, _Topic] = {}
+        self._orders: deque[tuple[bytes, bytes]] = deque()  # SUBSCRIBE and UNSUBSCRIBE to be sent
+        self._has_orders = asyncio.Event()
+        self._unanswered: dict[bytes, int] = {}  # SUBSCRIBEs ordered and not yet confirmed
+        self._outgoing: deque[tuple[bytes, bytes]] = deque()
+        self._missed: dict[bytes, None] = {}
+        self._has_outgoing = asyncio.Event()
+        self._is_sent = asyncio.Event()
+        self._is_sent.set()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """As `Bus.start`."""
+        self._tasks = [
+            asyncio.create_task(self._listen_for_ever(), name="bus-listens"),
+            asyncio.create_task(self._send_for_ever(), name="bus-sends"),
+        ]
+
+    async def aclose(self) -> None:
+        """As `Bus.aclose`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_SECONDS if self._tasks else 0):
+                await self._is_sent.wait()
+        await end_all(self._tasks)
+        self._tasks = []
+
+    async def ping(self) -> None:
+        """As `Bus.ping`, on a connection of its own: is Redis there now, not a moment ago."""
+        connection = self._pool.make_connection()
+        try:
+            await connection.connect()
+            await connection.send_command("PING", check_health=False)
+            await connection.read_response()
+        except _OUTAGES as error:
+            raise StorageUnavailable("Redis does not answer.") from error
+        finally:
+            await connection.disconnect(nowait=True)
+
+    # -- publishing -----------------------------------------------------------------------------
+
+    def publish(self, topic: str, payload: bytes) -> None:
+        """As `Bus.publish`."""
+        channel = self._prefix + topic.encode()
+        if len(self._outgoing) >= _MOST_WAITING:
+            self._missed[channel] = None
+            return
+        self._outgoing.append((channel, payload))
+        self._is_sent.clear()
+        self._has_outgoing.set()
+
+    async def _send_for_ever(self) -> None:
+        connection = self._pool.make_connection()
+        failures = 0
+        try:
+            while True:
+                if not self._outgoing and not self._missed:
+                    self._is_sent.set()
+                await self._has_outgoing.wait()
+                batch = self._taken()
+                try:
+                    await _publish(connection, batch)
+                    failures = 0
+                except _OUTAGES as error:
+                    _warn_once("publish", failures, error)
+                    self._missed.update(dict.fromkeys(channel for channel, _ in batch))
+                    self._has_outgoing.set()
+                    await connection.disconnect(nowait=True)
+                    await _pause(failures)
+                    failures += 1
+        finally:
+            await connection.disconnect(nowait=True)
+
+    def _taken(self) -> list[tuple[bytes, bytes]]:
+        """What to send next: first to those who missed something, then what waits."""
+        batch = [(channel, b"") for channel in self._missed]
+        self._missed.clear()
+        while self._outgoing and len(batch) < _AT_ONCE:
+            batch.append(self._outgoing.popleft())
+        if not self._outgoing:
+            self._has_outgoing.clear()
+        return batch
+
+    # -- listening ------------------------------------------------------------------------------
+
+    def subscribe(self, topic: str, handler: Handler) -> Subscription:
+        """As `Bus.subscribe`."""
+        channel = self._prefix + topic.encode()
+        known = self._topics.get(channel)
+        if known is None:
+            known = self._topics[channel] = _Topic()
+            self._order(b"SUBSCRIBE", channel)
+        known.handlers.append(handler)
+        return _RedisSubscription(self, channel, known, handler)
+
+    def drop(self, channel: bytes, topic: _Topic, handler: Handler) -> None:
+        """Stop calling a handler; the last one of a topic ends the channel."""
+        topic.handlers.remove(handler)
+        if not topic.handlers and self._topics.get(channel) is topic:
+            del self._topics[channel]
+            self._order(b"UNSUBSCRIBE", channel)
+
+    def _order(self, command: bytes, channel: bytes) -> None:
+        if command == b"SUBSCRIBE":
+            self._unanswered[channel] = self._unanswered.get(channel, 0) + 1
+        self._orders.append((command, channel))
+        self._has_orders.set()
+
+    async def _listen_for_ever(self) -> None:
+        failures = 0
+        while True:
+            connection = self._pool.make_connection()
+            try:
+                await connection.connect()
+                self._begin_anew()
+                failures = 0
+                await self._converse(connection)
+            except _OUTAGES as error:
+                _warn_once("listen", failures, error)
+            finally:
+                for topic in self._topics.values():
+                    topic.is_confirmed.clear()
+                await connection.disconnect(nowait=True)
+            await _pause(failures)
+            failures += 1
+
+    def _begin_anew(self) -> None:
+        """Ask a fresh connection for all topics there are."""
+        self._orders.clear()
+        self._unanswered.clear()
+        for channel in self._topics:
+            self._order(b"SUBSCRIBE", channel)
+
+    async def _converse(self, connection: AbstractConnection) -> None:
+        """Order topics and hear messages until the connection is lost."""
+        ordering = asyncio.create_task(self._send_orders(connection))
+        hearing = asyncio.create_task(self._hear(connection))
+        try:
+            await asyncio.wait({ordering, hearing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await end_all([ordering, hearing])
+        for task in (ordering, hearing):
+            if not task.cancelled() and (error := task.exception()) is not None:
+                raise error
+
+    async def _send_orders(self, connection: AbstractConnection) -> None:
+        while True:
+            await self._has_orders.wait()
+            self._has_orders.clear()
+            orders = list(self._orders)
+            self._orders.clear()
+            await connection.send_packed_command(
+                connection.pack_commands(orders), check_health=False
+            )
+
+    async def _hear(self, connection: AbstractConnection) -> None:
+        """Take messages; one that is quiet for long is asked whether it lives."""
+        is_asked = False
+        while True:
+            # Any: what Redis says, a list of a kind and its parts
+            said: Any = await cast(Any, connection).read_response(
+                timeout=_QUIET_SECONDS, disconnect_on_error=False
+            )
+            if said is not None:
+                is_asked = False
+                self._take(said)
+            elif is_asked:
+                raise ConnectionError("Redis has gone quiet.")
+            else:
+                is_asked = True
+                await connection.send_command("PING", check_health=False)
+
+    def _take(self, said: Any) -> None:  # Any: as above
+        if said[0] == b"message":
+            topic = self._topics.get(said[1])
+            if topic is not None:
+                topic.deliver(said[2] or None)
+        elif said[0] == b"subscribe":
+            self._confirm(said[1])
+
+    def _confirm(self, channel: bytes) -> None:
+        """A channel is ours, unless a later order for it is still on its way."""
+        left = self._unanswered.get(channel, 1) - 1
+        if left > 0:
+            self._unanswered[channel] = left
+            return
+        self._unanswered.pop(channel, None)
+        topic = self._topics.get(channel)
+        if topic is None:
+            return
+        topic.is_confirmed.set()
+        if topic.was_confirmed:  # before the connection was lost, and messages with it
+            topic.deliver(None)
+        topic.was_confirmed = True
+
+
+class _RedisSubscription(Subscription):
+    def __init__(self, bus: RedisBus, channel: bytes, topic: _Topic, handler: Handler) -> None:
+        self._bus = bus
+        self._channel = channel
+        self._topic = topic
+        self._handler: Handler | None = handler
+
+    async def confirmed(self, timeout_seconds: float) -> bool:
+        if self._topic.is_confirmed.is_set():
+            return True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                await self._topic.is_confirmed.wait()
+        return self._topic.is_confirmed.is_set()
+
+    def end(self) -> None:
+        if self._handler is not None:
+            self._bus.drop(self._channel, self._topic, self._handler)
+            self._handler = None
+
+
+async def _publish(connection: AbstractConnection, batch: list[tuple[bytes, bytes]]) -> None:
+    commands = [(b"PUBLISH", channel, payload) for channel, payload in batch]
+    await connection.send_packed_command(connection.pack_commands(commands), check_health=False)
+    for _ in batch:
+        await connection.read_response()
+
+
+def _pool(url: str) -> ConnectionPool:
+    """Where connections come from. The older protocol: there a message is an ordinary answer."""
+    try:
+        # the client leaves its options untyped
+        return ConnectionPool.from_url(  # pyright: ignore[reportUnknownMemberType]
+            url,
+            protocol=2,
+            socket_connect_timeout=_CONNECT_SECONDS,
+            socket_timeout=_ANSWER_SECONDS,
+        )
+    except ValueError as error:
+        raise Misconfigured(
+            "DATAAGENT_REDIS_URL is not a Redis URL. Use redis://host:6379/0."
+        ) from error
+
+
+async def _pause(failures: int) -> None:
+    await asyncio.sleep(_RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)])
+
+
+def _warn_once(what: str, failures: int, error: BaseException) -> None:
+    if failures == 0:
+        logger.warning("the bus cannot %s: %s", what, error)

@@ -1,0 +1,95 @@
+"""The data skill's door: the next step for a question about data, found by walking again.
+
+Nothing is kept between turns. Each turn walks over the tool results that the conversation already
+holds; the first call without a result is the next step. Earlier questions are walked in the same
+way when a follow-up needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from dataagent_core.models.conversation import Conversation, Exchange
+from dataagent_core.models.steps import Call, Say, Turn
+from dataagent_offline.data.reading import LONGEST_QUESTION, roles_of
+from dataagent_offline.data.walk import Answered, Outcome, Told, walk
+from dataagent_offline.data.words import atoms, has_han
+
+_NEEDED: Final = frozenset({"sql_db_schema", "sql_db_query"})
+_MOST_EARLIER: Final = 30
+_SHORT: Final = 6
+"""Words, or twice as many Chinese characters. `customers in Germany` asks without a word for it."""
+_DATA_ROLES: Final = frozenset(
+    {"count", "agg", "order", "take", "extreme", "by", "bucket", "trend", "list", "which",
+     "people", "chart", "compare", "measure", "how_much", "table_format", "ask", "schema", "op",
+     "trade"}
+)  # fmt: skip
+_FOLLOW_ROLES: Final = _DATA_ROLES | {"follow", "and", "period", "not", "with", "noise"}
+
+
+def answer_from_data(conversation: Conversation) -> Turn | None:
+    """Answer a plain question about data with the SQL tools; None if it is no such question."""
+    if not conversation.tools.keys() >= _NEEDED:
+        return None
+    if not _is_asked(conversation):
+        return None
+    match _replayed(conversation):
+        case Call() as call:
+            return [call]
+        case Answered(text=text) | Told(text=text):
+            return [Say(text)]
+        case None:
+            return None
+
+
+def sounds_like_data(question: str) -> bool:
+    """Whether a question uses the words of one about data, whatever tools there are."""
+    return bool(roles_of(question[:LONGEST_QUESTION]) & _DATA_ROLES)
+
+
+def _is_asked(conversation: Conversation) -> bool:
+    """Whether the question may be one about data: by its words, or because it is short."""
+    question = conversation.question[:LONGEST_QUESTION]
+    length = sum(0.5 if has_han(atom.text) else 1 for atom in atoms(question))
+    if 0 < length <= _SHORT:
+        return True
+    return bool(
+        roles_of(question) & (_FOLLOW_ROLES if _has_data(conversation.earlier) else _DATA_ROLES)
+    )
+
+
+def _has_data(earlier: Sequence[Exchange]) -> bool:
+    return any(result.name in _NEEDED for exchange in earlier for result in exchange.results)
+
+
+def _replayed(conversation: Conversation) -> Call | Outcome | None:
+    """Walk as far as the results reach: the next call, the end, or None if they do not fit."""
+    steps = walk(conversation, lambda: _before(conversation))
+    try:
+        call = next(steps)
+        for result in conversation.results:
+            if result.name not in {None, call.name}:
+                return None
+            call = steps.send(result)
+    except StopIteration as end:
+        outcome: Outcome = end.value
+        return outcome
+    return call
+
+
+def _before(conversation: Conversation) -> Answered | None:
+    """The last earlier question that was answered from data."""
+    earlier = conversation.earlier
+    for place in range(len(earlier) - 1, max(-1, len(earlier) - 1 - _MOST_EARLIER), -1):
+        then = replace(
+            conversation,
+            question=earlier[place].question,
+            results=earlier[place].results,
+            earlier=earlier[:place],
+        )
+        outcome = _replayed(then) if then.results else None
+        if isinstance(outcome, Answered):
+            return outcome
+    return None
