@@ -33,11 +33,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One with a short patience, room for one connection, and an origin."""
+    """One with a short patience, room for one connection, whose end ends its run, and origins."""
     with running(
         tmp_path_factory.mktemp("strict"),
         DATAAGENT_HITL_TIMEOUT="0.5",
         DATAAGENT_MAX_CONNECTIONS="1",
+        DATAAGENT_ON_DISCONNECT="cancel",
         DATAAGENT_CORS_ORIGINS="https://one.example,https://two.example",
     ) as started:
         yield started
@@ -124,6 +125,7 @@ def test_an_answer_is_json(server: Running, path: str) -> None:
     [
         ("GET", "/api/v1/sessions/00000000-0000-4000-8000-000000000000", None, 404),
         ("GET", "/api/v1/no-such-thing", None, 404),
+        ("GET", "/api/v1/users/bob/mcp-servers", None, 403),
         ("POST", "/api/v1/chat", {}, 422),
         ("POST", "/api/v1/chat", {"message": 7}, 422),
         ("PATCH", "/api/v1/health", None, 405),
@@ -191,7 +193,6 @@ def test_a_malformed_message_is_an_error_and_no_end(server: Running, frame: str)
 
 
 @states("R17.6 (departs)", "the connection is cleaned up, the run goes on")
-@states("P28", "what a connection held is released")
 def test_a_dropped_connection_leaves_the_run(server: Running) -> None:
     with server.socket() as it:
         it.say("chat", {"message": "!slow 10 20\n!echo End."})
@@ -203,6 +204,29 @@ def test_a_dropped_connection_leaves_the_run(server: Running) -> None:
             again.until("done")
     messages = server.get(f"/api/v1/sessions/{it.session_id}/messages").json()["items"]
     assert messages[-1]["content"].endswith("End.")
+
+
+@states("R17.6", "DATAAGENT_ON_DISCONNECT=cancel: the run ends with its connection")
+def test_a_dropped_connection_can_end_the_run(strict: Running) -> None:
+    with strict.socket() as it:
+        it.say("chat", {"message": "!slow 100000 20"})
+        run_id = it.until("text")[-1]["run_id"]
+        it.raw.socket.shutdown(socket.SHUT_RDWR)
+    while (run := strict.get(f"/api/v1/runs/{run_id}").json())["status"] == "running":
+        pass
+    assert run["status"] == "cancelled"
+
+
+@states("R17.6", "a connection that drops is cleaned up")
+@states("P28", "what a connection held is released")
+def test_a_dropped_connection_makes_room_for_another(strict: Running) -> None:
+    with strict.socket() as it:
+        it.until("connected")
+        it.raw.socket.shutdown(socket.SHUT_RDWR)
+    while strict.post("/api/v1/chat", {"message": "!echo Hi."}).status_code == 503:
+        pass  # the server has not seen the end of the other yet
+    with strict.socket() as it:
+        assert said(it.chat("!echo Next.")) == "Next."
 
 
 @states("R17.7", "a heartbeat: ping is answered with pong")
@@ -279,7 +303,18 @@ def test_each_key_lets_in(server: Running, user: str) -> None:
 def test_without_a_valid_key_it_is_401(server: Running, path: str, headers: dict[str, str]) -> None:
     with httpx.Client(base_url=server.url, headers=headers, timeout=WAIT_SECONDS) as client:
         send = client.post if path == "/chat" else client.get
-        assert send(f"/api/v1{path}").status_code == 401
+        answer = send(f"/api/v1{path}")
+    assert answer.status_code == 401
+    assert {"error_code", "message"} <= set(answer.json())
+
+
+@states("R19.3", "no socket without a valid key: it is closed with 4401")
+@pytest.mark.parametrize("headers", [{}, {"X-API-Key": "wrong"}])
+def test_a_socket_without_a_valid_key_is_closed(server: Running, headers: dict[str, str]) -> None:
+    with server.socket(user=None, **headers) as it, pytest.raises(ConnectionClosed) as closed:
+        it.chat("!echo Hi.")
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 4401
 
 
 @states("R19.5", "DATAAGENT_AUTH_DISABLED=true lets everyone in")
@@ -449,7 +484,7 @@ async def test_a_request_is_logged_with_its_id(server: Running) -> None:
     found = [line for line in lines if line.get("request_id") == ids[0]]
     assert found
     assert all({"timestamp", "level", "message", "request_id"} <= set(line) for line in found)
-    assert all({"timestamp", "level", "message"} <= set(line) for line in lines)
+    assert all({"timestamp", "level", "message", "request_id"} <= set(line) for line in lines)
 
 
 # -- R23: many at once ------------------------------------------------------------------------
@@ -499,6 +534,17 @@ def test_a_connection_too_many_is_503(strict: Running) -> None:
     assert response.status_code == 503
     assert response.headers["Retry-After"]
     assert "again" in json.loads(response.body or b"{}")["message"].lower()
+
+
+@states("R23.6", "503 over capacity over REST, with a hint to try again later")
+def test_a_request_too_many_is_503(strict: Running) -> None:
+    with strict.socket() as it:
+        it.receive()
+        answer = strict.post("/api/v1/chat", {"message": "!echo Hi."})
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"]
+    assert {"error_code", "message"} <= set(answer.json())
+    assert "again" in answer.json()["message"].lower()
 
 
 # -- R24: stopping ----------------------------------------------------------------------------
