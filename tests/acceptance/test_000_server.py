@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import inspect
 import json
+import signal
 import socket
 import subprocess
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 from pydantic import BaseModel, ValidationError
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.acceptance.running import WRITE, Running, of_type, running, said
 from tests.acceptance.states import states
-from tests.end_to_end.server import free_port
+from tests.end_to_end.server import Server, free_port
 from tests.programs import programs, quick
+from tests.services import fresh_database, fresh_redis_prefix, redis_url
 from tests.waiting import WAIT_SECONDS, until
 
 
@@ -397,7 +400,32 @@ def test_a_setting_comes_from_the_environment(
     assert getattr(settings_now(), name.lower()) == (value or text.split(","))
 
 
+@pytest.mark.slow
 @states("R20.2", "DATAAGENT_WORKERS sets the number of processes")
+@states("R23.3", "each worker is a process that serves")
+async def test_each_worker_is_a_process(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        url = stack.enter_context(fresh_database("postgres", tmp_path))
+        prefix = stack.enter_context(fresh_redis_prefix())
+        shared = {"DATAAGENT_REDIS_URL": redis_url(), "DATAAGENT_REDIS_PREFIX": prefix}
+        server = Server(tmp_path, **shared, DATAAGENT_DATABASE_URL=url, DATAAGENT_WORKERS="2")
+        await server.start()
+        try:
+            await until(lambda: len(listeners(server)) == 2)
+        finally:
+            await server.signal(signal.SIGTERM)
+
+
+def listeners(server: Server) -> set[int]:
+    """The processes of a server that listen on its port."""
+    found: set[int] = set()
+    for each in server.process.children():
+        with suppress(psutil.Error):
+            if any(it.laddr.port == server.port for it in each.net_connections("tcp")):
+                found.add(each.pid)
+    return found
+
+
 @states("R23.3", "workers can be set")
 def test_workers_can_be_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
