@@ -373,6 +373,35 @@ def test_a_path_outside_is_refused(server: Running, path: str) -> None:
     assert not list(server.process.home.rglob("secret.txt"))
 
 
+@states("R32.6", "no file tool reaches what is outside of the workspace")
+@states("R33.3", "read_file, edit_file, ls, glob and grep are confined as well")
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("read_file", {"file_path": "/../bob/files/secret.txt"}),
+        ("read_file", {"file_path": "{workspaces}/bob/files/secret.txt"}),
+        (
+            "edit_file",
+            {"file_path": "/../bob/files/secret.txt", "old_string": "tu", "new_string": ""},
+        ),
+        ("ls", {"path": "/../bob/files"}),
+        ("glob", {"pattern": "{workspaces}/**"}),
+        ("glob", {"pattern": "**/secret.txt"}),
+        ("grep", {"pattern": "lips", "path": "{workspaces}"}),
+        ("grep", {"pattern": "lips"}),
+    ],
+)
+def test_no_tool_reaches_outside(server: Running, tool: str, args: dict[str, str]) -> None:
+    assert write(server, "/files/secret.txt", "tulips", "bob")["status"] in {"success", "error"}
+    secret = workspace(server, "bob") / "files" / "secret.txt"
+    given = json.dumps(args).replace("{workspaces}", str(workspace(server).parent))
+    [result] = calls(server, tool, given)
+    assert "tulips" not in str(result["data"]["result"])
+    if result["data"]["status"] == "success":  # an error may name what was asked for
+        assert "secret.txt" not in str(result["data"]["result"])
+    assert secret.read_text(encoding="utf-8") == "tulips"
+
+
 @states("R33.4", "the error says that it is not permitted")
 def test_the_refusal_says_why(server: Running) -> None:
     text = str(write(server, "/../bob/files/a.txt", "x")["result"]).lower()

@@ -616,3 +616,23 @@ def test_cancel_over_rest_stops_the_run(server: Running) -> None:
         assert answer.status_code == 200
         assert it.until("done")[-1]["data"]["cancelled"] is True
         assert said(it.chat("!echo Next.")) == "Next."
+
+
+@states("R24.2", "the run stops in the middle of a tool")
+@states("R24.6", "what a tool had started is ended")
+async def test_cancel_ends_what_a_tool_has_started(server: Running) -> None:
+    with server.socket() as it:
+        it.say("chat", {"message": '!tool execute {"command": "sleep 31415"}'})
+        await until(lambda: sleepers(server) != [])
+        it.say("cancel")
+        assert it.until("done")[-1]["data"]["cancelled"] is True
+    await until(lambda: sleepers(server) == [])
+
+
+def sleepers(server: Running) -> list[int]:
+    """The processes of that command."""
+    found: list[int] = []
+    for each in server.process.process.children(recursive=True):
+        with suppress(psutil.Error):
+            found += [each.pid] if "sleep 31415" in " ".join(each.cmdline()) else []
+    return found

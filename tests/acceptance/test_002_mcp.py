@@ -327,6 +327,18 @@ def test_a_probe_that_is_refused_makes_a_server_unavailable(root: httpx.Client) 
 
 
 @pytest.mark.slow
+@states("002 registration", "健康探测失败（超时）→ 不可用, while it was connected")
+def test_a_server_that_falls_silent_is_unavailable(root: httpx.Client) -> None:
+    with shop("mute") as opened:
+        made = register(root, "mute", opened)
+        opened.hangs = True
+        wait_until(lambda: status_of(root, made) == "error")
+        opened.hangs = False
+        wait_until(lambda: status_of(root, made) == "connected")
+        assert root.delete(f"{SERVERS}/{made['server_id']}").is_success
+
+
+@pytest.mark.slow
 @states("002 registration", "按指数退避策略重连")
 def test_attempts_are_farther_and_farther_apart(root: httpx.Client) -> None:
     with shop("away") as opened:
