@@ -117,11 +117,12 @@ def test_the_servers_are_listed_with_their_status(
     add(clean, "first", disabled=True)
     add(clean, "second", command="no-such-program-anywhere", args=[])
     clean.post(f"/api/v1/users/{USER}/mcp-servers/second/test")
+    add(clean, "third")
+    assert clean.post(f"/api/v1/users/{USER}/mcp-servers/third/test").json()["ok"]
     shown = words(visit(clean.url))
-    assert "first" in shown
-    assert "second" in shown
-    assert "disconnected" in shown
-    assert "error" in shown
+    wanted = {"first": "disconnected", "second": "error", "third": "connected"}
+    for name, status in wanted.items():
+        assert re.search(rf"{name}\W+{status}\b", shown), name
 
 
 @states("R36.3", "a form", "name", "command", "arguments", "environment variables")
@@ -145,7 +146,8 @@ def test_a_server_is_added_with_the_form(clean: Running, visit: Callable[[str], 
     assert not page.exception
     items = clean.get(f"/api/v1/users/{USER}/mcp-servers").json()["items"]
     assert [each["name"] for each in items] == ["filled"]
-    assert items[0]["args"] == command["args"]
+    assert (items[0]["command"], items[0]["args"]) == (command["command"], command["args"])
+    assert list(items[0]["env"]) == ["TOKEN"]
 
 
 @states("R36.4", "a server is deleted")
