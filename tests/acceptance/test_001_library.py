@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import errno
 import inspect
 import time
 from collections.abc import AsyncIterator
@@ -521,12 +522,19 @@ def _answer(status: int) -> Any:  # the SDK has an httpx of its own
     return httpx.Response(status, request=httpx.Request("POST", "https://api.example.com/"))
 
 
-@states("001 §错误分类", "a time-out of the network is recoverable", "a rate limit is recoverable")
+@states(
+    "001 §错误分类",
+    "a time-out of the network is recoverable",
+    "a rate limit is recoverable",
+    "a file that cannot be reached for now is recoverable",
+)
 @pytest.mark.parametrize(
     "error",
     [
         TimeoutError("late"),
         ConnectionResetError("gone"),
+        OSError(errno.EBUSY, "busy"),
+        BlockingIOError(errno.EAGAIN, "locked"),
         openai.RateLimitError("Slow down.", response=_answer(429), body=None),
     ],
     ids=repr,

@@ -317,8 +317,14 @@ async def test_the_factory_makes_a_mysql_store(place: URL) -> None:
     "create is a static method: store_type, then keywords",
 )
 async def test_the_factory_has_defaults() -> None:
-    factory = import_module("dataagent_core.session").SessionStoreFactory
-    await close(factory.create(store_type="mysql"))
+    session = import_module("dataagent_core.session")
+    made = session.SessionStoreFactory.create(store_type="mysql")
+    await close(made)
+    parameters = inspect.signature(type(made)).parameters
+    names = ("host", "port", "user", "password", "database")
+    assert [parameters[name].default for name in names] == [
+        *("localhost", 3306, "root", "", "dataagent")
+    ]
 
 
 @states("001 §Storage Factory", "ValueError: Unknown store type: …")
@@ -435,6 +441,28 @@ def test_the_tables_have_their_columns(servers_place: URL) -> None:
     assert set(wanted.split()) <= set(messages)
     required = ("session_id", "role", "content", "created_at")
     assert all(messages[name]["nullable"] == "NO" for name in required)
+
+
+@states(
+    "001 §Database Schema",
+    "sessions.session_id, user_id and assistant_id: VARCHAR(64) NOT NULL",
+    "messages.message_id and session_id: VARCHAR(64) NOT NULL",
+    "created_at and last_active: DATETIME NOT NULL",
+    "state and metadata: JSON",
+)
+@pytest.mark.usefixtures("server")
+def test_the_columns_have_their_types(servers_place: URL) -> None:
+    sessions, messages = columns(servers_place, "sessions"), columns(servers_place, "messages")
+    ids = [sessions[name] for name in ("session_id", "user_id", "assistant_id")]
+    ids += [messages[name] for name in ("message_id", "session_id")]
+    times = [sessions["created_at"], sessions["last_active"], messages["created_at"]]
+    assert {(each["type"], each["nullable"]) for each in ids} == {("varchar(64)", "NO")}
+    assert {(each["type"].split("(")[0], each["nullable"]) for each in times} == {
+        ("datetime", "NO")
+    }
+    # MariaDB's JSON is LONGTEXT with a check
+    objects = [sessions["state"], sessions["metadata"], messages["metadata"]]
+    assert {each["type"] for each in objects} <= {"json", "longtext"}
 
 
 @states("001 §Database Schema (departs)", "messages.message_id is a key; `position` orders them")
