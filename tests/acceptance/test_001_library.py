@@ -250,6 +250,41 @@ async def test_the_user_id_says_whose_files_they_are(
 
 
 @tool
+def who() -> str:
+    """Says for whom it was called."""
+    from dataagent_core.workspace import run_context
+
+    run = run_context()
+    return f"{run.user_id}, {run.tenant_id}, {run.sandbox_id}"
+
+
+@states(
+    "001 §Updated AgentConfig for Multi-Tenant",
+    "user_id, tenant_id and sandbox_id are those of the run",
+)
+async def test_a_run_is_of_the_configured_user_tenant_and_sandbox(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    set_up(monkeypatch, tmp_path)
+    fields = {"user_id": "ana", "tenant_id": "acme", "sandbox_id": "box-1"}
+    events = await turn("!tool who {}", extra_tools=[who], **fields)
+    [result] = [event for event in events if isinstance(event, ev.ToolResultEvent)]
+    assert "ana, acme, box-1" in str(result.result)
+
+
+@states("001 §Updated AgentConfig for Multi-Tenant", "sandbox_id names no one else's sandbox")
+async def test_a_sandbox_that_is_not_the_users_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    set_up(monkeypatch, tmp_path)
+    fields = {"sandbox_type": "bwrap", "sandbox_id": "no-such"}
+    events = await turn('!tool execute {"command": "echo $((40 + 2))"}', **fields)
+    [result] = [event for event in events if isinstance(event, ev.ToolResultEvent)]
+    assert result.status == "error"
+    assert "42" not in str(result.result)
+
+
+@tool
 def again() -> str:
     """Says that it has to be called again."""
     return "Call me again."

@@ -490,9 +490,12 @@ def test_messages_are_indexed_by_time(servers_place: URL) -> None:
     assert "created_at" in indexed(servers_place, "messages")
 
 
-@states("001 §Database Schema", "InnoDB", "utf8mb4")
+@states("001 §Database Schema", "InnoDB", "utf8mb4", "utf8mb4_unicode_ci")
+@states("001 §Database Schema for MCP Configuration", "InnoDB", "utf8mb4", "utf8mb4_unicode_ci")
 @pytest.mark.usefixtures("server")
-@pytest.mark.parametrize("table", ["sessions", "messages", "mcp_servers", "tenants"])
+@pytest.mark.parametrize(
+    "table", ["sessions", "messages", "mcp_servers", "tenants", "user_tenants"]
+)
 def test_the_tables_are_innodb_in_utf8mb4(servers_place: URL, table: str) -> None:
     [(engine, collation)] = query(
         servers_place,
@@ -500,8 +503,7 @@ def test_the_tables_are_innodb_in_utf8mb4(servers_place: URL, table: str) -> Non
         " WHERE table_schema = DATABASE() AND table_name = %s",
         table,
     )
-    assert engine == "InnoDB"
-    assert collation.startswith("utf8mb4")
+    assert (engine, collation) == ("InnoDB", "utf8mb4_unicode_ci")
 
 
 @states("001 §Database Schema", "messages go with their session (ON DELETE CASCADE)")
