@@ -542,6 +542,27 @@ async def test_the_executor_of_a_session_remembers_what_was_said(
     assert "My name is Ana." in model.told
 
 
+@states("P21", "the manager itself frees what a session held that timed out, not its history")
+async def test_the_manager_frees_what_a_session_held_that_timed_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from dataagent_core.engine import AgentConfig
+    from dataagent_core.session import MemorySessionStore, SessionManager
+
+    set_up(monkeypatch, tmp_path)
+    freed: list[str] = []
+    store = MemorySessionStore()
+    manager = SessionManager(store, timeout_seconds=0, on_rest=freed.append)
+    config = AgentConfig(assistant_id="helper")
+    first, second = [await manager.get_or_create_session(each, "helper") for each in ("ana", "ben")]
+    executor = await manager.get_executor(first, config)
+    assert [event async for event in executor.execute("!echo Hi.", first.session_id)]
+    await manager.get_executor(second, config)
+    assert first.session_id in freed
+    assert await manager.get_executor(first, config) is not executor
+    assert await store.get(first.session_id) is not None
+
+
 @states("001 §配置数据模型", "SessionState: thread_id, auto_approve, current_todos")
 def test_a_sessions_state_has_its_fields() -> None:
     from dataagent_core.config import SessionState

@@ -320,7 +320,8 @@ async def test_the_factory_has_defaults() -> None:
     session = import_module("dataagent_core.session")
     made = session.SessionStoreFactory.create(store_type="mysql")
     await close(made)
-    parameters = inspect.signature(type(made)).parameters
+    assert isinstance(made, session.MySQLSessionStore)
+    parameters = inspect.signature(session.MySQLSessionStore).parameters
     names = ("host", "port", "user", "password", "database")
     assert [parameters[name].default for name in names] == [
         *("localhost", 3306, "root", "", "dataagent")
