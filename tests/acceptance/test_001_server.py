@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import signal
 import uuid
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
@@ -577,7 +578,8 @@ async def check_uvicorn(folder: Path, *options: str, **settings: str) -> None:
         )
         assert said(answer.json()["events"]) == "Hi."
     finally:
-        program.kill()
+        program.send_signal(signal.SIGTERM)  # it ends the processes it has started
+        program.wait()
 
 
 def is_up(port: int) -> bool:
