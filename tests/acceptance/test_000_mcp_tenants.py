@@ -177,6 +177,19 @@ def test_a_change_holds_for_the_next_session(clean: Running) -> None:
     assert not can_add(clean, "sums", session_id=before)
 
 
+@states("001 §MCP Configuration REST API", "a server that is in use is connected")
+@states("001 §MCP Configuration REST API", "DELETE ends the connection: its tools are gone")
+def test_deleting_a_server_disconnects_it(clean: Running) -> None:
+    add(clean, "sums")
+    session_id = clean.chat("!echo Hi.")["session_id"]
+    assert can_add(clean, "sums", session_id=session_id)
+    [found] = clean.get(path_of()).json()["items"]
+    assert (found["name"], found["status"]) == ("sums", "connected")
+    assert clean.send("DELETE", path_of(name="sums")).is_success
+    assert not can_add(clean, "sums", session_id=session_id)
+    assert not can_add(clean, "sums")
+
+
 @states("R30.7", "a WebSocket message tells the client of a change")
 def test_a_change_is_told_over_the_socket(clean: Running) -> None:
     with clean.socket() as it:

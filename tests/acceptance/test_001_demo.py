@@ -295,6 +295,35 @@ def test_the_page_has_the_texts(clean: Running, visit: Callable[[str], AppTest])
     assert [text for text in wanted if text not in shown] == []
 
 
+@states(
+    "001 §Demo MCP 配置界面架构",
+    "🔧 filesystem 🟢 connected",
+    "🔧 database 🔴 disconnected",
+)
+@states("001 §Demo MCP 配置界面组件", "each server's configuration as JSON")
+def test_each_server_has_its_signs_and_configuration(
+    clean: Running, visit: Callable[[str], AppTest]
+) -> None:
+    add(clean, "filesystem")
+    add(clean, "database", disabled=True)
+    clean.post(f"/api/v1/users/{USER}/mcp-servers/filesystem/test")
+    page = visit(clean.url)
+    shown = words(page)
+    assert re.search("🔧 filesystem\\s+🟢 connected", shown)
+    assert re.search("🔧 database\\s+🔴 disconnected", shown)
+    codes = [json.loads(str(each.value)) for each in page.code if each.language == "json"]
+    assert {"filesystem", "database"} <= {each.get("name") for each in codes}
+
+
+@states("001 §Demo MCP 配置界面架构", "➕ 添加 MCP Server")
+@states("001 §Demo MCP 配置界面组件", "st.button: 删除 {name}")
+def test_the_buttons_have_their_texts(clean: Running, visit: Callable[[str], AppTest]) -> None:
+    add(clean, "filesystem", disabled=True)
+    page = visit(clean.url)
+    texts = {each.label for each in page.button}
+    assert {"➕ 添加 MCP Server", "删除 filesystem"} <= texts
+
+
 @states("001 §Demo MCP 配置界面架构", "each server with a button 删除")
 def test_each_server_has_a_button(clean: Running, visit: Callable[[str], AppTest]) -> None:
     add(clean, "filesystem", disabled=True)
