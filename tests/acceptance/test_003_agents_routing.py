@@ -355,7 +355,18 @@ def test_route_hands_over_to_general(web: Web) -> None:
 @states("003 §2.2.1", "规则 7：模糊请求 → 向用户澄清 (the model is told so)")
 def test_the_model_is_told_to_ask_what_is_meant(told: tuple[Web, Endpoint]) -> None:
     prompt = words_of(asked_of(told, "Do the thing."), "system")
-    assert re.search(r"\b(ask|clarif)", prompt)
+    assert re.search(r"could mean different things.*: ask the user what is meant", prompt)
+
+
+@states(
+    "003 §2.2.1",
+    "规则 4、5、6 (the model is told so): answer, a specialist, general for what is complex",
+)
+def test_the_model_is_told_when_to_answer_and_when_to_route(told: tuple[Web, Endpoint]) -> None:
+    prompt = " ".join(words_of(asked_of(told, "Do the thing."), "system").split())
+    assert re.search(r"greeting, .*common knowledge or simple arithmetic: answer yourself", prompt)
+    assert re.search(r"clearly fits one of the agents below: call `route` with its name", prompt)
+    assert re.search(r"complex, needs several of them.*: route to `general`", prompt)
 
 
 @states("003 §2.2.1", "route(agent_name: str, task_description: str)")
