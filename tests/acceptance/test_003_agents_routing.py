@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 import pytest
 
 import dataagent_core.agents
+from dataagent_core.agents import get_all_tools, register_agent
+from dataagent_core.agents.registered import forget_agent
 from tests.acceptance.states import states
 from tests.acceptance.web_server import (
     Endpoint,
@@ -192,6 +194,20 @@ def test_register_agent_takes_these_arguments() -> None:
     assert {"name", "description", "graph", "tools", "icon"} <= parameters.keys()
     others = parameters.keys() - {"name", "description", "graph", "tools", "icon"}
     assert all(parameters[each].default is not inspect.Parameter.empty for each in others)
+
+
+@states("003 §2.2.3", "get_all_tools(): the tools of the agents that were registered")
+def test_get_all_tools_collects_the_tools_of_registered_agents() -> None:
+    def tell_tide(port: str) -> str:
+        """The tide of a port."""
+        return f"High in {port}."
+
+    register_agent("harbour", "Knows harbours.", graph=object(), tools=[tell_tide], icon="ship")
+    try:
+        [tide] = [each for each in get_all_tools() if each.name == "tell_tide"]
+        assert tide.invoke({"port": "Genoa"}) == "High in Genoa."
+    finally:
+        forget_agent("harbour")
 
 
 REGISTERING = '''
