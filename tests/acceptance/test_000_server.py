@@ -25,6 +25,7 @@ from tests.acceptance.states import states
 from tests.end_to_end.server import Server, free_port
 from tests.programs import programs, quick
 from tests.services import fresh_database, fresh_redis_prefix, redis_url
+from tests.source import ROOT
 from tests.waiting import WAIT_SECONDS, until
 
 
@@ -398,6 +399,23 @@ def test_a_setting_comes_from_the_environment(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(f"DATAAGENT_{name}", text)
     assert getattr(settings_now(), name.lower()) == (value or text.split(","))
+
+
+@states("R20.2 (departs)", "`make run` listens on 127.0.0.1 unless DATAAGENT_HOST is set")
+@pytest.mark.parametrize(("set_to", "wanted"), [(None, "127.0.0.1"), ("0.0.0.0", "0.0.0.0")])
+def test_make_run_is_for_this_machine(
+    set_to: str | None, wanted: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("DATAAGENT_HOST", raising=False)
+    if set_to is not None:
+        monkeypatch.setenv("DATAAGENT_HOST", set_to)
+    server = tmp_path / "dataagent-server"
+    server.write_text('#!/bin/sh\necho "listens on $DATAAGENT_HOST"\n', encoding="utf-8")
+    server.chmod(0o755)
+    nothing_to_set_up = [f"BIN={tmp_path}", "SETUP=", "WEB_APP=", "-o", "bubblewrap"]
+    make = ["make", "run", *nothing_to_set_up]
+    done = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout == f"listens on {wanted}\n", done.stderr
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dataagent_core.agents.registered import registered_tools
+from dataagent_core.agents.registered import get_all_tools
 from dataagent_core.config import Settings
 from dataagent_core.data.room import Data, open_data
 from dataagent_core.documents import ReadLimits
@@ -324,7 +324,7 @@ def _factory(
     factory = AgentFactory(
         settings,
         rooms.workspaces,
-        tools=[*ours, *registered_tools(settings.agent_modules, taken=taken)],
+        tools=[*ours, *get_all_tools(settings.agent_modules, taken=taken)],
         sandboxes=rooms.sandboxes,
         around_tools=observers.around_tools,
         around_calls=[*observers.around_calls, *rooms.limits.around_calls],
