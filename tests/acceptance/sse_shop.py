@@ -74,6 +74,8 @@ class Shop:
     """Until it is set, `slow` does not answer."""
     changed: bool = False
     """Whether `mall4j.product.search` has another definition by now."""
+    hangs: bool = False
+    """Whether it takes requests without a word, from now on."""
     breaks: int = 0
     """How many calls of `flaky` came while it was broken."""
     loop: asyncio.AbstractEventLoop | None = None
@@ -102,6 +104,7 @@ class Shop:
     def stop(self) -> None:
         """Break all connections and listen no more."""
         self.hold.set()
+        self.hangs = False
         server, thread, self._server = self._server, self._thread, None
         if server is None or thread is None:
             return
@@ -196,6 +199,8 @@ class _Door:
         given = [first]
         message: Json = json.loads(first["body"])
         shop.methods.append(message.get("method", "answer"))
+        while shop.hangs:
+            await asyncio.sleep(0.01)
         if shop.failures and message.get("params", {}).get("name") == "flaky":
             shop.failures -= 1
             shop.breaks += 1

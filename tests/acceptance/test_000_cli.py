@@ -22,7 +22,7 @@ from tests.acceptance.states import states
 from tests.end_to_end.terminal.screen import Screen
 from tests.homes import lived_in
 from tests.programs import quick
-from tests.standins.mcp_server import stdio_command
+from tests.standins.mcp_server import digest, stdio_command
 
 READY, DOWN = "manual: asks first", "\x1b[B"
 ADD = '!tool sums__add {"a": 19, "b": 23}\n!echo Done.'
@@ -192,7 +192,7 @@ def test_a_file_operation_shows_its_diff_and_its_figures(
         diff="--- a/a.txt\n+++ b/a.txt\n@@ -1 +1,2 @@\n-old\n+new\n+newer\n",
     )
     shown = rendered(capsys, event)
-    assert all(part in shown for part in ("/a.txt", "-old", "+new", "+newer", "2", "1"))
+    assert all(part in shown for part in ("/a.txt", "-old", "+new", "+newer", "+2", "−1"))
 
 
 @states("R9.6", "a spinner while the agent thinks")
@@ -238,6 +238,27 @@ def test_the_servers_of_the_file_are_connected(tmp_path: Path) -> None:
     done = said_by(tmp_path, "-p", ADD, "--json", "--auto-approve")
     [result] = results(done.stdout)
     assert "42" in str(result["data"]["result"]), done.stderr
+
+
+@states("R29.1", "{assistant_id}: an assistant has the servers of its own file")
+def test_each_assistant_has_its_own_file(tmp_path: Path) -> None:
+    path = servers(tmp_path, "sums")
+    path.parent.rename(path.parent.with_name("sql"))
+    for assistant, has in (("sql", True), ("general", False)):
+        done = said_by(tmp_path, "--agent", assistant, "-p", ADD, "--json", "--auto-approve")
+        [result] = results(done.stdout)
+        assert (result["data"]["status"] == "success") is has, done.stderr
+
+
+@states("R29.2", "env: what the server's process is given")
+def test_a_server_is_started_with_its_environment(tmp_path: Path) -> None:
+    path = servers(tmp_path, "sums")
+    given = json.loads(path.read_text(encoding="utf-8"))
+    given["servers"][0]["env"] = {"STANDIN_TOKEN": "tulips"}
+    path.write_text(json.dumps(given), encoding="utf-8")
+    done = said_by(tmp_path, "-p", "!tool sums__whose {}", "--json", "--auto-approve")
+    [result] = results(done.stdout)
+    assert digest("tulips") in str(result["data"]["result"]), done.stderr
 
 
 @states("R29.2", "a server with disabled is not connected")

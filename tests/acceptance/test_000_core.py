@@ -20,10 +20,12 @@ from hypothesis import strategies as st
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool, tool
+from pydantic import SecretStr
 
 from dataagent_core import events as ev
 from dataagent_core import hitl
 from tests.acceptance.library import (
+    WRITE,
     Handler,
     NotingModel,
     agent_of,
@@ -227,9 +229,9 @@ def test_the_handler_protocol_has_one_asynchronous_method() -> None:
 def test_a_request_and_a_decision_have_their_fields() -> None:
     request = hitl.ActionRequest(name="write_file", args={"a": 1}, description="Write.")
     decision = hitl.Decision(type="reject", message="No.")
-    assert request is not None
-    assert decision is not None
-    assert hitl.Decision(type="approve") is not None
+    assert (request.name, request.args, request.description) == ("write_file", {"a": 1}, "Write.")
+    assert (decision.type, decision.message) == ("reject", "No.")
+    assert hitl.Decision(type="approve").type == "approve"
 
 
 @states("R3.4", 'Decision(type="reject") ends the run')
@@ -334,6 +336,22 @@ def remember(home: Path, user_id: str, text: str) -> None:
     (folder / "AGENTS.md").write_text(text, encoding="utf-8")
 
 
+@states("R4.4", "what is added is AgentMemoryMiddleware", "False adds none")
+@states("R4.5", "what is added is SkillsMiddleware", "False adds none")
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [("enable_memory", "AgentMemoryMiddleware"), ("enable_skills", "SkillsMiddleware")],
+)
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_named_middleware_is_added(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, field: str, name: str, enabled: bool
+) -> None:
+    set_up(monkeypatch, tmp_path)
+    kind = getattr(import_module("dataagent_core.middleware"), name)
+    found = [each for each in agent_of(**{field: enabled}).middleware if isinstance(each, kind)]
+    assert len(found) == enabled
+
+
 @states("R4.4", "enable_memory=True adds AgentMemoryMiddleware")
 @states("P10", "with memory the agent has AgentMemoryMiddleware")
 @states("R7.2", "what was stored is in the context")
@@ -380,6 +398,29 @@ def test_a_sandbox_type_gives_a_backend_that_executes(
     assert isinstance(backend.default, SandboxBackendProtocol)
 
 
+@states("R4.6", "without a sandbox_type there is none", "commands run in the sandbox of that type")
+async def test_commands_of_an_agent_run_in_its_sandbox(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from deepagents.backends.protocol import SandboxBackendProtocol
+
+    from dataagent_core.engine import AgentConfig, AgentFactory
+
+    set_up(monkeypatch, tmp_path)
+    _, backend = AgentFactory().create_agent(AgentConfig(assistant_id="helper"))
+    assert not isinstance(backend.default, SandboxBackendProtocol)
+    outside = tmp_path / "outside.txt"
+    outside.write_text("tulips", encoding="utf-8")
+    message = f'!tool execute {{"command": "echo $((40 + 2)); cat {outside}"}}'
+    config = AgentConfig(assistant_id="helper", sandbox_type="bwrap", enable_shell=True)
+    async with AgentFactory() as factory:
+        agent, _ = factory.create_agent(config)
+        events = await turn(message, agent=agent)
+    [result] = [event for event in events if isinstance(event, ev.ToolResultEvent)]
+    assert "42" in str(result.result)
+    assert "tulips" not in str(result.result)
+
+
 @states("R4.6", "a sandbox_type that does not exist is refused by name")
 def test_an_unknown_sandbox_type_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -407,6 +448,23 @@ async def test_execute_takes_three_arguments_and_gives_events(
     stream = executor.execute(user_input="!echo Hi.", session_id="s-1", context=None)
     assert isinstance(stream, AsyncIterator)
     assert all([isinstance(event, ev.ExecutionEvent) async for event in stream])
+
+
+@states("R5.2", "context says for whom it is: what it has is not the configuration's")
+async def test_the_context_of_a_turn_is_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from dataagent_core.engine import AgentExecutor
+
+    set_up(monkeypatch, tmp_path)
+    handler = Handler(lambda: hitl.Decision(type="reject"))
+    executor = AgentExecutor(agent_of(user_id="ana"), hitl_handler=handler)
+    own: dict[str, Any] = {"user_id": "ben", "auto_approve": True}
+    events = [event async for event in executor.execute(WRITE, "s-1", own)]
+    assert handler.requests == []
+    assert "Written." in "".join(getattr(event, "content", "") for event in events)
+    [written] = (tmp_path / "data" / "workspaces").rglob("note.txt")
+    assert "ben" in written.parts
 
 
 class _Broken(ValueError):
@@ -479,6 +537,31 @@ def test_settings_make_a_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     set_up(monkeypatch, tmp_path)
     assert isinstance(Settings().create_model("scripted"), BaseChatModel)
     assert isinstance(Settings().create_model(model_name="offline"), BaseChatModel)
+
+
+@states("R6.2", "model_name may be one of OpenAI's or of Anthropic's, with the key of R6.1")
+@pytest.mark.parametrize(
+    ("model_name", "variable"),
+    [
+        ("openai:gpt-4o", "OPENAI_API_KEY"),
+        ("anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+    ],
+)
+def test_settings_make_a_model_of_a_provider(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, model_name: str, variable: str
+) -> None:
+    from langchain_core.language_models import BaseChatModel
+
+    from dataagent_core.config import Settings
+
+    set_up(monkeypatch, tmp_path, **{variable: "the-key"})
+    made = Settings().create_model(model_name)
+    assert isinstance(made, BaseChatModel)
+    assert model_name.endswith(
+        f":{getattr(made, 'model_name', None) or getattr(made, 'model', '')}"
+    )
+    keys = [each for each in vars(made).values() if isinstance(each, SecretStr)]
+    assert [each.get_secret_value() for each in keys] == ["the-key"]
 
 
 @states("R6.3", "ensure_agent_dir(assistant_id) makes ~/.deepagents/{assistant_id}/")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +33,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         DATAAGENT_MCP_STDIO="any",
         DATAAGENT_MCP_CONFIG=str(everyones),
         DATAAGENT_MCP_MAX_SERVERS="3",
+        DATAAGENT_MCP_TIMEOUT="25",
+        DATAAGENT_MCP_HEALTH_INTERVAL="1",
         DATAAGENT_AUTO_APPROVE="true",
         DATAAGENT_WORKSPACE_QUOTA="20000",
         DATAAGENT_ALLOW_PRIVATE_HOSTS="127.0.0.1",
@@ -147,6 +152,14 @@ def test_a_conversation_has_the_users_tools(clean: Running) -> None:
     assert not can_add(clean, "sums", "bob")
 
 
+@states("R30.5", "a user's servers are there beside the global ones")
+def test_a_users_servers_are_beside_the_global_ones(clean: Running) -> None:
+    add(clean, "sums")
+    message = "\n".join(f'!tool {each}__add {{"a": 2, "b": 3}}' for each in ("sums", "shared"))
+    results = of_type(clean.chat(message)["events"], "tool_result")
+    assert [each["data"]["status"] for each in results] == ["success", "success"]
+
+
 @states("R30.5", "everyone has the global servers", "a user's server of the same name replaces it")
 def test_a_users_server_replaces_a_global_one(clean: Running) -> None:
     assert can_add(clean, "shared")
@@ -162,6 +175,19 @@ def test_a_change_holds_for_the_next_session(clean: Running) -> None:
     add(clean, "sums")
     assert can_add(clean, "sums")
     assert not can_add(clean, "sums", session_id=before)
+
+
+@states("001 §MCP Configuration REST API", "a server that is in use is connected")
+@states("001 §MCP Configuration REST API", "DELETE ends the connection: its tools are gone")
+def test_deleting_a_server_disconnects_it(clean: Running) -> None:
+    add(clean, "sums")
+    session_id = clean.chat("!echo Hi.")["session_id"]
+    assert can_add(clean, "sums", session_id=session_id)
+    [found] = clean.get(path_of()).json()["items"]
+    assert (found["name"], found["status"]) == ("sums", "connected")
+    assert clean.send("DELETE", path_of(name="sums")).is_success
+    assert not can_add(clean, "sums", session_id=session_id)
+    assert not can_add(clean, "sums")
 
 
 @states("R30.7", "a WebSocket message tells the client of a change")
@@ -185,15 +211,29 @@ def test_one_server_too_many_is_refused(clean: Running) -> None:
     assert "too-many" not in names(clean)
 
 
-def programs_of(server: Running) -> list[int]:
+def programs_of(server: Running, program: str = PROGRAM) -> list[int]:
     """The MCP servers that run on behalf of a server."""
     found: list[int] = []
     for each in server.process.process.children(recursive=True):
         try:
-            found += [each.pid] if PROGRAM in each.cmdline() else []
+            found += [each.pid] if program in each.cmdline() else []
         except psutil.Error:
             continue
     return found
+
+
+@states("R31.1", "each user's connections are their own: a server of the same name runs for each")
+def test_each_user_has_connections_of_their_own(clean: Running) -> None:
+    seen = set(programs_of(clean))
+    own: dict[str, set[int]] = {}
+    for user in ("alice", "bob"):
+        add(clean, "sums", user)
+        assert can_add(clean, "sums", user)
+        own[user] = set(programs_of(clean)) - seen
+        assert own[user]
+        seen |= own[user]
+    clean.send("DELETE", path_of("alice", "sums"))
+    assert own["bob"] <= set(programs_of(clean))
 
 
 @states("R31.3", "connections are released when a user's sessions end")
@@ -242,6 +282,31 @@ def test_a_lost_connection_is_made_again(clean: Running) -> None:
             pass
 
 
+def status_of(server: Running, name: str) -> str:
+    return next(
+        each["status"] for each in server.get(path_of()).json()["items"] if each["name"] == name
+    )
+
+
+@states("R31.4", "connections are checked: a server that died is seen without a call")
+async def test_a_dead_server_is_noticed(clean: Running) -> None:
+    with http_server() as far:
+        body = {"name": "far", "url": far.url, "transport": "streamable_http"}
+        assert clean.post(path_of(), body).is_success
+        assert can_add(clean, "far")
+        assert status_of(clean, "far") == "connected"
+        far.stop()
+        await until(lambda: status_of(clean, "far") == "error")
+        far.start()
+        await until(lambda: status_of(clean, "far") == "connected")
+
+
+@states("R31.6", "the time-out can be set, for all servers and for one")
+def test_the_time_out_of_connections_is_in_use(clean: Running) -> None:
+    assert add(clean, "usual", disabled=True)["timeout"] == 25
+    assert add(clean, "patient", disabled=True, timeout=40)["timeout"] == 40
+
+
 @states("R31.6", "DATAAGENT_MCP_TIMEOUT, 30 seconds by default")
 @states("R31.2", "DATAAGENT_MCP_MAX_SERVERS, 5 by default")
 def test_the_limits_of_connections_have_defaults(
@@ -253,15 +318,18 @@ def test_the_limits_of_connections_have_defaults(
     assert (ServerSettings().mcp_timeout, ServerSettings().mcp_max_servers) == (30, 5)
 
 
-@states("R31.5", "a server that does not answer is logged by name")
-def test_a_silent_server_is_logged(clean: Running) -> None:
+@states("R31.5", "a server that does not answer is logged by its name and its user's")
+@states("R31.5", "it is disconnected")
+async def test_a_silent_server_is_logged_and_disconnected(clean: Running) -> None:
     add(clean, "silent-one", command="sleep", args=["1000"], timeout=1)
     assert said(clean.chat("!echo Hi.")["events"]) == "Hi."
     clean.post(f"{path_of(name='silent-one')}/test")
-    assert "silent-one" in clean.log()
     lines = [json.loads(line) for line in clean.log().splitlines() if line.startswith("{")]
-    levels = {each["level"].upper() for each in lines if "silent-one" in each["message"]}
+    named = "MCP server silent-one of user alice "
+    levels = {each["level"].upper() for each in lines if named in each["message"]}
     assert levels & {"WARNING", "ERROR"}
+    await until(lambda: status_of(clean, "silent-one") == "error")
+    await until(lambda: programs_of(clean, "sleep") == [])
 
 
 # -- R32: isolation ---------------------------------------------------------------------------
@@ -319,6 +387,35 @@ def test_a_path_outside_is_refused(server: Running, path: str) -> None:
     assert not list(server.process.home.rglob("secret.txt"))
 
 
+@states("R32.6", "no file tool reaches what is outside of the workspace")
+@states("R33.3", "read_file, edit_file, ls, glob and grep are confined as well")
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("read_file", {"file_path": "/../bob/files/secret.txt"}),
+        ("read_file", {"file_path": "{workspaces}/bob/files/secret.txt"}),
+        (
+            "edit_file",
+            {"file_path": "/../bob/files/secret.txt", "old_string": "tu", "new_string": ""},
+        ),
+        ("ls", {"path": "/../bob/files"}),
+        ("glob", {"pattern": "{workspaces}/**"}),
+        ("glob", {"pattern": "**/secret.txt"}),
+        ("grep", {"pattern": "lips", "path": "{workspaces}"}),
+        ("grep", {"pattern": "lips"}),
+    ],
+)
+def test_no_tool_reaches_outside(server: Running, tool: str, args: dict[str, str]) -> None:
+    assert write(server, "/files/secret.txt", "tulips", "bob")["status"] in {"success", "error"}
+    secret = workspace(server, "bob") / "files" / "secret.txt"
+    given = json.dumps(args).replace("{workspaces}", str(workspace(server).parent))
+    [result] = calls(server, tool, given)
+    assert "tulips" not in str(result["data"]["result"])
+    if result["data"]["status"] == "success":  # an error may name what was asked for
+        assert "secret.txt" not in str(result["data"]["result"])
+    assert secret.read_text(encoding="utf-8") == "tulips"
+
+
 @states("R33.4", "the error says that it is not permitted")
 def test_the_refusal_says_why(server: Running) -> None:
     text = str(write(server, "/../bob/files/a.txt", "x")["result"]).lower()
@@ -370,7 +467,44 @@ def test_more_than_the_quota_is_refused(server: Running) -> None:
     assert not (workspace(server) / "files" / "large.txt").exists()
 
 
-@states("R33.7", "workspaces nobody used for 30 days are archived; the days can be set")
+@states("R33.6", "an upload over the quota is refused")
+def test_an_upload_over_the_quota_is_refused(server: Running) -> None:
+    with server.http() as client:
+        answer = client.post("/api/files/upload", files={"file": ("a.txt", b"x" * 30_000)})
+    assert answer.status_code == 429
+    assert answer.json()["error_code"] == "quota_exceeded"
+    assert "full" in answer.json()["message"]
+    assert list((workspace(server) / "uploads").iterdir()) == []
+
+
+def grow_old(folder: Path, days: float) -> None:
+    """Make a folder look unused for so long."""
+    then = time.time() - days * 86_400
+    for path in [*folder.rglob("*"), folder]:
+        os.utime(path, (then, then))
+
+
+@states("R33.7", "a workspace nobody used for 30 days is archived, and comes back with its use")
+@states("R34.5", "a memory nobody used for 90 days is erased")
+async def test_what_nobody_uses_is_put_away(tmp_path: Path) -> None:
+    with started(tmp_path, DATAAGENT_AUTO_APPROVE="true") as server:
+        for user in ("alice", "bob"):
+            assert write(server, "/files/old.txt", "Old.", user)["status"] == "success"
+            assert write(server, "/memories/AGENTS.md", "Known.", user)["status"] == "success"
+        await asyncio.to_thread(server.stop)
+        for user, days, months in (("alice", 31, 91), ("bob", 29, 89)):
+            grow_old(workspace(server, user), days)
+            grow_old(memory(server, user), months)
+        await asyncio.to_thread(server.start)
+        await until(lambda: not list(memory(server, "alice").rglob("*.md")))
+        assert not workspace(server).exists()
+        assert (workspace(server, "bob") / "files" / "old.txt").is_file()
+        assert list(memory(server, "bob").rglob("*.md"))
+        [back] = calls(server, "read_file", '{"file_path": "/files/old.txt"}')
+        assert "Old." in str(back["data"]["result"])
+
+
+@states("R33.7", "30 days by default", "the days can be set")
 def test_the_days_until_a_workspace_is_archived(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -521,6 +655,14 @@ def test_one_server_or_user_too_many_is_429(acme: Running) -> None:
     assert answer.status_code == 429
     joined = acme.send("PUT", "/api/v1/tenants/acme/users/bob", {"role": "member"}, "root")
     assert joined.status_code == 429
+
+
+@states("R35.4", "429 over the bytes of a workspace")
+def test_a_file_too_large_for_the_tenant_is_429(acme: Running) -> None:
+    with acme.http() as client:
+        answer = client.post("/api/files/upload", files={"file": ("a.txt", b"x" * 2000)})
+    assert answer.status_code == 429
+    assert {"error_code", "message"} <= set(answer.json())
 
 
 @states("R35.5", "a tool is switched off for a tenant", "MCP is switched off for a tenant")

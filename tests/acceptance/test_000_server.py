@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import inspect
 import json
+import signal
 import socket
 import subprocess
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 from pydantic import BaseModel, ValidationError
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.acceptance.running import WRITE, Running, of_type, running, said
 from tests.acceptance.states import states
-from tests.end_to_end.server import free_port
+from tests.end_to_end.server import Server, free_port
 from tests.programs import programs, quick
+from tests.services import fresh_database, fresh_redis_prefix, redis_url
+from tests.source import ROOT
 from tests.waiting import WAIT_SECONDS, until
 
 
@@ -33,14 +37,27 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """One with a short patience, room for one connection, and an origin."""
+    """One with a short patience, room for one connection, whose end ends its run, and origins."""
     with running(
         tmp_path_factory.mktemp("strict"),
         DATAAGENT_HITL_TIMEOUT="0.5",
         DATAAGENT_MAX_CONNECTIONS="1",
+        DATAAGENT_ON_DISCONNECT="cancel",
         DATAAGENT_CORS_ORIGINS="https://one.example,https://two.example",
     ) as started:
         yield started
+
+
+@pytest.fixture
+def roomy(strict: Running) -> Running:
+    """The same, once the connections of the tests before are gone."""
+    wait_for_room(strict)
+    return strict
+
+
+def wait_for_room(server: Running) -> None:
+    while server.post("/api/v1/chat", {"message": "!echo Hi."}).status_code == 503:
+        pass
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +141,7 @@ def test_an_answer_is_json(server: Running, path: str) -> None:
     [
         ("GET", "/api/v1/sessions/00000000-0000-4000-8000-000000000000", None, 404),
         ("GET", "/api/v1/no-such-thing", None, 404),
+        ("GET", "/api/v1/users/bob/mcp-servers", None, 403),
         ("POST", "/api/v1/chat", {}, 422),
         ("POST", "/api/v1/chat", {"message": 7}, 422),
         ("PATCH", "/api/v1/health", None, 405),
@@ -191,7 +209,6 @@ def test_a_malformed_message_is_an_error_and_no_end(server: Running, frame: str)
 
 
 @states("R17.6 (departs)", "the connection is cleaned up, the run goes on")
-@states("P28", "what a connection held is released")
 def test_a_dropped_connection_leaves_the_run(server: Running) -> None:
     with server.socket() as it:
         it.say("chat", {"message": "!slow 10 20\n!echo End."})
@@ -203,6 +220,28 @@ def test_a_dropped_connection_leaves_the_run(server: Running) -> None:
             again.until("done")
     messages = server.get(f"/api/v1/sessions/{it.session_id}/messages").json()["items"]
     assert messages[-1]["content"].endswith("End.")
+
+
+@states("R17.6", "DATAAGENT_ON_DISCONNECT=cancel: the run ends with its connection")
+def test_a_dropped_connection_can_end_the_run(roomy: Running) -> None:
+    with roomy.socket() as it:
+        it.say("chat", {"message": "!slow 100000 20"})
+        run_id = it.until("text")[-1]["run_id"]
+        it.raw.socket.shutdown(socket.SHUT_RDWR)
+    while (run := roomy.get(f"/api/v1/runs/{run_id}").json())["status"] == "running":
+        pass
+    assert run["status"] == "cancelled"
+
+
+@states("R17.6", "a connection that drops is cleaned up")
+@states("P28", "what a connection held is released")
+def test_a_dropped_connection_makes_room_for_another(roomy: Running) -> None:
+    with roomy.socket() as it:
+        it.until("connected")
+        it.raw.socket.shutdown(socket.SHUT_RDWR)
+    wait_for_room(roomy)
+    with roomy.socket() as it:
+        assert said(it.chat("!echo Next.")) == "Next."
 
 
 @states("R17.7", "a heartbeat: ping is answered with pong")
@@ -251,8 +290,8 @@ def test_a_request_expires_after_300_seconds(server: Running) -> None:
 
 @states("R18.5", "no answer in time is a rejection")
 @states("P29", "no answer in time is a rejection")
-def test_a_request_that_nobody_answers_is_rejected(strict: Running) -> None:
-    with strict.socket() as it:
+def test_a_request_that_nobody_answers_is_rejected(roomy: Running) -> None:
+    with roomy.socket() as it:
         it.say("chat", {"message": WRITE})
         messages = it.until("done")
     assert of_type(messages, "hitl_request")
@@ -279,7 +318,18 @@ def test_each_key_lets_in(server: Running, user: str) -> None:
 def test_without_a_valid_key_it_is_401(server: Running, path: str, headers: dict[str, str]) -> None:
     with httpx.Client(base_url=server.url, headers=headers, timeout=WAIT_SECONDS) as client:
         send = client.post if path == "/chat" else client.get
-        assert send(f"/api/v1{path}").status_code == 401
+        answer = send(f"/api/v1{path}")
+    assert answer.status_code == 401
+    assert {"error_code", "message"} <= set(answer.json())
+
+
+@states("R19.3", "no socket without a valid key: it is closed with 4401")
+@pytest.mark.parametrize("headers", [{}, {"X-API-Key": "wrong"}])
+def test_a_socket_without_a_valid_key_is_closed(server: Running, headers: dict[str, str]) -> None:
+    with server.socket(user=None, **headers) as it, pytest.raises(ConnectionClosed) as closed:
+        it.chat("!echo Hi.")
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 4401
 
 
 @states("R19.5", "DATAAGENT_AUTH_DISABLED=true lets everyone in")
@@ -351,7 +401,49 @@ def test_a_setting_comes_from_the_environment(
     assert getattr(settings_now(), name.lower()) == (value or text.split(","))
 
 
+@states("R20.2 (departs)", "`make run` listens on 127.0.0.1 unless DATAAGENT_HOST is set")
+@pytest.mark.parametrize(("set_to", "wanted"), [(None, "127.0.0.1"), ("0.0.0.0", "0.0.0.0")])
+def test_make_run_is_for_this_machine(
+    set_to: str | None, wanted: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("DATAAGENT_HOST", raising=False)
+    if set_to is not None:
+        monkeypatch.setenv("DATAAGENT_HOST", set_to)
+    server = tmp_path / "dataagent-server"
+    server.write_text('#!/bin/sh\necho "listens on $DATAAGENT_HOST"\n', encoding="utf-8")
+    server.chmod(0o755)
+    nothing_to_set_up = [f"BIN={tmp_path}", "SETUP=", "WEB_APP=", "-o", "bubblewrap"]
+    make = ["make", "run", *nothing_to_set_up]
+    done = subprocess.run(make, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout == f"listens on {wanted}\n", done.stderr
+
+
+@pytest.mark.slow
 @states("R20.2", "DATAAGENT_WORKERS sets the number of processes")
+@states("R23.3", "each worker is a process that serves")
+async def test_each_worker_is_a_process(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        url = stack.enter_context(fresh_database("postgres", tmp_path))
+        prefix = stack.enter_context(fresh_redis_prefix())
+        shared = {"DATAAGENT_REDIS_URL": redis_url(), "DATAAGENT_REDIS_PREFIX": prefix}
+        server = Server(tmp_path, **shared, DATAAGENT_DATABASE_URL=url, DATAAGENT_WORKERS="2")
+        await server.start()
+        try:
+            await until(lambda: len(listeners(server)) == 2)
+        finally:
+            await server.signal(signal.SIGTERM)
+
+
+def listeners(server: Server) -> set[int]:
+    """The processes of a server that listen on its port."""
+    found: set[int] = set()
+    for each in server.process.children():
+        with suppress(psutil.Error):
+            if any(it.laddr.port == server.port for it in each.net_connections("tcp")):
+                found.add(each.pid)
+    return found
+
+
 @states("R23.3", "workers can be set")
 def test_workers_can_be_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
@@ -449,7 +541,7 @@ async def test_a_request_is_logged_with_its_id(server: Running) -> None:
     found = [line for line in lines if line.get("request_id") == ids[0]]
     assert found
     assert all({"timestamp", "level", "message", "request_id"} <= set(line) for line in found)
-    assert all({"timestamp", "level", "message"} <= set(line) for line in lines)
+    assert all({"timestamp", "level", "message", "request_id"} <= set(line) for line in lines)
 
 
 # -- R23: many at once ------------------------------------------------------------------------
@@ -490,15 +582,26 @@ def test_connections_that_come_and_go_leave_nothing(server: Running) -> None:
 
 @states("R23.6", "503 over capacity", "with a hint to try again later")
 @states("P38", "503 over capacity")
-def test_a_connection_too_many_is_503(strict: Running) -> None:
-    with strict.socket() as it:
+def test_a_connection_too_many_is_503(roomy: Running) -> None:
+    with roomy.socket() as it:
         it.receive()
-        with pytest.raises(InvalidStatus) as refused, strict.socket():
+        with pytest.raises(InvalidStatus) as refused, roomy.socket():
             pass
     response = refused.value.response
     assert response.status_code == 503
     assert response.headers["Retry-After"]
     assert "again" in json.loads(response.body or b"{}")["message"].lower()
+
+
+@states("R23.6", "503 over capacity over REST, with a hint to try again later")
+def test_a_request_too_many_is_503(roomy: Running) -> None:
+    with roomy.socket() as it:
+        it.receive()
+        answer = roomy.post("/api/v1/chat", {"message": "!echo Hi."})
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"]
+    assert {"error_code", "message"} <= set(answer.json())
+    assert "again" in answer.json()["message"].lower()
 
 
 # -- R24: stopping ----------------------------------------------------------------------------
@@ -531,3 +634,23 @@ def test_cancel_over_rest_stops_the_run(server: Running) -> None:
         assert answer.status_code == 200
         assert it.until("done")[-1]["data"]["cancelled"] is True
         assert said(it.chat("!echo Next.")) == "Next."
+
+
+@states("R24.2", "the run stops in the middle of a tool")
+@states("R24.6", "what a tool had started is ended")
+async def test_cancel_ends_what_a_tool_has_started(server: Running) -> None:
+    with server.socket() as it:
+        it.say("chat", {"message": '!tool execute {"command": "sleep 31415"}'})
+        await until(lambda: sleepers(server) != [])
+        it.say("cancel")
+        assert it.until("done")[-1]["data"]["cancelled"] is True
+    await until(lambda: sleepers(server) == [])
+
+
+def sleepers(server: Running) -> list[int]:
+    """The processes of that command."""
+    found: list[int] = []
+    for each in server.process.process.children(recursive=True):
+        with suppress(psutil.Error):
+            found += [each.pid] if "sleep 31415" in " ".join(each.cmdline()) else []
+    return found

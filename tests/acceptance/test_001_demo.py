@@ -117,11 +117,12 @@ def test_the_servers_are_listed_with_their_status(
     add(clean, "first", disabled=True)
     add(clean, "second", command="no-such-program-anywhere", args=[])
     clean.post(f"/api/v1/users/{USER}/mcp-servers/second/test")
+    add(clean, "third")
+    assert clean.post(f"/api/v1/users/{USER}/mcp-servers/third/test").json()["ok"]
     shown = words(visit(clean.url))
-    assert "first" in shown
-    assert "second" in shown
-    assert "disconnected" in shown
-    assert "error" in shown
+    wanted = {"first": "disconnected", "second": "error", "third": "connected"}
+    for name, status in wanted.items():
+        assert re.search(rf"{name}\W+{status}\b", shown), name
 
 
 @states("R36.3", "a form", "name", "command", "arguments", "environment variables")
@@ -145,7 +146,8 @@ def test_a_server_is_added_with_the_form(clean: Running, visit: Callable[[str], 
     assert not page.exception
     items = clean.get(f"/api/v1/users/{USER}/mcp-servers").json()["items"]
     assert [each["name"] for each in items] == ["filled"]
-    assert items[0]["args"] == command["args"]
+    assert (items[0]["command"], items[0]["args"]) == (command["command"], command["args"])
+    assert list(items[0]["env"]) == ["TOKEN"]
 
 
 @states("R36.4", "a server is deleted")
@@ -291,6 +293,35 @@ def test_the_page_has_the_texts(clean: Running, visit: Callable[[str], AppTest])
         ),
     )
     assert [text for text in wanted if text not in shown] == []
+
+
+@states(
+    "001 §Demo MCP 配置界面架构",
+    "🔧 filesystem 🟢 connected",
+    "🔧 database 🔴 disconnected",
+)
+@states("001 §Demo MCP 配置界面组件", "each server's configuration as JSON")
+def test_each_server_has_its_signs_and_configuration(
+    clean: Running, visit: Callable[[str], AppTest]
+) -> None:
+    add(clean, "filesystem")
+    add(clean, "database", disabled=True)
+    clean.post(f"/api/v1/users/{USER}/mcp-servers/filesystem/test")
+    page = visit(clean.url)
+    shown = words(page)
+    assert re.search("🔧 filesystem\\s+🟢 connected", shown)
+    assert re.search("🔧 database\\s+🔴 disconnected", shown)
+    codes = [json.loads(str(each.value)) for each in page.code if each.language == "json"]
+    assert {"filesystem", "database"} <= {each.get("name") for each in codes}
+
+
+@states("001 §Demo MCP 配置界面架构", "➕ 添加 MCP Server")
+@states("001 §Demo MCP 配置界面组件", "st.button: 删除 {name}")
+def test_the_buttons_have_their_texts(clean: Running, visit: Callable[[str], AppTest]) -> None:
+    add(clean, "filesystem", disabled=True)
+    page = visit(clean.url)
+    texts = {each.label for each in page.button}
+    assert {"➕ 添加 MCP Server", "删除 filesystem"} <= texts
 
 
 @states("001 §Demo MCP 配置界面架构", "each server with a button 删除")

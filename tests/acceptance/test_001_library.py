@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import errno
 import inspect
 import time
 from collections.abc import AsyncIterator
@@ -246,6 +247,41 @@ async def test_the_user_id_says_whose_files_they_are(
     assert [path.relative_to(home / "workspaces") for path in home.rglob("other.txt")] == [
         Path("ben/files/other.txt")
     ]
+
+
+@tool
+def who() -> str:
+    """Says for whom it was called."""
+    from dataagent_core.workspace import run_context
+
+    run = run_context()
+    return f"{run.user_id}, {run.tenant_id}, {run.sandbox_id}"
+
+
+@states(
+    "001 §Updated AgentConfig for Multi-Tenant",
+    "user_id, tenant_id and sandbox_id are those of the run",
+)
+async def test_a_run_is_of_the_configured_user_tenant_and_sandbox(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    set_up(monkeypatch, tmp_path)
+    fields = {"user_id": "ana", "tenant_id": "acme", "sandbox_id": "box-1"}
+    events = await turn("!tool who {}", extra_tools=[who], **fields)
+    [result] = [event for event in events if isinstance(event, ev.ToolResultEvent)]
+    assert "ana, acme, box-1" in str(result.result)
+
+
+@states("001 §Updated AgentConfig for Multi-Tenant", "sandbox_id names no one else's sandbox")
+async def test_a_sandbox_that_is_not_the_users_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    set_up(monkeypatch, tmp_path)
+    fields = {"sandbox_type": "bwrap", "sandbox_id": "no-such"}
+    events = await turn('!tool execute {"command": "echo $((40 + 2))"}', **fields)
+    [result] = [event for event in events if isinstance(event, ev.ToolResultEvent)]
+    assert result.status == "error"
+    assert "42" not in str(result.result)
 
 
 @tool
@@ -506,6 +542,27 @@ async def test_the_executor_of_a_session_remembers_what_was_said(
     assert "My name is Ana." in model.told
 
 
+@states("P21", "the manager itself frees what a session held that timed out, not its history")
+async def test_the_manager_frees_what_a_session_held_that_timed_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from dataagent_core.engine import AgentConfig
+    from dataagent_core.session import MemorySessionStore, SessionManager
+
+    set_up(monkeypatch, tmp_path)
+    freed: list[str] = []
+    store = MemorySessionStore()
+    manager = SessionManager(store, timeout_seconds=0, on_rest=freed.append)
+    config = AgentConfig(assistant_id="helper")
+    first, second = [await manager.get_or_create_session(each, "helper") for each in ("ana", "ben")]
+    executor = await manager.get_executor(first, config)
+    assert [event async for event in executor.execute("!echo Hi.", first.session_id)]
+    await manager.get_executor(second, config)
+    assert first.session_id in freed
+    assert await manager.get_executor(first, config) is not executor
+    assert await store.get(first.session_id) is not None
+
+
 @states("001 §配置数据模型", "SessionState: thread_id, auto_approve, current_todos")
 def test_a_sessions_state_has_its_fields() -> None:
     from dataagent_core.config import SessionState
@@ -521,12 +578,19 @@ def _answer(status: int) -> Any:  # the SDK has an httpx of its own
     return httpx.Response(status, request=httpx.Request("POST", "https://api.example.com/"))
 
 
-@states("001 §错误分类", "a time-out of the network is recoverable", "a rate limit is recoverable")
+@states(
+    "001 §错误分类",
+    "a time-out of the network is recoverable",
+    "a rate limit is recoverable",
+    "a file that cannot be reached for now is recoverable",
+)
 @pytest.mark.parametrize(
     "error",
     [
         TimeoutError("late"),
         ConnectionResetError("gone"),
+        OSError(errno.EBUSY, "busy"),
+        BlockingIOError(errno.EAGAIN, "locked"),
         openai.RateLimitError("Slow down.", response=_answer(429), body=None),
     ],
     ids=repr,

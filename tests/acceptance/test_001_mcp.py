@@ -7,6 +7,7 @@ import inspect
 import json
 import logging
 from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -236,12 +237,14 @@ async def test_a_silent_server_is_given_up(
     with caplog.at_level(logging.WARNING):
         assert await manager.connect_user_servers("ana", mcp().MCPConfig(servers=[silent])) == []
     await manager.disconnect_user("ana")
-    assert "silent" in caplog.text
+    assert "MCP server silent of user ana " in caplog.text
 
 
 @states("001 §Updated AgentConfig for Multi-Tenant", "mcp_config gives the agent the tools")
+@states("001 §Updated AgentConfig for Multi-Tenant", "enable_mcp=False gives it none of them")
+@pytest.mark.parametrize("enabled", [True, False])
 async def test_an_agent_has_the_tools_of_its_config(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, enabled: bool
 ) -> None:
     from dataagent_core.engine import AgentConfig
     from dataagent_core.session import MemorySessionStore, SessionManager
@@ -253,13 +256,14 @@ async def test_an_agent_has_the_tools_of_its_config(
         assistant_id="helper",
         user_id="ana",
         model=model,
+        enable_mcp=enabled,
         mcp_config=mcp().MCPConfig(servers=[standin()]),
     )
     manager = SessionManager(MemorySessionStore())
     session = await manager.get_or_create_session("ana", "helper")
     executor = await manager.get_executor(session, config)
     assert [event async for event in executor.execute("Hi", session.session_id)]
-    assert [name for name in model.tools if name.endswith("add")]
+    assert any(name.endswith("add") for name in model.tools) is enabled
 
 
 # -- the routes -------------------------------------------------------------------------------
@@ -322,12 +326,17 @@ def test_the_environment_is_shown_masked(server: Running) -> None:
     assert "abc" not in answer.text
 
 
-@states("001 §MCP Configuration REST API", "the same name again is 409")
+@states(
+    "001 §MCP Configuration REST API",
+    "the same name again is 409",
+    "Server already exists",
+)
 def test_the_same_name_again_is_409(server: Running) -> None:
     assert added(server, "twice").is_success
     again = added(server, "twice")
     assert again.status_code == 409
     assert {"error_code", "message"} <= set(again.json())
+    assert "Server already exists" in again.json()["message"]
 
 
 @states(
@@ -363,12 +372,14 @@ def test_a_deleted_server_is_gone(server: Running) -> None:
     assert "deleted" not in {each["name"] for each in items}
 
 
-@states("001 §MCP Configuration REST API", "another user's servers are 403")
+@states("001 §MCP Configuration REST API", "another user's servers are 403", "Permission denied")
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_another_users_servers_are_403(server: Running, method: str) -> None:
     path = SERVERS.format("alice") + ("/one" if method == "DELETE" else "")
     body = {"name": "mine", "command": "uvx"} if method == "POST" else None
-    assert server.send(method, path, body, "bob").status_code == 403
+    refused = server.send(method, path, body, "bob")
+    assert refused.status_code == 403
+    assert "Permission denied" in refused.json()["message"]
 
 
 @states("001 §MCP Configuration REST API", "another user's servers are refused")
@@ -386,6 +397,18 @@ def test_an_administrator_sees_a_users_servers(server: Running) -> None:
     added(server, "seen")
     items = server.get(SERVERS.format("alice"), "root").json()["items"]
     assert "seen" in {each["name"] for each in items}
+
+
+@states("001 §MCP Configuration REST API", "an administrator adds and deletes every user's")
+def test_an_administrator_changes_a_users_servers(server: Running) -> None:
+    body = {"name": "given", **stdio_command(), "disabled": True}
+    assert server.post(SERVERS.format("alice"), body, "root").status_code == 200
+    items = server.get(SERVERS.format("alice")).json()["items"]
+    assert "given" in {each["name"] for each in items}
+    path = f"{SERVERS.format('alice')}/given"
+    assert server.send("DELETE", path, None, "root").status_code == 200
+    items = server.get(SERVERS.format("alice")).json()["items"]
+    assert "given" not in {each["name"] for each in items}
 
 
 # -- the tables -------------------------------------------------------------------------------
@@ -478,6 +501,83 @@ def test_a_name_is_unique_for_a_user(server: Running, place: URL) -> None:
 
 def _rows(place: URL, table: str) -> list[Any]:
     return query(place, f"SELECT * FROM `{table}`")
+
+
+@states(
+    "001 §Database Schema for MCP Configuration",
+    "mcp_servers.user_id: VARCHAR(64) NOT NULL, and an index on it",
+    "tenants.tenant_id: VARCHAR(64), the primary key",
+    "tenants.name: NOT NULL",
+    "user_tenants.user_id: VARCHAR(64), of the primary key",
+    "user_tenants.tenant_id: VARCHAR(64) NOT NULL",
+)
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    ("table", "column", "type_", "key"),
+    [
+        ("mcp_servers", "user_id", "varchar(64)", "MUL"),
+        ("tenants", "tenant_id", "varchar(64)", "PRI"),
+        ("tenants", "name", None, ""),
+        ("user_tenants", "user_id", "varchar(64)", "PRI"),
+        ("user_tenants", "tenant_id", "varchar(64)", "MUL"),
+    ],
+)
+def test_a_column_has_its_type_and_key(
+    place: URL, table: str, column: str, type_: str | None, key: str
+) -> None:
+    [(found_type, is_nullable, found_key)] = query(
+        place,
+        "SELECT column_type, is_nullable, column_key FROM information_schema.columns WHERE"
+        f" table_schema = DATABASE() AND table_name = '{table}' AND column_name = '{column}'",
+    )
+    assert type_ in (None, found_type)
+    assert (is_nullable, found_key) == ("NO", key)
+
+
+@states(
+    "001 §Database Schema for MCP Configuration",
+    "a tenant's row needs tenant_id and name: the table has the limits' defaults",
+    "tenants.created_at and updated_at default to now",
+    "a user_tenants row needs user_id and tenant_id: role is member, created_at is now",
+    "a user_tenants row goes with its tenant (ON DELETE CASCADE)",
+)
+@pytest.mark.usefixtures("server")
+def test_rows_of_tenants_have_the_defaults_of_their_tables(place: URL) -> None:
+    query(place, "INSERT INTO tenants (tenant_id, name) VALUES ('by-hand', 'By hand')")
+    query(place, "INSERT INTO user_tenants (user_id, tenant_id) VALUES ('zoe', 'by-hand')")
+    [(*limits, made_at, changed_at)] = query(
+        place,
+        "SELECT max_users, max_sessions_per_user, max_mcp_servers, workspace_quota_bytes,"
+        " created_at, updated_at FROM tenants WHERE tenant_id = 'by-hand'",
+    )
+    assert limits == [100, 10, 5, 1073741824]
+    [(role, joined_at)] = query(
+        place, "SELECT role, created_at FROM user_tenants WHERE user_id = 'zoe'"
+    )
+    assert role == "member"
+    now = datetime.now(UTC).replace(tzinfo=None)
+    assert all(abs(now - at) < timedelta(days=1) for at in (made_at, changed_at, joined_at))
+    query(place, "DELETE FROM tenants WHERE tenant_id = 'by-hand'")
+    assert query(place, "SELECT * FROM user_tenants WHERE user_id = 'zoe'") == []
+
+
+@states(
+    "001 §Database Schema for MCP Configuration",
+    "mcp_servers.disabled: DEFAULT FALSE",
+    "mcp_servers.timeout: DEFAULT 30",
+    "mcp_servers.created_at and updated_at: a default of the table",
+)
+@pytest.mark.usefixtures("server")
+def test_the_table_of_servers_has_its_defaults(place: URL) -> None:
+    rows = query(
+        place,
+        "SELECT column_name, column_default FROM information_schema.columns"
+        " WHERE table_schema = DATABASE() AND table_name = 'mcp_servers'",
+    )
+    defaults = dict(rows)
+    assert (int(defaults["disabled"]), float(defaults["timeout"])) == (0, 30)
+    assert defaults["created_at"] is not None
+    assert defaults["updated_at"] is not None
 
 
 @states(
@@ -618,19 +718,21 @@ async def test_files_are_written_and_read(files: Any, workspaces: Any) -> None:
     assert written.read_text(encoding="utf-8") == "总销售额\n"
 
 
-@states("001 §Sandboxed Filesystem Backend", "PermissionError: Access denied: outside workspace")
+@states(
+    "001 §Sandboxed Filesystem Backend", "PermissionError: Access denied: path outside workspace"
+)
 @pytest.mark.parametrize("path", ["../ben/a.txt", "/etc/passwd", "files/../../../a.txt"])
 async def test_a_path_outside_is_denied(files: Any, path: str) -> None:
-    with pytest.raises(PermissionError):
+    with pytest.raises(PermissionError, match=r"^Access denied: path outside workspace"):
         await files.read_file(path)
-    with pytest.raises(PermissionError):
+    with pytest.raises(PermissionError, match=r"^Access denied: path outside workspace"):
         await files.write_file(path, "x")
 
 
 @states("001 §Sandboxed Filesystem Backend", "PermissionError: Workspace quota exceeded")
 async def test_more_than_the_quota_is_denied(files: Any) -> None:
     await files.write_file("files/a.txt", "x" * 100)
-    with pytest.raises(PermissionError, match=r"(?i)quota"):
+    with pytest.raises(PermissionError, match=r"^Workspace quota exceeded"):
         await files.write_file("files/b.txt", "x")
     with pytest.raises(FileNotFoundError):
         await files.read_file("files/b.txt")

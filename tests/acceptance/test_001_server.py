@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import signal
 import uuid
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
@@ -14,12 +15,15 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import Depends, FastAPI, HTTPException, WebSocket
+from pydantic_settings import BaseSettings
 
 from dataagent_core import events as ev
+from dataagent_core import hitl
 from tests.acceptance.running import Running, running, said
 from tests.acceptance.states import states
 from tests.end_to_end.server import free_port
 from tests.programs import programs
+from tests.services import fresh_database, fresh_redis_prefix, redis_url
 from tests.waiting import WAIT_SECONDS, until
 
 LIB = Path(__file__).parents[2] / "libs/dataagent-server"
@@ -108,10 +112,11 @@ def test_the_class_has_its_name(package: str, name: str) -> None:
 
 
 @states("R18.1", "WebHITLHandler and WebSocketHITLHandler are one class")
-@states("001 §WebSocket HITL 处理器", "request_approval(action_request, session_id) -> Decision")
+@states("001 §WebSocket HITL 处理器", "WebSocketHITLHandler is a HITLHandler")
 def test_the_two_names_of_the_handler_are_one() -> None:
     names = import_module("dataagent_server.hitl")
     assert names.WebHITLHandler is names.WebSocketHITLHandler
+    assert hitl.HITLHandler in names.WebSocketHITLHandler.__mro__
     assert inspect.iscoroutinefunction(names.WebHITLHandler.request_approval)
 
 
@@ -189,6 +194,25 @@ def test_cancel_names_the_session(server: Running) -> None:
     assert done["data"]["cancelled"] is True
     assert done["data"]["reason"] == "user_cancelled"
     assert isinstance(done["timestamp"], float)
+
+
+@states("001 §Server Architecture", "Middleware Layer: CORS, every origin unless it is set")
+def test_any_origin_may_read_the_api(server: Running) -> None:
+    with server.http() as client:
+        answer = client.get("/api/v1/health", headers={"Origin": "https://any.example"})
+    assert answer.headers["access-control-allow-origin"] == "*"
+
+
+@states("001 §Server Architecture", "Middleware Layer: Auth, RequestID")
+@states("P25", "a refusal has error_code and message")
+@pytest.mark.parametrize(("user", "status"), [(None, 401), ("alice", 403)])
+def test_a_refusal_has_a_code_a_message_and_an_id(
+    server: Running, user: str | None, status: int
+) -> None:
+    answer = server.get("/api/v1/tenants", user)
+    assert answer.status_code == status
+    assert {"error_code", "message"} <= set(answer.json()) <= {"error_code", "message", "details"}
+    assert answer.headers["x-request-id"]
 
 
 @states(
@@ -297,7 +321,11 @@ async def test_a_full_manager_takes_no_more() -> None:
     assert await connections.connect(Wire().socket(), "s-2") is True
 
 
-@states("001 §负载过高保护", "check_capacity() raises HTTPException 503", "please try again later")
+@states(
+    "001 §负载过高保护",
+    "check_capacity() raises HTTPException 503",
+    "Service temporarily unavailable, please try again later",
+)
 async def test_a_full_manager_says_so() -> None:
     connections = manager(max_connections=1)
     await connections.check_capacity()
@@ -305,7 +333,7 @@ async def test_a_full_manager_says_so() -> None:
     with pytest.raises(HTTPException) as refused:
         await connections.check_capacity()
     assert refused.value.status_code == 503
-    assert "again later" in str(refused.value.detail)
+    assert refused.value.detail == ("Service temporarily unavailable, please try again later")
 
 
 @states(
@@ -345,6 +373,69 @@ async def test_a_task_is_started_and_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await connections.cancel_task("s-1") is False
+
+
+@states("P28", "disconnect() ends all that the session had: socket, decision, task")
+@states("P41", "a cancelled task is forgotten: another can be started")
+async def test_disconnecting_leaves_nothing_of_a_session() -> None:
+    connections, wire = manager(max_connections=1), Wire()
+    await connections.connect(wire.socket(), "s-1")
+    waiting = asyncio.create_task(connections.wait_for_decision("s-1", timeout=WAIT_SECONDS))
+    task = await connections.start_task("s-1", asyncio.Event().wait())
+    await asyncio.sleep(0)
+    connections.disconnect("s-1")
+    assert await waiting is None
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await connections.cancel_task("s-1") is False
+    assert await connections.connect(Wire().socket(), "s-2") is True
+    again = await connections.start_task("s-1", asyncio.sleep(0, "done"))
+    assert await again == "done"
+
+
+@states("P37", "many that connect and disconnect at once are counted right")
+@states("001 §连接管理器线程安全设计", "no more than max_connections of those who come at once")
+async def test_connections_that_come_at_once_are_counted() -> None:
+    connections = manager(max_connections=20)
+    names = [f"s-{number}" for number in range(50)]
+    connected = await asyncio.gather(
+        *(connections.connect(Wire().socket(), name) for name in names)
+    )
+    assert connected.count(True) == 20
+
+    async def leave(name: str) -> None:
+        connections.disconnect(name)
+
+    async def come(name: str) -> bool:
+        return await connections.connect(Wire().socket(), f"{name}-again")
+
+    present = [name for name, is_in in zip(names, connected, strict=True) if is_in]
+    await asyncio.gather(*(leave(name) for name in present), *(come(name) for name in present))
+    with pytest.raises(HTTPException):
+        await connections.check_capacity()
+    for name in present:
+        connections.disconnect(f"{name}-again")
+    assert all([await come(name) for name in present])
+
+
+@states(
+    "001 §WebSocket HITL 处理器",
+    "request_approval(action_request, session_id) -> Decision",
+    "it is the decision that the manager is given",
+)
+@states("P29", "a handler whose time is up rejects")
+async def test_a_handler_waits_for_the_managers_decision() -> None:
+    handler = import_module("dataagent_server.hitl").WebSocketHITLHandler
+    connections = manager()
+    request = hitl.ActionRequest(name="write_file", args={}, description="Write.")
+    for answer in ("approve", "reject"):
+        waiting = asyncio.create_task(handler(connections).request_approval(request, "s-1"))
+        while not waiting.done():
+            await asyncio.sleep(0)
+            connections.resolve_decision("s-1", {"type": answer})
+        assert waiting.result()["type"] == answer
+    late = await handler(connections, timeout=0.01).request_approval(request, "s-1")
+    assert late["type"] == "reject"
 
 
 # -- who may come in --------------------------------------------------------------------------
@@ -422,14 +513,21 @@ def test_a_setting_has_its_default(
     assert getattr(import_module("dataagent_server.config").ServerSettings(), field) == value
 
 
-@states("001 §Server Configuration", "env_prefix DATAAGENT_", "env_file .env")
+@states(
+    "001 §Server Configuration",
+    "ServerSettings is a BaseSettings",
+    "env_prefix DATAAGENT_",
+    "env_file .env",
+)
 def test_settings_are_read_from_an_env_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".env").write_text("DATAAGENT_PORT=9000\nDATAAGENT_MAX_CONNECTIONS=7\n")
     monkeypatch.setenv("DATAAGENT_PORT", "9001")
-    made = import_module("dataagent_server.config").ServerSettings()
+    kind = import_module("dataagent_server.config").ServerSettings
+    assert issubclass(kind, BaseSettings)
+    made: Any = kind()
     assert (made.port, made.max_connections) == (9001, 7)
 
 
@@ -438,19 +536,40 @@ def test_settings_are_read_from_an_env_file(
     "uvicorn dataagent_server.main:app --host --port",
 )
 async def test_uvicorn_serves_the_app(tmp_path: Path) -> None:
+    await check_uvicorn(tmp_path)
+
+
+@pytest.mark.slow
+@states(
+    "001 §多进程部署 (departs)",
+    "uvicorn dataagent_server.main:app --workers 4, with Redis and a database server",
+)
+async def test_uvicorn_serves_the_app_in_several_processes(tmp_path: Path) -> None:
+    with fresh_database("postgres", tmp_path) as url, fresh_redis_prefix() as prefix:
+        await check_uvicorn(
+            tmp_path,
+            *("--workers", "4"),
+            DATAAGENT_DATABASE_URL=url,
+            DATAAGENT_REDIS_URL=redis_url(),
+            DATAAGENT_REDIS_PREFIX=prefix,
+        )
+
+
+async def check_uvicorn(folder: Path, *options: str, **settings: str) -> None:
+    """A message is answered by what uvicorn serves."""
     port = free_port()
-    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "DATAAGENT_HOME": str(tmp_path / "data")}
-    env |= {"DATAAGENT_SAMPLE_DATA": "false", "DATAAGENT_MODEL": "scripted"}
-    words = ["dataagent_server.main:app", "--host", "127.0.0.1", "--port", str(port)]
+    env = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "DATAAGENT_HOME": str(folder / "data")}
+    env |= {"DATAAGENT_SAMPLE_DATA": "false", "DATAAGENT_MODEL": "scripted", **settings}
+    words = ["dataagent_server.main:app", "--host", "127.0.0.1", "--port", str(port), *options]
     program = programs().start(
         ["python", "-m", "uvicorn", *words],
         env={**env, "DATAAGENT_API_KEYS": "a-key"},
-        cwd=tmp_path,
-        log=tmp_path / "log",
+        cwd=folder,
+        log=folder / "log",
     )
     try:
         await until(lambda: not program.is_alive or is_up(port))
-        assert program.is_alive, (tmp_path / "log").read_text(encoding="utf-8")
+        assert program.is_alive, (folder / "log").read_text(encoding="utf-8")
         answer = httpx.post(
             f"http://127.0.0.1:{port}/api/v1/chat",
             json={"message": "!echo Hi."},
@@ -459,7 +578,8 @@ async def test_uvicorn_serves_the_app(tmp_path: Path) -> None:
         )
         assert said(answer.json()["events"]) == "Hi."
     finally:
-        program.kill()
+        program.send_signal(signal.SIGTERM)  # it ends the processes it has started
+        program.wait()
 
 
 def is_up(port: int) -> bool:

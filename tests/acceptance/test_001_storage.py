@@ -317,8 +317,15 @@ async def test_the_factory_makes_a_mysql_store(place: URL) -> None:
     "create is a static method: store_type, then keywords",
 )
 async def test_the_factory_has_defaults() -> None:
-    factory = import_module("dataagent_core.session").SessionStoreFactory
-    await close(factory.create(store_type="mysql"))
+    session = import_module("dataagent_core.session")
+    made = session.SessionStoreFactory.create(store_type="mysql")
+    await close(made)
+    assert isinstance(made, session.MySQLSessionStore)
+    parameters = inspect.signature(session.MySQLSessionStore).parameters
+    names = ("host", "port", "user", "password", "database")
+    assert [parameters[name].default for name in names] == [
+        *("localhost", 3306, "root", "", "dataagent")
+    ]
 
 
 @states("001 §Storage Factory", "ValueError: Unknown store type: …")
@@ -437,6 +444,28 @@ def test_the_tables_have_their_columns(servers_place: URL) -> None:
     assert all(messages[name]["nullable"] == "NO" for name in required)
 
 
+@states(
+    "001 §Database Schema",
+    "sessions.session_id, user_id and assistant_id: VARCHAR(64) NOT NULL",
+    "messages.message_id and session_id: VARCHAR(64) NOT NULL",
+    "created_at and last_active: DATETIME NOT NULL",
+    "state and metadata: JSON",
+)
+@pytest.mark.usefixtures("server")
+def test_the_columns_have_their_types(servers_place: URL) -> None:
+    sessions, messages = columns(servers_place, "sessions"), columns(servers_place, "messages")
+    ids = [sessions[name] for name in ("session_id", "user_id", "assistant_id")]
+    ids += [messages[name] for name in ("message_id", "session_id")]
+    times = [sessions["created_at"], sessions["last_active"], messages["created_at"]]
+    assert {(each["type"], each["nullable"]) for each in ids} == {("varchar(64)", "NO")}
+    assert {(each["type"].split("(")[0], each["nullable"]) for each in times} == {
+        ("datetime", "NO")
+    }
+    # MariaDB's JSON is LONGTEXT with a check
+    objects = [sessions["state"], sessions["metadata"], messages["metadata"]]
+    assert {each["type"] for each in objects} <= {"json", "longtext"}
+
+
 @states("001 §Database Schema (departs)", "messages.message_id is a key; `position` orders them")
 @pytest.mark.usefixtures("server")
 def test_a_message_is_known_by_its_id(servers_place: URL) -> None:
@@ -462,9 +491,12 @@ def test_messages_are_indexed_by_time(servers_place: URL) -> None:
     assert "created_at" in indexed(servers_place, "messages")
 
 
-@states("001 §Database Schema", "InnoDB", "utf8mb4")
+@states("001 §Database Schema", "InnoDB", "utf8mb4", "utf8mb4_unicode_ci")
+@states("001 §Database Schema for MCP Configuration", "InnoDB", "utf8mb4", "utf8mb4_unicode_ci")
 @pytest.mark.usefixtures("server")
-@pytest.mark.parametrize("table", ["sessions", "messages", "mcp_servers", "tenants"])
+@pytest.mark.parametrize(
+    "table", ["sessions", "messages", "mcp_servers", "tenants", "user_tenants"]
+)
 def test_the_tables_are_innodb_in_utf8mb4(servers_place: URL, table: str) -> None:
     [(engine, collation)] = query(
         servers_place,
@@ -472,8 +504,7 @@ def test_the_tables_are_innodb_in_utf8mb4(servers_place: URL, table: str) -> Non
         " WHERE table_schema = DATABASE() AND table_name = %s",
         table,
     )
-    assert engine == "InnoDB"
-    assert collation.startswith("utf8mb4")
+    assert (engine, collation) == ("InnoDB", "utf8mb4_unicode_ci")
 
 
 @states("001 §Database Schema", "messages go with their session (ON DELETE CASCADE)")

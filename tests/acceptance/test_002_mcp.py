@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import httpx
 import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.acceptance.sse_shop import DETAIL, SEARCH, Shop, shop
 from tests.acceptance.states import states
@@ -326,6 +327,18 @@ def test_a_probe_that_is_refused_makes_a_server_unavailable(root: httpx.Client) 
 
 
 @pytest.mark.slow
+@states("002 registration", "健康探测失败（超时）→ 不可用, while it was connected")
+def test_a_server_that_falls_silent_is_unavailable(root: httpx.Client) -> None:
+    with shop("mute") as opened:
+        made = register(root, "mute", opened)
+        opened.hangs = True
+        wait_until(lambda: status_of(root, made) == "error")
+        opened.hangs = False
+        wait_until(lambda: status_of(root, made) == "connected")
+        assert root.delete(f"{SERVERS}/{made['server_id']}").is_success
+
+
+@pytest.mark.slow
 @states("002 registration", "按指数退避策略重连")
 def test_attempts_are_farther_and_farther_apart(root: httpx.Client) -> None:
     with shop("away") as opened:
@@ -564,6 +577,22 @@ def session_of(web: Web, events: Sequence[Sent]) -> str:
     return ok(web.admin.get(f"/api/v1/runs/{events[0].data['run_id']}"))["session_id"]
 
 
+@states(
+    "002 timeouts", "目标 MCP 服务器在 5s 内无响应: the server's call_timeout, in seconds, holds"
+)
+def test_the_time_out_of_a_servers_calls_holds(web: Web, root: httpx.Client) -> None:
+    with shop("late") as opened:
+        late = Mall(root, opened, register(root, "late", opened, call_timeout=1))
+        made = agent(root, "agent-late", (late.server_id, "slow"))
+        events = turn(web, made, call(late.exposed("slow")), "!echo Without it.")
+        assert result_of(events)["status"] == "timeout"
+        assert text(events) == "Without it."
+        row = row_of(web, root, events)
+        assert (row["status"], row["error_code"]) == ("timeout", "MCP_TIMEOUT")
+        assert row["duration_ms"] < 30_000  # what it would be without the setting
+        assert root.delete(f"{SERVERS}/{late.server_id}").is_success
+
+
 @states("002 timeouts", "（可选）幂等重试策略: a tool that may be called twice is tried again")
 def test_an_idempotent_call_is_tried_again(web: Web, root: httpx.Client, mall: Mall) -> None:
     made = agent(root, "agent-retry", (mall.server_id, "flaky"))
@@ -738,6 +767,7 @@ def langfuse() -> Generator[str]:
 
 
 @states("002 traces", "在 Langfuse 中记录工具名与状态: calls that work and calls that fail")
+@states("002 traces", "在 Langfuse 中记录输入校验结果、开始/结束时间")
 def test_calls_are_seen_in_langfuse(tmp_path: Path) -> None:
     with langfuse() as address, shop("seen", token=TOKEN) as opened:
         settings = {
@@ -749,12 +779,35 @@ def test_calls_are_seen_in_langfuse(tmp_path: Path) -> None:
         with running(tmp_path / "server", **settings) as web, web.key() as root:
             server = Mall(root, opened, register(root, "seen", opened))
             made = agent(root, "seen-by", (server.server_id, DETAIL), (server.server_id, "fail"))
-            turn(web, made, call(server.exposed(DETAIL), orderId="7"), call(server.exposed("fail")))
-            wait_until(lambda: DETAIL.encode() in spans() and b"MCP_TOOL_ERROR" in spans())
+            turn(
+                web,
+                made,
+                call(server.exposed(DETAIL), orderId="7"),
+                call(server.exposed(DETAIL)),
+                call(server.exposed("fail")),
+            )
+            wanted = (DETAIL.encode(), b"MCP_INVALID_ARGUMENT", b"MCP_TOOL_ERROR")
+            wait_until(lambda: all(each in spans() for each in wanted))
+    assert input_checks() == [True, False, True]
     pair = base64.b64encode(b"pk-lf-1:sk-lf-1").decode()
     assert {each[1] for each in Langfuse.sent} == {f"Basic {pair}"}
     assert TOKEN.encode() not in spans()
     assert server.server_id.encode() in spans()
+
+
+def input_checks() -> list[bool]:
+    """What the spans of calls say of their arguments, in the order of the calls."""
+    requests = [ExportTraceServiceRequest.FromString(each[2]) for each in Langfuse.sent]
+    found = sorted(
+        (span.start_time_unix_nano, attribute.value.bool_value)
+        for request in requests
+        for resource in request.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+        for attribute in span.attributes
+        if attribute.key == "dataagent.mcp.input_valid" and span.end_time_unix_nano
+    )
+    return [is_valid for _, is_valid in found]
 
 
 def spans() -> bytes:

@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 import pytest
 
 import dataagent_core.agents
+from dataagent_core.agents import get_all_tools, register_agent
+from dataagent_core.agents.registered import forget_agent
 from tests.acceptance.states import states
 from tests.acceptance.web_server import (
     Endpoint,
@@ -194,6 +196,20 @@ def test_register_agent_takes_these_arguments() -> None:
     assert all(parameters[each].default is not inspect.Parameter.empty for each in others)
 
 
+@states("003 §2.2.3", "get_all_tools(): the tools of the agents that were registered")
+def test_get_all_tools_collects_the_tools_of_registered_agents() -> None:
+    def tell_tide(port: str) -> str:
+        """The tide of a port."""
+        return f"High in {port}."
+
+    register_agent("harbour", "Knows harbours.", graph=object(), tools=[tell_tide], icon="ship")
+    try:
+        [tide] = [each for each in get_all_tools() if each.name == "tell_tide"]
+        assert tide.invoke({"port": "Genoa"}) == "High in Genoa."
+    finally:
+        forget_agent("harbour")
+
+
 REGISTERING = '''
 """A program that adds an agent and starts the server."""
 import itertools
@@ -355,7 +371,18 @@ def test_route_hands_over_to_general(web: Web) -> None:
 @states("003 §2.2.1", "规则 7：模糊请求 → 向用户澄清 (the model is told so)")
 def test_the_model_is_told_to_ask_what_is_meant(told: tuple[Web, Endpoint]) -> None:
     prompt = words_of(asked_of(told, "Do the thing."), "system")
-    assert re.search(r"\b(ask|clarif)", prompt)
+    assert re.search(r"could mean different things.*: ask the user what is meant", prompt)
+
+
+@states(
+    "003 §2.2.1",
+    "规则 4、5、6 (the model is told so): answer, a specialist, general for what is complex",
+)
+def test_the_model_is_told_when_to_answer_and_when_to_route(told: tuple[Web, Endpoint]) -> None:
+    prompt = " ".join(words_of(asked_of(told, "Do the thing."), "system").split())
+    assert re.search(r"greeting, .*common knowledge or simple arithmetic: answer yourself", prompt)
+    assert re.search(r"clearly fits one of the agents below: call `route` with its name", prompt)
+    assert re.search(r"complex, needs several of them.*: route to `general`", prompt)
 
 
 @states("003 §2.2.1", "route(agent_name: str, task_description: str)")

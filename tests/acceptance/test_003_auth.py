@@ -6,7 +6,7 @@ import base64
 import hashlib
 import hmac
 import uuid
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,12 @@ from pathlib import Path
 import httpx
 import jwt
 import pytest
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, iter_route_contexts
 
+from dataagent_server.api import deps
+from dataagent_server.config import ServerSettings
+from dataagent_server.main import create_app
 from tests.acceptance.states import states
 from tests.acceptance.web_server import ADMIN, PASSWORD, Web, first_start, items, ok, running
 
@@ -444,3 +449,43 @@ def test_pages_of_other_sites_read_nothing(web: Web) -> None:
     with httpx.Client(base_url=web.url, headers={"Origin": "https://evil.example"}) as client:
         answers = [client.get("/api/agents"), client.options("/api/chat", headers=asked)]
     assert all("access-control-allow-origin" not in answer.headers for answer in answers)
+
+
+@states("003 §10.5", "CORS: the development server's origin is let in when it is named, no other")
+def test_the_development_servers_pages_read_when_they_are_named(tmp_path: Path) -> None:
+    ours = "http://localhost:3008"
+    settings = {"DATAAGENT_CORS_ORIGINS": ours, "DATAAGENT_CORS_CREDENTIALS": "true"}
+    asked = {
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type",
+    }
+    with running(tmp_path / "server", **settings) as web:
+        for origin, allowed in ((ours, ours), ("http://localhost:3009", None)):
+            with httpx.Client(base_url=web.url, headers={"Origin": origin}) as client:
+                answers = [client.options("/api/chat", headers=asked), client.get("/api/agents")]
+                login = {"username": ADMIN, "password": PASSWORD}
+                answers.append(client.post("/api/auth/login", json=login))
+            for answer in answers:
+                assert answer.headers.get("access-control-allow-origin") == allowed
+            assert answers[-1].is_success is (allowed is not None)
+
+
+@states("003 §2.5.1", "依赖函数 get_current_user(), require_admin()")
+def test_the_dependencies_have_these_names(tmp_path: Path) -> None:
+    app = create_app(ServerSettings(home=tmp_path))
+    asked: dict[str, set[object]] = {}
+    for context in iter_route_contexts(app.routes):
+        if context.path is not None and isinstance(context.original_route, APIRoute):
+            found = asked.setdefault(context.path, set())
+            found.update(dependencies(context.original_route.dependant))
+    assert {deps.get_current_user, deps.require_admin} <= asked["/api/users"]
+    assert deps.get_current_user in asked["/api/conversations"]
+    assert deps.require_admin not in asked["/api/conversations"]
+    assert deps.get_current_user not in asked["/api/agents"]
+
+
+def dependencies(dependant: Dependant) -> Iterator[object]:
+    """What a route depends on, at any depth."""
+    for each in dependant.dependencies:
+        yield each.call
+        yield from dependencies(each)

@@ -119,6 +119,7 @@ def test_a_conversation_is_renamed(web: Web) -> None:
 @states(
     "003 §2.1", "a change of the title is an update: updated_at moves, and the list's order with it"
 )
+@states("003 §6.3", "对话表 + 更新触发器: nobody has to say when a conversation was updated")
 def test_renaming_moves_a_conversation_to_the_top(web: Web) -> None:
     client = web.person("renamer")
     first, second = (conversation(client, title=title) for title in "12")

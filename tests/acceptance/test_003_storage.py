@@ -19,8 +19,10 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+import yaml
 
 import dataagent_core
+from dataagent_core.storage.database import normalise_url
 from tests.acceptance.states import states
 from tests.acceptance.web_server import (
     PASSWORD,
@@ -125,6 +127,28 @@ def test_a_conversation_is_a_row_of_sessions(stored: Stored) -> None:
         assert session["session_id"] in listed
 
 
+@states(
+    "003 §6.1",
+    "conversations: id, thread_id, user_id, title, created_at, updated_at, is_deleted",
+)
+def test_conversations_have_these_columns(stored: Stored) -> None:
+    assert stored.columns("conversations") == {
+        *("id", "thread_id", "user_id", "title", "created_at", "updated_at", "is_deleted"),
+    }
+    client = stored.web.person("dora")
+    made = conversation(client, title="Before")
+    one = f"/api/conversations/{made['id']}"
+    statement = (
+        "SELECT thread_id, user_id, title, is_deleted, created_at < updated_at"
+        " FROM conversations WHERE id = %s"
+    )
+    me = ok(client.get("/api/auth/me"))["id"]
+    ok(client.patch(one, json={"title": "After"}))
+    assert stored.select(statement, made["id"]) == [(made["thread_id"], me, "After", False, True)]
+    assert client.delete(one).is_success
+    assert [row[3] for row in stored.select(statement, made["id"])] == [True]
+
+
 @states("003 §6.1", "表 files 上传文件元数据, in PostgreSQL")
 def test_an_upload_is_a_row_of_files(stored: Stored) -> None:
     client = stored.web.person("dora")
@@ -147,6 +171,12 @@ def test_the_database_takes_no_other_role_or_status(stored: Stored) -> None:
 
 
 # -- 6.1: the pool --------------------------------------------------------------------------
+
+
+@states("003 §6.1", "实现：asyncpg")
+def test_postgresql_is_reached_with_asyncpg() -> None:
+    for url in ("postgresql://u@h/d", "postgres://u@h/d", "postgresql+psycopg://u@h/d"):
+        assert normalise_url(url).drivername == "postgresql+asyncpg"
 
 
 @states("003 §6.1", "连接池 min_size 2", "连接池 max_size 10")
@@ -266,8 +296,10 @@ def test_the_front_end_is_made_of_these() -> None:
 @states("003 §9.2", "docker compose up -d 启动 PostgreSQL")
 @states("003 §1", "容器化：Docker（PostgreSQL 服务 + 代码沙箱容器池）")
 def test_a_compose_file_starts_postgresql() -> None:
-    files = [*ROOT.glob("compose*.y*ml"), *(ROOT / "infra").glob("compose*.y*ml")]
-    assert any(re.search(r"image:\s*postgres:", each.read_text()) for each in files)
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    assert services.keys() == {"postgres"}
+    assert services["postgres"]["image"].startswith("postgres:")
+    assert services["postgres"]["ports"] == ["127.0.0.1:5432:5432"]
     assert (ROOT / "infra/sandbox/Dockerfile").is_file()
 
 

@@ -94,6 +94,18 @@ def test_an_update_replaces_all_tools(root: httpx.Client, numbers: list[int]) ->
     assert sorted(bound(root, made)) == [numbers[0], numbers[4]]
 
 
+@states("004 US1", "一个已存在的 Agent: one that is shipped is bound as well")
+def test_a_shipped_agents_tools_are_replaced(root: httpx.Client, numbers: list[int]) -> None:
+    shipped = next(each for each in items(root.get(AGENTS)) if each["kind"] == "builtin")
+    try:
+        ok(update(root, shipped, numbers[:3]))
+        assert sorted(bound(root, shipped)) == numbers[:3]
+        ok(update(root, shipped, []))
+        assert bound(root, shipped) == []
+    finally:
+        ok(update(root, shipped, shipped["toolIds"]))
+
+
 @states("004 US1.3", "传入 toolIds=[]（空列表）→ 绑定被清空")
 @states("004 FR-003", "传入空列表以清空 Agent 的 Tools 绑定")
 def test_an_empty_list_unbinds_all(root: httpx.Client, numbers: list[int]) -> None:
@@ -223,7 +235,7 @@ def test_all_edges_at_once(root: httpx.Client, numbers: list[int]) -> None:
     assert bound(root, made) == []
 
 
-@states("004 FR-008", "Agent 处于 WORKING 状态时禁止更新")
+@states("004 FR-008", "Agent 处于 WORKING 状态时禁止更新", "禁止任何更新, not of toolIds alone")
 @states("004 Edge Cases", "Agent 处于工作状态：工作中禁止更新")
 def test_a_working_agent_is_not_updated(web: Web, root: httpx.Client, numbers: list[int]) -> None:
     made = agent(root, "fr-008-working", toolIds=numbers[:1])
@@ -234,6 +246,8 @@ def test_a_working_agent_is_not_updated(web: Web, root: httpx.Client, numbers: l
         assert next(events).event == "text_delta"
         assert ok(root.get(f"{AGENTS}/{made['id']}"))["status"] == "WORKING"
         assert update(root, made, numbers[:3]).status_code == 409
+        other = root.put(f"{AGENTS}/{made['id']}", json={"description": "Other."})
+        assert other.status_code == 409
         ok(web.admin.post(f"/api/v1/chat/{talk['id']}/cancel"))
         assert list(events)[-1].event == "done"
     assert bound(root, made) == numbers[:1]

@@ -139,6 +139,7 @@ POST /api/v1/chat [dataagent server]
       tools/call add [dataagent client]
         . dataagent.mcp.attempts = 1
         . dataagent.mcp.call_id = <hex>
+        . dataagent.mcp.input_valid = True
         . dataagent.mcp.schema_version = 1
         . dataagent.mcp.server_id = file:site
         . gen_ai.agent.id = general
@@ -180,6 +181,7 @@ POST /api/v1/chat [dataagent server]
       tools/call fail [dataagent client] FAILED
         . dataagent.mcp.attempts = 1
         . dataagent.mcp.call_id = <hex>
+        . dataagent.mcp.input_valid = True
         . dataagent.mcp.schema_version = 1
         . dataagent.mcp.server_id = file:site
         . error.type = MCP_TOOL_ERROR
@@ -208,6 +210,7 @@ POST /api/v1/chat [dataagent server]
       tools/call given [dataagent client]
         . dataagent.mcp.attempts = 1
         . dataagent.mcp.call_id = <hex>
+        . dataagent.mcp.input_valid = True
         . dataagent.mcp.schema_version = 1
         . dataagent.mcp.server_id = file:site
         . gen_ai.agent.id = general

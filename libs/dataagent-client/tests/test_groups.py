@@ -106,12 +106,12 @@ def test_accounts_are_administered(server: Server, root: Client) -> None:
 def test_tenants_are_administered(root: Client) -> None:
     tenants = root.admin.tenants
     made = tenants.create("Sales", tenant_id="sales", max_users=2)
-    assert (made.max_users, made.workspace_quota) == (2, None)
+    assert (made.max_users, made.workspace_quota) == (2, 1024**3)
     assert tenants.get("sales") == made
     changed = tenants.replace("sales", "Selling", workspace_quota=10_000_000)
     assert (changed.name, changed.max_users, changed.workspace_quota) == (
         "Selling",
-        None,
+        100,
         10_000_000,
     )
     assert "sales" in {each.tenant_id for each in tenants.list().items}

@@ -114,9 +114,7 @@ def registered_agents(modules: Iterable[str] = ()) -> list[AgentSpec]:
     return [entry.spec for entry in _ENTRIES.values()]
 
 
-def registered_tools(
-    modules: Iterable[str] = (), *, taken: Set[str] = frozenset()
-) -> list[BaseTool]:
+def get_all_tools(modules: Iterable[str] = (), *, taken: Set[str] = frozenset()) -> list[BaseTool]:
     """The tools of registered agents, which `general` has too; a name that is taken is left out.
 
     Raises:

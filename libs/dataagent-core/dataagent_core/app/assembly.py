@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dataagent_core.agents.registered import registered_tools
+from dataagent_core.agents.registered import get_all_tools
 from dataagent_core.app.files import Files, open_files, open_workspaces
 from dataagent_core.app.limits import Limits, open_limits
 from dataagent_core.app.mcp import Mcp
@@ -324,7 +324,7 @@ def _factory(
     factory = AgentFactory(
         settings,
         rooms.workspaces,
-        tools=[*ours, *registered_tools(settings.agent_modules, taken=taken)],
+        tools=[*ours, *get_all_tools(settings.agent_modules, taken=taken)],
         sandboxes=rooms.sandboxes,
         around_tools=observers.around_tools,
         around_calls=[*observers.around_calls, *rooms.limits.around_calls],

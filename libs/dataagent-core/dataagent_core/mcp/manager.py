@@ -197,7 +197,7 @@ class MCPConnectionManager:
     def _spec(self, user_id: str, server: MCPServerConfig, aliases: set[str]) -> ServerSpec:
         spec = server.spec(f"file:{user_id}/{server.name}", taken=aliases)
         seconds = min(spec.connect_timeout_seconds, self._timeout)
-        return replace(spec, connect_timeout_seconds=seconds)
+        return replace(spec, user_id=user_id, connect_timeout_seconds=seconds)
 
     async def _end(self, user: _User) -> None:
         """Let go of a user's connections; what is held anew meanwhile stays."""

@@ -59,8 +59,9 @@ class ServerSpec:
 
     @property
     def label(self) -> str:
-        """Its name and its id, for log lines."""
-        return f"{self.name} ({self.server_id})"
+        """Its name, whose it is and its id, for log lines."""
+        whose = f" of user {self.user_id}" if self.user_id else ""
+        return f"{self.name}{whose} ({self.server_id})"
 
 
 # -- connection -----------------------------------------------------------------------------------

@@ -343,7 +343,7 @@ class SandboxedFilesystemBackend(FolderBackend):
         root = self._root.resolve()
         resolved = (root / path).resolve()
         if not resolved.is_relative_to(root):
-            raise PermissionError(f"Permission denied: {path[:200]!r} is outside the workspace.")
+            raise PermissionError(f"Access denied: path outside workspace: {path[:200]!r}")
         return resolved.relative_to(root).as_posix()
 
     async def _store(self, path: str, content: bytes, expected: bytes | None = None) -> None:
@@ -358,8 +358,10 @@ def _refusals() -> Generator[None]:
     """Raise our refusals as Python's."""
     try:
         yield
-    except (OutsideWorkspace, QuotaExceeded) as error:
+    except OutsideWorkspace as error:
         raise PermissionError(error.message) from error
+    except QuotaExceeded as error:
+        raise PermissionError(f"Workspace quota exceeded. {error.message}") from error
 
 
 def _check_size(size: int, most: int | None) -> None:

@@ -175,8 +175,8 @@ async def test_servers_that_fail_are_named_in_the_log_and_cost_the_others_nothin
         }
     told = warnings(caplog)
     for sentence in (
-        "MCP server nowhere (file:anna/nowhere) is not reached",
-        "MCP server refused (file:anna/refused) is not reached",
+        "MCP server nowhere of user anna (file:anna/nowhere) is not reached",
+        "MCP server refused of user anna (file:anna/refused) is not reached",
         "MCP server neither is left out: Server 'neither' needs a command or a url",
         "MCP server never is left out: could not convert string to float",
         "MCP server calc is left out: There is one of that name before it.",
@@ -198,7 +198,7 @@ async def test_a_server_that_does_not_answer_in_time_is_named_and_not_waited_for
                 {"late": "disconnected"},
                 {"late": "error"},
             )
-    assert "MCP server late (file:anna/late) is not" in warnings(caplog)
+    assert "MCP server late of user anna (file:anna/late) is not" in warnings(caplog)
 
 
 @requirement("R31.4")

@@ -25,7 +25,7 @@ from starlette.exceptions import HTTPException
 from dataagent_core.audit import AuditOutcome
 from dataagent_core.errors import DataAgentError
 from dataagent_core.identity import Principal
-from dataagent_server.api.deps import administrator, container_of
+from dataagent_server.api.deps import container_of, require_admin
 from dataagent_server.api.errors import status_of
 from dataagent_server.deps.container import Container
 
@@ -66,7 +66,7 @@ def is_audited(route: APIRoute) -> bool:
 
 
 def _asks_for_administrator(dependant: Dependant) -> bool:
-    return dependant.call is administrator or any(
+    return dependant.call is require_admin or any(
         _asks_for_administrator(each) for each in dependant.dependencies
     )
 

@@ -42,7 +42,7 @@ def container_of(connection: HTTPConnection) -> Container:
     return connection.app.state.container
 
 
-async def authenticate(request: Request) -> Principal:
+async def get_current_user(request: Request) -> Principal:
     """The caller of a request; the answer is remembered for the rest of it.
 
     Raises:
@@ -62,7 +62,7 @@ async def authenticate(request: Request) -> Principal:
 async def visitor(request: Request) -> Principal | None:
     """The caller of a request that anyone may make, if they say who they are."""
     try:
-        return await authenticate(request)
+        return await get_current_user(request)
     except NotAuthenticated:
         return None
 
@@ -143,7 +143,7 @@ def _web(request: Request) -> WebApp:
     return container_of(request).web
 
 
-CurrentUser = Annotated[Principal, Depends(authenticate)]
+CurrentUser = Annotated[Principal, Depends(get_current_user)]
 Visitor = Annotated[Principal | None, Depends(visitor)]
 ContainerDep = Annotated[Container, Depends(_container)]
 UsersDep = Annotated[UserStore, Depends(_users)]
@@ -166,7 +166,7 @@ McpTemplatesDep = Annotated[TemplateStore, Depends(_mcp_templates)]
 WebAppDep = Annotated[WebApp, Depends(_web)]
 
 
-def administrator(user: CurrentUser) -> Principal:
+def require_admin(user: CurrentUser) -> Principal:
     """The caller, who may administer.
 
     Raises:
@@ -181,7 +181,7 @@ async def _reader(user: CurrentUser, data: DataDep) -> Reader:
     return await data.reader(user.user_id, role=user.role, tenant_id=user.tenant_id)
 
 
-AdminUser = Annotated[Principal, Depends(administrator)]
+AdminUser = Annotated[Principal, Depends(require_admin)]
 ReaderDep = Annotated[Reader, Depends(_reader)]
 
 

@@ -16,9 +16,9 @@ from dataagent_core.identity import Principal
 from dataagent_core.telemetry.metrics import CONTENT_TYPE
 from dataagent_server.api.deps import (
     ContainerDep,
-    administrator,
-    authenticate,
     container_of,
+    get_current_user,
+    require_admin,
 )
 from dataagent_server.api.route import PublicRoute
 from dataagent_server.config.settings import is_loopback
@@ -35,7 +35,7 @@ async def scraper(request: Request) -> Principal | None:
     """
     if container_of(request).settings.metrics_public or _is_local(request):
         return None
-    return administrator(await authenticate(request))
+    return require_admin(await get_current_user(request))
 
 
 def _is_local(request: Request) -> bool:

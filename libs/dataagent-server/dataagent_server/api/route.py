@@ -21,7 +21,7 @@ from fastapi.routing import APIRoute
 from pydantic_core import from_json
 
 from dataagent_server.api.audited import audited, is_audited
-from dataagent_server.api.deps import authenticate
+from dataagent_server.api.deps import get_current_user
 from dataagent_server.api.errors import ERROR_RESPONSES
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -104,7 +104,7 @@ class PrivateRoute(PublicRoute):
         }
 
         async def private(request: Request) -> Response:
-            await authenticate(request)
+            await get_current_user(request)
             _refuse_repeats(request, lists)
             return await handler(request)
 

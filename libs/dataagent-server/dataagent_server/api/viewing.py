@@ -18,7 +18,7 @@ from dataagent_server.api.deps import (
     ContainerDep,
     CurrentUser,
     DataDep,
-    administrator,
+    require_admin,
 )
 from dataagent_server.models.fields import Id, PathId
 
@@ -43,7 +43,7 @@ async def _view(
         own = await data.reader(user.user_id, role=user.role, tenant_id=user.tenant_id)
         return View(own)
     await _record(request, container, user, as_user)
-    administrator(user)
+    require_admin(user)
     other = await container.auth.known_as(as_user)
     reader = await data.reader(other.user_id, role=other.role, tenant_id=other.tenant_id)
     return View(reader, asker_id=user.user_id)

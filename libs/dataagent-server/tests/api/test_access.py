@@ -27,6 +27,7 @@ StartServer = Callable[..., "LiveServer"]
 Json = dict[str, Any]
 FREE = {  # looks like an id or stands in an address, and is nobody's
     "agent_id": "general",  # agents are the installation's
+    "id": "general",  # of the agent whose address it is
     "assistant_id": "agent",
     "client_message_id": "m-1",
     "filename": f"{SECRET}.csv",

@@ -129,7 +129,7 @@ def test_every_route_for_administrators_that_writes_is_audited(live: LiveServer)
         if not isinstance(route, APIRoute) or (route.methods or set()) <= {"GET", "HEAD"}:
             continue
         names = {call.__name__ for call in _calls(route.dependant) if call is not None}
-        if "administrator" in names:
+        if "require_admin" in names:
             assert is_audited(route), route.path
             assert isinstance(route, _audited_class()), route.path
             seen += 1

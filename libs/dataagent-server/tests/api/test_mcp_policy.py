@@ -60,7 +60,7 @@ async def test_what_users_may_not_start_or_reach_is_refused_everywhere(
         assert added.status_code in (403, 422), added.text
         assert TOKEN not in added.text
         good = {"name": "good", "url": "https://mcp.example.com/mcp"}
-        await ok(await client.post(MINE, json=good), 201)
+        await ok(await client.post(MINE, json=good))
         changed = await client.put(f"{MINE}/good", json=body)
         assert changed.status_code in (403, 422), changed.text
         assert (await ok(await client.get(f"{MINE}/good")))["url"] == good["url"]
@@ -88,7 +88,7 @@ async def test_a_template_lets_a_user_start_what_an_administrator_fixed(
         with_command = {**asked, "parameters": {"token": TOKEN}, "command": "sh"}
         assert (await client.post(MINE, json=with_command)).status_code == 422
         body = {**asked, "parameters": {"token": TOKEN, "place": "here"}}
-        added = await ok(await client.post(MINE, json=body), 201)
+        added = await ok(await client.post(MINE, json=body))
         assert TOKEN not in json.dumps(added)
         assert added["env"]["STANDIN_TOKEN"] == MASK
         tried = await ok(await client.post(f"{MINE}/mine/test"))

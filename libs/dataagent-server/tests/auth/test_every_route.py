@@ -15,7 +15,7 @@ from fastapi.dependencies.models import Dependant
 from starlette.routing import WebSocketRoute
 from websockets.exceptions import InvalidStatus
 
-from dataagent_server.api.deps import administrator, authenticate
+from dataagent_server.api.deps import get_current_user, require_admin
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.config import ServerSettings
 from dataagent_server.main import create_app
@@ -63,7 +63,7 @@ def every_route(routes: Iterable[Any]) -> Iterator[Any]:
 def asks_who(dependant: Dependant | None) -> bool:
     if dependant is None:
         return False
-    return dependant.call is authenticate or any(map(asks_who, dependant.dependencies))
+    return dependant.call is get_current_user or any(map(asks_who, dependant.dependencies))
 
 
 def is_private(route: Any) -> bool:
@@ -100,7 +100,7 @@ def is_for_administrators(dependant: Dependant | None) -> bool:
     if dependant is None:
         return False
     below = map(is_for_administrators, dependant.dependencies)
-    return dependant.call is administrator or any(below)
+    return dependant.call is require_admin or any(below)
 
 
 @requirement("S2.5.1d")

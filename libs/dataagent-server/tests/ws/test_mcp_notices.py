@@ -42,7 +42,7 @@ async def test_a_users_change_reaches_their_own_sockets_and_no_others(live: Live
         live.socket(user="bob") as other,
         live.http() as client,
     ):
-        assert (await client.post(url, json=WEB)).status_code == 201
+        assert (await client.post(url, json=WEB)).status_code == 200
         for socket in (one, two):
             assert (await notice(socket, "added"))["name"] == "web"
         assert (await client.put(f"{url}/web", json={"timeout": 5})).status_code == 200

@@ -105,6 +105,8 @@ class Finding:
             span.set_attribute("gen_ai.agent.id", self.agent_id)
         if self.attempts.protocol_version is not None:
             span.set_attribute("mcp.protocol.version", self.attempts.protocol_version)
+        if self.input_valid is not None:
+            span.set_attribute("dataagent.mcp.input_valid", self.input_valid)
         span.set_attribute("dataagent.mcp.attempts", self.attempts.made)
 
 

@@ -184,7 +184,7 @@ class ServerStore:
         try:
             alias = await self._db.write(unit)
         except IntegrityError:
-            raise _taken(spec) from None
+            raise _taken(spec.name) from None
         return replace(spec, alias=alias)
 
     async def update(self, server_id: str, changes: ServerChanges, *, by: str) -> ServerSpec:
@@ -222,9 +222,7 @@ class ServerStore:
         try:
             return await self._db.write(unit)
         except IntegrityError:
-            raise Conflict(
-                f"There is an MCP server {changes.get('name', '')!r} already. Choose another name."
-            ) from None
+            raise _taken(changes.get("name", "")) from None
 
     async def delete(self, server_id: str) -> None:
         """Forget a server with its secrets and its tools; calls stay on record.
@@ -323,8 +321,8 @@ def gone(wanted: str) -> ServerNotFound:
     return ServerNotFound(f"There is no MCP server {wanted[:80]!r}. List the servers to see them.")
 
 
-def _taken(spec: ServerSpec) -> Conflict:
-    return Conflict(f"There is an MCP server {spec.name!r} already. Choose another name.")
+def _taken(name: str) -> Conflict:
+    return Conflict(f"Server already exists: {name!r}. Choose another name.")
 
 
 def _check_id(connection: Connection, server_id: str) -> None:

@@ -31,7 +31,12 @@ def time_type() -> Any:
 
 def create_table(name: str, *parts: Any, **options: Any) -> None:
     """Create a table unless it is there."""
-    options |= {"if_not_exists": True, "mysql_engine": "InnoDB", "mysql_charset": "utf8mb4"}
+    options |= {
+        "if_not_exists": True,
+        "mysql_engine": "InnoDB",
+        "mysql_charset": "utf8mb4",
+        "mysql_collate": "utf8mb4_unicode_ci",
+    }
     op.create_table(name, *parts, **options)
 
 

@@ -14,7 +14,7 @@ from dataagent_server.api.deps import (
     CurrentUser,
     LoginsDep,
     UsersDep,
-    authenticate,
+    get_current_user,
 )
 from dataagent_server.api.route import PrivateRoute, PublicRoute
 from dataagent_server.auth import drop_login_cookie, read_credentials, set_login_cookie
@@ -44,7 +44,7 @@ async def log_out(request: Request, response: Response, container: ContainerDep)
     container.auth.refuse_foreign_page(read_credentials(request.headers))
     drop_login_cookie(request, response)
     try:
-        caller = await authenticate(request)
+        caller = await get_current_user(request)
     except NotAuthenticated:  # logged out already
         return
     await container.logins.log_out(caller)
