@@ -59,12 +59,12 @@ endif
 test-times: $(SETUP) ## write into CONTRIBUTING.md where the time of the last `make test` went
 	@$(BIN)/python -m tests.times build/times CONTRIBUTING.md
 
-soak: $(SETUP) services bubblewrap ## use a site through every door while its parts are killed (ARGS='--minutes 10'; an hour otherwise)
+soak: $(SETUP) services bubblewrap ## use a site over every transport while its parts are killed (ARGS='--minutes 10'; an hour otherwise)
 	@$(BIN)/python -m tests.soak $(ARGS)
 
 coverage: export PYTHONHASHSEED := 0
 coverage: export DATAAGENT_TEST_DOCKER := 1
-coverage: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run the Python tests and see how many branches they reach, room by room
+coverage: $(SETUP) services bubblewrap converters shells docker mcp-servers $(WEB_APP) chromium ## run the Python tests and see how many branches they reach, by package
 	@status=0; $(BIN)/python -m pytest $(PARALLEL) --all -p tests.traced --cov --cov-report= $(or $(ARGS),libs tests/end_to_end) || status=$$?; \
 	$(BIN)/python -m scripts.coverage_floors || status=$$?; exit $$status
 

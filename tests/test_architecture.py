@@ -1,7 +1,7 @@
-"""ARCHITECTURE.md says what the code does: its names exist, and its walks are walked in that order.
+"""ARCHITECTURE.md says what the code does: its names exist, and its paths are taken in that order.
 
 One real turn over a real socket, with a call that is approved, is played by the app while a hook
-notes which functions are called. What the walks name must be called in the order they name it.
+notes which functions are called. What the paths name must be called in that order.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def quoted(text: str) -> list[str]:
     return [name.strip() for name in _QUOTED.findall(text)]
 
 
-def walk(title: str) -> str:
-    """The numbered steps of a walk, as text."""
+def path_of(title: str) -> str:
+    """The numbered steps of a path, as text."""
     section = PAGE.read_text(encoding="utf-8").partition(f"## {title}")[2].partition("\n## ")[0]
     return "\n".join(_STEP.findall(section))
 
@@ -100,7 +100,7 @@ def test_every_class_and_method_that_is_named_exists() -> None:
     assert missing == []
 
 
-# -- the walks ------------------------------------------------------------------------------------
+# -- the paths ------------------------------------------------------------------------------------
 
 
 class Calls:
@@ -140,7 +140,7 @@ def _entry(code: CodeType) -> int:
 @pytest.fixture(scope="module")
 def turn(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
     """The calls of one turn with an approved tool call, from the frame to the end."""
-    home = lived_in(tmp_path_factory.mktemp("walk") / "home")
+    home = lived_in(tmp_path_factory.mktemp("path") / "home")
     settings = ServerSettings(
         _env_file=None,  # pyright: ignore[reportCallIssue] pydantic-settings takes it
         home=home,
@@ -164,14 +164,14 @@ def turn(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
 
 
 def steps_of(node: ast.ClassDef) -> set[str]:
-    """The methods of a class that are a step of a walk: not those of data, nor what makes one."""
+    """The methods of a class that are a step of a path: not those of data, nor what makes one."""
     if any("dataclass" in ast.unparse(mark) for mark in node.decorator_list):
         return set()
     found = methods(node) - _MAKING
     return {_AROUND} if _AROUND in found else found
 
 
-def walked(text: str) -> Iterator[set[str]]:
+def named_in(text: str) -> Iterator[set[str]]:
     """For each class or method that the text names, in order, the functions that may stand for it.
 
     A class stands for its methods, in our kinds of it; middleware for what it does around a call.
@@ -190,21 +190,21 @@ def walked(text: str) -> Iterator[set[str]]:
 
 
 def lost_at(text: str, calls: Sequence[str]) -> set[str] | None:
-    """The first step of a walk that is not called after the one before it, if there is one."""
+    """The first step of a path that is not called after the one before it, if there is one."""
     rest = iter(calls)
-    for step in walked(text):
+    for step in named_in(text):
         if step and not any(name in step for name in rest):
             return step
     return None
 
 
-@pytest.mark.parametrize("title", ["Walk one", "Walk two"])
-def test_a_turn_takes_the_walk_as_it_is_written(turn: Sequence[str], title: str) -> None:
-    assert len(list(walked(walk(title)))) >= 5
-    assert lost_at(walk(title), turn) is None
+@pytest.mark.parametrize("title", ["The path of a message", "The path of a tool call"])
+def test_a_turn_takes_the_path_as_it_is_written(turn: Sequence[str], title: str) -> None:
+    assert len(list(named_in(path_of(title)))) >= 5
+    assert lost_at(path_of(title), turn) is None
 
 
-def test_a_walk_in_another_order_would_be_noticed(turn: Sequence[str]) -> None:
+def test_a_path_in_another_order_would_be_noticed(turn: Sequence[str]) -> None:
     # Only what a turn itself calls: the socket's reader asks for the session whenever it likes.
     assert lost_at("`RunStore.open` then `RunService.start`", turn) is not None
     assert lost_at("`RunWriter.write`, then `Worker.begin`", turn) is not None

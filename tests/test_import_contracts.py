@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 CONFIG = ROOT / ".importlinter"
 
 PLANTS = {
-    "core-rooms": ("dataagent_core/events", "dataagent_core.config"),
+    "core-layers": ("dataagent_core/events", "dataagent_core.config"),
     "core-alone": ("dataagent_core/errors.py", "dataagent_client"),
     "plain-data": ("dataagent_protocol/hitl.py", "pydantic"),
     "whole-to-programs": ("dataagent", "dataagent_client"),
@@ -123,21 +123,21 @@ def test_the_core_may_import_no_program(copy: Path, upper: str) -> None:
 
 
 def test_no_room_imports_the_one_above_it(copy: Path) -> None:
-    listed = contracts()["importlinter:contract:core-rooms"]["layers"]
+    listed = contracts()["importlinter:contract:core-layers"]["layers"]
     layers = [re.findall(r"\w+", line) for line in listed.splitlines() if line]
     rooms = [layer[0] for layer in layers if (copy / "dataagent_core" / layer[0]).is_dir()]
     pairs = list(zip(rooms[1:], rooms, strict=False))
     assert len(pairs) >= 5
     for lower, upper in pairs:
         plant(copy, f"dataagent_core/{lower}", f"dataagent_core.{upper}")
-    report = lint(copy, "--contract", "core-rooms").stdout
+    report = lint(copy, "--contract", "core-layers").stdout
     for lower, upper in pairs:
         assert f"dataagent_core.{lower} -> dataagent_core.{upper}" in report
 
 
 def test_a_folder_that_no_contract_names_fails(copy: Path) -> None:
     plant(copy, "dataagent_core/utils", "json")
-    assert lint(copy, "--contract", "core-rooms").returncode == 1
+    assert lint(copy, "--contract", "core-layers").returncode == 1
 
 
 def test_no_value_is_a_comma_list() -> None:
