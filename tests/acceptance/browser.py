@@ -46,7 +46,9 @@ _CENTRE = """
   if (!e) return null;
   e.scrollIntoView({ block: "nearest" });
   const r = e.getBoundingClientRect();
-  return [r.x + r.width / 2, r.y + r.height / 2];
+  const [x, y] = [r.x + r.width / 2, r.y + r.height / 2];
+  const hit = document.elementFromPoint(x, y);  // a click would go there
+  return hit && (e.contains(hit) || hit.contains(e)) ? [x, y] : null;
 }
 """
 BUTTON = "button,a,summary,[role=button],[role=menuitem],[role=option],[role=tab],[role=radio]"
@@ -77,8 +79,10 @@ class Page:
         return None if "exceptionDetails" in done else done["result"].get("value")
 
     def go(self, path: str) -> None:
-        """Open an address."""
+        """Open an address, and wait until the page that was open is gone."""
+        self.value("window.isLeft = true")
         self.tell("Page.navigate", url=f"{self._url}{path}")
+        wait_until(lambda: self.value("!window.isLeft && document.readyState === 'complete'"))
 
     @property
     def path(self) -> str:
@@ -98,7 +102,7 @@ class Page:
 
     def has(self, name: str, selector: str = BUTTON) -> bool:
         """Whether there is such a thing now."""
-        return self._place(name, selector) is not None
+        return bool(self.value(f"!!({_FINDING})({json.dumps(selector)}, {json.dumps(name)})"))
 
     def find(self, name: str, selector: str = BUTTON) -> None:
         """Wait until there is one."""

@@ -6,7 +6,7 @@ import { Chat } from "./kit/chat";
 import { expect, test } from "./kit/fixtures";
 import { requirement } from "./kit/requirement";
 
-const TITLE = "Write a file: may this be done?";
+const TITLE = "Write a file: allow this?";
 
 function write(path: string, content: string): string {
   return `!tool write_file ${JSON.stringify({ file_path: path, content })}`;

@@ -46,6 +46,7 @@ ASK_FOR_SENSE = [  # of the right shape, and still refused: bytes, SQL, names, p
     *("create_mcp_server", "update_mcp_server", "create_mcp_template", "replace_mcp_template"),
     *("get_mcp_allowlist", "replace_mcp_allowlist"),  # an address, places, one subject
     *("create_tenant", "replace_tenant"),  # 5.0 is an integer for JSON Schema, and none here
+    "put_tenant_user",  # ids in the body must be those of the address
 ]
 SETTINGS: dict[str, Any] = {
     "seed": 4,

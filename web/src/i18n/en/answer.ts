@@ -9,7 +9,7 @@ export const answer = {
   editQuestion: "Edit and send again",
   sending: "Sending…",
   notSent: "Not sent yet. It is sent as soon as the connection is back.",
-  refused: "The message was not taken.",
+  refused: "Message rejected.",
   busy: "An answer is still being written here. Wait for it, or stop it, then send again.",
   retryAfter_one: "Try again in {{count}} second.",
   retryAfter_other: "Try again in {{count}} seconds.",
@@ -24,7 +24,7 @@ export const answer = {
   seconds: "{{count}} s",
   statuses: {
     sending: "The question is being sent.",
-    refused: "The question was not taken.",
+    refused: "Question rejected.",
     running: "The answer is being written.",
     waiting: "The answer waits for your decision.",
     done: "Answered.",
@@ -101,22 +101,22 @@ export const answer = {
     unknown: "not known",
   },
   advice: {
-    recoverable: "This may pass by itself. Ask again in a moment.",
-    other: "Ask in another way. If it stays, tell your administrator.",
+    recoverable: "This may be temporary. Ask again in a moment.",
+    other: "Rephrase the question. If it happens again, tell your administrator.",
     model_unavailable:
-      "The language model cannot be reached. Ask again in a moment; if it stays, tell your administrator.",
+      "The language model cannot be reached. Ask again in a moment; if it happens again, tell your administrator.",
     model_refused:
-      "The language model did not take the request. Ask in another way, or tell your administrator.",
+      "The language model rejected the request. Ask in another way, or tell your administrator.",
     misconfigured: "Something is not set up. Tell your administrator.",
     budget_exhausted:
       "The budget is used up. Wait until it is renewed, or ask your administrator for more.",
     quota_exceeded:
-      "There is no room left. Delete files you no longer need, or ask your administrator for more.",
+      "No space left. Delete files you no longer need, or ask your administrator for more.",
     source_unavailable:
-      "The data source cannot be reached. Ask again in a moment; if it stays, tell your administrator.",
+      "The data source cannot be reached. Ask again in a moment; if it happens again, tell your administrator.",
     query_timed_out: "The query took too long. Ask for a shorter period or fewer details.",
     data_denied: "You may not see this data. Ask your administrator if you need it.",
-    storage_unavailable: "The server's storage is away. Ask again in a moment.",
+    storage_unavailable: "Storage is unavailable. Ask again in a moment.",
     stale_attempt: "The work was interrupted. Ask again.",
   },
   tools: {
@@ -150,7 +150,7 @@ export const answer = {
     grep: "Search in files",
   },
   approval: {
-    title: "{{tool}}: may this be done?",
+    title: "{{tool}}: allow this?",
     question: "Your answer is needed",
     about: {
       write_file: "Writes a file in your workspace; one of that name is replaced.",

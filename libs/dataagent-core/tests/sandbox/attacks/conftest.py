@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -29,6 +30,7 @@ from .ground import Bait, Ground
 
 MIB = 1024 * 1024
 LIMITS = Limits(memory_bytes=192 * MIB, disk_bytes=64 * MIB, file_bytes=16 * MIB, inodes=2048)
+WITH_RUNNER = replace(LIMITS, memory_bytes=320 * MIB)  # which counts in a container
 POOL = PoolSettings(ready=0, max_uses=100_000)
 
 
@@ -100,7 +102,11 @@ def _wall(kind: str, request: pytest.FixtureRequest, runner: Path | None = None)
 @pytest_asyncio.fixture(loop_scope="session", scope="session", params=WALLS)
 async def ground(request: pytest.FixtureRequest, bait: Bait) -> AsyncGenerator[Ground]:
     """A wall with sandboxes behind it; sessions are shared by attacks that leave no trace."""
-    sandboxes = Sandboxes(_wall(request.param, request), limits=LIMITS, settings=POOL)
+    sandboxes = Sandboxes(
+        _wall(request.param, request),
+        limits=WITH_RUNNER if request.param == "docker" else LIMITS,
+        settings=POOL,
+    )
     try:
         yield Ground(sandboxes, bait)
     finally:
@@ -122,7 +128,11 @@ async def broken(
     assert "def set_filter(program: bytes) -> None:" in text
     calls.write_text(f"{text}\n\ndef set_filter(program: bytes) -> None:\n    return\n")
     monkeypatch.setattr(bwrap_command, "_RUNNER", runner)
-    sandboxes = Sandboxes(_wall(request.param, request, runner), limits=LIMITS, settings=POOL)
+    sandboxes = Sandboxes(
+        _wall(request.param, request, runner),
+        limits=WITH_RUNNER if request.param == "docker" else LIMITS,
+        settings=POOL,
+    )
     try:
         yield Ground(sandboxes, bait)
     finally:

@@ -63,7 +63,8 @@ async def test_a_dropped_skill_works_after_a_restart_on_every_door(
         async with live.http() as client:
             listed = (await client.get("/api/skills")).json()
     assert prompts(provider) != []
-    assert ["Steps of sort-it-out." in prompt for prompt in prompts(provider)] == [
+    sent = [str(asked.body["messages"]) for asked in provider.requests]
+    assert ["Steps of sort-it-out." in messages for messages in sent] == [
         *(True, True, True, True, True, True, False)
     ]
     assert all("- sort-it-out: Does sort-it-out." in prompt for prompt in prompts(provider))
