@@ -21,7 +21,7 @@ import certifi
 import pytest
 
 from tests.open_connections import OpenConnections
-from tests.proven import Proven
+from tests.unproven import UnprovenRequirements
 
 pytest_plugins = ["tests.tiers", "tests.times"]
 
@@ -57,7 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
     connections = OpenConnections()
     connections.watch()
     config.pluginmanager.register(connections)
-    config.pluginmanager.register(Proven())
+    config.pluginmanager.register(UnprovenRequirements())
 
 
 def pytest_collection_finish() -> None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from bench import history, page
 from bench.processes import MEASURED, OTHERS
-from bench.report import RESULTS, Options, Report, say
+from bench.report import RESULTS, BenchOptions, Report, say
 
 PARTS = {
     "a": ("throughput", "provider"),
@@ -42,9 +42,11 @@ def main() -> int:
     if MEASURED == OTHERS:
         say("warning: one core only; the load generator competes with what it measures")
     rounds = given.rounds or (2 if given.quick else 3)
-    report = Report(Options(is_quick=given.quick, rounds=rounds, tries=1 if given.quick else 2))
-    is_whole = measured(report, _modules(given.parts or PARTS))
-    before = history.kept(is_quick=given.quick)
+    report = Report(
+        BenchOptions(is_quick=given.quick, rounds=rounds, tries=1 if given.quick else 2)
+    )
+    is_whole = run_parts(report, _modules(given.parts or PARTS))
+    before = history.load_values(is_quick=given.quick)
     slower = _slower(report, before) if given.compare else []
     report.print_table()
     say(f"details: {os.path.relpath(report.write())}")
@@ -63,16 +65,16 @@ def _modules(parts: Iterable[str]) -> list[str]:
     return [module for part in dict.fromkeys(parts) for module in PARTS[part]]
 
 
-def measured(report: Report, modules: Iterable[str]) -> bool:
+def run_parts(report: Report, modules: Iterable[str]) -> bool:
     """Run the parts; whether all of them came to their end.
 
     One that breaks, however it does, stops no other: what they find is still worth printing.
     """
-    broken = [module for module in modules if not _ran(module, report)]
+    broken = [module for module in modules if not _run_part(module, report)]
     return not broken
 
 
-def _ran(module: str, report: Report) -> bool:
+def _run_part(module: str, report: Report) -> bool:
     try:
         importlib.import_module(f"bench.{module}").run(report)
     except Exception:
@@ -81,14 +83,16 @@ def _ran(module: str, report: Report) -> bool:
     return True
 
 
-def _slower(report: Report, before: dict[history.Key, list[history.Kept]]) -> list[history.Slower]:
+def _slower(
+    report: Report, before: dict[history.Key, list[history.StoredValue]]
+) -> list[history.Slower]:
     """What is slower than it was; its parts are measured once more, for a machine has bad days."""
     if not any((row.part, row.name) in before for row in report.rows):
         say("warning: none of these rows was ever kept (--keep), so none is compared")
     found = history.slower(report.rows, before)
     if found:
         again = Report(report.options)
-        measured(again, _modules(sorted({one.row.part for one in found})))
+        run_parts(again, _modules(sorted({one.row.part for one in found})))
         second = {(row.part, row.name): row for row in again.rows}
         report.rows = [
             history.better(row, second.get((row.part, row.name), row)) for row in report.rows
@@ -101,11 +105,11 @@ def _keep(report: Report, *, is_whole: bool) -> None:
     if not is_whole:
         say("warning: a part broke off, so the run is not kept")
         return
-    history.keep(report)
+    history.append_run(report)
     say(f"kept: {os.path.relpath(history.FILE)}")
 
 
-def _write_page(report: Report, before: dict[history.Key, list[history.Kept]]) -> None:
+def _write_page(report: Report, before: dict[history.Key, list[history.StoredValue]]) -> None:
     titles: dict[str, str] = {}
     for part in dict.fromkeys(row.part for row in report.rows):
         text = importlib.import_module(f"bench.{PARTS[part][0]}").__doc__ or ""

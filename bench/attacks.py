@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 from aiohttp import ClientError, ClientSession, ClientTimeout, FormData
 
-from bench.doors import TurnFailed
+from bench.clients import TurnFailed
 from bench.meter import percentile
 from bench.processes import ALL, Json, dataagent_server
 from bench.report import Report, Row, below, say

@@ -27,10 +27,15 @@ def run(report: Report) -> None:
         load = stack.enter_context(Worker("bench.load", core=OTHERS))
         server = stack.enter_context(dataagent_server(**_SETTINGS))
         for what, message in (("text", _TEXT), ("tool", _TOOL)):
-            for door in ("ws", "rest"):
-                name = f"cancel of a running {what} over {door}"
+            for transport in ("ws", "rest"):
+                name = f"cancel of a running {what} over {transport}"
                 say(f"(f) {name}, {count} times")
-                asked = {"do": "cancels", "url": server.url, "door": door, "message": message}
+                asked = {
+                    "do": "cancels",
+                    "url": server.url,
+                    "transport": transport,
+                    "message": message,
+                }
                 found = load.ask(**asked, count=count, within=_WITHIN_SECONDS)
                 report.add(Row("f", f"{name}, p95", found["p95"], unit="ms", target=below(300)))
                 report.add(Row("f", f"{name} / ping", found["p95"] / found["ping"]))

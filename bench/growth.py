@@ -51,8 +51,8 @@ def _with_others(report: Report, lonely: Service, crowded: Service, load: Worker
     """Turns in a server that holds thousands of other sessions against one that holds few."""
     others = 500 if report.options.is_quick else 5000
     say(f"(d) {others} other sessions")
-    load.ask(do="visits", url=lonely.url, message="!echo hello", sessions=1, door="rest")
-    load.ask(do="visits", url=crowded.url, message="!echo hello", sessions=others, door="rest")
+    load.ask(do="visits", url=lonely.url, message="!echo hello", sessions=1, transport="rest")
+    load.ask(do="visits", url=crowded.url, message="!echo hello", sessions=others, transport="rest")
     ratios: list[float] = []
     for number in range(report.options.rounds):
         samples: dict[str, Sample] = {}
@@ -75,7 +75,7 @@ def _turns(
 ) -> Sample:
     answer = load.ask(
         do="turns",
-        door="ws",
+        transport="ws",
         url=server.url,
         pid=server.pid,
         message=_MESSAGE,

@@ -18,11 +18,11 @@ from typing import Any
 import orjson
 from aiohttp import ClientSession, WSMsgType
 
-from bench.doors import HEADERS, client_options
+from bench.clients import HEADERS, client_options
 from bench.meter import Meter
 from bench.processes import KEY, Json, answer_lines
 from dataagent_client import Backoff, DataAgentClient
-from dataagent_harbor.asking import Asker
+from dataagent_harbor.asker import Asker
 from dataagent_harbor.load.user import SocketUser
 
 Seen = tuple[str, float, float]  # a run, when its first text came, when it was over

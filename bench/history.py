@@ -25,7 +25,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredValue:
     """What one row was when its run was kept."""
 
     at: str
@@ -50,7 +50,7 @@ class Slower:
         return f"{self.row.name}: {now} {self.row.unit}, was {then}; {much}"
 
 
-def keep(report: Report, file: Path = FILE) -> None:
+def append_run(report: Report, file: Path = FILE) -> None:
     """Add a run's rows to the file."""
     line = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -66,18 +66,18 @@ def keep(report: Report, file: Path = FILE) -> None:
         lines.write(orjson.dumps(line) + b"\n")
 
 
-def kept(*, is_quick: bool, file: Path = FILE) -> dict[Key, list[Kept]]:
+def load_values(*, is_quick: bool, file: Path = FILE) -> dict[Key, list[StoredValue]]:
     """Every row's kept values, the oldest first."""
-    found: dict[Key, list[Kept]] = {}
+    found: dict[Key, list[StoredValue]] = {}
     for run in _runs(file):
         if run["is_quick"] == is_quick:
             for row in run["rows"]:
-                value = Kept(run["at"], row["value"])
+                value = StoredValue(run["at"], row["value"])
                 found.setdefault((row["part"], row["name"]), []).append(value)
     return found
 
 
-def slower(rows: Iterable[Row], before: dict[Key, list[Kept]]) -> list[Slower]:
+def slower(rows: Iterable[Row], before: dict[Key, list[StoredValue]]) -> list[Slower]:
     """The rows that are worse than their last kept value by more than may be."""
     found = [
         Slower(row, values[-1].value)

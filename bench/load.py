@@ -1,6 +1,6 @@
 """A process that is the clients of a server: `python -m bench.load`. Runs on the other core.
 
-It sends messages through a door (`doors.py`) and measures the server's process meanwhile.
+It sends messages through a door (`clients.py`) and measures the server's process meanwhile.
 Commands: `turns`, `paced`, `visits`, `hold` and `release`, `running`, `cancels`, `crowd`.
 """
 
@@ -17,8 +17,8 @@ from typing import Any
 import uvloop
 from aiohttp import ClientSession
 
-from bench.crowds import crowd
-from bench.doors import DOORS, SocketVisitor, TurnFailed, Visitor, client_options, groups
+from bench.clients import CLIENTS, BenchClient, SocketClient, TurnFailed, client_options, groups
+from bench.connected_clients import measure_connected
 from bench.latency import Lateness
 from bench.meter import Meter, MeterOfBoth, memory_of, percentile, to_json
 from bench.processes import Json, answer_lines
@@ -29,7 +29,7 @@ class Load:
     """The clients; some may stay between two commands."""
 
     def __init__(self) -> None:
-        self._held: list[SocketVisitor] = []
+        self._held: list[SocketClient] = []
         self._http: ClientSession | None = None
 
     async def handle(self, command: Json) -> Json:
@@ -47,13 +47,13 @@ class Load:
     async def _hold(self, url: str, message: str, sessions: int) -> Json:
         """Sockets that stay open, each after one turn."""
         self._http = ClientSession(**client_options())
-        self._held = [SocketVisitor(self._http, url) for _ in range(sessions)]
+        self._held = [SocketClient(self._http, url) for _ in range(sessions)]
         for some in groups(self._held):
             await _one_turn(some, message)
         return {}
 
     async def _release(self) -> Json:
-        await asyncio.gather(*(visitor.leave() for visitor in self._held))
+        await asyncio.gather(*(client.leave() for client in self._held))
         if self._http is not None:
             await self._http.close()
         self._held = []
@@ -61,22 +61,22 @@ class Load:
 
 
 @asynccontextmanager
-async def visitors(
-    door: str, url: str, session_ids: Sequence[str | None]
-) -> AsyncGenerator[list[Visitor]]:
+async def open_clients(
+    transport: str, url: str, session_ids: Sequence[str | None]
+) -> AsyncGenerator[list[BenchClient]]:
     """Clients that have entered."""
     async with ClientSession(**client_options()) as http:
-        inside = [DOORS[door](http, url, session_id) for session_id in session_ids]
-        await asyncio.gather(*(visitor.enter() for visitor in inside))
+        inside = [CLIENTS[transport](http, url, session_id) for session_id in session_ids]
+        await asyncio.gather(*(client.enter() for client in inside))
         try:
             yield inside
         finally:
-            await asyncio.gather(*(visitor.leave() for visitor in inside))
+            await asyncio.gather(*(client.leave() for client in inside))
 
 
 async def turns(
     *,
-    door: str,
+    transport: str,
     url: str,
     pid: int,
     message: str,
@@ -88,23 +88,23 @@ async def turns(
 ) -> Json:
     """Back-to-back turns in so many sessions; the first ones are checked and not counted."""
     ids = session_ids or [str(uuid.uuid4()) for _ in range(sessions)]
-    async with visitors(door, url, ids) as inside:
-        await asyncio.gather(*(_checked(visitor, message, warm, expected) for visitor in inside))
+    async with open_clients(transport, url, ids) as inside:
+        await asyncio.gather(*(_checked(client, message, warm, expected) for client in inside))
         meter = Meter(pid)
         meter.start()
-        await asyncio.gather(*(_repeat(visitor, message, turns) for visitor in inside))
+        await asyncio.gather(*(_repeat(client, message, turns) for client in inside))
         return to_json(meter.stop(sessions * turns))
 
 
-async def _repeat(visitor: Visitor, message: str, count: int) -> None:
+async def _repeat(client: BenchClient, message: str, count: int) -> None:
     for _ in range(count):
-        await visitor.turn(message)
+        await client.turn(message)
 
 
-async def _checked(visitor: Visitor, message: str, count: int, expected: str | None) -> None:
+async def _checked(client: BenchClient, message: str, count: int, expected: str | None) -> None:
     for _ in range(count):
         heard: list[str] = []
-        await visitor.turn(message, heard.append)
+        await client.turn(message, heard.append)
         if expected is not None and expected not in "".join(heard):
             raise TurnFailed(f"{expected!r} was not in the answer: {''.join(heard)[:500]}")
 
@@ -123,16 +123,16 @@ async def paced(
     """Sessions that stream back to back, started evenly over one turn's length."""
     gc.collect()
     gc.disable()
-    async with visitors("ws", url, [str(uuid.uuid4()) for _ in range(sessions)]) as inside:
+    async with open_clients("ws", url, [str(uuid.uuid4()) for _ in range(sessions)]) as inside:
         begin = monotonic() + settle
         end = begin + seconds
         late = Lateness(pace, begin, end)
         meter = MeterOfBoth(pid)
 
-        async def session(number: int, visitor: Visitor) -> None:
+        async def session(number: int, client: BenchClient) -> None:
             await asyncio.sleep(length * number / sessions)
             while (started := monotonic()) < end:
-                await visitor.turn(message, late.hears(started))
+                await client.turn(message, late.hears(started))
 
         work = asyncio.gather(*(session(number, each) for number, each in enumerate(inside)))
         await asyncio.sleep(begin - monotonic())
@@ -144,12 +144,12 @@ async def paced(
     return {**to_json(sample), "p95": percentile(late.values, 0.95), "chunks": len(late.values)}
 
 
-async def visits(*, url: str, message: str, sessions: int, door: str = "ws") -> Json:
+async def visits(*, url: str, message: str, sessions: int, transport: str = "ws") -> Json:
     """Clients that come, have one turn in a new session, and leave."""
     async with ClientSession(**client_options()) as http:
-        for some in groups([DOORS[door](http, url) for _ in range(sessions)]):
+        for some in groups([CLIENTS[transport](http, url) for _ in range(sessions)]):
             await _one_turn(some, message)
-            await asyncio.gather(*(visitor.leave() for visitor in some))
+            await asyncio.gather(*(client.leave() for client in some))
     return {}
 
 
@@ -157,8 +157,8 @@ async def running(*, url: str, pid: int, message: str, sessions: int, seconds: f
     """The server's memory before and while so many sessions stream."""
     before = memory_of(pid)
     highest = before
-    async with visitors("ws", url, [str(uuid.uuid4()) for _ in range(sessions)]) as inside:
-        work = asyncio.gather(*(visitor.turn(message) for visitor in inside))
+    async with open_clients("ws", url, [str(uuid.uuid4()) for _ in range(sessions)]) as inside:
+        work = asyncio.gather(*(client.turn(message) for client in inside))
         until = monotonic() + seconds
         while monotonic() < until and not work.done():
             await asyncio.sleep(0.2)
@@ -167,9 +167,9 @@ async def running(*, url: str, pid: int, message: str, sessions: int, seconds: f
     return {"bytes": (highest - before) / sessions}
 
 
-async def _one_turn(some: Sequence[Visitor], message: str) -> None:
-    await asyncio.gather(*(visitor.enter() for visitor in some))
-    await asyncio.gather(*(visitor.turn(message) for visitor in some))
+async def _one_turn(some: Sequence[BenchClient], message: str) -> None:
+    await asyncio.gather(*(client.enter() for client in some))
+    await asyncio.gather(*(client.turn(message) for client in some))
 
 
 _MEASURES: dict[str, Callable[..., Awaitable[Json]]] = {
@@ -178,7 +178,7 @@ _MEASURES: dict[str, Callable[..., Awaitable[Json]]] = {
     "visits": visits,
     "running": running,
     "cancels": cancels,
-    "crowd": crowd,
+    "crowd": measure_connected,
 }
 
 

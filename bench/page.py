@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from bench.history import Kept, Key
+from bench.history import Key, StoredValue
 from bench.meter import CALM
 from bench.report import Report, Row, as_text
 
@@ -36,7 +36,7 @@ _SCALE = 2.0
 
 
 def as_html(
-    report: Report, titles: Mapping[str, str], before: Mapping[Key, Sequence[Kept]], at: str
+    report: Report, titles: Mapping[str, str], before: Mapping[Key, Sequence[StoredValue]], at: str
 ) -> str:
     """The page; `titles` says what each part measures, `before` what was kept of each row."""
     parts = dict.fromkeys(row.part for row in report.rows)
@@ -65,7 +65,7 @@ def _about(report: Report, at: str) -> str:
 
 
 def _section(
-    part: str, title: str, rows: Sequence[Row], before: Mapping[Key, Sequence[Kept]]
+    part: str, title: str, rows: Sequence[Row], before: Mapping[Key, Sequence[StoredValue]]
 ) -> str:
     head = (
         "<tr><th>what</th><th class=number>measured</th><th class=number>CPU a turn</th>"
@@ -76,7 +76,7 @@ def _section(
     return f"<h2>{part}: {escape(title)}</h2><table>{head}{''.join(lines)}</table>"
 
 
-def _row(row: Row, values: Sequence[Kept]) -> str:
+def _row(row: Row, values: Sequence[StoredValue]) -> str:
     value, unit, wanted = as_text(row)
     cpu = "" if row.cpu is None else f"{row.cpu:.2f} ×"
     kind = {None: "", True: "met", False: "missed"}[row.is_met]
@@ -105,7 +105,7 @@ def _bar(row: Row) -> str:
     )
 
 
-def _course(row: Row, values: Sequence[Kept]) -> str:
+def _course(row: Row, values: Sequence[StoredValue]) -> str:
     """The kept values and this one, as a line from the left to the right."""
     if not values:
         return ""

@@ -21,7 +21,7 @@ from bench.processes import (
     served,
 )
 from bench.report import Report, Row, at_least, say
-from bench.sides import DOOR_NAMES, Cell, Rounds, door_side
+from bench.sides import TRANSPORT_NAMES, Cell, Rounds, server_side
 
 _FULL = 100
 _CELLS = (
@@ -39,16 +39,19 @@ def run(report: Report) -> None:
         model = stack.enter_context(_standin())
         endpoint = {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "none"}
         ours = stack.enter_context(dataagent_server(model="openai:stand-in", **endpoint))
-        sides = [door_side(door, door, ours, load) for door in DOOR_NAMES]
+        sides = [server_side(transport, transport, ours, load) for transport in TRANSPORT_NAMES]
         theirs = stack.enter_context(_yardstick(endpoint))
-        sides.append(door_side("yardstick", "yardstick", theirs, load))
+        sides.append(server_side("yardstick", "yardstick", theirs, load))
         for cell in _CELLS[:1] if report.options.is_quick else _CELLS:
             say(f"(a) {cell.name}")
             rounds = Rounds(report, "a", cell, sides)
-            for door, name in DOOR_NAMES.items():
-                is_aim = door == "ws" and cell is _CELLS[0]
+            for transport, name in TRANSPORT_NAMES.items():
+                is_aim = transport == "ws" and cell is _CELLS[0]
                 target = at_least(2.2) if is_aim else None
-                speed, cost = rounds.speed(door, "yardstick"), rounds.cost(door, "yardstick")
+                speed, cost = (
+                    rounds.speed(transport, "yardstick"),
+                    rounds.cost(transport, "yardstick"),
+                )
                 title = f"{cell.name}: {name} / yardstick"
                 report.add(Row("a", title, speed, cost, target=target))
 

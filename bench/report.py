@@ -63,7 +63,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class BenchOptions:
     """How thorough a run is."""
 
     is_quick: bool = False
@@ -76,7 +76,7 @@ class Options:
 class Report:
     """Everything a run found."""
 
-    options: Options
+    options: BenchOptions
     rows: list[Row] = field(default_factory=list[Row])
     samples: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
 

@@ -58,7 +58,7 @@ def _add(report: Report, name: str, seconds: list[float], target: Target) -> Non
 def _killed_once() -> tuple[float, float]:
     """Seconds until a killed server is ready, and until its conversation goes on."""
     port = free_port()
-    door = _Door(f"http://127.0.0.1:{port}/api/v1")
+    transport = _HttpClient(f"http://127.0.0.1:{port}/api/v1")
     with tempfile.TemporaryDirectory(prefix="dataagent-bench-") as home:
         environment = clean_environment(
             HOME=home,
@@ -71,11 +71,11 @@ def _killed_once() -> tuple[float, float]:
         command = [str(program("dataagent-server")), "serve"]
         first = spawn(command, core=MEASURED, environment=environment, stdout=subprocess.DEVNULL)
         try:
-            wait_until_served(first, f"{door.url}/health/ready")
-            session_id = door.post("/sessions", {})["session_id"]
-            asking = _asked(door, session_id)
+            wait_until_served(first, f"{transport.url}/health/ready")
+            session_id = transport.post("/sessions", {})["session_id"]
+            asking = _start_long_turn(transport, session_id)
             messages = f"/sessions/{session_id}/messages"
-            _until(lambda: door.get(messages)["total"] > 0, "The question was not taken.")
+            _until(lambda: transport.get(messages)["total"] > 0, "The question was not taken.")
         finally:
             first.kill()
             first.wait()
@@ -83,16 +83,16 @@ def _killed_once() -> tuple[float, float]:
         started = time.perf_counter()
         second = spawn(command, core=MEASURED, environment=environment, stdout=subprocess.DEVNULL)
         try:
-            wait_until_served(second, f"{door.url}/health/ready")
+            wait_until_served(second, f"{transport.url}/health/ready")
             ready = time.perf_counter() - started
             again = {"message": "!echo again", "session_id": session_id}
-            _until(lambda: door.post("/chat", again)["status"] == "done", "It did not go on.")
+            _until(lambda: transport.post("/chat", again)["status"] == "done", "It did not go on.")
             return ready, time.perf_counter() - started
         finally:
             stop(second)
 
 
-class _Door:
+class _HttpClient:
     """A few requests, one after another."""
 
     def __init__(self, url: str) -> None:
@@ -114,12 +114,12 @@ class _Door:
 _HEADERS = {"X-API-Key": KEY, "Content-Type": "application/json"}
 
 
-def _asked(door: _Door, session_id: str) -> threading.Thread:
+def _start_long_turn(transport: _HttpClient, session_id: str) -> threading.Thread:
     """Ask something that takes long, in a thread that the server's death ends."""
 
     def ask() -> None:
         with suppress(OSError, HTTPException):
-            door.post("/chat", {"message": "!slow 3000 20", "session_id": session_id})
+            transport.post("/chat", {"message": "!slow 3000 20", "session_id": session_id})
 
     thread = threading.Thread(target=ask)
     thread.start()

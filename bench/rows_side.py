@@ -31,10 +31,10 @@ from bench.meter import memory_of
 from bench.processes import Json, answer_lines
 from dataagent_core.config import Settings
 from dataagent_core.data.results import export, preview, preview_text
-from dataagent_core.data.room import Data, open_room
-from dataagent_core.data.service import Answered, Asked
+from dataagent_core.data.runtime import DataRuntime, open_standalone_runtime
+from dataagent_core.data.service import ExecutedQuery, QueryContext
 from dataagent_core.data.sources import EVERYONE, NewSource, Source
-from dataagent_core.data.types import Limits, Reader
+from dataagent_core.data.types import QueryLimits, Reader
 from tests.services import fresh_database
 
 _ALL = "SELECT * FROM facts"
@@ -76,10 +76,10 @@ class Side:
         self._rows = rows
         self._home = home
         self.stack = AsyncExitStack()
-        self._data: Data | None = None
+        self._data: DataRuntime | None = None
         self._source: Source | None = None
         self._url = ""
-        self._last: Answered | None = None
+        self._last: ExecutedQuery | None = None
 
     async def handle(self, command: Json) -> Json:
         """Carry out a command."""
@@ -98,11 +98,11 @@ class Side:
             case unknown:
                 raise ValueError(f"There is no command {unknown!r}.")
 
-    async def _opened(self) -> tuple[Data, Source]:
+    async def _opened(self) -> tuple[DataRuntime, Source]:
         if self._data is None or self._source is None:
             self._url = await asyncio.to_thread(self._filled)
             settings = Settings(home=self._home, sample_data=False, workspace_quota=10**12)
-            self._data = await self.stack.enter_async_context(open_room(settings))
+            self._data = await self.stack.enter_async_context(open_standalone_runtime(settings))
             new = NewSource("facts", url=SecretStr(self._url), grants=(EVERYONE,), limits=_WIDE)
             self._source = await self._data.service.sources.create(new)
             await self._data.service.catalogues.get(self._source)
@@ -192,10 +192,10 @@ class Side:
                     yield from cursor
                 connection.close()
 
-    async def _query(self, data: Data, source: Source) -> Json:
+    async def _query(self, data: DataRuntime, source: Source) -> Json:
         with _peak_memory() as peak:
             started = time.perf_counter()
-            answered = await data.service.query(source, _ALL, Asked(Reader("bench")))
+            answered = await data.service.query(source, _ALL, QueryContext(Reader("bench")))
             seconds = time.perf_counter() - started
         if self._last is not None:
             await data.service.artifacts.delete(self._last.artifact.artifact_id, owner="bench")
@@ -208,7 +208,7 @@ class Side:
             "growth_kb": peak() / 1024,
         }
 
-    async def _export(self, data: Data, source: Source) -> Json:
+    async def _export(self, data: DataRuntime, source: Source) -> Json:
         if self._last is None:
             await self._query(data, source)
         assert self._last is not None
@@ -240,9 +240,9 @@ class Side:
             connection.execute(f"COPY (SELECT * FROM read_parquet('{path}')) TO '{target}'")
             return time.perf_counter() - started
 
-    async def _cancel(self, data: Data, source: Source) -> Json:
+    async def _cancel(self, data: DataRuntime, source: Source) -> Json:
         """From the cancel until neither we nor the engine have anything of the statement."""
-        asked = Asked(Reader("bench"))
+        asked = QueryContext(Reader("bench"))
         task = asyncio.create_task(data.service.query(source, _ENDLESS, asked))
         while not await asyncio.to_thread(self._is_running):
             await asyncio.sleep(0.02)
@@ -278,7 +278,7 @@ class Side:
         finally:
             connection.close()
 
-    async def _guard(self, data: Data, source: Source) -> Json:
+    async def _guard(self, data: DataRuntime, source: Source) -> Json:
         await data.service.sources.policies.put(source.source_id, "eu", _POLICY)
         await data.service.sources.attributes.set("bench", {"region": "region 1"})
         reader = await data.service.reader("bench")
@@ -291,7 +291,7 @@ class Side:
         return {"median_ms": median(times)}
 
 
-_WIDE = Limits(max_rows=10_000_000, max_bytes=4 * 1024**3, timeout_seconds=600)
+_WIDE = QueryLimits(max_rows=10_000_000, max_bytes=4 * 1024**3, timeout_seconds=600)
 
 
 @contextmanager

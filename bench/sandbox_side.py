@@ -23,7 +23,7 @@ from dataagent_core.sandbox.bwrap import BwrapWall
 from dataagent_core.sandbox.docker import DockerWall
 from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
 from dataagent_core.sandbox.session import SandboxSession
-from dataagent_core.sandbox.types import Limits, Wall
+from dataagent_core.sandbox.types import SandboxLimits, Wall
 from scripts.docker_engine import engine
 
 _GROUPBY = """
@@ -71,7 +71,7 @@ class Side:
                 raise ValueError(f"There is no command {unknown!r}.")
 
     async def _start(self) -> Json:
-        self._sandboxes = Sandboxes(self._made_wall(), limits=Limits(), settings=_POOL)
+        self._sandboxes = Sandboxes(self._made_wall(), limits=SandboxLimits(), settings=_POOL)
         self.stack.push_async_callback(self._sandboxes.aclose)
         began = time.perf_counter()
         self._session = await self._new_session()
@@ -115,7 +115,7 @@ class Side:
         """All processes of a wall, its fork server too, with so many sessions that wait."""
         weights: list[float] = []
         settings = PoolSettings(ready=0, max_sessions=max(counts))
-        sandboxes = Sandboxes(self._made_wall(), limits=Limits(), settings=settings)
+        sandboxes = Sandboxes(self._made_wall(), limits=SandboxLimits(), settings=settings)
         self.stack.push_async_callback(sandboxes.aclose)
         for number in range(1, max(counts) + 1):
             session = await sandboxes.session(f"user-{number}", "bench")

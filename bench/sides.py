@@ -13,8 +13,8 @@ from bench.meter import Sample, least_disturbed, median_ratio, to_json
 from bench.processes import Service, Worker
 from bench.report import Report, say
 
-DOOR_NAMES = {"ws": "WebSocket", "sse": "SSE", "rest": "REST"}
-"""Our doors, by their names in `doors.py`."""
+TRANSPORT_NAMES = {"ws": "WebSocket", "sse": "SSE", "rest": "REST"}
+"""Our doors, by their names in `clients.py`."""
 _BUSY = 0.8
 
 
@@ -49,13 +49,13 @@ def bare_side(name: str, worker: Worker) -> Side:
     return Side(name, measure)
 
 
-def door_side(name: str, door: str, service: Service, load: Worker) -> Side:
+def server_side(name: str, transport: str, service: Service, load: Worker) -> Side:
     """A server, through one of its doors."""
 
     def measure(cell: Cell) -> Sample:
         answer = load.ask(
             do="turns",
-            door=door,
+            transport=transport,
             url=service.url,
             pid=service.pid,
             message=cell.message,

@@ -10,7 +10,7 @@ from statistics import median, quantiles
 import orjson
 from aiohttp import ClientSession, ClientWebSocketResponse, WSMsgType
 
-from bench.doors import HEADERS, TurnFailed, client_options
+from bench.clients import HEADERS, TurnFailed, client_options
 from bench.processes import Json
 
 _AT_ONCE = 8
@@ -26,13 +26,13 @@ class Stopper:
         self._session_id = session_id
 
     async def stop_some(
-        self, door: str, message: str, count: int, within: float
+        self, transport: str, message: str, count: int, within: float
     ) -> tuple[list[float], float]:
         """Milliseconds of each cancel, and of a ping. Each comes at a random moment `within`."""
         url = f"{self._url}/ws/chat/{self._session_id}"
         async with self._http.ws_connect(url, headers=HEADERS) as socket:
             times = [
-                await self._stop_one(socket, door, message, random.uniform(0, within))
+                await self._stop_one(socket, transport, message, random.uniform(0, within))
                 for _ in range(count)
             ]
             started = time.perf_counter()
@@ -41,13 +41,13 @@ class Stopper:
             return times, (time.perf_counter() - started) * 1000
 
     async def _stop_one(
-        self, socket: ClientWebSocketResponse, door: str, message: str, wait: float
+        self, socket: ClientWebSocketResponse, transport: str, message: str, wait: float
     ) -> float:
         await _send(socket, "chat", {"message": message})
         await _until(socket, "tool_call" if message.startswith("!tool") else "text")
         await asyncio.sleep(_UP_SECONDS + wait)
         started = time.perf_counter()
-        stop = _send(socket, "cancel", {}) if door == "ws" else self._post_cancel()
+        stop = _send(socket, "cancel", {}) if transport == "ws" else self._post_cancel()
         asking = asyncio.create_task(stop)
         ended = await _until(socket, "done")
         took = (time.perf_counter() - started) * 1000
@@ -63,14 +63,14 @@ class Stopper:
                 raise TurnFailed(await response.text())
 
 
-async def cancels(*, url: str, door: str, message: str, count: int, within: float) -> Json:
+async def cancels(*, url: str, transport: str, message: str, count: int, within: float) -> Json:
     """Start and stop runs in a few sessions at once; the 95th percentile in milliseconds."""
     random.seed(count)
     async with ClientSession(**client_options()) as http:
         made = [await _session(http, url) for _ in range(_AT_ONCE)]
         found = await asyncio.gather(
             *(
-                Stopper(http, url, one).stop_some(door, message, count // _AT_ONCE, within)
+                Stopper(http, url, one).stop_some(transport, message, count // _AT_ONCE, within)
                 for one in made
             )
         )

@@ -33,7 +33,7 @@ _PATIENCE_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class StartCost:
     """What one start took."""
 
     seconds: float
@@ -53,14 +53,14 @@ def run(report: Report) -> None:
 def _measure(report: Report, environment: dict[str, str]) -> None:
     python, dataagent = sys.executable, str(program("dataagent"))
 
-    def start(*command: str) -> Callable[[], Taken]:
+    def start(*command: str) -> Callable[[], StartCost]:
         return lambda: _finished(list(command), environment)
 
     quick = {
         _LEAST: start(python, "-c", "pass"),
         _NAMESPACE: start(python, "-c", _NAMESPACE),
         _HELP: start(dataagent, "--help"),
-        _FIRST: lambda: prompted(dataagent, environment),
+        _FIRST: lambda: time_to_prompt(dataagent, environment),
     }
     slow = {
         _GRAPH: start(python, "-c", _GRAPH),
@@ -78,9 +78,9 @@ def _measure(report: Report, environment: dict[str, str]) -> None:
 
 
 def _in_turns(
-    report: Report, starts: dict[str, Callable[[], Taken]], tries: int
-) -> dict[str, list[Taken]]:
-    found: dict[str, list[Taken]] = {name: [] for name in starts}
+    report: Report, starts: dict[str, Callable[[], StartCost]], tries: int
+) -> dict[str, list[StartCost]]:
+    found: dict[str, list[StartCost]] = {name: [] for name in starts}
     for number in range(tries + 1):
         if number % 10 == 0:
             say(f"(m) round {number} of {tries}")
@@ -95,7 +95,7 @@ def _in_turns(
 
 
 def _compare(
-    report: Report, taken: dict[str, list[Taken]], name: str, against: str, bar: float
+    report: Report, taken: dict[str, list[StartCost]], name: str, against: str, bar: float
 ) -> None:
     ours, theirs = taken[name], taken[against]
     seconds = median_ratio(*([each.seconds for each in side] for side in (ours, theirs)))
@@ -105,11 +105,11 @@ def _compare(
     report.add(Row("m", f"{name} / {against}", seconds, cpu=cpu, target=below(bar)))
 
 
-def _finished(command: list[str], environment: dict[str, str]) -> Taken:
+def _finished(command: list[str], environment: dict[str, str]) -> StartCost:
     """What it took until a program ended well."""
     before, started = _children(), time.perf_counter()
     finish(command, environment)
-    return Taken(time.perf_counter() - started, _children() - before)
+    return StartCost(time.perf_counter() - started, _children() - before)
 
 
 def _children() -> float:
@@ -117,7 +117,7 @@ def _children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def prompted(command: str, environment: dict[str, str]) -> Taken:
+def time_to_prompt(command: str, environment: dict[str, str]) -> StartCost:
     """Seconds until a conversation's prompt is on the screen of a terminal.
 
     Raises:
@@ -131,7 +131,7 @@ def prompted(command: str, environment: dict[str, str]) -> Taken:
     try:
         while _PROMPT not in seen:
             seen += _shown(ours)
-        return Taken(time.perf_counter() - started, None)
+        return StartCost(time.perf_counter() - started, None)
     finally:
         process.kill()
         process.wait()

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 from bench.processes import MEASURED, OTHERS, Worker, dataagent_server
 from bench.report import Report, Row, Target, at_least, say
-from bench.sides import DOOR_NAMES, Cell, Rounds, Side, bare_side, door_side
+from bench.sides import TRANSPORT_NAMES, Cell, Rounds, Side, bare_side, server_side
 
 _TEXT = "!slow 50 0"
 _TOOL = '!tool ls {"path": "/files"}\n!slow 50 0'
@@ -37,11 +37,13 @@ def run(report: Report) -> None:
             name: bare_side(name, stack.enter_context(Worker("bench.bare", name, core=MEASURED)))
             for name in ("untuned", "tuned", *_EXTRA)
         }
-        doors = [door_side(door, door, server, load) for door in DOOR_NAMES]
+        transports = [
+            server_side(transport, transport, server, load) for transport in TRANSPORT_NAMES
+        ]
         for kind, message in (("text", _TEXT), ("tool", _TOOL)):
             for sessions in load_sizes:
                 cell = Cell(f"{kind} × {sessions}", message, sessions, _turns(sessions))
-                sides = [bare["untuned"], bare["tuned"], *doors]
+                sides = [bare["untuned"], bare["tuned"], *transports]
                 if sessions == _FULL:
                     sides += [bare[name] for name in _EXTRA]
                 _compare(report, kind, cell, sides)
@@ -55,11 +57,11 @@ def _turns(sessions: int) -> int:
 def _compare(report: Report, kind: str, cell: Cell, sides: list[Side]) -> None:
     say(f"(a) {cell.name}")
     rounds = Rounds(report, "a", cell, sides)
-    for door, name in DOOR_NAMES.items():
+    for transport, name in TRANSPORT_NAMES.items():
         for other in ("tuned", "untuned"):
-            target = _TARGETS.get((kind, door, cell.sessions, other))
+            target = _TARGETS.get((kind, transport, cell.sessions, other))
             report.add(
-                _row(f"{cell.name}: {name} / {other} bare", rounds, door, other, target=target)
+                _row(f"{cell.name}: {name} / {other} bare", rounds, transport, other, target=target)
             )
     if cell.sessions == _FULL:
         for name, title in _EXTRA.items():

@@ -168,7 +168,7 @@ class _Site:
     def _ask(self, load: Worker, *, turns: int) -> float:
         answer = load.ask(
             do="turns",
-            door="ws",
+            transport="ws",
             url=self._web.url,
             pid=self._web.pid,
             message=_MESSAGE,

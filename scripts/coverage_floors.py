@@ -29,10 +29,10 @@ _CORE = "dataagent_core"
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class PackageCoverage:
     """How much of a room the tests reach; a room without a branch is judged by its statements."""
 
-    room: str
+    package: str
     branches: int
     reached_branches: int
     statements: int
@@ -48,10 +48,10 @@ class Reached:
     @property
     def floor(self) -> float:
         """What it must reach."""
-        return CENTRAL_FLOOR if self.room in CENTRAL else FLOOR
+        return CENTRAL_FLOOR if self.package in CENTRAL else FLOOR
 
 
-def rooms(files: Mapping[str, Any]) -> Iterator[Reached]:
+def package_coverage(files: Mapping[str, Any]) -> Iterator[PackageCoverage]:
     """The rooms of a coverage report in JSON, by name."""
     sums: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for name, about in files.items():
@@ -59,12 +59,12 @@ def rooms(files: Mapping[str, Any]) -> Iterator[Reached]:
         for at, key in enumerate(
             ("num_branches", "covered_branches", "num_statements", "covered_lines")
         ):
-            sums[_room(Path(name))][at] += summary[key]
-    for room in sorted(sums):
-        yield Reached(room, *sums[room])
+            sums[_package_of(Path(name))][at] += summary[key]
+    for package in sorted(sums):
+        yield PackageCoverage(package, *sums[package])
 
 
-def _room(path: Path) -> str:
+def _package_of(path: Path) -> str:
     """`core/runs` of a module of the core, the package's own name of any other."""
     parts = path.parts
     package = next(part for part in parts if part.startswith("dataagent_"))
@@ -82,10 +82,10 @@ def main(arguments: Sequence[str]) -> int:
         report = Path(folder, "coverage.json")
         ours = [f"{ROOT}/libs/*"]  # and no tool that a test put into a user's folder
         measured.json_report(outfile=str(report), include=ours)
-        found = [*rooms(json.loads(report.read_text(encoding="utf-8"))["files"])]
+        found = [*package_coverage(json.loads(report.read_text(encoding="utf-8"))["files"])]
     for each in found:
         low = "  below its floor" if each.percent < each.floor else ""
-        print(f"{each.room:<18} {each.percent:5.1f} % of {each.branches:>5} branches{low}")
+        print(f"{each.package:<18} {each.percent:5.1f} % of {each.branches:>5} branches{low}")
     return int(any(each.percent < each.floor for each in found))
 
 

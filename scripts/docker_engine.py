@@ -63,17 +63,17 @@ def engine() -> Generator[Engine]:
     """
     place = Path(tempfile.gettempdir()) / f"dataagent-docker-{os.geteuid()}"
     with ExitStack() as stack:
-        with _alone(place):
+        with _exclusive_lock(place):
             users = stack.enter_context((place / "users").open("w"))
             fcntl.flock(users, fcntl.LOCK_SH)
-            found = _found(place) or _started(place)
+            found = _running_engine(place) or _start_engine(place)
         yield found
 
 
 # -- the users' side ----------------------------------------------------------------------------
 
 
-def _alone(place: Path) -> IO[str]:
+def _exclusive_lock(place: Path) -> IO[str]:
     """Nobody else starts or ends an engine until the file is closed."""
     while True:
         place.mkdir(mode=0o700, exist_ok=True)
@@ -87,7 +87,7 @@ def _alone(place: Path) -> IO[str]:
         start.close()
 
 
-def _found(place: Path) -> Engine | None:
+def _running_engine(place: Path) -> Engine | None:
     """What a keeper that lives has brought up."""
     try:
         kept = json.loads((place / "ready").read_text())
@@ -97,7 +97,7 @@ def _found(place: Path) -> Engine | None:
         return None
 
 
-def _started(place: Path) -> Engine:
+def _start_engine(place: Path) -> Engine:
     (place / "ready").unlink(missing_ok=True)
     with (place / "log").open("w") as log:
         keeper = subprocess.Popen(
@@ -107,7 +107,7 @@ def _started(place: Path) -> Engine:
         )  # fmt: skip
     deadline = time.monotonic() + _START_SECONDS
     while keeper.poll() is None and time.monotonic() < deadline:
-        if (found := _found(place)) is not None:
+        if (found := _running_engine(place)) is not None:
             keeper.returncode = 0  # it is on its own: nobody waits for it
             return found
         time.sleep(_POLL_SECONDS)
@@ -124,13 +124,13 @@ def keep(place: Path) -> None:
         with ExitStack() as stack:
             url = _running_url() or stack.enter_context(_dockerd(place))
             image = stack.enter_context(_image(url, place))
-            _tell(place, url, image)
+            _publish(place, url, image)
             _wait_for_the_last(place, start.fileno())
             (place / "ready").unlink()
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _tell(place: Path, url: str, image: str) -> None:
+def _publish(place: Path, url: str, image: str) -> None:
     """Let the users know what there is."""
     site = sysconfig.get_path("platlib")
     found = Engine(url, image, {site: "/opt/site", str(_RUNNER): "/opt/runner"})

@@ -59,7 +59,7 @@ def install() -> None:
     Raises:
         CannotStart: a package cannot be had; the message says why.
     """
-    with _alone():
+    with _exclusive_lock():
         if is_installed():
             return
         print("Installing MCP servers and the conformance suite for the tests", flush=True)
@@ -71,7 +71,7 @@ def install() -> None:
 
 
 @contextmanager
-def _alone() -> Generator[None]:
+def _exclusive_lock() -> Generator[None]:
     """Nobody else installs meanwhile, in this process or another."""
     PLACE.mkdir(exist_ok=True)
     with (PLACE / ".lock").open("w") as lock:

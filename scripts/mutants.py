@@ -87,7 +87,7 @@ PARTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SampleOutcome:
     """What became of a part's sample."""
 
     part: str
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str]) -> int:
     return int(any(each.killed_percent < given.at_least for each in outcomes))
 
 
-def tried(name: str, sample: int, seed: int) -> Outcome:
+def tried(name: str, sample: int, seed: int) -> SampleOutcome:
     """Try a sample of a part's changes, in a copy of the tree."""
     part = PARTS[name]
     with tempfile.TemporaryDirectory(prefix=f"mutants-{name}-") as folder:
@@ -136,7 +136,7 @@ def tried(name: str, sample: int, seed: int) -> Outcome:
         if not drawn:
             sys.exit(f"There is nothing to change in {name}: {', '.join(part.modules)}.")
         survivors = [said for each in drawn if (said := _survivor(tree, part, each))]
-    return Outcome(name, len(drawn), tuple(survivors))
+    return SampleOutcome(name, len(drawn), tuple(survivors))
 
 
 def _copy(tree: Path) -> None:

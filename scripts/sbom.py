@@ -45,7 +45,7 @@ def of_python() -> dict[str, Any]:
         "--pyproject", str(ROOT / "libs" / _OURS / "pyproject.toml"), "--output-reproducible",
         "--no-validate",
     )  # fmt: skip
-    wanted = brought()
+    wanted = required_packages()
     document = _only(document, lambda each: canonicalize_name(each["name"]) in wanted)
     for each in document["components"]:  # an editable package is known by a path of this machine
         if each["name"].startswith(_OURS):
@@ -72,7 +72,7 @@ def of_web() -> dict[str, Any]:
     return _only(document, lambda each: (each["name"], each["version"]) in shipped)
 
 
-def brought() -> set[str]:
+def required_packages() -> set[str]:
     """The names of all packages that ours need, with all extras of ours."""
     found: set[str] = set()
     open_ends = [(path.name, _extras(path.name)) for path in sorted(ROOT.glob("libs/*"))]

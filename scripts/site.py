@@ -41,7 +41,7 @@ def _leaves(menu: list[dict[str, Any]]) -> Iterator[str]:  # Any: a page, or a m
                 yield from _leaves(each)
 
 
-def forgotten_pages() -> list[str]:
+def unlisted_pages() -> list[str]:
     """The pages that no menu names."""
     there = {path.relative_to(_DOCS).as_posix() for path in _DOCS.rglob("*.md")}
     return sorted(there - set(named_pages()))
@@ -52,7 +52,7 @@ def missing_pages(named: Iterable[str]) -> list[str]:
     return [page for page in named if not (_DOCS / page).is_file()]
 
 
-def fetched_from_elsewhere(site: Path) -> Iterator[str]:
+def external_resources(site: Path) -> Iterator[str]:
     """What a browser would load from another site, a line each."""
     for path in sorted(site.rglob("*.html")):
         for found in _FETCHED.finditer(path.read_text(encoding="utf-8")):
@@ -76,11 +76,11 @@ def build() -> int:
 
 def main() -> int:
     """Build the site; 1 if something is wrong with it."""
-    complaints = [f"docs/{page}: no menu of zensical.toml names it." for page in forgotten_pages()]
+    complaints = [f"docs/{page}: no menu of zensical.toml names it." for page in unlisted_pages()]
     missing = missing_pages(named_pages())
     complaints += [f"docs/{page}: zensical.toml names it, and it is not there." for page in missing]
     is_built = build() == 0
-    fetched = fetched_from_elsewhere(_SITE)
+    fetched = external_resources(_SITE)
     complaints += [f"site/{each}: fetched from elsewhere." for each in fetched]
     print(*complaints, "wrote site/" if is_built else "The site is not built.", sep="\n")
     return 0 if is_built and not complaints else 1

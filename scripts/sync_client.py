@@ -138,13 +138,13 @@ def _arguments(of: ast.arguments) -> str:
     return ", ".join(
         [
             *(each.arg for each in of.args[1:]),
-            *(f"{each.arg}={_handed_on(each.arg)}" for each in of.kwonlyargs),
+            *(f"{each.arg}={_passed_argument(each.arg)}" for each in of.kwonlyargs),
             *([f"**{of.kwarg.arg}"] if of.kwarg else []),
         ]
     )
 
 
-def _handed_on(name: str) -> str:
+def _passed_argument(name: str) -> str:
     return f"stream.asks({name})" if name == "on_approval" else name
 
 

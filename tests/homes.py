@@ -20,7 +20,7 @@ from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate
 
 
-def lived_in(home: Path) -> Path:
+def prepared_home(home: Path) -> Path:
     """The home directory, with tables and sample in it unless there is something already."""
     if not home.exists():
         shutil.copytree(_first_home(), home)

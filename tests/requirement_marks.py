@@ -2,7 +2,8 @@
 
 Reading the source is quick and sees tests that a selection leaves out. What a reader can see to be
 switched off does not count: `skip`, `skipif` and `xfail` on a test, its class or its file, and
-`pytest.skip` in its body. What a fixture skips is noticed when the whole suite runs (`proven.py`).
+`pytest.skip` in its body. What a fixture skips is noticed when the whole suite runs
+(`unproven.py`).
 """
 
 from __future__ import annotations

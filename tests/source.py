@@ -34,7 +34,7 @@ def folders(package: Path) -> list[Path]:
     return [package, *(path for path in below if not _RUN_BY_PATH & set(path.parts))]
 
 
-def rooms(package: Path) -> list[Path]:
+def top_packages(package: Path) -> list[Path]:
     """The package's first-level folders."""
     return [path for path in folders(package) if path.parent == package]
 

@@ -13,7 +13,7 @@ from dataagent_core.events import TextEvent, event_to_wire
 from dataagent_core.hitl import ActionRequest
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores.factory import open_run_store
-from dataagent_core.runs.types import Approval, Batch, Ending, NewRun, Opened, Run
+from dataagent_core.runs.types import Approval, Batch, Ending, NewRun, OpenedRun, Run
 from dataagent_core.session import ConversationStore, MessageStore
 from dataagent_core.session.stores.factory import open_session_store
 from dataagent_core.session.stores.memory import MemoryData
@@ -44,7 +44,7 @@ class Stores:
         session = session or await self.session()
         return (await self.opened(new_run(session.session_id))).run
 
-    async def opened(self, new: NewRun, worker: str = "w1") -> Opened:
+    async def opened(self, new: NewRun, worker: str = "w1") -> OpenedRun:
         """What `open` gives to a worker with a lease."""
         return await self.runs.open(new, worker=worker, lease_until=now() + LEASE)
 
@@ -57,7 +57,7 @@ class Stores:
 
 
 @asynccontextmanager
-async def opened_stores(kind: str, place: str, **pool: int) -> AsyncGenerator[Stores]:
+async def open_stores(kind: str, place: str, **pool: int) -> AsyncGenerator[Stores]:
     """The stores of a kind; `place` is the database's URL, Redis's prefix, or nothing.
 
     `pool` are the sizes `open_database` takes.

@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 
 from dataagent_server.config import ServerSettings
 from dataagent_server.main import create_app
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.source import PACKAGES, ROOT, modules, tree
 
 PAGE = ROOT / "ARCHITECTURE.md"
@@ -140,7 +140,7 @@ def _entry(code: CodeType) -> int:
 @pytest.fixture(scope="module")
 def turn(tmp_path_factory: pytest.TempPathFactory) -> Sequence[str]:
     """The calls of one turn with an approved tool call, from the frame to the end."""
-    home = lived_in(tmp_path_factory.mktemp("path") / "home")
+    home = prepared_home(tmp_path_factory.mktemp("path") / "home")
     settings = ServerSettings(
         _env_file=None,  # pyright: ignore[reportCallIssue] pydantic-settings takes it
         home=home,

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 import pytest
 
 import bench
-from bench.__main__ import PARTS, measured
+from bench.__main__ import PARTS, run_parts
 from bench.meter import least_disturbed, percentile
 from bench.processes import OTHERS, Worker, clean_environment, finish
-from bench.report import Options, Report, Row
+from bench.report import BenchOptions, Report, Row
 from bench.stopping import was_cancelled
 from bench.streams import Search
-from bench.terminal import prompted
+from bench.terminal import time_to_prompt
 from dataagent_core.events import DoneEvent, event_to_wire
 
 
@@ -48,11 +48,11 @@ def test_a_part_that_breaks_stops_no_other(
 
     monkeypatch.setitem(sys.modules, "bench.broken", SimpleNamespace(run=breaks))
     monkeypatch.setitem(sys.modules, "bench.whole", SimpleNamespace(run=finds))
-    report = Report(Options())
-    assert not measured(report, ["broken", "whole"])
+    report = Report(BenchOptions())
+    assert not run_parts(report, ["broken", "whole"])
     assert [row.name for row in report.rows] == ["found"]
     assert "error: broken broke off" in capsys.readouterr().err
-    assert measured(report, ["whole"])
+    assert run_parts(report, ["whole"])
 
 
 def test_a_worker_that_has_ended_says_so() -> None:
@@ -70,9 +70,9 @@ def test_a_program_that_fails_is_not_measured(tmp_path: Path) -> None:
 
 def test_a_prompt_is_waited_for_and_a_program_that_ends_without_one_is_not(tmp_path: Path) -> None:
     environment = clean_environment()
-    assert prompted(program(tmp_path, "printf 'hello\\n❯ '; cat"), environment).seconds > 0
+    assert time_to_prompt(program(tmp_path, "printf 'hello\\n❯ '; cat"), environment).seconds > 0
     with pytest.raises(RuntimeError, match="ended before its prompt"):
-        prompted(program(tmp_path, "printf hello"), environment)
+        time_to_prompt(program(tmp_path, "printf hello"), environment)
 
 
 def test_a_percentile_of_nothing_is_no_good_value() -> None:

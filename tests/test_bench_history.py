@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench import history
 from bench.page import as_html
-from bench.report import Options, Report, Row, at_least, below
+from bench.report import BenchOptions, Report, Row, at_least, below
 
 
 def report(**values: float) -> Report:
@@ -18,13 +18,13 @@ def report(**values: float) -> Report:
         Row("f", "time", values["time"], unit="ms", target=below(300)),
         Row("a", "beside", values.get("beside", 1.0)),
     ]
-    return Report(Options(is_quick=True), rows=rows)
+    return Report(BenchOptions(is_quick=True), rows=rows)
 
 
 def test_a_row_that_is_15_percent_worse_is_found_on_either_side(tmp_path: Path) -> None:
     file = tmp_path / "history.jsonl"
-    history.keep(report(speed=1.0, time=100), file)
-    before = history.kept(is_quick=True, file=file)
+    history.append_run(report(speed=1.0, time=100), file)
+    before = history.load_values(is_quick=True, file=file)
 
     def slower(**values: float) -> list[str]:
         return [one.row.name for one in history.slower(report(**values).rows, before)]
@@ -41,8 +41,8 @@ def test_what_was_nothing_is_worse_once_it_misses_its_target() -> None:
     weight = Row("c", "memory", 2.0, unit="KB", target=below(20))
 
     def slower(row: Row, before: float) -> list[str]:
-        kept = {(row.part, row.name): [history.Kept("then", before)]}
-        return [str(one) for one in history.slower([row], kept)]
+        load_values = {(row.part, row.name): [history.StoredValue("then", before)]}
+        return [str(one) for one in history.slower([row], load_values)]
 
     assert slower(imported, 0.0) == ["imported: 1 imported, was 0; it misses its target"]
     assert slower(imported, 1.0) == []
@@ -55,14 +55,16 @@ def test_what_was_nothing_is_worse_once_it_misses_its_target() -> None:
 
 def test_a_run_is_compared_with_the_last_kept_one_of_its_kind(tmp_path: Path) -> None:
     file = tmp_path / "history.jsonl"
-    history.keep(report(speed=2.0, time=100), file)
-    history.keep(report(speed=1.0, time=100), file)
+    history.append_run(report(speed=2.0, time=100), file)
+    history.append_run(report(speed=1.0, time=100), file)
     assert (
-        history.slower(report(speed=1.0, time=100).rows, history.kept(is_quick=True, file=file))
+        history.slower(
+            report(speed=1.0, time=100).rows, history.load_values(is_quick=True, file=file)
+        )
         == []
     )
-    assert history.kept(is_quick=False, file=file) == {}
-    assert history.kept(is_quick=True, file=tmp_path / "none.jsonl") == {}
+    assert history.load_values(is_quick=False, file=file) == {}
+    assert history.load_values(is_quick=True, file=tmp_path / "none.jsonl") == {}
 
 
 def test_the_better_of_two_measurements_counts() -> None:
@@ -74,11 +76,11 @@ def test_the_better_of_two_measurements_counts() -> None:
 
 def test_the_page_has_every_row_its_target_and_its_course(tmp_path: Path) -> None:
     file = tmp_path / "history.jsonl"
-    history.keep(report(speed=1.0, time=100), file)
-    history.keep(report(speed=1.2, time=90), file)
+    history.append_run(report(speed=1.0, time=100), file)
+    history.append_run(report(speed=1.2, time=90), file)
     run = report(speed=0.5, time=80)
     run.add(Row("a", "a <b> & c", 1.0))
-    found = as_html(run, {"a": "Turns"}, history.kept(is_quick=True, file=file), "today")
+    found = as_html(run, {"a": "Turns"}, history.load_values(is_quick=True, file=file), "today")
     assert "1 of 2 targets met" in found
     assert '<td class="number missed">0.50 ×</td>' in found
     assert '<td class="number met">80.00 ms</td>' in found

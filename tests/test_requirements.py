@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests import proven
+from tests import unproven
 from tests.requirement_marks import (
     Proof,
     browser_files,
@@ -145,10 +145,12 @@ def test_a_whole_run_fails_where_every_test_of_an_id_was_skipped(
     status: int,
 ) -> None:
     asked = parsed("# R Requirements\nR1.1 Runs\nR1.2 Needs a program\nR36.1 Is in the browser")
-    monkeypatch.setattr(proven, "known", lambda: asked)
-    monkeypatch.setattr(proven, "in_browser", lambda: {"R36.1"})
+    monkeypatch.setattr(unproven, "known", lambda: asked)
+    monkeypatch.setattr(unproven, "in_browser", lambda: {"R36.1"})
     pytester.makeini("[pytest]\ntestpaths = .\nmarkers = requirement")
     pytester.makepyfile(test_x=WHOLE)
-    result = pytester.runpytest_inprocess(*QUIET, *arguments, plugins=[proven.Proven()])
+    result = pytester.runpytest_inprocess(
+        *QUIET, *arguments, plugins=[unproven.UnprovenRequirements()]
+    )
     assert result.ret == status
     assert ("R1.2" in result.stdout.lines) == bool(status)

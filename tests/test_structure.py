@@ -24,12 +24,12 @@ from tests.source import (
     folders,
     nodes,
     project,
-    rooms,
     sources_of_tests,
+    top_packages,
     tree,
 )
 
-ALL_ROOMS = [room for package in PACKAGES for room in rooms(package)]
+ALL_PACKAGES = [package for package in PACKAGES for package in top_packages(package)]
 
 
 def relative(path: Path) -> str:
@@ -40,20 +40,20 @@ def relative(path: Path) -> str:
 @pytest.mark.parametrize(
     "room", ["engine", "events", "middleware", "tools", "hitl", "config", "session"]
 )
-def test_the_core_has_the_room(room: str) -> None:
-    assert CORE / room in rooms(CORE)
+def test_the_core_has_the_room(package: str) -> None:
+    assert CORE / package in top_packages(CORE)
 
 
 @requirement("R1.2")
 @pytest.mark.parametrize("room", ["ui", "input", "hitl", "commands"])
-def test_the_terminal_has_the_room(room: str) -> None:
-    assert CLI / room in rooms(CLI)
+def test_the_terminal_has_the_room(package: str) -> None:
+    assert CLI / package in top_packages(CLI)
 
 
 @requirement("R15.1")
 @pytest.mark.parametrize("room", ["api", "ws", "hitl", "models", "deps"])
-def test_the_server_has_the_room(room: str) -> None:
-    assert SERVER / room in rooms(SERVER)
+def test_the_server_has_the_room(package: str) -> None:
+    assert SERVER / package in top_packages(SERVER)
 
 
 @requirement("R15.4")
@@ -93,11 +93,11 @@ def has_docstring(path: Path) -> bool:
 
 
 @requirement("R1.3")
-@pytest.mark.parametrize("room", ALL_ROOMS, ids=relative)
-def test_every_room_exports_its_public_interface(room: Path) -> None:
-    names = exported(room / "__init__.py")
-    assert names, f"{relative(room)}/__init__.py has no __all__"
-    module = importlib.import_module(f"{room.parent.name}.{room.name}")
+@pytest.mark.parametrize("room", ALL_PACKAGES, ids=relative)
+def test_every_room_exports_its_public_interface(package: Path) -> None:
+    names = exported(package / "__init__.py")
+    assert names, f"{relative(package)}/__init__.py has no __all__"
+    module = importlib.import_module(f"{package.parent.name}.{package.name}")
     assert [name for name in names if not hasattr(module, name)] == []
 
 
@@ -167,12 +167,14 @@ def test_every_test_folder_mirrors_a_room(lib: Path) -> None:
 
 @requirement("R12.2")
 def test_every_room_has_tests_where_they_are_looked_for() -> None:
-    assert [relative(room) for room in ALL_ROOMS if not has_tests(room)] == []
+    assert [relative(package) for package in ALL_PACKAGES if not has_tests(package)] == []
 
 
-def has_tests(room: Path) -> bool:
-    tests = room.parents[1] / "tests"
-    return any(tests.glob(f"{room.name}/**/test_*.py")) or any(tests.glob(f"test_{room.name}*.py"))
+def has_tests(package: Path) -> bool:
+    tests = package.parents[1] / "tests"
+    return any(tests.glob(f"{package.name}/**/test_*.py")) or any(
+        tests.glob(f"test_{package.name}*.py")
+    )
 
 
 @requirement("R12.3")

@@ -16,7 +16,7 @@ from dataagent_cli.commands import (
     memory_command,
 )
 from dataagent_cli.commands.registry import GROUPS
-from dataagent_cli.data.desk import Desk
+from dataagent_cli.data.context import DataCommandContext
 from dataagent_harbor.arguments import build_parser as harbor_parser
 from dataagent_server.cli import build_parser as server_parser
 from scripts.reference.tables import code, in_cell, table
@@ -78,7 +78,7 @@ def slash_commands() -> tuple[Command, ...]:
         memory_command(_NOTHING, _NOTHING),
         mcp_command(_NOTHING, _NOTHING),
         init_command(None),
-        *data_commands(Desk(_NOTHING, "", _NOTHING)),
+        *data_commands(DataCommandContext(_NOTHING, "", _NOTHING)),
     )
     return builtin_commands(*more).all()
 

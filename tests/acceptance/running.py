@@ -18,7 +18,7 @@ import httpx
 from websockets.sync.client import ClientConnection, connect
 
 from tests.end_to_end.server import Server
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.waiting import WAIT_SECONDS
 
 KEYS = {"alice": "alice-key", "bob": "bob-key", "service": "service-key", "root": "root-key"}
@@ -126,7 +126,7 @@ class Socket:
 @contextmanager
 def running(folder: Path, **settings: str) -> Generator[Running]:
     """A server on a home of its own, with settings beside the usual ones."""
-    lived_in(folder / "data")
+    prepared_home(folder / "data")
     server = Server(folder, **{**USUAL, **settings})
     started = Running(server)
     started.start()

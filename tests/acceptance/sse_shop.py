@@ -92,7 +92,10 @@ class Shop:
     def start(self) -> None:
         """Listen, and go on once that is so."""
         config = uvicorn.Config(
-            _Door(self, self._app()), host="127.0.0.1", port=self.port, log_level="critical"
+            _RequestRecorder(self, self._app()),
+            host="127.0.0.1",
+            port=self.port,
+            log_level="critical",
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
@@ -171,7 +174,7 @@ def _cut(server: uvicorn.Server) -> None:
         connection.transport.abort()
 
 
-class _Door:
+class _RequestRecorder:
     """Notes requests, and refuses them as the shop says."""
 
     def __init__(self, shop: Shop, app: ASGIApp) -> None:

@@ -20,7 +20,7 @@ from dataagent_core.hitl import ActionRequest
 from tests.acceptance.library import WRITE
 from tests.acceptance.states import states
 from tests.end_to_end.terminal.screen import Screen
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.programs import quick
 from tests.standins.mcp_server import digest, stdio_command
 
@@ -30,7 +30,7 @@ ADD = '!tool sums__add {"a": 19, "b": 23}\n!echo Done.'
 
 def environment(folder: Path, **settings: str) -> dict[str, str]:
     """A person's own machine."""
-    lived_in(folder / "data")
+    prepared_home(folder / "data")
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),

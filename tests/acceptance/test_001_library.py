@@ -552,7 +552,7 @@ async def test_the_manager_frees_what_a_session_held_that_timed_out(
     set_up(monkeypatch, tmp_path)
     freed: list[str] = []
     store = MemorySessionStore()
-    manager = SessionManager(store, timeout_seconds=0, on_rest=freed.append)
+    manager = SessionManager(store, timeout_seconds=0, on_idle=freed.append)
     config = AgentConfig(assistant_id="helper")
     first, second = [await manager.get_or_create_session(each, "helper") for each in ("ana", "ben")]
     executor = await manager.get_executor(first, config)

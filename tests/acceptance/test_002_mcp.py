@@ -58,13 +58,13 @@ def root(web: Web) -> Generator[httpx.Client]:
 
 
 @pytest.fixture(scope="module")
-def mall(root: httpx.Client) -> Generator[Mall]:
+def mall(root: httpx.Client) -> Generator[RegisteredShop]:
     """A shop that stays open, registered."""
     with shop("mall", token=TOKEN) as opened:
-        yield Mall(root, opened, register(root, "mall", opened, call_timeout=5))
+        yield RegisteredShop(root, opened, register(root, "mall", opened, call_timeout=5))
 
 
-class Mall:
+class RegisteredShop:
     """A registered shop as its administrator sees it."""
 
     def __init__(self, root: httpx.Client, shop: Shop, server: Json) -> None:
@@ -194,7 +194,7 @@ def test_a_server_is_reached_through_its_proxy(root: httpx.Client) -> None:
 
 @states("002 registration", "通过 SSE 通道（非 stdio）完成握手/工具发现")
 @states("002 registration (departs)", "SSE, and besides it streamable HTTP and both protocol eras")
-def test_the_handshake_goes_over_sse(mall: Mall) -> None:
+def test_the_handshake_goes_over_sse(mall: RegisteredShop) -> None:
     first = mall.shop.opened[0]
     assert first["path"] == "/sse"
     assert first["accept"] == "text/event-stream"
@@ -211,7 +211,7 @@ def test_the_handshake_goes_over_sse(mall: Mall) -> None:
     "拉取工具列表：输出 schema",
     "拉取工具列表：版本",
 )
-def test_the_catalogue_has_the_tools(mall: Mall) -> None:
+def test_the_catalogue_has_the_tools(mall: RegisteredShop) -> None:
     listed = items(mall.root.get(TOOLS, params={"server_id": mall.server_id}))
     assert {DETAIL, SEARCH, "count", "slow"} <= {each["name"] for each in listed}
     detail, count = mall.tool(DETAIL), mall.tool("count")
@@ -224,7 +224,7 @@ def test_the_catalogue_has_the_tools(mall: Mall) -> None:
 
 @states("002 registration", "缓存至 mcp_tools 表")
 @states("002 catalogue", "每个 MCP 工具的元数据持久化")
-def test_the_tools_are_rows_of_mcp_tools(web: Web, mall: Mall) -> None:
+def test_the_tools_are_rows_of_mcp_tools(web: Web, mall: RegisteredShop) -> None:
     found = web.select(
         "SELECT name, description, input_schema, output_schema, schema_version FROM mcp_tools"
         " WHERE server_id = ?",
@@ -239,7 +239,7 @@ def test_the_tools_are_rows_of_mcp_tools(web: Web, mall: Mall) -> None:
 
 
 @states("002 registration", "缓存至内存: a turn does not ask for the list again")
-def test_the_list_is_asked_for_once(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_the_list_is_asked_for_once(web: Web, root: httpx.Client, mall: RegisteredShop) -> None:
     made = agent(root, "cached", (mall.server_id, SEARCH))
     turn(web, made, call(mall.exposed(SEARCH)))
     before = mall.shop.methods.count("tools/list")
@@ -251,7 +251,7 @@ def test_the_list_is_asked_for_once(web: Web, root: httpx.Client, mall: Mall) ->
 @states("002 registration", "版本: a changed definition is another version")
 def test_a_changed_tool_has_a_new_version(root: httpx.Client) -> None:
     with shop("moving") as opened:
-        moving = Mall(root, opened, register(root, "moving", opened, on_change="accept"))
+        moving = RegisteredShop(root, opened, register(root, "moving", opened, on_change="accept"))
         assert moving.tool(SEARCH)["schema_version"] == 1
         opened.changed = True
         assert ok(root.post(f"{SERVERS}/{moving.server_id}/refresh"))["ok"]
@@ -369,7 +369,7 @@ def test_tools_of_an_unavailable_server_are_not_offered(tmp_path: Path) -> None:
     with endpoint(said("Fine.")) as model, shop("exposed") as opened:
         settings = {**model.settings, **SETTINGS, "DATAAGENT_MCP_WAIT": "1"}
         with running(tmp_path / "server", **settings) as web, web.key() as root:
-            server = Mall(root, opened, register(root, "exposed", opened))
+            server = RegisteredShop(root, opened, register(root, "exposed", opened))
             made = agent(root, "watcher", (server.server_id, SEARCH))
             name = server.exposed(SEARCH)
             assert name in tools_of(web, model, made)
@@ -398,7 +398,9 @@ def tools_of(web: Web, model: Endpoint, made: Json) -> set[str]:
     "拒绝未绑定工具调用: 403/业务错误码",
     "拒绝记录到追踪",
 )
-def test_an_agent_calls_only_what_it_is_bound_to(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_an_agent_calls_only_what_it_is_bound_to(
+    web: Web, root: httpx.Client, mall: RegisteredShop
+) -> None:
     made = agent(root, "agent-a", (mall.server_id, DETAIL))
     allowed = turn(web, made, call(mall.exposed(DETAIL), orderId="7"))
     assert result_of(allowed)["status"] == "success"
@@ -414,7 +416,7 @@ def test_an_agent_calls_only_what_it_is_bound_to(web: Web, root: httpx.Client, m
 
 @states("002 allow-list", "其他 Agent 对该工具的绑定不受影响", "禁止跨 Agent 泄露")
 def test_the_binding_of_another_agent_is_not_touched(
-    web: Web, root: httpx.Client, mall: Mall
+    web: Web, root: httpx.Client, mall: RegisteredShop
 ) -> None:
     first = agent(root, "agent-first", (mall.server_id, DETAIL))
     second = agent(root, "agent-second", (mall.server_id, SEARCH))
@@ -429,7 +431,9 @@ def test_the_binding_of_another_agent_is_not_touched(
 
 
 @states("002 allow-list", "按 api_key 维度维护允许列表")
-def test_a_key_calls_only_what_is_on_its_list(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_a_key_calls_only_what_is_on_its_list(
+    web: Web, root: httpx.Client, mall: RegisteredShop
+) -> None:
     made = agent(root, "agent-keyed", (mall.server_id, DETAIL), (mall.server_id, SEARCH))
     new = ok(web.person("dora").post("/api/v1/api-keys", json={"name": "limited"}))
     entry = {"server_id": mall.server_id, "tool_name": DETAIL}
@@ -456,7 +460,7 @@ def test_a_tenants_server_is_nobody_elses(web: Web, root: httpx.Client) -> None:
         ok(root.put(f"/api/v1/tenants/{name}/users/{me}", json={"role": "member"}))
     with shop("tenants") as opened:
         made = register(root, "tenants", opened, scope="tenant", tenant_id="ours")
-        server = Mall(root, opened, made)
+        server = RegisteredShop(root, opened, made)
         user = agent(root, "agent-tenant", (server.server_id, SEARCH))
         line = call(server.exposed(SEARCH))
         assert result_of(chat(inside, line, agent=user["name"]))["status"] == "success"
@@ -475,7 +479,7 @@ def test_a_tenants_server_is_nobody_elses(web: Web, root: httpx.Client) -> None:
 def test_the_catalogue_outlives_a_restart(tmp_path: Path) -> None:
     with shop("kept") as opened, running(tmp_path / "server", **SETTINGS) as web:
         with web.key() as root:
-            server = Mall(root, opened, register(root, "kept", opened))
+            server = RegisteredShop(root, opened, register(root, "kept", opened))
             before = server.tool(DETAIL)
             made = agent(root, "keeper", (server.server_id, DETAIL))
         opened.stop()
@@ -501,7 +505,7 @@ def test_the_catalogue_outlives_a_restart(tmp_path: Path) -> None:
     "供 Agent 生成澄清回复: the run goes on",
 )
 def test_a_call_without_a_required_field_is_refused(
-    web: Web, root: httpx.Client, mall: Mall
+    web: Web, root: httpx.Client, mall: RegisteredShop
 ) -> None:
     made = agent(root, "agent-schema", (mall.server_id, DETAIL))
     before = len(mall.shop.called(DETAIL))
@@ -519,7 +523,9 @@ def test_a_call_without_a_required_field_is_refused(
 
 
 @states("002 schema", "类型不符 → 返回结构化错误")
-def test_an_argument_of_another_type_is_refused(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_an_argument_of_another_type_is_refused(
+    web: Web, root: httpx.Client, mall: RegisteredShop
+) -> None:
     made = agent(root, "agent-type", (mall.server_id, DETAIL))
     before = len(mall.shop.called(DETAIL))
     error = error_of(turn(web, made, call(mall.exposed(DETAIL), orderId=[1, 2])))
@@ -528,7 +534,9 @@ def test_an_argument_of_another_type_is_refused(web: Web, root: httpx.Client, ma
 
 
 @states("002 schema", "调用后执行 schema 校验（输出）: a wrong result is a structured error")
-def test_a_result_that_does_not_fit_is_an_error(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_a_result_that_does_not_fit_is_an_error(
+    web: Web, root: httpx.Client, mall: RegisteredShop
+) -> None:
     made = agent(root, "agent-output", (mall.server_id, "count"))
     assert result_of(turn(web, made, call(mall.exposed("count"))))["status"] == "success"
     mall.shop.total = "about ten"
@@ -552,7 +560,7 @@ def test_a_result_that_does_not_fit_is_an_error(web: Web, root: httpx.Client, ma
     "状态 timeout",
 )
 def test_a_call_that_takes_too_long_ends_and_the_run_goes_on(
-    web: Web, root: httpx.Client, mall: Mall
+    web: Web, root: httpx.Client, mall: RegisteredShop
 ) -> None:
     made = agent(root, "agent-slow", (mall.server_id, "slow"), (mall.server_id, SEARCH))
     ok(root.patch(f"{TOOLS}/{mall.tool('slow')['id']}", json={"timeout": 1}))
@@ -582,7 +590,7 @@ def session_of(web: Web, events: Sequence[Sent]) -> str:
 )
 def test_the_time_out_of_a_servers_calls_holds(web: Web, root: httpx.Client) -> None:
     with shop("late") as opened:
-        late = Mall(root, opened, register(root, "late", opened, call_timeout=1))
+        late = RegisteredShop(root, opened, register(root, "late", opened, call_timeout=1))
         made = agent(root, "agent-late", (late.server_id, "slow"))
         events = turn(web, made, call(late.exposed("slow")), "!echo Without it.")
         assert result_of(events)["status"] == "timeout"
@@ -594,7 +602,9 @@ def test_the_time_out_of_a_servers_calls_holds(web: Web, root: httpx.Client) -> 
 
 
 @states("002 timeouts", "（可选）幂等重试策略: a tool that may be called twice is tried again")
-def test_an_idempotent_call_is_tried_again(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_an_idempotent_call_is_tried_again(
+    web: Web, root: httpx.Client, mall: RegisteredShop
+) -> None:
     made = agent(root, "agent-retry", (mall.server_id, "flaky"))
     one = f"{TOOLS}/{mall.tool('flaky')['id']}"
     ok(root.patch(one, json={"retry_safe": True}))
@@ -605,7 +615,7 @@ def test_an_idempotent_call_is_tried_again(web: Web, root: httpx.Client, mall: M
 
 
 @states("002 timeouts", "a call that is not idempotent is made once")
-def test_any_other_call_is_made_once(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_any_other_call_is_made_once(web: Web, root: httpx.Client, mall: RegisteredShop) -> None:
     made = agent(root, "agent-once", (mall.server_id, "flaky"))
     ok(root.patch(f"{TOOLS}/{mall.tool('flaky')['id']}", json={"retry_safe": False}))
     mall.shop.failures, mall.shop.breaks = 5, 0
@@ -618,7 +628,7 @@ def test_any_other_call_is_made_once(web: Web, root: httpx.Client, mall: Mall) -
 
 @states("002 timeouts", "服务错误时返回可读错误，并不中断整次会话")
 def test_a_servers_error_is_readable_and_the_session_goes_on(
-    web: Web, root: httpx.Client, mall: Mall
+    web: Web, root: httpx.Client, mall: RegisteredShop
 ) -> None:
     made = agent(root, "agent-error", (mall.server_id, "fail"))
     events = turn(web, made, call(mall.exposed("fail")), "!echo I could not.")
@@ -645,7 +655,7 @@ def test_a_servers_error_is_readable_and_the_session_goes_on(
     "记录输入校验结果",
     "记录开始/结束时间",
 )
-def test_a_call_is_written_down(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_a_call_is_written_down(web: Web, root: httpx.Client, mall: RegisteredShop) -> None:
     made = agent(root, "agent-traced", (mall.server_id, DETAIL))
     events = turn(web, made, call(mall.exposed(DETAIL), orderId="7"))
     row = row_of(web, root, events)
@@ -661,7 +671,7 @@ def test_a_call_is_written_down(web: Web, root: httpx.Client, mall: Mall) -> Non
 
 
 @states("002 traces", "写入 mcp_tool_call_log", "失败与成功都要闭合 span", "状态 error")
-def test_every_call_has_a_closed_row(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_every_call_has_a_closed_row(web: Web, root: httpx.Client, mall: RegisteredShop) -> None:
     names = [DETAIL, "fail", "count"]
     made = agent(root, "agent-rows", *((mall.server_id, name) for name in names))
     lines = [
@@ -681,7 +691,7 @@ def test_every_call_has_a_closed_row(web: Web, root: httpx.Client, mall: Mall) -
 
 
 @states("002 traces", "在审计日志中记录工具名: good calls and bad ones")
-def test_calls_are_in_the_audit_log(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_calls_are_in_the_audit_log(web: Web, root: httpx.Client, mall: RegisteredShop) -> None:
     made = agent(root, "agent-audit", (mall.server_id, DETAIL))
     name = mall.exposed(DETAIL)
     for line, outcomes in ((call(name, orderId="7"), {"success"}), (call(name), {"failed"})):
@@ -694,7 +704,9 @@ def test_calls_are_in_the_audit_log(web: Web, root: httpx.Client, mall: Mall) ->
 
 
 @states("002 traces", "会话携带 trace_id: the caller's is the one that is recorded")
-def test_the_callers_trace_is_the_calls_trace(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_the_callers_trace_is_the_calls_trace(
+    web: Web, root: httpx.Client, mall: RegisteredShop
+) -> None:
     made = agent(root, "agent-trace", (mall.server_id, SEARCH))
     trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
     parent = f"00-{trace_id}-00f067aa0ba902b7-01"  # how it is carried is not stated: both ways
@@ -706,7 +718,9 @@ def test_the_callers_trace_is_the_calls_trace(web: Web, root: httpx.Client, mall
 
 
 @states("002 traces", "透传 trace_id: the server is told it with the call")
-def test_the_trace_goes_along_with_the_call(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_the_trace_goes_along_with_the_call(
+    web: Web, root: httpx.Client, mall: RegisteredShop
+) -> None:
     made = agent(root, "agent-passing", (mall.server_id, SEARCH))
     events = turn(web, made, call(mall.exposed(SEARCH)))
     row = row_of(web, root, events)
@@ -714,7 +728,9 @@ def test_the_trace_goes_along_with_the_call(web: Web, root: httpx.Client, mall: 
 
 
 @states("002 traces", "禁止记录密钥", "响应中不得包含敏感凭据")
-def test_no_secret_is_written_down_or_shown(web: Web, root: httpx.Client, mall: Mall) -> None:
+def test_no_secret_is_written_down_or_shown(
+    web: Web, root: httpx.Client, mall: RegisteredShop
+) -> None:
     made = agent(root, "agent-secret", (mall.server_id, DETAIL))
     events = turn(web, made, call(mall.exposed(DETAIL), orderId="pass-7Zq"))
     row = row_of(web, root, events)
@@ -777,7 +793,7 @@ def test_calls_are_seen_in_langfuse(tmp_path: Path) -> None:
             "LANGFUSE_SECRET_KEY": "sk-lf-1",
         }
         with running(tmp_path / "server", **settings) as web, web.key() as root:
-            server = Mall(root, opened, register(root, "seen", opened))
+            server = RegisteredShop(root, opened, register(root, "seen", opened))
             made = agent(root, "seen-by", (server.server_id, DETAIL), (server.server_id, "fail"))
             turn(
                 web,
@@ -827,8 +843,8 @@ def spans() -> bytes:
 )
 def test_a_call_goes_to_the_server_it_is_bound_to(web: Web, root: httpx.Client) -> None:
     with shop("shop-a") as first, shop("shop-b") as second:
-        a = Mall(root, first, register(root, "serverA", first, alias="servera"))
-        b = Mall(root, second, register(root, "serverB", second, alias="serverb"))
+        a = RegisteredShop(root, first, register(root, "serverA", first, alias="servera"))
+        b = RegisteredShop(root, second, register(root, "serverB", second, alias="serverb"))
         assert a.exposed(SEARCH) != b.exposed(SEARCH)
         made = agent(root, "agent-b", (b.server_id, SEARCH))
         events = turn(web, made, call(b.exposed(SEARCH), text="shoes"))
@@ -852,7 +868,7 @@ def test_a_call_goes_to_the_server_it_is_bound_to(web: Web, root: httpx.Client) 
 def test_a_server_that_fails_does_not_touch_another(web: Web, root: httpx.Client) -> None:
     with shop("bad") as bad, shop("good") as good:
         a, b = (
-            Mall(root, each, register(root, name, each))
+            RegisteredShop(root, each, register(root, name, each))
             for name, each in (("bad", bad), ("good", good))
         )
         made = agent(root, "agent-good", (b.server_id, SEARCH), (a.server_id, SEARCH))

@@ -18,7 +18,7 @@ import pytest
 
 import dataagent_core.agents
 from dataagent_core.agents import get_all_tools, register_agent
-from dataagent_core.agents.registered import forget_agent
+from dataagent_core.agents.registration import unregister_agent
 from tests.acceptance.states import states
 from tests.acceptance.web_server import (
     Endpoint,
@@ -122,7 +122,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Generator[Web]:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Web, Endpoint]]:
+def recording_model(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Web, Endpoint]]:
     """A server whose model remembers what it was told and which tools it was offered."""
     settings = {"TAVILY_API_KEY": "tvly-key", "DATAAGENT_SAMPLE_DATA": "true"}
     with endpoint(said("Fine.")) as model:
@@ -131,9 +131,9 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Web, Endpo
             yield started, model
 
 
-def asked_of(told: tuple[Web, Endpoint], message: str, **fields: Any) -> Json:
+def asked_of(recording_model: tuple[Web, Endpoint], message: str, **fields: Any) -> Json:
     """The first request that a message makes to the model."""
-    web, model = told
+    web, model = recording_model
     before = len(model.requests)
     chat(web.admin, message, **fields)
     return model.seen[before]
@@ -207,7 +207,7 @@ def test_get_all_tools_collects_the_tools_of_registered_agents() -> None:
         [tide] = [each for each in get_all_tools() if each.name == "tell_tide"]
         assert tide.invoke({"port": "Genoa"}) == "High in Genoa."
     finally:
-        forget_agent("harbour")
+        unregister_agent("harbour")
 
 
 REGISTERING = '''
@@ -369,8 +369,8 @@ def test_route_hands_over_to_general(web: Web) -> None:
 
 
 @states("003 §2.2.1", "规则 7：模糊请求 → 向用户澄清 (the model is told so)")
-def test_the_model_is_told_to_ask_what_is_meant(told: tuple[Web, Endpoint]) -> None:
-    prompt = words_of(asked_of(told, "Do the thing."), "system")
+def test_the_model_is_told_to_ask_what_is_meant(recording_model: tuple[Web, Endpoint]) -> None:
+    prompt = words_of(asked_of(recording_model, "Do the thing."), "system")
     assert re.search(r"could mean different things.*: ask the user what is meant", prompt)
 
 
@@ -378,8 +378,10 @@ def test_the_model_is_told_to_ask_what_is_meant(told: tuple[Web, Endpoint]) -> N
     "003 §2.2.1",
     "规则 4、5、6 (the model is told so): answer, a specialist, general for what is complex",
 )
-def test_the_model_is_told_when_to_answer_and_when_to_route(told: tuple[Web, Endpoint]) -> None:
-    prompt = " ".join(words_of(asked_of(told, "Do the thing."), "system").split())
+def test_the_model_is_told_when_to_answer_and_when_to_route(
+    recording_model: tuple[Web, Endpoint],
+) -> None:
+    prompt = " ".join(words_of(asked_of(recording_model, "Do the thing."), "system").split())
     assert re.search(r"greeting, .*common knowledge or simple arithmetic: answer yourself", prompt)
     assert re.search(r"clearly fits one of the agents below: call `route` with its name", prompt)
     assert re.search(r"complex, needs several of them.*: route to `general`", prompt)
@@ -387,14 +389,16 @@ def test_the_model_is_told_when_to_answer_and_when_to_route(told: tuple[Web, End
 
 @states("003 §2.2.1", "route(agent_name: str, task_description: str)")
 @states("003 §2.2.2", "description 能力描述（用于路由决策）: the model reads each agent's")
-def test_the_model_is_offered_route_and_told_of_the_agents(told: tuple[Web, Endpoint]) -> None:
-    body = asked_of(told, "Do the thing.")
+def test_the_model_is_offered_route_and_told_of_the_agents(
+    recording_model: tuple[Web, Endpoint],
+) -> None:
+    body = asked_of(recording_model, "Do the thing.")
     parameters = offered(body)["route"]["parameters"]
     assert parameters["properties"]["agent_name"]["type"] == "string"
     assert parameters["properties"]["task_description"]["type"] == "string"
     assert set(parameters["required"]) == {"agent_name", "task_description"}
     known = json.dumps(body, ensure_ascii=False)
-    for agent in items(told[0].stranger.get("/api/agents")):
+    for agent in items(recording_model[0].stranger.get("/api/agents")):
         assert agent["name"] in known
         assert json.dumps(agent["description"], ensure_ascii=False).strip('"') in known
 
@@ -419,8 +423,8 @@ def test_events_of_a_routed_agent_carry_its_name(web: Web) -> None:
     "工具 read_uploaded_file",
     "委托执行 — task() 工具",
 )
-def test_general_has_these_tools(told: tuple[Web, Endpoint]) -> None:
-    tools = offered(asked_of(told, "hello", agent="general"))
+def test_general_has_these_tools(recording_model: tuple[Web, Endpoint]) -> None:
+    tools = offered(asked_of(recording_model, "hello", agent="general"))
     assert {
         *("activate_skill", "execute_python", "execute_python_with_file"),
         *("read_uploaded_file", "task"),
@@ -428,11 +432,11 @@ def test_general_has_these_tools(told: tuple[Web, Endpoint]) -> None:
 
 
 @states("003 §2.2.3", "所有其他 Agent 的工具 (get_all_tools())", "可调用所有其他 Agent 的工具")
-def test_general_has_the_tools_of_all_others(told: tuple[Web, Endpoint]) -> None:
-    general = offered(asked_of(told, "hello", agent="general")).keys()
-    others = [each["name"] for each in items(told[0].admin.get("/api/agents"))]
+def test_general_has_the_tools_of_all_others(recording_model: tuple[Web, Endpoint]) -> None:
+    general = offered(asked_of(recording_model, "hello", agent="general")).keys()
+    others = [each["name"] for each in items(recording_model[0].admin.get("/api/agents"))]
     for agent in set(others) - {"general"}:
-        its = offered(asked_of(told, "hello", agent=agent)).keys()
+        its = offered(asked_of(recording_model, "hello", agent=agent)).keys()
         assert its <= general, agent
 
 
@@ -500,9 +504,9 @@ def test_a_folder_with_agents_md_is_an_agent(web: Web) -> None:
 
 
 @states("003 §2.2.5.1", "工具 tavily_search", "工具 think_tool")
-def test_research_has_these_tools(told: tuple[Web, Endpoint]) -> None:
+def test_research_has_these_tools(recording_model: tuple[Web, Endpoint]) -> None:
     assert {"tavily_search", "think_tool"} <= offered(
-        asked_of(told, "hello", agent="research")
+        asked_of(recording_model, "hello", agent="research")
     ).keys()
 
 
@@ -555,11 +559,11 @@ def test_three_relevant_sources_are_enough(web: Web) -> None:
 @states(
     "003 §2.2.5.1", "生成带引用的研究报告", "当前事件和主题比较 / 网页搜索: said in its description"
 )
-def test_research_is_told_to_cite(told: tuple[Web, Endpoint]) -> None:
-    prompt = words_of(asked_of(told, "hello", agent="research"), "system")
+def test_research_is_told_to_cite(recording_model: tuple[Web, Endpoint]) -> None:
+    prompt = words_of(asked_of(recording_model, "hello", agent="research"), "system")
     assert "[1]" in prompt
     assert "sources" in prompt
-    agents = {each["name"]: each for each in items(told[0].admin.get("/api/agents"))}
+    agents = {each["name"]: each for each in items(recording_model[0].admin.get("/api/agents"))}
     for word in ("web", "compare", "sources"):
         assert word in agents["research"]["description"].lower()
 
@@ -589,10 +593,10 @@ def test_the_sample_database_is_chinook(web: Web) -> None:
     "工具 sql_db_query",
     "工具 sql_db_query_checker",
 )
-def test_sql_has_the_standard_tools(told: tuple[Web, Endpoint]) -> None:
+def test_sql_has_the_standard_tools(recording_model: tuple[Web, Endpoint]) -> None:
     assert {
         *("sql_db_list_tables", "sql_db_schema", "sql_db_query", "sql_db_query_checker"),
-    } <= offered(asked_of(told, "hello", agent="sql")).keys()
+    } <= offered(asked_of(recording_model, "hello", agent="sql")).keys()
 
 
 @states("003 §2.2.5.2", "sql_db_list_tables(tool_input=“”) as in the standard toolkit")
@@ -653,9 +657,11 @@ def test_with_an_anthropic_key_the_model_is_claude_sonnet(tmp_path: Path) -> Non
 
 
 @states("003 §9.1", "OPENAI_API_KEY OpenAI API 密钥（可选）")
-def test_with_an_openai_key_the_model_is_asked_with_it(told: tuple[Web, Endpoint]) -> None:
-    asked_of(told, "hello")
-    _, model = told
+def test_with_an_openai_key_the_model_is_asked_with_it(
+    recording_model: tuple[Web, Endpoint],
+) -> None:
+    asked_of(recording_model, "hello")
+    _, model = recording_model
     assert {each.headers["Authorization"] for each in model.requests} == {"Bearer not-checked"}
 
 

@@ -59,7 +59,7 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Generator[Web]:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Web, Endpoint]]:
+def recording_model(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Web, Endpoint]]:
     """A server whose model remembers what it was told."""
     with endpoint(said("Fine.")) as model:
         folder = tmp_path_factory.mktemp("told") / "server"
@@ -434,31 +434,31 @@ def test_a_text_is_read_as_it_is(web: Web) -> None:
 @states("003 §2.4.2", "文本截断 50KB")
 def test_a_long_text_is_cut_at_50_kilobytes(web: Web) -> None:
     content = "".join(f"{number:07d}\n" for number in range(10_000))  # 80 000 bytes
-    told = read(web, "long.txt", content.encode())
-    found = [int(each) for each in re.findall(r"^(\d{7})$", told, re.MULTILINE)]
+    recording_model = read(web, "long.txt", content.encode())
+    found = [int(each) for each in re.findall(r"^(\d{7})$", recording_model, re.MULTILINE)]
     assert found == list(range(len(found)))
     assert 49 * 1024 <= len(found) * 8 <= 50 * 1024
-    assert re.search(r"cut|truncat|截断", told, re.IGNORECASE)
+    assert re.search(r"cut|truncat|截断", recording_model, re.IGNORECASE)
 
 
 @states("003 §2.4.2", "PDF：使用 pypdf 提取文本", "PDF 最大页数 20 页")
 def test_a_pdf_is_read_to_page_20(web: Web) -> None:
-    told = read(web, "book.pdf", pdf([f"This is sheet {n} of it" for n in range(1, 24)]))
-    assert [int(n) for n in re.findall(r"sheet (\d+) of it", told)] == list(range(1, 21))
-    assert "23" in told  # it says how many there are
+    recording_model = read(web, "book.pdf", pdf([f"This is sheet {n} of it" for n in range(1, 24)]))
+    assert [int(n) for n in re.findall(r"sheet (\d+) of it", recording_model)] == list(range(1, 21))
+    assert "23" in recording_model  # it says how many there are
 
 
 @states("003 §2.4.2", "Word：使用 python-docx 提取段落")
 def test_word_paragraphs_are_read(web: Web) -> None:
-    told = read(web, "a.docx", word(["First paragraph.", "Second paragraph."]))
-    assert told.index("First paragraph.") < told.index("Second paragraph.")
+    recording_model = read(web, "a.docx", word(["First paragraph.", "Second paragraph."]))
+    assert recording_model.index("First paragraph.") < recording_model.index("Second paragraph.")
 
 
 @states("003 §2.4.2", "Excel：使用 openpyxl 读取表格", "Excel 最大行数 500 行")
 def test_a_sheet_is_read_to_row_500(web: Web) -> None:
     rows: list[list[Any]] = [["port"], *([f"port{n}"] for n in range(1, 700))]
-    told = read(web, "a.xlsx", sheet("Ports", rows))
-    found = [int(n) for n in re.findall(r"\bport(\d+)\b", told)]
+    recording_model = read(web, "a.xlsx", sheet("Ports", rows))
+    found = [int(n) for n in re.findall(r"\bport(\d+)\b", recording_model)]
     assert found == list(range(1, len(found) + 1))
     assert len(found) in {499, 500}
 
@@ -466,10 +466,10 @@ def test_a_sheet_is_read_to_row_500(web: Web) -> None:
 @states("003 §2.4.2 (departs)", "tables are queried in full: the limits hold for text alone")
 def test_a_long_sheet_is_counted_in_full(web: Web) -> None:
     rows: list[list[Any]] = [["port"], *([f"port{n}"] for n in range(1, 700))]
-    told = read(web, "ports.xlsx", sheet("Ports", rows))
-    assert "699" in told
-    source = re.search(r'source="([^"]+)"', told)
-    table = re.search(r'^- "([^"]+)"', told, re.MULTILINE)
+    recording_model = read(web, "ports.xlsx", sheet("Ports", rows))
+    assert "699" in recording_model
+    source = re.search(r'source="([^"]+)"', recording_model)
+    table = re.search(r'^- "([^"]+)"', recording_model, re.MULTILINE)
     assert source is not None
     assert table is not None
     statement = f'SELECT count(*) AS n FROM "{table[1]}"'
@@ -482,9 +482,9 @@ def test_a_long_sheet_is_counted_in_full(web: Web) -> None:
 
 @states("003 §2.4.2", "PowerPoint：使用 python-pptx 提取幻灯片文本")
 def test_slides_are_read(web: Web) -> None:
-    told = read(web, "a.pptx", slides(["First title", "Second"]))
+    recording_model = read(web, "a.pptx", slides(["First title", "Second"]))
     for words in ("First title", "body of First title", "Second", "body of Second"):
-        assert words in told
+        assert words in recording_model
 
 
 @states("003 §2.4.2", ".doc, .ppt and .xls are read, too")
@@ -499,8 +499,8 @@ def test_old_documents_are_read(web: Web) -> None:
 
 @states("003 §5.2", "chat() 注入文件元数据到消息: file_id and file name", "发送消息时附带 file_ids")
 @states("003 §5.1", "注入文件元数据: into the message the model gets")
-def test_the_message_names_the_files(told: tuple[Web, Endpoint]) -> None:
-    web, model = told
+def test_the_message_names_the_files(recording_model: tuple[Web, Endpoint]) -> None:
+    web, model = recording_model
     client = web.person("dora")
     file_id = ok(upload(client, "harbour.txt", b"two ships"))["file_id"]
     before = len(model.requests)
@@ -512,8 +512,8 @@ def test_the_message_names_the_files(told: tuple[Web, Endpoint]) -> None:
 
 
 @states("003 §5.1", "文件元数据 begins with the marker [用户上传了以下文件]")
-def test_the_message_has_the_marker_of_files(told: tuple[Web, Endpoint]) -> None:
-    web, model = told
+def test_the_message_has_the_marker_of_files(recording_model: tuple[Web, Endpoint]) -> None:
+    web, model = recording_model
     client = web.person("dora")
     file_id = ok(upload(client, "harbour.txt", b"two ships"))["file_id"]
     before = len(model.requests)

@@ -43,7 +43,7 @@ def answer(body: Json) -> Stream:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Web, Endpoint]]:
+def recording_model(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Web, Endpoint]]:
     folder = tmp_path_factory.mktemp("skills")
     custom = folder / "skills" / "custom"
     for name, content in {
@@ -60,13 +60,13 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Generator[tuple[Web, Endpo
 
 
 @pytest.fixture(scope="module")
-def web(told: tuple[Web, Endpoint]) -> Web:
-    return told[0]
+def web(recording_model: tuple[Web, Endpoint]) -> Web:
+    return recording_model[0]
 
 
-def asked_of(told: tuple[Web, Endpoint], message: str, **fields: Any) -> Json:
+def asked_of(recording_model: tuple[Web, Endpoint], message: str, **fields: Any) -> Json:
     """The first request that a message makes to the model."""
-    web, model = told
+    web, model = recording_model
     before = len(model.requests)
     chat(web.person("dora"), message, **fields)
     return model.seen[before]
@@ -133,7 +133,7 @@ def test_the_skills_of_the_project_are_loaded(web: Web) -> None:
 def test_there_is_a_place_for_anthropics_skills(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from dataagent_core.skills import places
+    from dataagent_core.skills import folders as places
 
     folder = tmp_path / "skills" / "anthropic" / "skills"
     folder.mkdir(parents=True)
@@ -143,35 +143,38 @@ def test_there_is_a_place_for_anthropics_skills(
 
 @states("003 §2.3", "用户发送 /skill-name 任务描述", "路由到 general Agent 处理")
 @states("003 §7.3", "技能调用：输入 /skill-name 或选择: the request that makes it")
-def test_a_slash_and_a_name_use_a_skill_with_general(told: tuple[Web, Endpoint]) -> None:
-    events = chat(told[0].person("dora"), "/my-skill in the harbour")
+def test_a_slash_and_a_name_use_a_skill_with_general(recording_model: tuple[Web, Endpoint]) -> None:
+    events = chat(recording_model[0].person("dora"), "/my-skill in the harbour")
     assert "general" in str(named(events, "thinking"))
-    body = asked_of(told, "/my-skill in the harbour")
+    body = asked_of(recording_model, "/my-skill in the harbour")
     assert "execute_python" in offered(body)
     assert "in the harbour" in words_of(body, "user")
 
 
 @states("003 §2.3", "技能指令注入到消息中 (/skill-name)")
 def test_a_slash_and_a_name_put_the_instructions_into_the_message(
-    told: tuple[Web, Endpoint],
+    recording_model: tuple[Web, Endpoint],
 ) -> None:
-    assert INSTRUCTIONS in words_of(asked_of(told, "/my-skill in the harbour"), "user")
+    assert INSTRUCTIONS in words_of(asked_of(recording_model, "/my-skill in the harbour"), "user")
 
 
 @states("003 §5.1", "注入技能指令 (skill) into the message the agent gets")
 def test_the_field_skill_puts_the_instructions_into_the_message(
-    told: tuple[Web, Endpoint],
+    recording_model: tuple[Web, Endpoint],
 ) -> None:
-    body = asked_of(told, "in the harbour", skill="my-skill")
+    body = asked_of(recording_model, "in the harbour", skill="my-skill")
     assert INSTRUCTIONS in words_of(body, "user")
     assert "in the harbour" in words_of(body, "user")
 
 
 @states("003 §5.1", "the agent gets the instructions of the skill, wherever they stand")
-def test_the_model_is_given_the_instructions(told: tuple[Web, Endpoint]) -> None:
-    for body in (asked_of(told, "go", skill="my-skill"), asked_of(told, "/my-skill go")):
+def test_the_model_is_given_the_instructions(recording_model: tuple[Web, Endpoint]) -> None:
+    for body in (
+        asked_of(recording_model, "go", skill="my-skill"),
+        asked_of(recording_model, "/my-skill go"),
+    ):
         assert "count the ships twice" in words_of(body)
-    assert "count the ships twice" not in words_of(asked_of(told, "go"))
+    assert "count the ships twice" not in words_of(asked_of(recording_model, "go"))
 
 
 @states("003 §5.1", "the stored question stays as it was typed")

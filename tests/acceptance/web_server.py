@@ -19,8 +19,8 @@ from typing import Any
 import httpx
 
 from tests.end_to_end.server import Server
-from tests.homes import lived_in
-from tests.standins.openai_server import Asked, Script, openai_server
+from tests.homes import prepared_home
+from tests.standins.openai_server import ReceivedRequest, Script, openai_server
 from tests.waiting import WAIT_SECONDS, until
 
 Json = dict[str, Any]
@@ -130,7 +130,7 @@ class Web:
 @contextmanager
 def running(folder: Path, **settings: str) -> Generator[Web]:
     """A server on a home with tables and sample in it, with settings beside the usual ones."""
-    lived_in(folder / "data")
+    prepared_home(folder / "data")
     with first_start(folder, **settings) as web:
         yield web
 
@@ -221,7 +221,7 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.base_url = ""
-        self.requests: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
 
     @property
     def settings(self) -> dict[str, str]:

@@ -1,9 +1,9 @@
 """Our hub as the conformance suite's client.
 
-The suite starts a program for each scenario, all at once. That program is `knock.py`, which only
-passes on what it is told: the scenario's name, what it needs to know, the address of the suite's
-server. Here one hub plays all scenarios, each for a user with a server of their own, through
-`McpHub` and its `ToolGateway` as an agent's run does. Nothing here knows the MCP library.
+The suite starts a program for each scenario, all at once. That program is `scenario_launcher.py`,
+which only passes on what it is told: the scenario's name, what it needs to know, the address of the
+suite's server. Here one hub plays all scenarios, each for a user with a server of their own,
+through `McpHub` and its `ToolGateway` as an agent's run does. Nothing here knows the MCP library.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer, RequestStateSecurity
 from mcp.server.mcpserver.prompts.base import UserMessage
 
-from dataagent_server.mcp.door import TOOLS, server_of
-from tests.conformance import asking
+from dataagent_server.mcp.endpoint import TOOLS, make_sdk_server
+from tests.conformance import client_requests
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJ"
@@ -37,9 +37,9 @@ def fixture_server() -> Server[Any]:
         version="0.1.0",
         request_state_security=RequestStateSecurity(keys=[_STATE_KEY]),
     )
-    for tool in (*TEST_TOOLS, *asking.TEST_TOOLS):
+    for tool in (*TEST_TOOLS, *client_requests.TEST_TOOLS):
         made.add_tool(tool, description=_said_of(tool))
-    for prompt in (*TEST_PROMPTS, *asking.TEST_PROMPTS):
+    for prompt in (*TEST_PROMPTS, *client_requests.TEST_PROMPTS):
         made.prompt(description=_said_of(prompt))(prompt)
     for uri, resource in TEST_RESOURCES.items():
         made.resource(uri)(resource)
@@ -47,7 +47,7 @@ def fixture_server() -> Server[Any]:
     # no other way to serve it with our door
     server: Server[Any] = made._lowlevel_server  # pyright: ignore[reportPrivateUsage]
     _add_legacy(server)
-    _join(server, server_of(TOOLS))
+    _join(server, make_sdk_server(TOOLS))
     return server
 
 

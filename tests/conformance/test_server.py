@@ -44,7 +44,7 @@ WITHOUT_FIXTURES = {
 def door(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server."""
     home = tmp_path_factory.mktemp("door")
-    command = [quick("python"), "-m", "tests.conformance.door", request.param, str(home)]
+    command = [quick("python"), "-m", "tests.conformance.server_app", request.param, str(home)]
     log = home / "stderr"
     with log.open("w") as errors:
         process = subprocess.Popen(

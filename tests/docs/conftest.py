@@ -15,7 +15,7 @@ import pytest
 
 from tests.documents import sheet
 from tests.end_to_end.server import free_port
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.programs import programs
 from tests.waiting import WAIT_SECONDS
 
@@ -23,7 +23,7 @@ _SALES = "region,amount,shop_id\nNorth,1200.50,1\nSouth,980,2\nNorth,1340.25,1\n
 
 
 @dataclass(frozen=True)
-class Desk:
+class DocsServer:
     """Where the pages are tried: a server with the keys that pages show."""
 
     port: int
@@ -53,11 +53,11 @@ class Desk:
 
 
 @pytest.fixture(scope="session")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def docs_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DocsServer]:
     folder = tmp_path_factory.mktemp("desk")
-    made = Desk(free_port(), folder)
+    made = DocsServer(free_port(), folder)
     environment = made.environment(folder) | {
-        "DATAAGENT_HOME": str(lived_in(folder / "data")),
+        "DATAAGENT_HOME": str(prepared_home(folder / "data")),
         "DATAAGENT_HOST": "127.0.0.1",
         "DATAAGENT_PORT": str(made.port),
         "DATAAGENT_MODEL": "offline",
@@ -87,7 +87,7 @@ def _wait_until_ready(port: int, log: Path) -> None:
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A reader's folder, with the files that pages speak of, and a home beside it."""
-    lived_in(tmp_path / "home/.dataagent")
+    prepared_home(tmp_path / "home/.dataagent")
     folder = tmp_path / "reader"
     folder.mkdir()
     (folder / "sales.csv").write_text(_SALES, encoding="utf-8")

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.docs.conftest import Desk
+from tests.docs.conftest import DocsServer
 from tests.docs.pages import Block, blocks, blocks_of
 from tests.docs.transcripts import Step, missing_line, steps_of
 from tests.programs import programs
@@ -46,9 +46,9 @@ def test_every_block_says_its_language() -> None:
     "page",
     [page if page in _FIRST else pytest.param(page, marks=pytest.mark.slow) for page in PAGES],
 )
-def test_a_page_can_be_followed(page: str, desk: Desk, place: Path) -> None:
+def test_a_page_can_be_followed(page: str, docs_server: DocsServer, place: Path) -> None:
     steps = _steps_of_page(page, place)
-    outputs = _follow(steps, desk, place)
+    outputs = _follow(steps, docs_server, place)
     for step, (status, output) in zip(steps, outputs, strict=True):
         told = f"{step.place}: $ {step.command}\nexit status {status}\n{output}"
         assert (status != 0) == step.fails, told
@@ -79,20 +79,20 @@ def _printed(of_page: list[Block]) -> Iterator[str]:
             yield from after.text.splitlines()
 
 
-def _follow(steps: list[Step], desk: Desk, place: Path) -> list[tuple[int, str]]:
+def _follow(steps: list[Step], docs_server: DocsServer, place: Path) -> list[tuple[int, str]]:
     """Run the steps in one shell; the exit status and the output of each."""
     if (program := place / _PROGRAM).exists():
-        program.write_text(desk.here(program.read_text(encoding="utf-8")), encoding="utf-8")
+        program.write_text(docs_server.here(program.read_text(encoding="utf-8")), encoding="utf-8")
     (place / ".venv").mkdir()
     (place / ".venv/bin").symlink_to(programs().folder)
     parts = [
-        f"{{\n{desk.here(step.command)}\n}} 2>&1\nprintf '%s %s\\n' {shlex.quote(_END)} $?"
+        f"{{\n{docs_server.here(step.command)}\n}} 2>&1\nprintf '%s %s\\n' {shlex.quote(_END)} $?"
         for step in steps
     ]
     ran = subprocess.run(
         ["bash", "-c", "\n".join(parts)],
         cwd=place,
-        env=desk.environment(place.parent / "home"),
+        env=docs_server.environment(place.parent / "home"),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -16,7 +16,7 @@ _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)(?:#[^)]*)?\)")
 
 
 def test_every_page_is_in_the_menu() -> None:
-    assert site.forgotten_pages() == []
+    assert site.unlisted_pages() == []
 
 
 def test_no_page_is_in_the_menu_twice() -> None:
@@ -43,7 +43,7 @@ def test_what_is_fetched_from_elsewhere_would_be_found(tmp_path: Path) -> None:
     }
     for name, text in texts.items():
         (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
-    found = {each.partition(".")[0] for each in site.fetched_from_elsewhere(tmp_path)}
+    found = {each.partition(".")[0] for each in site.external_resources(tmp_path)}
     assert found == {"script", "font", "picture"}
 
 

@@ -1,5 +1,5 @@
 """A long day at a site that keeps falling over: `python -m tests.soak --minutes 10`.
 
-People talk through every door (`people.py`) while processes, databases and servers are killed
-(`chaos.py`); at the end everything that was acknowledged is looked for (`books.py`).
+People talk through every door (`users.py`) while processes, databases and servers are killed
+(`chaos.py`); at the end everything that was acknowledged is looked for (`checks.py`).
 """

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from tests.end_to_end.server import KEY, Server
 from tests.end_to_end.topology import Topology, topology
-from tests.soak.books import (
+from tests.soak.chaos import Chaos
+from tests.soak.checks import (
     Watch,
     told,
     wrong_with,
@@ -20,8 +21,7 @@ from tests.soak.books import (
     wrong_with_the_ends,
     wrong_with_the_quota,
 )
-from tests.soak.chaos import Chaos
-from tests.soak.people import EVERYONE, Person
+from tests.soak.users import ALL_USERS, SoakUser
 from tests.standins.mcp_server import HttpServer, http_server
 
 ADMIN_KEY = "soak-admin-key"
@@ -47,15 +47,15 @@ async def _day(given: argparse.Namespace, many: Topology, site: HttpServer) -> l
     await _offer(many.web[0], site)
     people = [
         kind(many.web, f"user{number}", given.seed * 1000 + number)
-        for number, kind in enumerate(EVERYONE * given.users)
+        for number, kind in enumerate(ALL_USERS * given.users)
     ]
     chaos = Chaos(many, site, given.seed)
     watch = Watch({"web": many.web[1].pid, "worker": many.workers[1].pid})
     is_over = asyncio.Event()
-    tasks = [asyncio.create_task(person.spend_the_day(is_over)) for person in people]
+    tasks = [asyncio.create_task(person.run(is_over)) for person in people]
     tasks += [asyncio.create_task(watch.keep(is_over))]
     if not given.calm:
-        tasks += [asyncio.create_task(chaos.reign(is_over))]
+        tasks += [asyncio.create_task(chaos.run(is_over))]
     await _pass(given.minutes, people, chaos, tasks)
     is_over.set()
     await asyncio.gather(*tasks)
@@ -63,7 +63,7 @@ async def _day(given: argparse.Namespace, many: Topology, site: HttpServer) -> l
 
 
 async def _pass(
-    minutes: float, people: list[Person], chaos: Chaos, tasks: list[asyncio.Task[None]]
+    minutes: float, people: list[SoakUser], chaos: Chaos, tasks: list[asyncio.Task[None]]
 ) -> None:
     """Let the time pass, saying now and then how it goes; a task that breaks ends it."""
     deadline = asyncio.get_running_loop().time() + minutes * 60
@@ -79,7 +79,7 @@ async def _pass(
 async def _books(
     given: argparse.Namespace,
     many: Topology,
-    people: list[Person],
+    people: list[SoakUser],
     chaos: Chaos,
     watch: Watch,
 ) -> list[str]:

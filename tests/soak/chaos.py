@@ -27,7 +27,7 @@ class Chaos:
         self._site = site
         self._chance = random.Random(seed)
 
-    async def reign(self, is_over: asyncio.Event) -> None:
+    async def run(self, is_over: asyncio.Event) -> None:
         """Break something every few seconds until it is over."""
         while not is_over.is_set():
             with suppress(TimeoutError):

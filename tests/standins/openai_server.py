@@ -69,7 +69,7 @@ Script: TypeAlias = Reply | Callable[[Json], Reply]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """One request as it came."""
 
     body: Json
@@ -143,7 +143,7 @@ class StandIn:
 
     def __init__(self, replies: Sequence[Script]) -> None:
         self.base_url = ""
-        self.requests: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.open_requests = 0
         self.connections = 0
         self.release = asyncio.Event()
@@ -160,7 +160,7 @@ class StandIn:
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Handle one `POST /v1/chat/completions`."""
         body: Json = orjson.loads(await request.read())
-        self.requests.append(Asked(body, request.headers))
+        self.requests.append(ReceivedRequest(body, request.headers))
         if request.transport is not None:
             self._peers.add(request.transport.get_extra_info("peername"))
             self.connections = len(self._peers)

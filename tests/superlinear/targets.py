@@ -30,7 +30,7 @@ from dataagent_core.data.catalogue.words import words
 from dataagent_core.data.charts import check_spec, default_spec
 from dataagent_core.data.column_names import unique_names
 from dataagent_core.data.figures import ResultTable, check_figures, find_figures
-from dataagent_core.data.files.dialects import find_dialect
+from dataagent_core.data.files.csv_dialect import detect_dialect
 from dataagent_core.data.files.headers import find_header
 from dataagent_core.data.files.names import column_names, table_name
 from dataagent_core.data.guard import parse, render, resolve
@@ -40,28 +40,28 @@ from dataagent_core.data.types import Catalogue, Column, ResultColumn, Table
 from dataagent_core.documents.formulas import Formulas
 from dataagent_core.documents.rows import as_table
 from dataagent_core.errors import DataAgentError
-from dataagent_core.mcp.catalogue.definitions import exposed_name, visible
+from dataagent_core.mcp.catalogue.definitions import exposed_name, strip_invisible
 from dataagent_core.mcp.servers.config_files import parse_config_file
 from dataagent_core.mcp.servers.registration import alias_for
-from dataagent_core.mcp.wire.frames import Lines
+from dataagent_core.mcp.wire.frames import LineBuffer
 from dataagent_core.models.conversation import Conversation
 from dataagent_core.models.directives import read_turns
 from dataagent_core.models.event_stream import EventParser
 from dataagent_core.models.failures import presentable
 from dataagent_core.models.summary import summary_of
-from dataagent_core.session.titles import cleaned, title_of
+from dataagent_core.session.titles import clean_title, title_of
 from dataagent_core.skills.command import split_command
 from dataagent_core.skills.document import parse_skill
 from dataagent_core.skills.types import BadSkill
 from dataagent_core.telemetry.scrub import Scrubber
 from dataagent_core.workspace.file_names import plain_stem, shown_name
 from dataagent_core.workspace.jail import Jail
-from dataagent_core.workspace.search import Budget, InvalidGlobPatternError, Scope, glob
+from dataagent_core.workspace.search import Budget, InvalidGlobPatternError, SearchScope, glob
 from dataagent_harbor.figures import numbers_in
-from dataagent_harbor.rows import has_order
+from dataagent_harbor.row_comparison import has_order
 from dataagent_offline.model import next_turn
 from dataagent_server.api.download import content_disposition
-from dataagent_server_demo.page_text import harmless, plain
+from dataagent_server_demo.page_text import escape_markdown, sanitize_markdown
 from tests.superlinear.families import Family
 from tests.waiting import WAIT_SECONDS
 
@@ -309,7 +309,7 @@ _CHARTS = (
 
 
 def _csv(text: str) -> object:
-    dialect = find_dialect(text, name="a.csv")
+    dialect = detect_dialect(text, name="a.csv")
     return find_header(list(dialect.reader(io.StringIO(text, newline="")))[:100])
 
 
@@ -504,7 +504,7 @@ _TALK = (
         ["/", "a", "1", "-", " ", "a-", "\n"],
         frames=(("/", ""), ("", "")),
     ),
-    Target("sessions: title", lambda text: (title_of(text), cleaned(text)), _MARKDOWN_TOKENS),
+    Target("sessions: title", lambda text: (title_of(text), clean_title(text)), _MARKDOWN_TOKENS),
     Target("agents: routing", _route, _MARKDOWN_TOKENS, frames=(("", ""), ("[SKILL:x] ", ""))),
     Target(
         "offline: questions",
@@ -547,7 +547,11 @@ _TALK = (
         ),
     ),
     Target("terminal: Markdown blocks", _blocks, _MARKDOWN_TOKENS),
-    Target("demo: Markdown", lambda text: (harmless(text), plain(text)), _MARKDOWN_TOKENS),
+    Target(
+        "demo: Markdown",
+        lambda text: (sanitize_markdown(text), escape_markdown(text)),
+        _MARKDOWN_TOKENS,
+    ),
 )
 
 # -- names, addresses, streams ---------------------------------------------------------------------
@@ -579,7 +583,7 @@ def _sources(text: str) -> object:
 
 def _stream(text: str) -> None:
     """Each line in pieces: a server sends them as it likes."""
-    parser, lines, data = EventParser(), Lines(1 << 20), text.encode()
+    parser, lines, data = EventParser(), LineBuffer(1 << 20), text.encode()
     for at in range(0, len(data), 4):
         parser.feed(data[at : at + 4])
         list(lines.feed(data[at : at + 4]))
@@ -601,7 +605,7 @@ def _file_names(text: str) -> None:
 def _mcp_names(text: str) -> None:
     exposed_name("a", text)
     alias_for(text)
-    visible(text, 1_000)
+    strip_invisible(text, 1_000)
 
 
 _SCRUBBER = Scrubber(["a secret value"])
@@ -701,14 +705,16 @@ def _folder() -> Path:
 
 
 def _glob(text: str) -> object:
-    return glob(Jail(_folder()), text, Scope("/"), Budget(WAIT_SECONDS))
+    return glob(Jail(_folder()), text, SearchScope("/"), Budget(WAIT_SECONDS))
 
 
 def _ignore(text: str) -> object:
     with TemporaryDirectory() as folder:
         Path(folder, ".gitignore").write_text(text, encoding="utf-8")
         Path(folder, "a" * 200).touch()
-        return glob(Jail(Path(folder)), "*", Scope("/", leave_ignored=True), Budget(WAIT_SECONDS))
+        return glob(
+            Jail(Path(folder)), "*", SearchScope("/", leave_ignored=True), Budget(WAIT_SECONDS)
+        )
 
 
 _PATTERNS = (

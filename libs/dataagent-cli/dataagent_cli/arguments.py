@@ -10,9 +10,9 @@ import argparse
 import os
 import sys
 
-from dataagent_cli import exits
+from dataagent_cli import exit_codes
 from dataagent_cli.data import DataOptions, add_data_commands
-from dataagent_cli.data.arguments import add_command, add_source_option, names_data
+from dataagent_cli.data.arguments import add_command, add_source_option, has_data_ending
 from dataagent_cli.help_text import HelpText
 from dataagent_cli.setup import SETUP_COMMANDS, SetupOptions, add_setup_commands
 
@@ -51,7 +51,7 @@ CSV, TSV, JSON and the like on standard input is data; other text is added to th
 """
 
 
-class WrongUsage(Exception):
+class UsageError(Exception):
     """A command line that makes no sense. Its text is what is wrong."""
 
     def __init__(self, message: str, parser: argparse.ArgumentParser) -> None:
@@ -67,7 +67,7 @@ class WrongUsage(Exception):
         return f"error: {self}\n{ask}hint: {self.parser.prog} --help shows every option.\n"
 
 
-class Options(DataOptions, SetupOptions):
+class CliOptions(DataOptions, SetupOptions):
     """The parsed command line. `question` is "" for a `-p` whose question comes from the input."""
 
     question: str | None
@@ -110,7 +110,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what is wrong."""
-        raise WrongUsage(message, self)
+        raise UsageError(message, self)
 
     def with_sources(self, words: Sequence[str]) -> list[str]:
         """The words, with `--source` put before each file of data that comes before a command."""
@@ -118,7 +118,7 @@ class _Parser(argparse.ArgumentParser):
         is_value = False
         for at, word in enumerate(words):
             is_free = not is_value and not word.startswith("-")
-            if is_free and not names_data(word):  # a command, or what argparse will refuse
+            if is_free and not has_data_ending(word):  # a command, or what argparse will refuse
                 return [*found, *words[at:]]
             found += ["--source", word] if is_free else [word]
             option = self._option_string_actions.get(word)
@@ -142,7 +142,7 @@ class _Version(argparse.Action):
         if newer := newer_tables(home):
             sys.stderr.write(f"warning: a newer DataAgent wrote {home} (tables {newer}).\n")
             sys.stderr.write("hint: upgrade this one: pip install -U dataagent-cli\n")
-        parser.exit(exits.OK)
+        parser.exit(exit_codes.OK)
 
 
 def build_parser() -> _Parser:
@@ -279,16 +279,16 @@ def _add_rules(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def parse(argv: Sequence[str] | None = None) -> Options:
+def parse(argv: Sequence[str] | None = None) -> CliOptions:
     """Parse a command line; leaves the program for `--help`, `--version` and wrong usage."""
     try:
         return parse_words(argv)
-    except WrongUsage as wrong:
+    except UsageError as wrong:
         wrong.parser.print_usage(sys.stderr)
-        wrong.parser.exit(exits.USAGE, wrong.text)
+        wrong.parser.exit(exit_codes.USAGE, wrong.text)
 
 
-def parse_words(words: Sequence[str] | None) -> Options:
+def parse_words(words: Sequence[str] | None) -> CliOptions:
     """Parse words without leaving the program, except for `--help` and `--version`.
 
     Raises:
@@ -300,7 +300,7 @@ def parse_words(words: Sequence[str] | None) -> Options:
 
         complete(parser)
     typed = sys.argv[1:] if words is None else words
-    options = parser.parse_args(parser.with_sources(typed), namespace=Options())
+    options = parser.parse_args(parser.with_sources(typed), namespace=CliOptions())
     is_command = options.command not in (None, "ask")
     if is_command and (options.is_question or options.is_json):
         parser.error(f"-p and --json ask the agent; they do not go with {options.command!r}")

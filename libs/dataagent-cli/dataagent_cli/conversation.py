@@ -1,6 +1,6 @@
 """The conversation in this terminal: which session it is, and what was asked last.
 
-Sits between the two ways of talking (`headless.py`, `interactive.py`) and a host: it opens or finds
+Sits between the two ways of talking (`headless.py`, `repl_loop.py`) and a host: it opens or finds
 the session and hands each message to `turn.py`.
 """
 
@@ -15,10 +15,10 @@ from dataagent_core.events import DoneEvent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dataagent_cli.hosts import Host, Skills
-    from dataagent_cli.turn import TurnEnd, Turns
+    from dataagent_cli.hosts import AvailableSkills, Host
+    from dataagent_cli.turn import TurnEnd, TurnRunner
     from dataagent_core.config.state import SessionState
-    from dataagent_core.runs.history import History, Told
+    from dataagent_core.runs.history import History, HistoryItem
     from dataagent_core.session.types import Session
 
 RECENT = 50
@@ -29,7 +29,9 @@ _SHORTEST_PREFIX = 4
 class Conversation:
     """One person's conversation. Without an `agent`, a session keeps the one it has."""
 
-    def __init__(self, host: Host, turns: Turns, *, agent: str | None, state: SessionState) -> None:
+    def __init__(
+        self, host: Host, turns: TurnRunner, *, agent: str | None, state: SessionState
+    ) -> None:
         self._turns = turns
         self._agent = agent
         self._session: Session | None = None
@@ -37,7 +39,7 @@ class Conversation:
         self.state = state
         self.last_message: str | None = None
         self.chosen_model: str | None = None
-        self.to_attach: list[str] = []
+        self.pending_attachments: list[str] = []
         """What goes along with the next message: output of the person's own commands."""
 
     # -- which one ------------------------------------------------------------------------------
@@ -75,30 +77,30 @@ class Conversation:
         Raises:
             SessionNotFound: there is none of that kind, or it is another user's.
         """
-        found = _chosen(await self.host.recent(limit=RECENT), which)
-        self._take_up(found or await self.host.open(self._agent or DEFAULT_AGENT, which))
+        found = _find_session(await self.host.recent(limit=RECENT), which)
+        self._switch_to(found or await self.host.open(self._agent or DEFAULT_AGENT, which))
 
     async def resume_latest(self) -> bool:
         """Go on with the latest session, of this agent if one is named; False if there is none."""
         latest = next(iter(await self.recent()), None)
         if latest is None:
             return False
-        self._take_up(latest)
+        self._switch_to(latest)
         return True
 
-    def _take_up(self, session: Session) -> None:
-        self.start_anew()
-        self._hold(session)
+    def _switch_to(self, session: Session) -> None:
+        self.start_new()
+        self._set_session(session)
 
-    def _hold(self, session: Session) -> None:
+    def _set_session(self, session: Session) -> None:
         self._session = session
         self.state.thread_id = session.thread_id
 
-    def start_anew(self) -> None:
+    def start_new(self) -> None:
         """Leave the session; the next message opens a new one."""
         self._session = None
         self.last_message = None
-        self.to_attach = []
+        self.pending_attachments = []
         self.state.current_todos = []
 
     async def rename(self, title: str) -> str:
@@ -136,34 +138,34 @@ class Conversation:
         await self.host.check_model(name)
         self.chosen_model = name
 
-    async def skills(self) -> Skills:
+    async def skills(self) -> AvailableSkills:
         """What this person can put before a task, with the agent that would answer."""
         return await self.host.skills(self.agent)
 
     # -- what is said ---------------------------------------------------------------------------
 
-    async def ask(self, message: str, along: Sequence[str] = ()) -> TurnEnd:
+    async def ask(self, message: str, attachments: Sequence[str] = ()) -> TurnEnd:
         """Send a message, with what goes along with it, and show the answer.
 
         Raises:
             DataAgentError: the message was not accepted; what waits to go along still waits.
         """
         self.last_message = message
-        waiting = self.to_attach
-        said = "\n\n".join([message, *waiting, *along])
+        waiting = self.pending_attachments
+        said = "\n\n".join([message, *waiting, *attachments])
         if self._session is None:  # a message that is refused leaves no session behind
             await self.host.check(said, agent=self.agent)
             session = await self.host.open(self.agent)
-            self._hold(session)
+            self._set_session(session)
         else:
             session = self._session
-        self.to_attach = []
+        self.pending_attachments = []
         try:
             return await self._turns.take(
                 session.session_id, said, agent=self.agent, model=self.chosen_model
             )
         except DataAgentError:
-            self.to_attach = waiting
+            self.pending_attachments = waiting
             raise
 
     async def compact(self, keep: str) -> TurnEnd:
@@ -175,7 +177,7 @@ class Conversation:
         """
         return await self._turns.compact(self.require_session_id(), keep, model=self.chosen_model)
 
-    async def take_up_run(self) -> TurnEnd | None:
+    async def resume_run(self) -> TurnEnd | None:
         """Show the run that is still under way in the session, if there is one, to its end."""
         run = None if self._session is None else await self.host.active(self._session.session_id)
         return None if run is None else await self._turns.follow(run)
@@ -192,13 +194,13 @@ class Conversation:
         """The tokens of the whole conversation."""
         if self._session is None:
             return {}
-        return used_in((await self.history()).told)
+        return token_usage((await self.history()).items)
 
 
-def used_in(told: Sequence[Told]) -> dict[str, int]:
+def token_usage(items: Sequence[HistoryItem]) -> dict[str, int]:
     """The tokens that some messages' runs have used."""
     total: dict[str, int] = {}
-    ends = [each.entries[-1].event for each in told if each.entries]
+    ends = [each.entries[-1].event for each in items if each.entries]
     for end in ends:
         usage = end.token_usage if isinstance(end, DoneEvent) else None
         for name, count in (usage or {}).items():
@@ -206,7 +208,7 @@ def used_in(told: Sequence[Told]) -> dict[str, int]:
     return total
 
 
-def _chosen(recent: Sequence[Session], which: str) -> Session | None:
+def _find_session(recent: Sequence[Session], which: str) -> Session | None:
     """The session that a person means by a number, an id or the start of one.
 
     Raises:

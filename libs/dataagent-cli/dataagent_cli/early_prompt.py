@@ -29,7 +29,7 @@ class EarlyPrompt:
 
     def __init__(self) -> None:
         self._earlier: list[Any] | None = None  # how the terminal was
-        self._quiet: list[Any] | None = None  # and how it is in a sitting
+        self._no_echo: list[Any] | None = None  # and how it is in a sitting
         self._reader: Thread | None = None
         self._wake = (-1, -1)
         self._typed = bytearray()
@@ -41,7 +41,7 @@ class EarlyPrompt:
 
     def __exit__(self, *_: object) -> None:
         self.end()
-        self.loud()
+        self.restore_terminal()
 
     def end(self) -> None:
         """Give the screen up: what was drawn goes. Keys are kept, and not shown any more."""
@@ -59,7 +59,7 @@ class EarlyPrompt:
         """The process ends here and now: leave the terminal as it was, whoever holds what lock."""
         if self._earlier is not None:
             os.write(1, _ERASE.encode())
-            self.loud()
+            self.restore_terminal()
 
     def feed(self, keyboard: Input) -> None:
         """Let the real prompt have what was typed."""
@@ -76,7 +76,7 @@ class EarlyPrompt:
         self._typed.clear()
         store_typeahead(keyboard, keys)
 
-    def loud(self) -> None:
+    def restore_terminal(self) -> None:
         """Leave the terminal as it was: the sitting is over, or the program is put to sleep.
 
         Not before: keys that are pressed between two prompts are kept for the next one, unseen and
@@ -84,9 +84,9 @@ class EarlyPrompt:
         """
         self._set(self._earlier)
 
-    def hush(self) -> None:
+    def disable_echo(self) -> None:
         """After sleeping: keys are kept again."""
-        self._set(self._quiet)
+        self._set(self._no_echo)
 
     def _set(self, modes: list[Any] | None) -> None:
         if modes is not None:
@@ -102,10 +102,10 @@ class EarlyPrompt:
             self._earlier = termios.tcgetattr(0)
         except termios.error:  # a terminal that has just gone
             return
-        self._quiet = termios.tcgetattr(0)
-        self._quiet[0] &= ~termios.ICRNL  # Enter is \r, as it is for the real prompt
-        self._quiet[3] &= ~(termios.ECHO | termios.ICANON)  # Ctrl-C still interrupts
-        self.hush()
+        self._no_echo = termios.tcgetattr(0)
+        self._no_echo[0] &= ~termios.ICRNL  # Enter is \r, as it is for the real prompt
+        self._no_echo[3] &= ~(termios.ECHO | termios.ICANON)  # Ctrl-C still interrupts
+        self.disable_echo()
         sys.stdout.write(_PROMPT)
         sys.stdout.flush()
         self._wake = os.pipe()

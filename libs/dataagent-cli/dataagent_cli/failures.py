@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from dataagent_cli import exits
+from dataagent_cli import exit_codes
 from dataagent_cli.data.files import CannotWrite
 from dataagent_cli.input.piped import NotText
 from dataagent_cli.interrupts import Stopped
@@ -20,7 +20,7 @@ from dataagent_core.errors import BadInput, DataAgentError
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ErrorReport:
     """What is said and what the program's exit status is."""
 
     message: str
@@ -36,35 +36,35 @@ class Failure:
         return "\n".join(lines)
 
 
-def explain(error: Exception) -> Failure:
+def explain(error: Exception) -> ErrorReport:
     """Put an exception into words. Unknown ones are named by their class only."""
     match error:
         case DataAgentError():
-            return _refused(error)
+            return _with_hint(error)
         case ValidationError():
-            return _bad_setting(error)
+            return _invalid_setting(error)
         case NotText():
             hint = "convert it first, for example with iconv -t UTF-8."
-            return Failure(str(error), hint, exits.USAGE)
+            return ErrorReport(str(error), hint, exit_codes.USAGE)
         case CannotWrite():
-            return Failure(str(error), error.hint, exits.FAILED)
+            return ErrorReport(str(error), error.hint, exit_codes.FAILED)
         case OSError(strerror=str(reason)):
-            return _system(error.filename, reason)
+            return _os_error_report(error.filename, reason)
         case _:
             hint = "the details are in dataagent.log in the data directory."
-            return Failure(f"Unexpected {type(error).__name__}.", hint, exits.FAILED)
+            return ErrorReport(f"Unexpected {type(error).__name__}.", hint, exit_codes.FAILED)
 
 
-def _system(name: object, reason: str) -> Failure:
+def _os_error_report(name: object, reason: str) -> ErrorReport:
     """What the system refused: a file of the data directory, or else the output."""
     if isinstance(name, str):
         hint = "choose a data directory you can write to with --home DIR."
-        return Failure(f"Cannot use {name}: {reason}.", hint, exits.FAILED)
+        return ErrorReport(f"Cannot use {name}: {reason}.", hint, exit_codes.FAILED)
     hint = "make room there, or send the output somewhere else."
-    return Failure(f"Cannot write: {reason}.", hint, exits.FAILED)
+    return ErrorReport(f"Cannot write: {reason}.", hint, exit_codes.FAILED)
 
 
-def explain_line(error: DataAgentError | CannotWrite | OSError) -> Failure:
+def explain_line(error: DataAgentError | CannotWrite | OSError) -> ErrorReport:
     """Put into words why a line in a sitting came to nothing.
 
     What the system refuses there may be any file; the data directory and the output are in use.
@@ -72,7 +72,7 @@ def explain_line(error: DataAgentError | CannotWrite | OSError) -> Failure:
     if isinstance(error, OSError):
         reason = error.strerror or type(error).__name__
         said = f"Cannot use {error.filename}: {reason}." if error.filename else f"{reason}."
-        return Failure(said, _way_out(error), exits.FAILED)
+        return ErrorReport(said, _way_out(error), exit_codes.FAILED)
     return explain(error)
 
 
@@ -88,16 +88,16 @@ def _way_out(error: OSError) -> str:
             return "try again; the details are in dataagent.log in the data directory."
 
 
-def _refused(error: DataAgentError) -> Failure:
+def _with_hint(error: DataAgentError) -> ErrorReport:
     """The sentence, and the way out on a line of its own if the error brings one."""
-    codes = ((BadInput, exits.USAGE), (Stopped, exits.INTERRUPTED))
-    code = next((code for kind, code in codes if isinstance(error, kind)), exits.FAILED)
+    codes = ((BadInput, exit_codes.USAGE), (Stopped, exit_codes.INTERRUPTED))
+    code = next((code for kind, code in codes if isinstance(error, kind)), exit_codes.FAILED)
     said = sentence(error)
     own = (error.details or {}).get("hint")
     if isinstance(own, str) and own:
-        return Failure(said.removesuffix(own).rstrip(), own, code)
+        return ErrorReport(said.removesuffix(own).rstrip(), own, code)
     hint = hint_for(error.code, is_recoverable=error.recoverable)
-    return Failure(said, hint, code)
+    return ErrorReport(said, hint, code)
 
 
 def sentence(error: DataAgentError) -> str:
@@ -106,13 +106,13 @@ def sentence(error: DataAgentError) -> str:
     return f"{source}: {error.message}" if isinstance(source, str) else error.message
 
 
-def _bad_setting(error: ValidationError) -> Failure:
+def _invalid_setting(error: ValidationError) -> ErrorReport:
     """The first setting that makes no sense; its value is not repeated, it may be a secret."""
     first = error.errors(include_input=False, include_url=False)[0]
     name = ".".join(str(part) for part in first["loc"]).upper()
     name = name if name.startswith("DATAAGENT_") else f"DATAAGENT_{name}"
-    return Failure(
+    return ErrorReport(
         f"The setting {name} cannot be used: {first['msg']}.",
         "correct it in the environment or in config.toml of the data directory.",
-        exits.FAILED,
+        exit_codes.FAILED,
     )

@@ -11,7 +11,7 @@ _PATIENCE_SECONDS = 10.0
 _HARMLESS = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
-def git_says(folder: Path, *words: str) -> str | None:
+def git_output(folder: Path, *words: str) -> str | None:
     """What a question to Git is answered with; None: no Git, no repository, or no answer."""
     program = shutil.which("git")
     if program is None:

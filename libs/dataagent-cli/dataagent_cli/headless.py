@@ -18,9 +18,9 @@ from dataagent_cli.input.piped import read_piped
 from dataagent_core.errors import BadInput
 
 if TYPE_CHECKING:
-    from dataagent_cli.arguments import Options
+    from dataagent_cli.arguments import CliOptions
     from dataagent_cli.conversation import Conversation
-    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.data.context import DataCommandContext
     from dataagent_cli.streams import Streams
     from dataagent_cli.ui import View
 
@@ -28,7 +28,7 @@ _INPUT = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class HeadlessInput:
     """What the command line and the input bring: a question, if one is asked, and sources."""
 
     question: str | None
@@ -36,7 +36,7 @@ class Given:
 
 
 @contextmanager
-def given(options: Options, streams: Streams) -> Generator[Given]:
+def read_headless_input(options: CliOptions, streams: Streams) -> Generator[HeadlessInput]:
     """Read what is piped in; data lies in a file of its own for as long as the block lasts.
 
     Raises:
@@ -48,26 +48,28 @@ def given(options: Options, streams: Streams) -> Generator[Given]:
     if options.question is None:
         if is_data:
             raise BadInput("--source - is what is piped in; keys are read from there now.")
-        yield Given(None, sources)
+        yield HeadlessInput(None, sources)
     elif options.command == "ask" or is_data:
         with tempfile.TemporaryDirectory(prefix="dataagent-") as folder:
             yield _with_data(options, streams, Path(folder), is_data=is_data)
     else:
-        yield Given(full_question(options.question, streams), sources)
+        yield HeadlessInput(full_question(options.question, streams), sources)
 
 
-def _with_data(options: Options, streams: Streams, folder: Path, *, is_data: bool) -> Given:
-    from dataagent_cli.data.piped import take_piped
+def _with_data(
+    options: CliOptions, streams: Streams, folder: Path, *, is_data: bool
+) -> HeadlessInput:
+    from dataagent_cli.data.piped import read_piped_data
 
     sources = tuple(each for each in options.sources if each != _INPUT)
     if streams.piped is None:
         if is_data:
             raise BadInput("--source - is what is piped in, and nothing is.")
-        return Given(_question(options.question, ""), sources)
-    found = take_piped(streams.piped, folder, note=streams.say, is_data=is_data)
+        return HeadlessInput(_question(options.question, ""), sources)
+    found = read_piped_data(streams.piped, folder, note=streams.say, is_data=is_data)
     if isinstance(found, str):
-        return Given(_question(options.question, found), sources)
-    return Given(_question(options.question, ""), (str(found), *sources))
+        return HeadlessInput(_question(options.question, found), sources)
+    return HeadlessInput(_question(options.question, ""), (str(found), *sources))
 
 
 def full_question(question: str, streams: Streams) -> str:
@@ -88,7 +90,7 @@ def _question(question: str | None, piped: str) -> str:
     return "\n\n".join(parts)
 
 
-async def prepared(desk: Desk, asked: Given) -> str | None:
+async def open_sources_for(data_context: DataCommandContext, asked: HeadlessInput) -> str | None:
     """The question, once its sources are open; one that is about a single source names it.
 
     Raises:
@@ -96,16 +98,21 @@ async def prepared(desk: Desk, asked: Given) -> str | None:
     """
     if not asked.sources:
         return asked.question
-    from dataagent_cli.data.brought import bring
+    from dataagent_cli.data.named_sources import open_sources
 
-    found = await bring(desk, asked.sources)
+    found = await open_sources(data_context, asked.sources)
     if asked.question is None or asked.question.startswith("/"):
         return asked.question
     return f"@{found[0].name} {asked.question}" if len(found) == 1 else asked.question
 
 
-async def answer_one(
-    conversation: Conversation, question: str, *, desk: Desk, view: View, output_format: str
+async def answer_question(
+    conversation: Conversation,
+    question: str,
+    *,
+    data_context: DataCommandContext,
+    view: View,
+    output_format: str,
 ) -> int:
     """Ask, show the answer, and return the exit status.
 
@@ -113,14 +120,14 @@ async def answer_one(
         DataAgentError: the question was not accepted, or there is no table to write.
     """
     end = await conversation.ask(question)
-    from dataagent_cli.ui import KeptView
+    from dataagent_cli.ui import BufferedView
 
-    if isinstance(view, KeptView):
-        from dataagent_cli.data.answers import Answer, write_csv, write_json
+    if isinstance(view, BufferedView):
+        from dataagent_cli.data.answer_output import CompletedAnswer, write_csv, write_json
 
-        answer = Answer(view, end, conversation.session_id)
+        answer = CompletedAnswer(view, end, conversation.session_id)
         if output_format == "csv":
-            await write_csv(desk, answer)
+            await write_csv(data_context, answer)
         else:
-            await write_json(desk, answer, desk.prices)
+            await write_json(data_context, answer, data_context.prices)
     return end.exit_code

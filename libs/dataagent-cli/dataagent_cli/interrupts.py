@@ -1,8 +1,8 @@
 """Ctrl-C while something is under way: once stops it, twice leaves without waiting.
 
 `Interrupts` only turns signals into an event; what stopping a run means is decided in `turn.py`.
-Blocks may stand inside each other: Ctrl-C is for the innermost. `stoppable` is for work that is
-stopped by cancelling it, `left_to_child` for a program that has the terminal to itself.
+Blocks may stand inside each other: Ctrl-C is for the innermost. `run_stoppable` is for work that is
+stopped by cancelling it, `interrupts_go_to_child` for a program that has the terminal to itself.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Interrupts:
         self._is_installed = False
         self._around: Interrupts | None = None
         self._before: Token[Interrupts | None] | None = None
-        self.is_deaf = False
+        self.is_suspended = False
 
     @property
     def is_interrupted(self) -> bool:
@@ -49,7 +49,7 @@ class Interrupts:
 
     def interrupt(self) -> None:
         """What Ctrl-C does: note the first, cancel the waiting task at the second."""
-        if self.is_deaf:
+        if self.is_suspended:
             return
         if self._first.is_set() and self._task is not None:
             self._task.cancel()
@@ -85,18 +85,18 @@ class Interrupts:
 
 
 @contextmanager
-def left_to_child() -> Generator[None]:
+def interrupts_go_to_child() -> Generator[None]:
     """Ctrl-C is for a child that has the terminal: all its processes get it, and it is not ours."""
     with ExitStack() as block:
         catching = _catching.get() or block.enter_context(Interrupts())
-        catching.is_deaf = True
+        catching.is_suspended = True
         try:
             yield
         finally:
-            catching.is_deaf = False
+            catching.is_suspended = False
 
 
-async def stoppable(work: Awaitable[T]) -> T:
+async def run_stoppable(work: Awaitable[T]) -> T:
     """What some work gives. Ctrl-C cancels it, and its end is waited for.
 
     Raises:

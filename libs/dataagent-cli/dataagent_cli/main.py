@@ -1,7 +1,7 @@
 """`dataagent`: from the command line to what it asks for. Objects are put together here.
 
 Nothing is imported before the command line is understood, so that `--help` answers at once and a
-typing error costs nothing. The work is done by `headless.py`, `interactive.py`, `data/` and
+typing error costs nothing. The work is done by `headless.py`, `repl_loop.py`, `data/` and
 `setup/`.
 """
 
@@ -11,25 +11,25 @@ import gc
 import os
 import sys
 
-from dataagent_cli import exits, leaving
-from dataagent_cli.arguments import Options, parse
+from dataagent_cli import exit_codes, process_exit
+from dataagent_cli.arguments import CliOptions, parse
 
 TYPE_CHECKING = False  # typing's, without the time it takes to load typing
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dataagent_cli.conversation import Conversation
-    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.data.context import DataCommandContext
     from dataagent_cli.early_prompt import EarlyPrompt
-    from dataagent_cli.headless import Given
+    from dataagent_cli.headless import HeadlessInput
     from dataagent_cli.hosts import Host
-    from dataagent_cli.mcp import Servers
+    from dataagent_cli.mcp import TerminalServers
     from dataagent_cli.streams import Streams
-    from dataagent_cli.turn import Rules
+    from dataagent_cli.turn import TurnRules
     from dataagent_cli.ui import View
     from dataagent_core.app.assembly import Core
     from dataagent_core.config import SessionState, Settings
-    from dataagent_core.data.room import Data
+    from dataagent_core.data.runtime import DataRuntime
 
 _NOT_A_TERMINAL = """\
 error: Standard input and output are not a terminal, so there is nobody to talk to.
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _main(argv)
     os.umask(0o077)  # whatever we create, here and in our processes, is ours alone
     gc.disable()  # while it loads, as all of that stays; `tune_process` switches it on again
-    return leaving.leave(_main(None))
+    return process_exit.exit_process(_main(None))
 
 
 def _main(argv: Sequence[str] | None) -> int:
@@ -55,35 +55,35 @@ def _main(argv: Sequence[str] | None) -> int:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 for as long as the program runs
     if sys.stdout is None:
         sys.stderr.write(_NO_OUTPUT)
-        return exits.FAILED
+        return exit_codes.FAILED
     options = parse(argv)
     if argv is None:
-        leaving.interrupt_at_once()
+        process_exit.exit_on_interrupt()
     has_person = sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
     if options.command is None and options.question is None and not has_person:
         sys.stderr.write(_NOT_A_TERMINAL)
-        return exits.USAGE
+        return exit_codes.USAGE
     try:
         if options.is_talk:
             return _talk(options)
         return run(options)
     except KeyboardInterrupt:
-        return exits.INTERRUPTED
+        return exit_codes.INTERRUPTED
 
 
-def _talk(options: Options) -> int:
+def _talk(options: CliOptions) -> int:
     """Hold a conversation; a prompt is there before the libraries it needs."""
     from dataagent_cli.early_prompt import EarlyPrompt
 
     early = EarlyPrompt()
-    if leaving.is_interrupted_at_once():
-        leaving.interrupt_at_once(early)
+    if process_exit.exits_on_interrupt():
+        process_exit.exit_on_interrupt(early)
     with early:
         return run(options, early=early)
 
 
 def run(
-    options: Options, streams: Streams | None = None, *, early: EarlyPrompt | None = None
+    options: CliOptions, streams: Streams | None = None, *, early: EarlyPrompt | None = None
 ) -> int:
     """Do what the options ask for; errors become a sentence and an exit status."""
     import asyncio
@@ -93,13 +93,13 @@ def run(
 
     streams = streams or Streams.standard(early)
     try:
-        leaving.interrupt_in_order()
+        process_exit.leave_interrupts_to_loop()
         return asyncio.run(_start(options, streams))
     except (KeyboardInterrupt, asyncio.CancelledError):
-        return exits.INTERRUPTED
+        return exit_codes.INTERRUPTED
     except BrokenPipeError:
         streams.abandon_out()
-        return exits.CANCELLED
+        return exit_codes.CANCELLED
     except Exception as error:
         if early is not None:
             early.end()
@@ -108,32 +108,34 @@ def run(
         return failure.exit_code
 
 
-async def _start(options: Options, streams: Streams) -> int:
+async def _start(options: CliOptions, streams: Streams) -> int:
     if options.is_setup:
-        from dataagent_cli.setup.obey import obey_setup
+        from dataagent_cli.setup.dispatch import dispatch_setup
 
-        return await obey_setup(options, streams)
-    from dataagent_cli.headless import given
+        return await dispatch_setup(options, streams)
+    from dataagent_cli.headless import read_headless_input
     from dataagent_cli.logs import log_to_file
-    from dataagent_cli.setup.loading import load_settings
+    from dataagent_cli.setup.settings import load_settings
 
-    with given(options, streams) as asked:
+    with read_headless_input(options, streams) as asked:
         settings = load_settings(options)
         with log_to_file(settings):
             if options.command in (None, "ask"):
                 return await _converse(settings, options, streams, asked)
-            return await _obey(settings, options, streams)
+            return await _run_data_command(settings, options, streams)
 
 
-async def _converse(settings: Settings, options: Options, streams: Streams, asked: Given) -> int:
+async def _converse(
+    settings: Settings, options: CliOptions, streams: Streams, asked: HeadlessInput
+) -> int:
     """Answer one question, or hold a conversation."""
     if options.server is not None:
         return await _converse_with_server(settings, options, streams, asked)
-    from dataagent_core.config.unused import leave_unused
+    from dataagent_core.config.lazy_imports import install_lazy_modules
 
-    leave_unused()
-    from dataagent_cli.headless import answer_one, prepared
-    from dataagent_cli.hosts.here import HereHost
+    install_lazy_modules()
+    from dataagent_cli.headless import answer_question, open_sources_for
+    from dataagent_cli.hosts.local import LocalHost
     from dataagent_cli.mcp import open_servers
     from dataagent_cli.project import in_project
     from dataagent_core.app.assembly import open_core
@@ -144,10 +146,12 @@ async def _converse(settings: Settings, options: Options, streams: Streams, aske
         view = _view(settings, options, streams)
         if why_none is not None and not options.is_question:
             view.note(why_none)
-        desk = _desk(core.data, settings, streams)
-        host = HereHost(core, _user_id())
-        conversation = _conversation(host, settings, options, streams, view, state=state, desk=desk)
-        question = await prepared(desk, asked)
+        data_context = _data_context(core.data, settings, streams)
+        host = LocalHost(core, _user_id())
+        conversation = _conversation(
+            host, settings, options, streams, view, state=state, data_context=data_context
+        )
+        question = await open_sources_for(data_context, asked)
         await _resume(conversation, options, view)
         async with open_servers(
             core,
@@ -158,24 +162,26 @@ async def _converse(settings: Settings, options: Options, streams: Streams, aske
             view=view,
         ) as servers:
             if question is not None:
-                await servers.settled()
+                await servers.wait_connected()
                 form = options.output_format
-                return await answer_one(
-                    conversation, question, desk=desk, view=view, output_format=form
+                return await answer_question(
+                    conversation, question, data_context=data_context, view=view, output_format=form
                 )
-            is_choosing = options.resume == ""
-            return await _interact(conversation, core, desk, view, servers, is_choosing=is_choosing)
+            picks_session = options.resume == ""
+            return await _interact(
+                conversation, core, data_context, view, servers, picks_session=picks_session
+            )
 
 
 async def _converse_with_server(
-    settings: Settings, options: Options, streams: Streams, asked: Given
+    settings: Settings, options: CliOptions, streams: Streams, asked: HeadlessInput
 ) -> int:
     """The same with a server: what is in this process is left out."""
-    from dataagent_cli.hosts import NotOnServer
+    from dataagent_cli.hosts import UnsupportedOnServer
     from dataagent_cli.hosts.server import open_server
 
     if asked.sources or options.output_format != "text":
-        raise NotOnServer("--source and --output-format")
+        raise UnsupportedOnServer("--source and --output-format")
     async with open_server(options.server or "", key_from=options.api_key_from) as host:
         gc.enable()
         state, view = _state(settings, options), _view(settings, options, streams)
@@ -183,41 +189,41 @@ async def _converse_with_server(
         await _resume(conversation, options, view)
         if asked.question is not None:
             return (await conversation.ask(asked.question)).exit_code
-        is_choosing = options.resume == ""
+        picks_session = options.resume == ""
         return await _interact_with_server(
-            conversation, settings, streams, view, is_choosing=is_choosing
+            conversation, settings, streams, view, picks_session=picks_session
         )
 
 
-def _view(settings: Settings, options: Options, streams: Streams) -> View:
+def _view(settings: Settings, options: CliOptions, streams: Streams) -> View:
     here = "dataagent export" if options.is_question else "/export"
     return streams.view(
         is_json=options.is_json,
-        is_kept=options.output_format != "text",
+        is_buffered=options.output_format != "text",
         prices=settings.prices,
         export=here if options.server is None else None,
     )
 
 
-async def _obey(settings: Settings, options: Options, streams: Streams) -> int:
+async def _run_data_command(settings: Settings, options: CliOptions, streams: Streams) -> int:
     """Do a command over data: no agent is needed for it, so none is loaded."""
-    from dataagent_cli.data.obey import obey
-    from dataagent_core.data.room import open_room
+    from dataagent_cli.data.dispatch import dispatch
+    from dataagent_core.data.runtime import open_standalone_runtime
 
-    async with open_room(settings) as data:
+    async with open_standalone_runtime(settings) as data:
         gc.enable()
-        return await obey(_desk(data, settings, streams), options)
+        return await dispatch(_data_context(data, settings, streams), options)
 
 
-def _desk(data: Data, settings: Settings, streams: Streams) -> Desk:
-    from dataagent_cli.data.desk import Desk
+def _data_context(data: DataRuntime, settings: Settings, streams: Streams) -> DataCommandContext:
+    from dataagent_cli.data.context import DataCommandContext
     from dataagent_cli.ui.terminals import graphics
 
     outputs, shown = settings.home_dir / "outputs", graphics(settings.graphics)
-    return Desk(data, _user_id(), streams, settings.prices, outputs, shown)
+    return DataCommandContext(data, _user_id(), streams, settings.prices, outputs, shown)
 
 
-def _state(settings: Settings, options: Options) -> SessionState:
+def _state(settings: Settings, options: CliOptions) -> SessionState:
     from dataagent_core.config import SessionState
 
     return SessionState(auto_approve=settings.auto_approve, is_planning=options.is_plan)
@@ -236,17 +242,17 @@ def _user_id() -> str:
 def _conversation(
     host: Host,
     settings: Settings,
-    options: Options,
+    options: CliOptions,
     streams: Streams,
     view: View,
     *,
     state: SessionState,
-    desk: Desk | None = None,
+    data_context: DataCommandContext | None = None,
 ) -> Conversation:
     from dataagent_cli.conversation import Conversation
-    from dataagent_cli.data.exhibit import exhibits
+    from dataagent_cli.data.chart_display import chart_display
     from dataagent_cli.hitl import TerminalHITLHandler
-    from dataagent_cli.turn import Turns
+    from dataagent_cli.turn import TurnRunner
 
     can_ask, rules = streams.is_interactive, _rules(settings, options)
     handler = TerminalHITLHandler(
@@ -256,53 +262,53 @@ def _conversation(
         note=view.note,
         terminal_output=streams.questions() if can_ask else None,
     )
-    shown = None if desk is None or options.is_json else exhibits(desk)
-    turns = Turns(
+    shown = None if data_context is None or options.is_json else chart_display(data_context)
+    turns = TurnRunner(
         host,
         view=view,
         handler=handler,
         state=state,
         rules=rules,
-        exhibit=shown,
-        is_sitting=not options.is_question,
+        show_chart=shown,
+        is_interactive=not options.is_question,
     )
     return Conversation(host, turns, agent=options.agent, state=state)
 
 
-def _rules(settings: Settings, options: Options) -> Rules:
+def _rules(settings: Settings, options: CliOptions) -> TurnRules:
     from dataagent_cli.budget import max_tokens
-    from dataagent_cli.turn import Rules
+    from dataagent_cli.turn import TurnRules
 
     amount = options.max_budget
-    return Rules(
+    return TurnRules(
         allow=tuple(options.allow or ()),
         deny=tuple(options.deny or ()),
         max_tokens=None if amount is None else max_tokens(amount, settings.prices),
     )
 
 
-async def _resume(conversation: Conversation, options: Options, view: View) -> None:
+async def _resume(conversation: Conversation, options: CliOptions, view: View) -> None:
     """Go on with the conversation that is asked for; at a terminal its end is shown later."""
     if options.resume is None and not options.is_continued:
         return
-    from dataagent_cli.resuming import settle
+    from dataagent_cli.resume import wait_for_recovery
 
     if options.resume:
         await conversation.resume(options.resume)
     elif options.is_continued and not await conversation.resume_latest():
         view.note("there is no earlier conversation: this is a new one")
     if options.is_question:
-        await settle(conversation)
+        await wait_for_recovery(conversation)
 
 
 async def _interact(
     conversation: Conversation,
     core: Core,
-    desk: Desk,
+    data_context: DataCommandContext,
     view: View,
-    servers: Servers,
+    servers: TerminalServers,
     *,
-    is_choosing: bool,
+    picks_session: bool,
 ) -> int:
     from dataagent_cli.commands import (
         data_commands,
@@ -311,24 +317,24 @@ async def _interact(
         memory_command,
         with_conversation,
     )
-    from dataagent_cli.input.mentions import Mentions, tables_at
-    from dataagent_cli.project import standing_in
-    from dataagent_cli.sitting import sit
+    from dataagent_cli.input.mentions import Mentions, tables_of_sources
+    from dataagent_cli.project import working_folder
+    from dataagent_cli.repl import run_repl
     from dataagent_core.identity import Principal
 
     person = Principal(_user_id(), "user", "terminal")
     memory = memory_command(core.files.memories, person)
-    mcp = mcp_command(servers, desk.streams)
-    return await sit(
+    mcp = mcp_command(servers, data_context.streams)
+    return await run_repl(
         conversation,
-        desk.streams,
+        data_context.streams,
         view,
-        (memory, mcp, init_command(desk), *with_conversation(data_commands(desk))),
-        Mentions(standing_in(), tables_at(desk)),
+        (memory, mcp, init_command(data_context), *with_conversation(data_commands(data_context))),
+        Mentions(working_folder(), tables_of_sources(data_context)),
         home=core.settings.home_dir,
         prices=core.settings.prices,
-        is_choosing=is_choosing,
-        on_keyboard=lambda keyboard: servers.say_above(keyboard, view),
+        picks_session=picks_session,
+        on_keyboard=lambda keyboard: servers.report_above(keyboard, view),
     )
 
 
@@ -338,22 +344,22 @@ async def _interact_with_server(
     streams: Streams,
     view: View,
     *,
-    is_choosing: bool,
+    picks_session: bool,
 ) -> int:
-    from dataagent_cli.commands import elsewhere_commands
+    from dataagent_cli.commands import unavailable_commands
     from dataagent_cli.input.mentions import Mentions
-    from dataagent_cli.project import standing_in
-    from dataagent_cli.sitting import sit
+    from dataagent_cli.project import working_folder
+    from dataagent_cli.repl import run_repl
 
     settings.ensure_home()
-    mentions = Mentions(standing_in())
-    return await sit(
+    mentions = Mentions(working_folder())
+    return await run_repl(
         conversation,
         streams,
         view,
-        elsewhere_commands(),
+        unavailable_commands(),
         mentions,
         home=settings.home_dir,
         prices=settings.prices,
-        is_choosing=is_choosing,
+        picks_session=picks_session,
     )

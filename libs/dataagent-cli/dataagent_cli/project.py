@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _HINT = "the agent works in a folder of its own; start dataagent in a project to work there"
 
 
-def standing_in() -> Path:
+def working_folder() -> Path:
     """The folder the person stands in; if that is gone, a place with nothing in it."""
     try:
         return Path.cwd()
@@ -30,7 +30,7 @@ def in_project(settings: Settings, *, is_off: bool) -> tuple[Settings, str | Non
         return settings.model_copy(update={"project": None}), None
     if settings.project is not None:
         return settings, None
-    here = standing_in()
+    here = working_folder()
     if not here.is_dir():
         return settings, f"this folder is gone: {_HINT}"
     own = [Path("~").expanduser().resolve(), settings.home_dir.resolve()]

@@ -33,11 +33,11 @@ async def run_command(command: str, streams: Streams) -> tuple[int, str]:
     Raises:
         BadInput: the shell cannot be started.
     """
-    process = await _started(command)
+    process = await _start(command)
     with Interrupts() as interrupts:
         stopping = asyncio.create_task(_stop_when(interrupts, process))
         try:
-            output = await _shown(process, streams)
+            output = await _show_output(process, streams)
             status = await process.wait()
         finally:
             stopping.cancel()
@@ -45,7 +45,7 @@ async def run_command(command: str, streams: Streams) -> tuple[int, str]:
     return status, output
 
 
-async def _started(command: str) -> asyncio.subprocess.Process:
+async def _start(command: str) -> asyncio.subprocess.Process:
     shell = environment().get("SHELL") or _USUAL
     try:
         return await asyncio.create_subprocess_exec(
@@ -61,7 +61,7 @@ async def _started(command: str) -> asyncio.subprocess.Process:
         raise BadInput(f"{shell} cannot run this: {error}.") from error
 
 
-async def _shown(process: asyncio.subprocess.Process, streams: Streams) -> str:
+async def _show_output(process: asyncio.subprocess.Process, streams: Streams) -> str:
     """Write the output as it comes; its beginning and end."""
     head, tail, left_out = "", "", 0
     half = _MOST_CHARACTERS // 2

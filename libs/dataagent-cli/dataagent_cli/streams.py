@@ -11,8 +11,8 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from dataagent_cli.ui.ascii_fallback import register_ascii_fallback
 from dataagent_cli.ui.clean import printable
-from dataagent_cli.ui.plain_signs import use_plain_signs
 
 if TYPE_CHECKING:
     from prompt_toolkit.output import Output
@@ -35,7 +35,7 @@ class Streams:
     @classmethod
     def standard(cls, early: EarlyPrompt | None = None) -> Streams:
         """The process's own. Characters the terminal's encoding lacks are replaced."""
-        signs = use_plain_signs()
+        signs = register_ascii_fallback()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors=signs)
@@ -52,23 +52,23 @@ class Streams:
         self,
         *,
         is_json: bool = False,
-        is_kept: bool = False,
+        is_buffered: bool = False,
         prices: Prices | None = None,
         export: str | None = "dataagent export",
     ) -> View:
         """JSON lines if asked for, a drawn screen on a capable terminal, plain text otherwise.
 
-        One that `is_kept` shows nothing of the answer before it is over. `export` is the command
-        that writes a kept result to a file, where there is one.
+        One that `is_buffered` shows nothing of the answer before it is over. `export` is the
+        command that writes a kept result to a file, where there is one.
         """
         if self.early is not None:
             self.early.end()
-        from dataagent_cli.ui import JsonView, KeptView, PlainRenderer
+        from dataagent_cli.ui import BufferedView, JsonView, PlainRenderer
 
         if is_json:
             return JsonView(self.out, self.err)
-        if is_kept:
-            return KeptView(self.err)
+        if is_buffered:
+            return BufferedView(self.err)
         if not self.out.isatty():
             return PlainRenderer(self.out, self.err)
         from rich.console import Console

@@ -1,7 +1,7 @@
 """One turn: a message becomes a run, its events are shown, its questions answered.
 
 Every reader consumes a run in the same way; here the reader is a person. Above stand `headless.py`
-and `interactive.py`; below, a `Host`.
+and `repl_loop.py`; below, a `Host`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from dataagent_cli import exits
-from dataagent_cli.hitl import NOBODY, Interrupted
+from dataagent_cli import exit_codes
+from dataagent_cli.hitl import NO_APPROVER, PromptInterrupted
 from dataagent_cli.interrupts import Interrupts, Stopped
 from dataagent_core.errors import Conflict, NotFound, RunNotFound
 from dataagent_core.events import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dataagent_cli.hosts import Host
     from dataagent_cli.ui import View
     from dataagent_core.config.state import SessionState
-    from dataagent_core.runs.types import Run, RunOptions, Started
+    from dataagent_core.runs.types import Run, RunOptions, StartedRun
 
 _LAST_MOMENT_SECONDS = 2.0  # for a message that is under way when Ctrl-C comes
 
@@ -47,20 +47,20 @@ class TurnEnd:
     def exit_code(self) -> int:
         """What a script is told."""
         if self.is_interrupted:
-            return exits.INTERRUPTED
+            return exit_codes.INTERRUPTED
         match self.done.reason:
             case "completed":
-                return exits.OK
+                return exit_codes.OK
             case "user_cancelled" | "rejected":
-                return exits.CANCELLED
+                return exit_codes.CANCELLED
             case "failed" | "timeout" | "shutdown" | "budget":
-                return exits.FAILED
+                return exit_codes.FAILED
             case _:
                 assert_never(self.done.reason)
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class TurnRules:
     """What the command line says about every turn. Tools are named by patterns."""
 
     allow: tuple[str, ...] = ()
@@ -68,11 +68,11 @@ class Rules:
     max_tokens: int | None = None
 
 
-Exhibit = Callable[[ArtifactEvent], Awaitable[None]]
+ChartDisplay = Callable[[ArtifactEvent], Awaitable[None]]
 """Shows a chart that a run has made."""
 
 
-class Turns:
+class TurnRunner:
     """Takes turns in one person's sessions, through one view and one handler."""
 
     def __init__(
@@ -82,18 +82,18 @@ class Turns:
         view: View,
         handler: TerminalHITLHandler,
         state: SessionState,
-        rules: Rules | None = None,
-        exhibit: Exhibit | None = None,
-        is_sitting: bool = False,
+        rules: TurnRules | None = None,
+        show_chart: ChartDisplay | None = None,
+        is_interactive: bool = False,
     ) -> None:
         """In a sitting the mode may change in a run: so its calls ask, and mode auto answers."""
-        self._is_sitting = is_sitting
+        self._is_interactive = is_interactive
         self._host = host
         self._view = view
         self._handler = handler
         self._state = state
-        self._rules = rules or Rules()
-        self._exhibit = exhibit
+        self._rules = rules or TurnRules()
+        self._show_chart = show_chart
 
     async def take(
         self, session_id: str, message: str, *, agent: str, model: str | None = None
@@ -105,7 +105,7 @@ class Turns:
             Stopped: Ctrl-C came before it was.
         """
         options = self._options(model)
-        return await self._shown(
+        return await self._show_run(
             self._host.start(session_id, message, agent=agent, options=options)
         )
 
@@ -116,17 +116,17 @@ class Turns:
             SessionBusy: a run is under way.
         """
         options = self._options(model)
-        return await self._shown(self._host.compact(session_id, keep, options=options))
+        return await self._show_run(self._host.compact(session_id, keep, options=options))
 
     async def follow(self, run: Run) -> TurnEnd:
         """Show a run that was started before, from its beginning to its end."""
-        return await self._shown(_started(run))
+        return await self._show_run(_started_run(run))
 
-    async def _shown(self, starting: Awaitable[Started]) -> TurnEnd:
+    async def _show_run(self, starting: Awaitable[StartedRun]) -> TurnEnd:
         with Interrupts() as interrupts:
             self._view.begin()
             try:
-                return await self._watch(await _accepted(starting, interrupts), interrupts)
+                return await self._watch(await _await_start(starting, interrupts), interrupts)
             finally:
                 self._view.pause()
 
@@ -134,7 +134,7 @@ class Turns:
         from dataagent_core.runs.types import RunOptions
 
         return RunOptions(
-            auto_approve=self._state.auto_approve and not self._is_sitting,
+            auto_approve=self._state.auto_approve and not self._is_interactive,
             is_plan=self._state.is_planning,
             allow=self._rules.allow,
             deny=self._rules.deny,
@@ -142,7 +142,7 @@ class Turns:
             model=model,
         )
 
-    async def _watch(self, started: Started, interrupts: Interrupts) -> TurnEnd:
+    async def _watch(self, started: StartedRun, interrupts: Interrupts) -> TurnEnd:
         run = started.run
         stopping = asyncio.create_task(self._cancel_when(interrupts, run.run_id))
         try:
@@ -154,9 +154,9 @@ class Turns:
                     case HITLRequestEvent() as request:
                         await self._answer(run, request, interrupts)
                         self._view.resume()
-                    case ArtifactEvent(kind="chart") as chart if self._exhibit is not None:
+                    case ArtifactEvent(kind="chart") as chart if self._show_chart is not None:
                         self._view.pause()
-                        await self._exhibit(chart)
+                        await self._show_chart(chart)
                         self._view.resume()
                     case TodoUpdateEvent(todos=todos):
                         self._state.current_todos = todos
@@ -180,7 +180,7 @@ class Turns:
 
     async def _is_approved(self, run: Run, event: AnyEvent) -> bool:
         """Approve a call that nobody in this sitting wants to be asked about."""
-        if not (self._is_sitting and isinstance(event, HITLRequestEvent)):
+        if not (self._is_interactive and isinstance(event, HITLRequestEvent)):
             return False
         if not self._handler.approves(event.action):
             return False
@@ -200,15 +200,15 @@ class Turns:
         except TimeoutError:
             self._view.note(f"? {request.action.name}: no answer in time")
             return
-        except Interrupted:
+        except PromptInterrupted:
             interrupts.interrupt()
             return
-        self._view.note(_decided(request.action, decision))
+        self._view.note(_decision_text(request.action, decision))
         with suppress(Conflict):  # answered elsewhere, or expired while we were answering
             await self._host.decide(run.run_id, request.request_id, decision)
 
 
-async def _accepted(starting: Awaitable[Started], interrupts: Interrupts) -> Started:
+async def _await_start(starting: Awaitable[StartedRun], interrupts: Interrupts) -> StartedRun:
     """What was started; a host that does not answer is not waited for after Ctrl-C."""
     sending = asyncio.ensure_future(starting)
     waiting = asyncio.create_task(interrupts.wait())
@@ -227,13 +227,13 @@ async def _accepted(starting: Awaitable[Started], interrupts: Interrupts) -> Sta
     )
 
 
-async def _started(run: Run) -> Started:
-    from dataagent_core.runs.types import Started
+async def _started_run(run: Run) -> StartedRun:
+    from dataagent_core.runs.types import StartedRun
 
-    return Started(run, 0, is_new=False)
+    return StartedRun(run, 0, is_new=False)
 
 
-def _decided(action: ActionRequest, decision: Decision) -> str:
+def _decision_text(action: ActionRequest, decision: Decision) -> str:
     name = action.name
     match decision.type:
         case "approve":
@@ -245,6 +245,8 @@ def _decided(action: ActionRequest, decision: Decision) -> str:
         case "reject":
             pass
     hint = (
-        "\nhint: --auto-approve lets such calls run unasked." if decision.message == NOBODY else ""
+        "\nhint: --auto-approve lets such calls run unasked."
+        if decision.message == NO_APPROVER
+        else ""
     )
     return f"  {name}: rejected. {decision.message or ''}".rstrip() + hint

@@ -90,7 +90,7 @@ from dataagent_client.models import (
     RunInfo,
     SessionInfo,
 )
-from dataagent_client.offers import (
+from dataagent_client.resource_models import (
     AgentChanged,
     AgentChoice,
     AgentInfo,

@@ -30,9 +30,9 @@ from dataagent_client.admin_models import (
 )
 from dataagent_client.auth import UserInfo, parse_user
 from dataagent_client.files import save
-from dataagent_client.http import Http, below
+from dataagent_client.http import Http, child_path
 from dataagent_client.models import Page, parse_page
-from dataagent_client.offers import AgentChanged, AgentSettings, parse_changed_agent
+from dataagent_client.resource_models import AgentChanged, AgentSettings, parse_changed_agent
 
 _USERS, _TENANTS, _AGENTS, _AUDIT = "users", "tenants", "agents", "audit"
 AuditFormat = Literal["csv", "jsonl"]
@@ -75,7 +75,7 @@ class UserAdmin:
 
     async def delete(self, user_id: str) -> None:
         """Remove an account; its user is out at once. `ConflictError`: one's own, or the last."""
-        await self._http.request("DELETE", below(_USERS, user_id), is_web=True)
+        await self._http.request("DELETE", child_path(_USERS, user_id), is_web=True)
 
     async def set_status(self, user_id: str, status: str) -> UserInfo:
         """Let a user in (`active`) or keep them out (`disabled`), at once."""
@@ -99,7 +99,7 @@ class UserAdmin:
         what: str,
         body: Mapping[str, Any],
     ) -> UserInfo:
-        path = f"{below(_USERS, user_id)}/{what}"
+        path = f"{child_path(_USERS, user_id)}/{what}"
         return parse_user(await self._http.request(method, path, body=body, is_web=True))
 
 
@@ -122,54 +122,56 @@ class TenantAdmin:
 
     async def get(self, tenant_id: str) -> TenantInfo:
         """A tenant."""
-        return parse_tenant(await self._http.request("GET", below(_TENANTS, tenant_id)))
+        return parse_tenant(await self._http.request("GET", child_path(_TENANTS, tenant_id)))
 
     async def replace(
         self, tenant_id: str, name: str, **settings: Unpack[TenantSettings]
     ) -> TenantInfo:
         """Say anew what a tenant is; a limit that is not named does not hold any more."""
         body = {"name": name, **settings}
-        path = below(_TENANTS, tenant_id)
+        path = child_path(_TENANTS, tenant_id)
         return parse_tenant(await self._http.request("PUT", path, body=body, is_repeatable=True))
 
     async def delete(self, tenant_id: str) -> None:
         """Remove a tenant; its users stay."""
-        await self._http.request("DELETE", below(_TENANTS, tenant_id))
+        await self._http.request("DELETE", child_path(_TENANTS, tenant_id))
 
     async def users(
         self, tenant_id: str, *, limit: int = 100, offset: int = 0
     ) -> Page[TenantMember]:
         """Who belongs to it."""
         params = {"limit": limit, "offset": offset}
-        path = f"{below(_TENANTS, tenant_id)}/users"
+        path = f"{child_path(_TENANTS, tenant_id)}/users"
         return parse_page(await self._http.request("GET", path, params=params), parse_member)
 
     async def put_user(self, tenant_id: str, user_id: str, *, role: str = "member") -> TenantMember:
         """Let a user belong to it, or change their role there."""
-        path = below(f"{below(_TENANTS, tenant_id)}/users", user_id)
+        path = child_path(f"{child_path(_TENANTS, tenant_id)}/users", user_id)
         found = await self._http.request("PUT", path, body={"role": role}, is_repeatable=True)
         return parse_member(found)
 
     async def remove_user(self, tenant_id: str, user_id: str) -> None:
         """Let a user no longer belong to it."""
-        await self._http.request("DELETE", below(f"{below(_TENANTS, tenant_id)}/users", user_id))
+        await self._http.request(
+            "DELETE", child_path(f"{child_path(_TENANTS, tenant_id)}/users", user_id)
+        )
 
     async def invitations(self, tenant_id: str) -> Page[TenantInvitation]:
         """Its invitations that wait for an answer."""
-        path = f"{below(_TENANTS, tenant_id)}/invitations"
+        path = f"{child_path(_TENANTS, tenant_id)}/invitations"
         return parse_page(await self._http.request("GET", path), parse_invitation)
 
     async def invite(
         self, tenant_id: str, user_id: str, *, role: str = "member"
     ) -> TenantInvitation:
         """Invite an account; it belongs to the tenant once its user accepts."""
-        path = f"{below(_TENANTS, tenant_id)}/invitations"
+        path = f"{child_path(_TENANTS, tenant_id)}/invitations"
         body = {"user_id": user_id, "role": role}
         return parse_invitation(await self._http.request("POST", path, body=body))
 
     async def withdraw(self, tenant_id: str, user_id: str) -> None:
         """Take an invitation back, or, as the one who is invited, decline it."""
-        path = below(f"{below(_TENANTS, tenant_id)}/invitations", user_id)
+        path = child_path(f"{child_path(_TENANTS, tenant_id)}/invitations", user_id)
         await self._http.request("DELETE", path)
 
 
@@ -193,12 +195,12 @@ class AgentAdmin:
             ConflictError: a run of it is active.
         """
         body = {"name": name, **_agent(settings)}
-        path = below(_AGENTS, agent_id)
+        path = child_path(_AGENTS, agent_id)
         return parse_changed_agent(await self._http.request("PUT", path, body=body))
 
     async def delete(self, agent_id: str) -> None:
         """Delete an agent that was made. `ConflictError` while a run of it is active."""
-        await self._http.request("DELETE", below(_AGENTS, agent_id))
+        await self._http.request("DELETE", child_path(_AGENTS, agent_id))
 
 
 class AuditCalls:

@@ -20,7 +20,7 @@ from dataagent_client.data_models import (
     parse_source,
     parse_summary,
 )
-from dataagent_client.http import Http, below
+from dataagent_client.http import Http, child_path
 from dataagent_client.models import Page, parse_page
 
 _ALL = "data-sources"
@@ -46,8 +46,8 @@ class AdminData:
             UnavailableError: it does not answer, and is not kept, unless it is not checked.
             ConflictError: there is one of that name.
         """
-        body = {"name": name, "grants": _listed(grants), **settings}
-        params = {"check": _said(is_checked)}
+        body = {"name": name, "grants": _grants_body(grants), **settings}
+        params = {"check": _json_ready(is_checked)}
         found = await self._http.request("POST", _ALL, body=body, params=params, has_time=True)
         return parse_source(found)
 
@@ -60,19 +60,19 @@ class AdminData:
         **settings: Unpack[SourceSettings],
     ) -> SourceInfo:
         """Change a source; what is not named stays, its credential too."""
-        path, params = below(_ALL, source_id), {"check": _said(is_checked)}
+        path, params = child_path(_ALL, source_id), {"check": _json_ready(is_checked)}
         body = {"name": name, **settings}
         found = await self._http.request("PUT", path, body=body, params=params, has_time=True)
         return parse_source(found)
 
     async def set_grants(self, source_id: str, grants: Iterable[Grant]) -> SourceInfo:
         """Say anew who may read a source."""
-        path, body = f"{below(_ALL, source_id)}/grants", {"grants": _listed(grants)}
+        path, body = f"{child_path(_ALL, source_id)}/grants", {"grants": _grants_body(grants)}
         return parse_source(await self._http.request("PUT", path, body=body, is_repeatable=True))
 
     async def refresh(self, source_id: str) -> CatalogueSummary:
         """Look at a source now. If it is down, `problem` says so."""
-        path = f"{below(_ALL, source_id)}/refresh"
+        path = f"{child_path(_ALL, source_id)}/refresh"
         found = await self._http.request("POST", path, has_time=True, is_repeatable=True)
         return parse_summary(found)
 
@@ -95,12 +95,15 @@ class AdminData:
         self, source_id: str, policy_id: str, name: str, rules: Mapping[str, Any]
     ) -> PolicyInfo:
         """Put another policy in a policy's place."""
-        path, body = below(_policies(source_id), policy_id), {"name": name, "rules": dict(rules)}
+        path, body = (
+            child_path(_policies(source_id), policy_id),
+            {"name": name, "rules": dict(rules)},
+        )
         return parse_policy(await self._http.request("PUT", path, body=body, is_repeatable=True))
 
     async def delete_policy(self, source_id: str, policy_id: str) -> None:
         """Remove a policy."""
-        await self._http.request("DELETE", below(_policies(source_id), policy_id))
+        await self._http.request("DELETE", child_path(_policies(source_id), policy_id))
 
     async def attributes(self, user_id: str) -> UserAttributes:
         """What row filters may ask about a user."""
@@ -115,16 +118,16 @@ class AdminData:
 
 
 def _policies(source_id: str) -> str:
-    return f"{below(_ALL, source_id)}/policies"
+    return f"{child_path(_ALL, source_id)}/policies"
 
 
 def _attributes(user_id: str) -> str:
-    return f"{below('users', user_id)}/attributes"
+    return f"{child_path('users', user_id)}/attributes"
 
 
-def _listed(grants: Iterable[Grant]) -> list[dict[str, str]]:
+def _grants_body(grants: Iterable[Grant]) -> list[dict[str, str]]:
     return [{"subject_kind": each.subject_kind, "subject_id": each.subject_id} for each in grants]
 
 
-def _said(value: bool) -> str:
+def _json_ready(value: bool) -> str:
     return "true" if value else "false"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
-from dataagent_client.shapes import JsonDict, named, parser
+from dataagent_client.parsing import JsonDict, json_field, make_parser
 
 
 class TenantSettings(TypedDict, total=False):
@@ -93,7 +93,7 @@ class AuditRecord:
 class AuditVerdict:
     """Whether the chain of hashes is whole, and where it is not."""
 
-    is_whole: bool = named("whole")
+    is_whole: bool = json_field("whole")
     checked: int
     position: int
     hash: str
@@ -161,9 +161,9 @@ class SystemInfo:
     mcp: McpState | None
 
 
-parse_tenant = parser(TenantInfo, "tenant")
-parse_member = parser(TenantMember, "member")
-parse_invitation = parser(TenantInvitation, "invitation")
-parse_record = parser(AuditRecord, "audit record")
-parse_verdict = parser(AuditVerdict, "verdict")
-parse_system = parser(SystemInfo, "state")
+parse_tenant = make_parser(TenantInfo, "tenant")
+parse_member = make_parser(TenantMember, "member")
+parse_invitation = make_parser(TenantInvitation, "invitation")
+parse_record = make_parser(AuditRecord, "audit record")
+parse_verdict = make_parser(AuditVerdict, "verdict")
+parse_system = make_parser(SystemInfo, "state")

@@ -22,7 +22,7 @@ from dataagent_client.data_models import (
 )
 from dataagent_client.errors import NotInstalled, ProtocolError
 from dataagent_client.files import save
-from dataagent_client.http import Http, below
+from dataagent_client.http import Http, child_path
 from dataagent_client.models import Page, parse_page
 
 _ALL = "artifacts"
@@ -46,14 +46,14 @@ class ArtifactCalls:
 
     async def get(self, artifact_id: str) -> ArtifactDetail:
         """What it is and rests on; of a chart its Vega-Lite `spec` too."""
-        return parse_detail(await self._http.request("GET", below(_ALL, artifact_id)))
+        return parse_detail(await self._http.request("GET", child_path(_ALL, artifact_id)))
 
     async def page(
         self, artifact_id: str, *, limit: int = 100, offset: int = 0, sort: Sequence[str] = ()
     ) -> RowsPage:
         """Some rows of a table, sorted by columns; `-name` from the greatest."""
         params = {"limit": limit, "offset": offset, "sort": [*sort] or None}
-        found = await self._http.request("GET", below(_ALL, artifact_id), params=params)
+        found = await self._http.request("GET", child_path(_ALL, artifact_id), params=params)
         page = parse_detail(found).page
         if page is None:
             raise ProtocolError("The server's artefact has no rows.")
@@ -67,7 +67,7 @@ class ArtifactCalls:
         `has_bom` begins CSV with a byte-order mark, for Excel.
         """
         params = {"format": fmt, "bom": "true" if has_bom else None}
-        async with self._http.stream(below(_ALL, artifact_id), params=params) as chunks:
+        async with self._http.stream(child_path(_ALL, artifact_id), params=params) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -95,7 +95,7 @@ class ArtifactCalls:
 
     async def delete(self, artifact_id: str) -> None:
         """Delete one, with the charts made from it."""
-        await self._http.request("DELETE", below(_ALL, artifact_id))
+        await self._http.request("DELETE", child_path(_ALL, artifact_id))
 
 
 def _extra(module: str, extra: str) -> Any:  # a module that may not be there

@@ -15,16 +15,16 @@ from dataagent_client.admin_models import (
     parse_invitation,
     parse_member,
 )
-from dataagent_client.http import Http, below
+from dataagent_client.http import Http, child_path
 from dataagent_client.models import Page, parse_page
-from dataagent_client.shapes import named, parser
+from dataagent_client.parsing import json_field, make_parser
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserInfo:
     """An account, or a caller without one."""
 
-    user_id: str = named("id")
+    user_id: str = json_field("id")
     username: str
     role: str
     """`admin` or `user`."""
@@ -33,7 +33,7 @@ class UserInfo:
     created_at: datetime | None
 
 
-parse_user = parser(UserInfo, "user")
+parse_user = make_parser(UserInfo, "user")
 
 
 class AuthCalls:
@@ -79,5 +79,5 @@ class AuthCalls:
 
     async def accept_invitation(self, tenant_id: str) -> TenantMember:
         """Join a tenant; its limits and switches hold for the caller at once."""
-        path = f"{below('invitations', tenant_id)}/accept"
+        path = f"{child_path('invitations', tenant_id)}/accept"
         return parse_member(await self._http.request("POST", path))

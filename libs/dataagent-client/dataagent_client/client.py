@@ -15,7 +15,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
-from dataagent_client import models, offers
+from dataagent_client import models, resource_models
 from dataagent_client.admin import AdminCalls
 from dataagent_client.artifacts import ArtifactCalls
 from dataagent_client.auth import AuthCalls
@@ -23,14 +23,14 @@ from dataagent_client.backoff import Backoff
 from dataagent_client.conversations import ConversationCalls
 from dataagent_client.data import DataCalls
 from dataagent_client.errors import ClientError, ConflictError
-from dataagent_client.event_stream import EventStream, Source, ended_by
+from dataagent_client.event_stream import EventReader, EventSource, has_ended_by
 from dataagent_client.files import FileCalls
-from dataagent_client.http import Http, below
+from dataagent_client.http import Http, child_path
 from dataagent_client.keys import KeyCalls
 from dataagent_client.mcp import McpCalls
 from dataagent_client.memory import MemoryCalls
 from dataagent_client.models import ChatResult, Health, MessageInfo, Page, RunInfo, SessionInfo
-from dataagent_client.offers import (
+from dataagent_client.resource_models import (
     AgentChoice,
     AgentInfo,
     DayUsage,
@@ -40,7 +40,7 @@ from dataagent_client.offers import (
     WorkspaceInfo,
 )
 from dataagent_client.skills import SkillCalls
-from dataagent_client.socket_chat import Door, SocketChat
+from dataagent_client.socket_chat import SocketChat, SocketEndpoint
 from dataagent_client.wire import Received
 from dataagent_protocol.events import DoneEvent, HITLRequestEvent
 from dataagent_protocol.hitl import Decision
@@ -77,7 +77,9 @@ class DataAgentClient:
         self._http = Http(
             base_url, headers=headers, timeout_seconds=timeout_seconds, backoff=self._backoff
         )
-        self._door = Door(base_url, self._http.credentials, timeout_seconds, self._backoff)
+        self._endpoint = SocketEndpoint(
+            base_url, self._http.credentials, timeout_seconds, self._backoff
+        )
         self.auth = AuthCalls(self._http)
         self.keys = KeyCalls(self._http)
         self.conversations = ConversationCalls(self._http, self._backoff)
@@ -131,7 +133,7 @@ class DataAgentClient:
         payload = _chat_payload(message, assistant_id, file_ids, skill, client_message_id)
         sent_before = None if client_message_id is None else self
         chat = SocketChat(
-            self._door, session_id or str(uuid.uuid4()), payload, sent_before=sent_before
+            self._endpoint, session_id or str(uuid.uuid4()), payload, sent_before=sent_before
         )
         async with aclosing(self._approving(chat.events(), on_approval)) as items:
             async for item in items:
@@ -235,8 +237,8 @@ class DataAgentClient:
 
     async def run_events(self, run_id: str, *, after: int = 0) -> AsyncGenerator[Received]:
         """One run's events over SSE, from `after` to its `DoneEvent`; resumes by itself."""
-        is_over = partial(ended_by, self, run_id, after) if after else None
-        source = Source(f"{below('runs', run_id)}/events", is_over=is_over)
+        is_over = partial(has_ended_by, self, run_id, after) if after else None
+        source = EventSource(f"{child_path('runs', run_id)}/events", is_over=is_over)
         events = self._stream(source, after)
         async with aclosing(self._approving(events, None)) as items:
             async for item in items:
@@ -244,30 +246,30 @@ class DataAgentClient:
 
     def session_events(self, session_id: str, *, after: int = 0) -> AsyncGenerator[Received]:
         """A session's events over SSE, from `after` on and without end; resumes by itself."""
-        return self._stream(Source(f"{below('sessions', session_id)}/events"), after)
+        return self._stream(EventSource(f"{child_path('sessions', session_id)}/events"), after)
 
-    def _stream(self, source: Source, after: int) -> AsyncGenerator[Received]:
-        return EventStream(self._http, source, after=after, backoff=self._backoff).events()
+    def _stream(self, source: EventSource, after: int) -> AsyncGenerator[Received]:
+        return EventReader(self._http, source, after=after, backoff=self._backoff).events()
 
     # -- runs -------------------------------------------------------------------------------
 
     async def run(self, run_id: str) -> RunInfo:
         """A run, with the approvals it waits for."""
-        return models.parse_run(await self._http.request("GET", below("runs", run_id)))
+        return models.parse_run(await self._http.request("GET", child_path("runs", run_id)))
 
     async def cancel(self, session_id: str) -> models.Cancelled:
         """Stop the session's active run. `NotFoundError` if there is none."""
-        path = f"{below('chat', session_id)}/cancel"
+        path = f"{child_path('chat', session_id)}/cancel"
         return models.parse_cancelled(await self._http.request("POST", path, is_repeatable=True))
 
     async def cancel_run(self, run_id: str) -> None:
         """Stop a run."""
-        path = f"{below('runs', run_id)}/cancel"
+        path = f"{child_path('runs', run_id)}/cancel"
         await self._http.request("POST", path, is_repeatable=True)
 
     async def decide(self, run_id: str, request_id: str, decision: Decision) -> None:
         """Answer an approval request. `ConflictError` if it has another answer already."""
-        path = below(f"{below('runs', run_id)}/decisions", request_id)
+        path = child_path(f"{child_path('runs', run_id)}/decisions", request_id)
         await self._http.request("POST", path, body=decision.to_dict(), is_repeatable=True)
 
     # -- sessions ---------------------------------------------------------------------------
@@ -287,43 +289,51 @@ class DataAgentClient:
 
     async def session(self, session_id: str) -> SessionInfo:
         """One of the caller's sessions."""
-        return models.parse_session(await self._http.request("GET", below("sessions", session_id)))
+        return models.parse_session(
+            await self._http.request("GET", child_path("sessions", session_id))
+        )
 
     async def delete_session(self, session_id: str) -> None:
         """Delete a session and everything that was said in it."""
-        await self._http.request("DELETE", below("sessions", session_id))
+        await self._http.request("DELETE", child_path("sessions", session_id))
 
     async def messages(
         self, session_id: str, *, limit: int = 100, offset: int = 0
     ) -> Page[MessageInfo]:
         """A session's messages, oldest first."""
-        path = f"{below('sessions', session_id)}/messages"
+        path = f"{child_path('sessions', session_id)}/messages"
         found = await self._http.request("GET", path, params={"limit": limit, "offset": offset})
         return models.parse_page(found, models.parse_message)
 
     async def compact(self, session_id: str, *, keep: str | None = None) -> models.Accepted:
         """Put the older part of a conversation in short for the model, as a run of its own."""
-        path = f"{below('sessions', session_id)}/compact"
+        path = f"{child_path('sessions', session_id)}/compact"
         return models.parse_accepted(await self._http.request("POST", path, body={"keep": keep}))
 
     # -- the server -------------------------------------------------------------------------
 
     async def agents(self) -> Page[AgentInfo]:
         """Who can answer."""
-        return models.parse_page(await self._http.request("GET", "agents"), offers.parse_agent)
+        return models.parse_page(
+            await self._http.request("GET", "agents"), resource_models.parse_agent
+        )
 
     async def agent(self, agent_id: str) -> AgentInfo:
         """One of them, by id or name."""
-        return offers.parse_agent(await self._http.request("GET", below("agents", agent_id)))
+        return resource_models.parse_agent(
+            await self._http.request("GET", child_path("agents", agent_id))
+        )
 
     async def agent_choices(self) -> Page[AgentChoice]:
         """Who can be chosen; told to anyone, without a credential too."""
         found = await self._http.request("GET", "agents", is_web=True)
-        return models.parse_page(found, offers.parse_choice)
+        return models.parse_page(found, resource_models.parse_choice)
 
     async def tools(self) -> Page[ToolInfo]:
         """What agents can call, for the caller."""
-        return models.parse_page(await self._http.request("GET", "tools"), offers.parse_tool)
+        return models.parse_page(
+            await self._http.request("GET", "tools"), resource_models.parse_tool
+        )
 
     async def usage(
         self,
@@ -345,16 +355,16 @@ class DataAgentClient:
             "offset": offset,
         }
         found = await self._http.request("GET", "usage", params=params)
-        return models.parse_page(found, offers.parse_usage)
+        return models.parse_page(found, resource_models.parse_usage)
 
     async def workspace(self, user_id: str) -> WorkspaceInfo:
         """Where a user's files are, and how full it is. Another's for administrators."""
-        path = f"{below('users', user_id)}/workspace"
-        return offers.parse_workspace(await self._http.request("GET", path))
+        path = f"{child_path('users', user_id)}/workspace"
+        return resource_models.parse_workspace(await self._http.request("GET", path))
 
     async def info(self) -> ServerInfo:
         """The server's version and model."""
-        return offers.parse_info(await self._http.request("GET", "info", is_web=True))
+        return resource_models.parse_info(await self._http.request("GET", "info", is_web=True))
 
     async def health(self) -> Health:
         """How the server is."""
@@ -366,7 +376,7 @@ class DataAgentClient:
 
     async def ready(self) -> Readiness:
         """Whether it can take work: asked until it can, or `UnavailableError` says why not."""
-        return offers.parse_readiness(await self._http.request("GET", "health/ready"))
+        return resource_models.parse_readiness(await self._http.request("GET", "health/ready"))
 
 
 def _headers(given: dict[str, str | None]) -> dict[str, str]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dataagent_client.backoff import Backoff
-from dataagent_client.event_stream import EventStream, Source
+from dataagent_client.event_stream import EventReader, EventSource
 from dataagent_client.history import ThreadHistory, parse_history
-from dataagent_client.http import Http, below
+from dataagent_client.http import Http, child_path
 from dataagent_client.models import Page, parse_page
-from dataagent_client.shapes import named, parser
+from dataagent_client.parsing import json_field, make_parser
 from dataagent_client.web_events import web_frame
 from dataagent_client.wire import Received
 from dataagent_protocol.events import DoneEvent
@@ -29,14 +29,14 @@ _ALL = "conversations"
 class ConversationInfo:
     """A conversation."""
 
-    conversation_id: str = named("id")
+    conversation_id: str = json_field("id")
     thread_id: str
     title: str
     created_at: datetime
     updated_at: datetime
 
 
-_conversation = parser(ConversationInfo, "conversation")
+_conversation = make_parser(ConversationInfo, "conversation")
 
 
 class ConversationCalls:
@@ -61,22 +61,22 @@ class ConversationCalls:
 
     async def get(self, conversation_id: str) -> ConversationInfo:
         """One of them."""
-        path = below(_ALL, conversation_id)
+        path = child_path(_ALL, conversation_id)
         return _conversation(await self._http.request("GET", path, is_web=True))
 
     async def rename(self, conversation_id: str, title: str) -> ConversationInfo:
         """Give it another title."""
-        path = below(_ALL, conversation_id)
+        path = child_path(_ALL, conversation_id)
         body = {"title": title}
         return _conversation(await self._http.request("PATCH", path, body=body, is_web=True))
 
     async def delete(self, conversation_id: str) -> None:
         """Put it away and stop what runs in it; `restore` brings it back for some days."""
-        await self._http.request("DELETE", below(_ALL, conversation_id), is_web=True)
+        await self._http.request("DELETE", child_path(_ALL, conversation_id), is_web=True)
 
     async def restore(self, conversation_id: str) -> ConversationInfo:
         """Bring back one that was deleted. One that is there stays as it is."""
-        path = f"{below(_ALL, conversation_id)}/restore"
+        path = f"{child_path(_ALL, conversation_id)}/restore"
         found = await self._http.request("POST", path, is_web=True, is_repeatable=True)
         return _conversation(found)
 
@@ -84,7 +84,7 @@ class ConversationCalls:
         self, thread_id: str, *, limit: int = 1000, offset: int | None = None
     ) -> ThreadHistory:
         """What was said, each answer with its run's events; without an `offset` the last page."""
-        path = f"{below('threads', thread_id)}/history"
+        path = f"{child_path('threads', thread_id)}/history"
         params = {"limit": limit, "offset": offset}
         return parse_history(await self._http.request("GET", path, params=params, is_web=True))
 
@@ -110,7 +110,7 @@ class ConversationCalls:
             "file_ids": None if file_ids is None else [*file_ids],
             "client_message_id": client_message_id or str(uuid.uuid4()),
         }
-        async with aclosing(self._events(Source("chat", body, True, web_frame), 0)) as items:
+        async with aclosing(self._events(EventSource("chat", body, True, web_frame), 0)) as items:
             async for item in items:
                 yield item
                 if isinstance(item.event, DoneEvent):
@@ -118,8 +118,8 @@ class ConversationCalls:
 
     def events(self, thread_id: str, *, after: int = 0) -> AsyncGenerator[Received]:
         """A conversation's events, from `after` on and without end; resumes by itself."""
-        path = f"{below('chat', thread_id)}/events"
-        return self._events(Source(path, is_web=True, frame=web_frame), after)
+        path = f"{child_path('chat', thread_id)}/events"
+        return self._events(EventSource(path, is_web=True, frame=web_frame), after)
 
-    def _events(self, source: Source, after: int) -> AsyncGenerator[Received]:
-        return EventStream(self._http, source, after=after, backoff=self._backoff).events()
+    def _events(self, source: EventSource, after: int) -> AsyncGenerator[Received]:
+        return EventReader(self._http, source, after=after, backoff=self._backoff).events()

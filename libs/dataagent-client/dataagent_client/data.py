@@ -25,8 +25,8 @@ from dataagent_client.data_models import (
     parse_table_name,
 )
 from dataagent_client.errors import ProtocolError
-from dataagent_client.files import Content, opened
-from dataagent_client.http import Http, below
+from dataagent_client.files import Content, open_content
+from dataagent_client.http import Http, child_path
 from dataagent_client.models import Page, parse_page
 
 _PAGE = 1000
@@ -54,7 +54,7 @@ class DataCalls:
 
     async def source(self, source_id: str) -> SourceInfo:
         """One of them, by id or name."""
-        return parse_source(await self._http.request("GET", below(_ALL, source_id)))
+        return parse_source(await self._http.request("GET", child_path(_ALL, source_id)))
 
     async def upload(
         self,
@@ -71,17 +71,17 @@ class DataCalls:
             ConflictError: there is a source of that name.
         """
         async with AsyncExitStack() as files:
-            parts = [await files.enter_async_context(opened(each)) for each in contents]
+            parts = [await files.enter_async_context(open_content(each)) for each in contents]
             fields = {"name": name, "description": description, "file_ids": list(file_ids)}
             return parse_source(await self._http.send_form(f"{_ALL}/upload", parts, fields=fields))
 
     async def delete(self, source_id: str) -> None:
         """Forget a source the caller made of their own files; any for administrators."""
-        await self._http.request("DELETE", below(_ALL, source_id))
+        await self._http.request("DELETE", child_path(_ALL, source_id))
 
     async def tables(self, source_id: str, *, as_user: str | None = None) -> Page[TableName]:
         """All tables of a source that the caller may see, without their columns."""
-        path = f"{below(_ALL, source_id)}/tables"
+        path = f"{child_path(_ALL, source_id)}/tables"
         found = await self._http.request("GET", path, params={"as_user": as_user})
         return parse_page(found, parse_table_name)
 
@@ -94,7 +94,7 @@ class DataCalls:
         as_user: str | None = None,
     ) -> CatalogueInfo:
         """What the caller may see of a source: all tables, one, or those that fit some words."""
-        path = f"{below(_ALL, source_id)}/catalogue"
+        path = f"{child_path(_ALL, source_id)}/catalogue"
         params = {"table": table, "search": search, "as_user": as_user}
         return parse_catalogue(await self._http.request("GET", path, params=params))
 
@@ -104,7 +104,7 @@ class DataCalls:
         Raises:
             ApiError: the statement may not run, or names what is not there.
         """
-        path, params = f"{below(_ALL, source_id)}/check", {"as_user": as_user}
+        path, params = f"{child_path(_ALL, source_id)}/check", {"as_user": as_user}
         found = await self._http.request(
             "POST", path, body={"sql": sql}, params=params, is_repeatable=True
         )
@@ -126,7 +126,7 @@ class DataCalls:
             ApiError: it may not run.
         """
         body = {"sql": sql, "limit": limit, "title": title}
-        path, params = f"{below(_ALL, source_id)}/query", {"as_user": as_user}
+        path, params = f"{child_path(_ALL, source_id)}/query", {"as_user": as_user}
         found = await self._http.request("POST", path, body=body, params=params, has_time=True)
         return parse_query(found)
 
@@ -142,7 +142,7 @@ class DataCalls:
         while offset is not None and (most is None or len(rows) < most):
             limit = _PAGE if most is None else min(_PAGE, most - len(rows))
             params = {"limit": limit, "offset": offset}
-            path = below("artifacts", artifact_id)
+            path = child_path("artifacts", artifact_id)
             page = parse_detail(await self._http.request("GET", path, params=params)).page
             if page is None:
                 raise ProtocolError("The server's artefact has no rows.")

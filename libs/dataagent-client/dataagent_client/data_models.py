@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
-from dataagent_client.shapes import JsonDict, named, parser
+from dataagent_client.parsing import JsonDict, json_field, make_parser
 
 Cell = Any  # a JSON value, of any kind
 
@@ -199,7 +199,7 @@ class Receipt:
     sql: str
     sql_executed: str
     row_count: int
-    is_truncated: bool = named("truncated")
+    is_truncated: bool = json_field("truncated")
     truncated_by: str | None
     duration_ms: float
     policy: tuple[str, ...]
@@ -266,7 +266,7 @@ class QueryResult:
     artifact: ArtifactInfo
     columns: tuple[ResultColumn, ...]
     row_count: int
-    is_truncated: bool = named("truncated")
+    is_truncated: bool = json_field("truncated")
     truncated_by: str | None
     preview: list[list[Cell]]
     statistics: tuple[ColumnStatistics, ...]
@@ -290,13 +290,13 @@ class CheckResult:
     policy: tuple[str, ...]
 
 
-parse_source = parser(SourceInfo, "data source")
-parse_policy = parser(PolicyInfo, "policy")
-parse_attributes = parser(UserAttributes, "attributes")
-parse_table_name = parser(TableName, "table")
-parse_catalogue = parser(CatalogueInfo, "catalogue")
-parse_summary = parser(CatalogueSummary, "catalogue")
-parse_artifact = parser(ArtifactInfo, "artefact")
-parse_detail = parser(ArtifactDetail, "artefact")
-parse_query = parser(QueryResult, "result")
-parse_check = parser(CheckResult, "verdict")
+parse_source = make_parser(SourceInfo, "data source")
+parse_policy = make_parser(PolicyInfo, "policy")
+parse_attributes = make_parser(UserAttributes, "attributes")
+parse_table_name = make_parser(TableName, "table")
+parse_catalogue = make_parser(CatalogueInfo, "catalogue")
+parse_summary = make_parser(CatalogueSummary, "catalogue")
+parse_artifact = make_parser(ArtifactInfo, "artefact")
+parse_detail = make_parser(ArtifactDetail, "artefact")
+parse_query = make_parser(QueryResult, "result")
+parse_check = make_parser(CheckResult, "verdict")

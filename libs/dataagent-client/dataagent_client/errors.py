@@ -188,7 +188,7 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
     details = envelope.get("details")
     code = code if isinstance(code, str) else None
     return _kind(status, code)(
-        message if isinstance(message, str) else _unsaid(status, headers.get("location")),
+        message if isinstance(message, str) else _default_message(status, headers.get("location")),
         status=status,
         error_code=code or f"http_{status}",
         request_id=headers.get("x-request-id"),
@@ -197,7 +197,7 @@ def error_from_response(status: int, headers: Mapping[str, str], body: bytes) ->
     )
 
 
-def _unsaid(status: int, location: str | None) -> str:
+def _default_message(status: int, location: str | None) -> str:
     """What an answer without words means. A redirect is not followed: it would get the key."""
     if location is None or not 300 <= status < 400:
         return f"The server answered {status}."

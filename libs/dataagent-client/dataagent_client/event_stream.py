@@ -22,13 +22,13 @@ from dataagent_client.errors import (
 from dataagent_client.http import Http
 from dataagent_client.models import RunInfo
 from dataagent_client.sse import SseMessage, SseParser
-from dataagent_client.wire import Frame, Gap, Received, Unknown, parse_frame
+from dataagent_client.wire import Frame, GapFrame, Received, UnknownFrame, parse_frame
 
-_Passing = ConnectionFailed | UnavailableError
+_Transient = ConnectionFailed | UnavailableError
 _ENDED = ("done", "cancelled", "failed")
 
 
-class Runs(Protocol):
+class RunLookup(Protocol):
     """Runs by their ids: the client."""
 
     async def run(self, run_id: str) -> RunInfo:
@@ -40,12 +40,12 @@ class Runs(Protocol):
         ...
 
 
-async def has_ended(runs: Runs, run_id: str) -> bool:
+async def has_ended(runs: RunLookup, run_id: str) -> bool:
     """Whether a run is over."""
     return (await runs.run(run_id)).status in _ENDED
 
 
-async def ended_by(runs: Runs, run_id: str, seq: int) -> bool:
+async def has_ended_by(runs: RunLookup, run_id: str, seq: int) -> bool:
     """Whether a run's last event is this one, or came before it."""
     if not await has_ended(runs, run_id):
         return False
@@ -54,7 +54,7 @@ async def ended_by(runs: Runs, run_id: str, seq: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EventSource:
     """Where events come from. A `message` starts the run they are of, or is known already.
 
     `frame` reads what is sent there. `is_over` is asked when it ended and nothing came: was there
@@ -68,10 +68,10 @@ class Source:
     is_over: Callable[[], Awaitable[bool]] | None = None
 
 
-class EventStream:
+class EventReader:
     """Reads a source from `after` on."""
 
-    def __init__(self, http: Http, source: Source, *, after: int, backoff: Backoff) -> None:
+    def __init__(self, http: Http, source: EventSource, *, after: int, backoff: Backoff) -> None:
         self._after = after
         self._http = http
         self._source = source
@@ -88,7 +88,7 @@ class EventStream:
             EventsLost: the server no longer has what was missed.
         """
         while True:
-            problem: _Passing = ConnectionFailed("The server ended the stream.")
+            problem: _Transient = ConnectionFailed("The server ended the stream.")
             try:
                 async with aclosing(self._connection()) as items:
                     async for item in items:
@@ -131,15 +131,15 @@ class EventStream:
                 self._cursor = frame.seq
                 self._failures = 0
                 return [frame]
-            case Unknown(seq=int(seq)):
+            case UnknownFrame(seq=int(seq)):
                 self._cursor = max(self._cursor, seq)
-            case Gap():
+            case GapFrame():
                 raise EventsLost(frame.first_seq, frame.last_seq, frame.snapshot)
             case _:
                 pass
         return []
 
-    async def _pause(self, error: _Passing) -> None:
+    async def _pause(self, error: _Transient) -> None:
         self._failures += 1
         retry_after = None if isinstance(error, ConnectionFailed) else error.retry_after
         pause = self._backoff.pause(self._failures, retry_after=retry_after)

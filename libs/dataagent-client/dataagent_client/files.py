@@ -15,9 +15,9 @@ from typing import IO
 from uuid import uuid4
 
 from dataagent_client.errors import ClientError
-from dataagent_client.http import Http, Part, below
+from dataagent_client.http import FilePart, Http, child_path
 from dataagent_client.models import Page, parse_page
-from dataagent_client.shapes import parser
+from dataagent_client.parsing import make_parser
 
 _ALL = "files"
 Content = bytes | Path | IO[bytes]
@@ -54,9 +54,9 @@ class FilePreview:
     truncated: bool
 
 
-_uploaded = parser(UploadedFile, "file")
-_file = parser(FileInfo, "file")
-_preview = parser(FilePreview, "file")
+_uploaded = make_parser(UploadedFile, "file")
+_file = make_parser(FileInfo, "file")
+_preview = make_parser(FilePreview, "file")
 
 
 class FileCalls:
@@ -72,7 +72,7 @@ class FileCalls:
             InvalidError: it is not what its name says, or of a kind that is not taken.
             LimitError: it is too large, or the caller's space is used up.
         """
-        async with opened(content, filename) as part:
+        async with open_content(content, filename) as part:
             return _uploaded(await self._http.send_form("files/upload", [part], is_web=True))
 
     async def list(self, *, limit: int = 100, offset: int = 0) -> Page[FileInfo]:
@@ -82,18 +82,20 @@ class FileCalls:
 
     async def content(self, file_id: str) -> FilePreview:
         """The beginning of a file, as text."""
-        path = f"{below(_ALL, file_id)}/content"
+        path = f"{child_path(_ALL, file_id)}/content"
         return _preview(await self._http.request("GET", path, is_web=True))
 
     async def stream(self, file_id: str) -> AsyncGenerator[bytes]:
         """A file's bytes as they arrive."""
-        async with self._http.stream(f"{below(_ALL, file_id)}/download", is_web=True) as chunks:
+        async with self._http.stream(
+            f"{child_path(_ALL, file_id)}/download", is_web=True
+        ) as chunks:
             async for chunk in chunks:
                 yield chunk
 
     async def stream_named(self, file_id: str, filename: str) -> AsyncGenerator[bytes]:
         """As `stream`, at the address that links of tools have; `filename` must be the file's."""
-        path = below(below(_ALL, file_id), filename)
+        path = child_path(child_path(_ALL, file_id), filename)
         async with self._http.stream(path, is_web=True) as chunks:
             async for chunk in chunks:
                 yield chunk
@@ -109,20 +111,20 @@ class FileCalls:
 
     async def delete(self, file_id: str) -> None:
         """Delete a file."""
-        await self._http.request("DELETE", below(_ALL, file_id), is_web=True)
+        await self._http.request("DELETE", child_path(_ALL, file_id), is_web=True)
 
 
 @asynccontextmanager
-async def opened(content: Content, filename: str | None = None) -> AsyncGenerator[Part]:
+async def open_content(content: Content, filename: str | None = None) -> AsyncGenerator[FilePart]:
     """What is to be sent, as a part of a form. A file that we open is closed again."""
     name = filename or getattr(content, "name", None)
     if not isinstance(name, str):
         raise ClientError("What is sent has no name. Say one: filename='sales.csv'.")
     if not isinstance(content, Path):
-        yield Part(Path(name).name, content)
+        yield FilePart(Path(name).name, content)
         return
     with await asyncio.to_thread(content.open, "rb") as file:
-        yield Part(name, file)
+        yield FilePart(name, file)
 
 
 async def save(chunks: AsyncGenerator[bytes], target: Path) -> Path:

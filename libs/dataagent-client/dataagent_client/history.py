@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dataagent_client.models import MessageInfo, parse_message
-from dataagent_client.shapes import JsonDict, parsed
+from dataagent_client.parsing import JsonDict, apply_parser
 from dataagent_client.wire import Received, received_from
 
 
@@ -28,7 +28,7 @@ class ThreadHistory:
 
 def parse_history(data: object) -> ThreadHistory:
     """A page of a conversation. Raises `ProtocolError` if it is none."""
-    return parsed(_history, data, "history")
+    return apply_parser(_history, data, "history")
 
 
 def _history(data: JsonDict) -> ThreadHistory:

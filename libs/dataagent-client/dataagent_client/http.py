@@ -25,16 +25,16 @@ from dataagent_client.errors import (
     UnavailableError,
     error_from_response,
 )
-from dataagent_client.wire import encoded
+from dataagent_client.wire import encode_body
 
-_DOOR = "v1/"
+_API_PREFIX = "v1/"
 _CREDENTIALS = ("X-API-Key", "Authorization")
 _Field = tuple[str | None, bytes | IO[bytes]]  # its file's name, and what it has
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """A file of a form."""
 
     filename: str
@@ -99,10 +99,10 @@ class Http:
         """
         repeatable = method == "GET" if is_repeatable is None else is_repeatable
         failures = 0
-        path = path if is_web else f"{_DOOR}{path}"
+        path = path if is_web else f"{_API_PREFIX}{path}"
         while True:
             try:
-                return await self._once(method, path, body, params, has_time=has_time)
+                return await self._send_once(method, path, body, params, has_time=has_time)
             except (ConnectionFailed, UnavailableError) as error:
                 failures += 1
                 retry_after = error.retry_after if isinstance(error, ApiError) else None
@@ -111,7 +111,7 @@ class Http:
                     raise
                 await asyncio.sleep(pause)
 
-    async def _once(
+    async def _send_once(
         self,
         method: Method,
         path: str,
@@ -128,7 +128,7 @@ class Http:
     async def send_form(
         self,
         path: str,
-        parts: Sequence[Part],
+        parts: Sequence[FilePart],
         *,
         fields: Mapping[str, str | Sequence[str] | None] | None = None,
         is_web: bool = False,
@@ -144,14 +144,14 @@ class Http:
         ]
         request = self._client.build_request(
             "POST",
-            path if is_web else f"{_DOOR}{path}",
-            files=[*_texts(fields or {}), *files],
+            path if is_web else f"{_API_PREFIX}{path}",
+            files=[*_form_fields(fields or {}), *files],
             headers=self.credentials(),
         )
         return await self._answer(request)
 
     async def _answer(self, request: httpx.Request) -> Any:
-        with _translated():
+        with _TranslateErrors():
             response = await self._client.send(request)
         if not response.is_success:
             raise error_from_response(response.status_code, response.headers, response.content)
@@ -166,13 +166,13 @@ class Http:
         params: Mapping[str, Any] | None,
         headers: Mapping[str, str] | None = None,
     ) -> httpx.Request:
-        content = None if body is None else encoded(_given(body))
+        content = None if body is None else encode_body(_without_none(body))
         kind = {} if content is None else {"content-type": "application/json"}
         return self._client.build_request(
             method,
             path,
             content=content,
-            params=_given(params or {}),
+            params=_without_none(params or {}),
             headers=self.credentials() | kind | dict(headers or {}),
         )
 
@@ -193,13 +193,13 @@ class Http:
             ApiError: the server refused.
             ConnectionFailed: the server cannot be reached, or the connection broke.
         """
-        path = path if is_web else f"{_DOOR}{path}"
+        path = path if is_web else f"{_API_PREFIX}{path}"
         request = self._request(method, path, body=body, params=params, headers=headers)
-        with _translated():
+        with _TranslateErrors():
             response = await self._client.send(request, stream=True)
         try:
             if not response.is_success:
-                with _translated():
+                with _TranslateErrors():
                     refusal = await response.aread()
                 raise error_from_response(response.status_code, response.headers, refusal)
             async with aclosing(_chunks(response)) as chunks:
@@ -219,18 +219,18 @@ def _address(base_url: str) -> str:
     return base_url
 
 
-def below(path: str, name: str) -> str:
+def child_path(path: str, name: str) -> str:
     """One of a list, whatever is in its name."""
     return f"{path}/{quote(name, safe='')}"
 
 
 async def _chunks(response: httpx.Response) -> AsyncGenerator[bytes]:
-    with _translated():
+    with _TranslateErrors():
         async for chunk in response.aiter_bytes():
             yield chunk
 
 
-class _translated:  # noqa: N801 reads as a statement
+class _TranslateErrors:
     """Turns httpx's errors into ours; those of the transport are `ConnectionFailed`."""
 
     def __enter__(self) -> None:
@@ -248,14 +248,14 @@ class _translated:  # noqa: N801 reads as a statement
             raise ConnectionFailed(f"The server cannot be reached: {reason}.") from error
 
 
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     """What is not None: an option that was not given is not sent."""
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _texts(fields: Mapping[str, str | Sequence[str] | None]) -> list[tuple[str, _Field]]:
+def _form_fields(fields: Mapping[str, str | Sequence[str] | None]) -> list[tuple[str, _Field]]:
     """The fields of a form that are no files; a list is a field for each."""
-    given = _given(fields).items()
+    given = _without_none(fields).items()
     each = ((name, [value] if isinstance(value, str) else value) for name, value in given)
     return [(name, (None, text.encode())) for name, texts in each for text in texts]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from dataagent_client.http import Http, below
+from dataagent_client.http import Http, child_path
 from dataagent_client.models import Page, parse_page
-from dataagent_client.shapes import named, parser
+from dataagent_client.parsing import json_field, make_parser
 
 _ALL = "api-keys"
 
@@ -16,7 +16,7 @@ _ALL = "api-keys"
 class ApiKeyInfo:
     """A key, known by its first characters."""
 
-    key_id: str = named("id")
+    key_id: str = json_field("id")
     name: str
     prefix: str
     created_at: datetime
@@ -34,8 +34,8 @@ class NewApiKey(ApiKeyInfo):
     key: str = field(repr=False)
 
 
-_key = parser(ApiKeyInfo, "key")
-_new = parser(NewApiKey, "key")
+_key = make_parser(ApiKeyInfo, "key")
+_new = make_parser(NewApiKey, "key")
 
 
 class KeyCalls:
@@ -57,4 +57,4 @@ class KeyCalls:
     async def revoke(self, key_id: str, *, user_id: str | None = None) -> None:
         """End a key, at once."""
         params = {"user_id": user_id}
-        await self._http.request("DELETE", below(_ALL, key_id), params=params)
+        await self._http.request("DELETE", child_path(_ALL, key_id), params=params)

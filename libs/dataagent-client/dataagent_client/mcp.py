@@ -13,7 +13,7 @@ from typing import Any, Unpack
 
 import orjson
 
-from dataagent_client.http import Http, below
+from dataagent_client.http import Http, child_path
 from dataagent_client.mcp_models import (
     AllowedTool,
     Allowlist,
@@ -128,7 +128,7 @@ class McpAdmin:
 
     async def server(self, server_id: str) -> SharedMcpServer:
         """A server with its status and tools."""
-        return parse_shared_server(await self._http.request("GET", below(_SERVERS, server_id)))
+        return parse_shared_server(await self._http.request("GET", child_path(_SERVERS, server_id)))
 
     async def add(
         self,
@@ -152,31 +152,31 @@ class McpAdmin:
         self, server_id: str, **settings: Unpack[SharedServerSettings]
     ) -> SharedMcpServer:
         """Change a server; what is not named stays, its secrets too."""
-        path = below(_SERVERS, server_id)
+        path = child_path(_SERVERS, server_id)
         return parse_shared_server(await self._http.request("PUT", path, body=dict(settings)))
 
     async def delete(self, server_id: str) -> None:
         """Forget a server with its secrets and tools."""
-        await self._http.request("DELETE", below(_SERVERS, server_id))
+        await self._http.request("DELETE", child_path(_SERVERS, server_id))
 
     async def enable(self, server_id: str) -> SharedMcpServer:
         """Let a server be used."""
-        path = f"{below(_SERVERS, server_id)}/enable"
+        path = f"{child_path(_SERVERS, server_id)}/enable"
         return parse_shared_server(await self._http.request("POST", path, is_repeatable=True))
 
     async def disable(self, server_id: str) -> SharedMcpServer:
         """Let nobody use a server; what it is stays known."""
-        path = f"{below(_SERVERS, server_id)}/disable"
+        path = f"{child_path(_SERVERS, server_id)}/disable"
         return parse_shared_server(await self._http.request("POST", path, is_repeatable=True))
 
     async def test(self, server_id: str) -> McpTrial:
         """Connect and list the tools, changing nothing."""
-        path = f"{below(_SERVERS, server_id)}/test"
+        path = f"{child_path(_SERVERS, server_id)}/test"
         return parse_trial(await self._http.request("POST", path, has_time=True))
 
     async def refresh(self, server_id: str) -> McpTrial:
         """Connect anew and read the tools again."""
-        path = f"{below(_SERVERS, server_id)}/refresh"
+        path = f"{child_path(_SERVERS, server_id)}/refresh"
         return parse_trial(await self._http.request("POST", path, has_time=True))
 
     # -- tools --------------------------------------------------------------------------------
@@ -196,7 +196,9 @@ class McpAdmin:
 
     async def tool(self, tool_id: int) -> CatalogueTool:
         """One of them."""
-        return parse_catalogue_tool(await self._http.request("GET", below(_TOOLS, str(tool_id))))
+        return parse_catalogue_tool(
+            await self._http.request("GET", child_path(_TOOLS, str(tool_id)))
+        )
 
     async def set_tool(
         self,
@@ -208,17 +210,17 @@ class McpAdmin:
     ) -> CatalogueTool:
         """Switch a tool on or off, say how long it may take, and whether it may be tried again."""
         body = {"enabled": enabled, "retry_safe": retry_safe, "timeout": timeout}
-        found = await self._http.request("PATCH", below(_TOOLS, str(tool_id)), body=body)
+        found = await self._http.request("PATCH", child_path(_TOOLS, str(tool_id)), body=body)
         return parse_catalogue_tool(found)
 
     async def diff(self, tool_id: int) -> ToolDiff:
         """What its server changed in a tool since it was approved."""
-        path = f"{below(_TOOLS, str(tool_id))}/diff"
+        path = f"{child_path(_TOOLS, str(tool_id))}/diff"
         return parse_diff(await self._http.request("GET", path))
 
     async def approve(self, tool_id: int, definition_hash: str) -> CatalogueTool:
         """Let a tool be used as it is now. `ConflictError` if that is not what was looked at."""
-        path = f"{below(_TOOLS, str(tool_id))}/approve"
+        path = f"{child_path(_TOOLS, str(tool_id))}/approve"
         body = {"definition_hash": definition_hash}
         return parse_catalogue_tool(await self._http.request("POST", path, body=body))
 
@@ -303,18 +305,18 @@ class McpTemplates:
 
     async def get(self, template_id: str) -> McpTemplate:
         """A template."""
-        return parse_template(await self._http.request("GET", below(_TEMPLATES, template_id)))
+        return parse_template(await self._http.request("GET", child_path(_TEMPLATES, template_id)))
 
     async def replace(
         self, template_id: str, name: str, command: str, **more: Unpack[TemplateSettings]
     ) -> McpTemplate:
         """Say anew what a template is."""
-        path, body = below(_TEMPLATES, template_id), _template(name, command, more)
+        path, body = child_path(_TEMPLATES, template_id), _template(name, command, more)
         return parse_template(await self._http.request("PUT", path, body=body, is_repeatable=True))
 
     async def delete(self, template_id: str) -> None:
         """Remove a template."""
-        await self._http.request("DELETE", below(_TEMPLATES, template_id))
+        await self._http.request("DELETE", child_path(_TEMPLATES, template_id))
 
 
 def _template(name: str, command: str, more: TemplateSettings) -> dict[str, Any]:
@@ -323,5 +325,5 @@ def _template(name: str, command: str, more: TemplateSettings) -> dict[str, Any]
 
 
 def _of(user_id: str, name: str | None = None) -> str:
-    path = f"{below('users', user_id)}/mcp-servers"
-    return path if name is None else below(path, name)
+    path = f"{child_path('users', user_id)}/mcp-servers"
+    return path if name is None else child_path(path, name)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypedDict
 
-from dataagent_client.shapes import JsonDict, parser
+from dataagent_client.parsing import JsonDict, make_parser
 
 
 class ServerSettings(TypedDict, total=False):
@@ -238,11 +238,11 @@ class McpCall:
     result_bytes: int | None
 
 
-parse_server = parser(McpServer, "MCP server")
-parse_shared_server = parser(SharedMcpServer, "MCP server")
-parse_trial = parser(McpTrial, "trial")
-parse_catalogue_tool = parser(CatalogueTool, "MCP tool")
-parse_diff = parser(ToolDiff, "difference")
-parse_allowlist = parser(Allowlist, "allow-list")
-parse_call = parser(McpCall, "call")
-parse_template = parser(McpTemplate, "template")
+parse_server = make_parser(McpServer, "MCP server")
+parse_shared_server = make_parser(SharedMcpServer, "MCP server")
+parse_trial = make_parser(McpTrial, "trial")
+parse_catalogue_tool = make_parser(CatalogueTool, "MCP tool")
+parse_diff = make_parser(ToolDiff, "difference")
+parse_allowlist = make_parser(Allowlist, "allow-list")
+parse_call = make_parser(McpCall, "call")
+parse_template = make_parser(McpTemplate, "template")

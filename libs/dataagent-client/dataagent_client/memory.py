@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
-from dataagent_client.http import Http, below
+from dataagent_client.http import Http, child_path
 from dataagent_client.models import Page, parse_page
-from dataagent_client.shapes import named, parser
+from dataagent_client.parsing import json_field, make_parser
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class MemoryInfo:
 
     assistant_id: str
     path: str
-    byte_size: int = named("bytes")
+    byte_size: int = json_field("bytes")
     updated_at: datetime
 
 
@@ -30,8 +30,8 @@ class MemoryText:
     content: str
 
 
-_memory = parser(MemoryInfo, "memory")
-_text = parser(MemoryText, "memory")
+_memory = make_parser(MemoryInfo, "memory")
+_text = make_parser(MemoryText, "memory")
 
 
 class MemoryCalls:
@@ -64,8 +64,8 @@ class MemoryCalls:
 
 
 def _of(user_id: str) -> str:
-    return f"{below('users', user_id)}/memory"
+    return f"{child_path('users', user_id)}/memory"
 
 
 def _one(user_id: str, assistant_id: str, path: str) -> str:
-    return f"{below(_of(user_id), assistant_id)}/{quote(path)}"
+    return f"{child_path(_of(user_id), assistant_id)}/{quote(path)}"

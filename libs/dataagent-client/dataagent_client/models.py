@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from dataagent_client.shapes import JsonDict, parsed, parser
+from dataagent_client.parsing import JsonDict, apply_parser, make_parser
 from dataagent_client.wire import Received, received_from
 from dataagent_protocol.events import TextEvent
 from dataagent_protocol.hitl import ActionRequest
@@ -123,30 +123,30 @@ class Health:
     raw: JsonDict
 
 
-parse_session = parser(SessionInfo, "session")
-parse_message = parser(MessageInfo, "message")
-parse_accepted = parser(Accepted, "chat")
-parse_cancelled = parser(Cancelled, "cancel")
+parse_session = make_parser(SessionInfo, "session")
+parse_message = make_parser(MessageInfo, "message")
+parse_accepted = make_parser(Accepted, "chat")
+parse_cancelled = make_parser(Cancelled, "cancel")
 
 
 def parse_run(data: object) -> RunInfo:
     """A run. Raises `ProtocolError` if it is none."""
-    return parsed(_run, data, "run")
+    return apply_parser(_run, data, "run")
 
 
 def parse_chat(data: object) -> ChatResult:
     """The answer of `POST /chat`. Raises `ProtocolError` if it is none."""
-    return parsed(_chat, data, "chat answer")
+    return apply_parser(_chat, data, "chat answer")
 
 
 def parse_health(data: object) -> Health:
     """The server's state. Raises `ProtocolError` if it is none."""
-    return parsed(_health, data, "health")
+    return apply_parser(_health, data, "health")
 
 
 def parse_page(data: object, parse_item: Callable[[object], T]) -> Page[T]:
     """A list `{"items", "total"}`. Raises `ProtocolError` if it is none."""
-    return parsed(
+    return apply_parser(
         lambda d: Page([parse_item(item) for item in d["items"]], int(d["total"])), data, "list"
     )
 

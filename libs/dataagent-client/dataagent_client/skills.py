@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dataagent_client.http import Http, below
-from dataagent_client.shapes import parser
+from dataagent_client.http import Http, child_path
+from dataagent_client.parsing import make_parser
 
 _ALL = "skills"
 DEFAULT_AGENT = "agent"
@@ -48,9 +48,9 @@ class SkillList:
     warnings: tuple[SkillWarning, ...]
 
 
-_skills = parser(SkillList, "list of skills")
-_skill = parser(SkillInfo, "skill")
-_detail = parser(SkillDetail, "skill")
+_skills = make_parser(SkillList, "list of skills")
+_skill = make_parser(SkillInfo, "skill")
+_detail = make_parser(SkillDetail, "skill")
 
 
 class SkillCalls:
@@ -67,16 +67,16 @@ class SkillCalls:
     async def get(self, name: str, *, assistant_id: str = DEFAULT_AGENT) -> SkillDetail:
         """One of them with its whole instructions."""
         params = {"agent": assistant_id}
-        path = below(_ALL, name)
+        path = child_path(_ALL, name)
         return _detail(await self._http.request("GET", path, params=params, is_web=True))
 
     async def put(self, name: str, content: str) -> SkillInfo:
         """Keep a skill of the caller's own, which nobody else sees; `content` is a SKILL.md."""
-        path = below(_ALL, name)
+        path = child_path(_ALL, name)
         body = {"content": content}
         found = await self._http.request("PUT", path, body=body, is_web=True, is_repeatable=True)
         return _skill(found)
 
     async def delete(self, name: str) -> None:
         """Delete one of the caller's own. Everyone's of that name is back then."""
-        await self._http.request("DELETE", below(_ALL, name), is_web=True)
+        await self._http.request("DELETE", child_path(_ALL, name), is_web=True)

@@ -28,15 +28,15 @@ from dataagent_client.errors import (
     error_from_frame,
     error_from_response,
 )
-from dataagent_client.event_stream import Runs, has_ended
+from dataagent_client.event_stream import RunLookup, has_ended
 from dataagent_client.wire import (
-    Accepted,
-    Connected,
+    AcceptedFrame,
+    ConnectedFrame,
+    ErrorFrame,
     Frame,
-    Gap,
+    GapFrame,
     Received,
-    Refused,
-    Unknown,
+    UnknownFrame,
     client_frame,
     parse_frame,
     socket_url,
@@ -49,7 +49,7 @@ _LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError, EOFError)
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class SocketEndpoint:
     """Where the socket is and how it is opened."""
 
     base_url: str
@@ -59,7 +59,7 @@ class Door:
 
 
 @dataclass(slots=True)
-class Progress:
+class RunProgress:
     """What is known of the run so far. Pure: frames in, events of the run out.
 
     `cursor` is the last `seq` seen. Events that come before the acknowledgement are held until it
@@ -80,19 +80,19 @@ class Progress:
         match frame:
             case Received():
                 return self._received(frame)
-            case Connected():
+            case ConnectedFrame():
                 if self.cursor is None:
                     self.cursor = frame.last_seq
-            case Accepted():
+            case AcceptedFrame():
                 self.run_id = frame.run_id
                 held, self.held = self.held, []
                 return [item for item in held if item.run_id == frame.run_id]
-            case Refused():
+            case ErrorFrame():
                 if self.run_id is None:
                     raise error_from_frame(frame.error_code, frame.message)
-            case Gap():
+            case GapFrame():
                 raise EventsLost(frame.first_seq, frame.last_seq, frame.snapshot)
-            case Unknown():
+            case UnknownFrame():
                 self.cursor = max(self.cursor or 0, frame.seq or 0) or self.cursor
         return []
 
@@ -110,17 +110,22 @@ class SocketChat:
     """Sends one message and reads its run."""
 
     def __init__(
-        self, door: Door, session_id: str, payload: Mapping[str, Any], *, sent_before: Runs | None
+        self,
+        endpoint: SocketEndpoint,
+        session_id: str,
+        payload: Mapping[str, Any],
+        *,
+        sent_before: RunLookup | None,
     ) -> None:
         """`sent_before` are the runs to look into if the message may have been sent before."""
-        self._door = door
+        self._endpoint = endpoint
         self._session_id = session_id
         self._message = client_frame("chat", dict(payload))
-        self._progress = Progress()
+        self._progress = RunProgress()
         self._failures = 0
         self._sent_before = sent_before
         self._active_run: str | None = None  # the one that was under way when we came
-        self._doubted: str | None = None  # our run, while it may be one that has ended before
+        self._maybe_ended: str | None = None  # our run, while it may be one that has ended before
         self._whole: AsyncGenerator[Received] | None = None
 
     async def events(self) -> AsyncGenerator[Received]:
@@ -152,30 +157,30 @@ class SocketChat:
             except UnavailableError as error:  # said in a message, before the run existed
                 await self._pause(error)
             except _LOST as error:
-                await self._pause(_meaning(error))
+                await self._pause(_client_error(error))
 
     def _connect(self) -> connect:
-        door = self._door
+        endpoint = self._endpoint
         return connect(
-            socket_url(door.base_url, self._session_id, after=self._progress.cursor),
-            additional_headers=dict(door.credentials()),
-            open_timeout=door.timeout_seconds,
+            socket_url(endpoint.base_url, self._session_id, after=self._progress.cursor),
+            additional_headers=dict(endpoint.credentials()),
+            open_timeout=endpoint.timeout_seconds,
             close_timeout=1,
             max_size=_LARGEST_FRAME,
         )
 
     async def _listen(self, socket: ClientConnection) -> AsyncGenerator[Received]:
-        while (sent := await self._heard(socket)) is not None:
+        while (sent := await self._receive(socket)) is not None:
             frame = parse_frame(sent)
             items = self._progress.take(frame)
-            if isinstance(frame, Received | Accepted):  # the line is good for something
+            if isinstance(frame, Received | AcceptedFrame):  # the line is good for something
                 self._failures = 0
-            if isinstance(frame, Accepted) and self._is_earlier(frame.run_id):
+            if isinstance(frame, AcceptedFrame) and self._is_earlier(frame.run_id):
                 return
             for item in items:
-                self._doubted = None
+                self._maybe_ended = None
                 yield item
-            if isinstance(frame, Connected) and self._progress.run_id is None:
+            if isinstance(frame, ConnectedFrame) and self._progress.run_id is None:
                 self._active_run = self._active_run or frame.active_run
                 with suppress(ConnectionClosed):  # what has arrived is still to be read
                     await socket.send(self._message)
@@ -185,21 +190,21 @@ class SocketChat:
         runs = self._sent_before
         if runs is None:
             return False
-        self._doubted = run_id
+        self._maybe_ended = run_id
         if run_id == self._active_run:
             self._whole = runs.run_events(run_id)
         return self._whole is not None
 
-    async def _heard(self, socket: ClientConnection) -> str | bytes | None:
+    async def _receive(self, socket: ClientConnection) -> str | bytes | None:
         """What is sent next; None if our run has ended before, so that nothing of it will come."""
-        runs, run_id = self._sent_before, self._doubted
+        runs, run_id = self._sent_before, self._maybe_ended
         if runs is None or run_id is None:
             return await socket.recv()
         try:
             async with asyncio.timeout(_QUIET_SECONDS):
                 return await socket.recv()
         except TimeoutError:
-            self._doubted = None
+            self._maybe_ended = None
         if not await has_ended(runs, run_id):
             return await socket.recv()
         self._whole = runs.run_events(run_id)
@@ -211,13 +216,13 @@ class SocketChat:
         if isinstance(error, ApiError) and not isinstance(error, UnavailableError):
             raise error
         retry_after = error.retry_after if isinstance(error, ApiError) else None
-        pause = self._door.backoff.pause(self._failures, retry_after=retry_after)
+        pause = self._endpoint.backoff.pause(self._failures, retry_after=retry_after)
         if pause is None:
             raise error
         await asyncio.sleep(pause)
 
 
-def _meaning(error: Exception) -> ApiError | ConnectionFailed:
+def _client_error(error: Exception) -> ApiError | ConnectionFailed:
     """What a failed or lost connection means to the caller."""
     refusal: ApiError | None = None
     if isinstance(error, InvalidStatus):

@@ -12,7 +12,7 @@ import orjson
 
 from dataagent_client.errors import ProtocolError
 from dataagent_client.sse import SseMessage
-from dataagent_client.wire import Frame, Unknown, received_from
+from dataagent_client.wire import Frame, UnknownFrame, received_from
 
 _EVENTS = {"text_delta": "text", "tool_call_start": "tool_call", "tool_call_result": "tool_result"}
 _CALL = {"id": "tool_call_id", "name": "tool_name", "args": "tool_args", "output": "result"}
@@ -39,7 +39,7 @@ def web_frame(message: SseMessage) -> Frame:
             # JSON
             return received_from(_flat(message.event, data))
         case dict():
-            return Unknown(message.event, None)
+            return UnknownFrame(message.event, None)
         case _:
             raise ProtocolError("The server sent a message that is not a JSON object.")
 

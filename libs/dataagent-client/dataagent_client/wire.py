@@ -1,7 +1,7 @@
 """What the server says over WebSocket and SSE, as typed values. Pure functions.
 
 Events of a run carry `seq` and `run_id`; everything else is about the connection. A kind of event
-that this version does not know is kept as `Unknown`, so that an older client can read on.
+that this version does not know is kept as `UnknownFrame`, so that an older client can read on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Connected:
+class ConnectedFrame:
     """The handshake: where the session's events are, and whether a run is active."""
 
     session_id: str
@@ -36,7 +36,7 @@ class Connected:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedFrame:
     """A message was committed and is a run now."""
 
     run_id: str
@@ -44,7 +44,7 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ErrorFrame:
     """An `error` that belongs to no run."""
 
     error_code: str
@@ -52,7 +52,7 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class GapFrame:
     """Events that the server no longer has."""
 
     first_seq: int
@@ -61,14 +61,14 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class UnknownFrame:
     """Anything else: `pong`, `mcp_changed`, or an event of a newer server (then with its `seq`)."""
 
     event_type: str
     seq: int | None
 
 
-Frame = Received | Connected | Accepted | Refused | Gap | Unknown
+Frame = Received | ConnectedFrame | AcceptedFrame | ErrorFrame | GapFrame | UnknownFrame
 
 
 def parse_frame(raw: str | bytes) -> Frame:
@@ -87,12 +87,12 @@ def parse_frame(raw: str | bytes) -> Frame:
         case {"event_type": str(event_type), "data": dict()}:
             return _notice(event_type, message["data"])
         case {"event_type": str(event_type)}:
-            return Unknown(event_type, None)
+            return UnknownFrame(event_type, None)
         case _:
             raise ProtocolError("The server sent a message without an 'event_type'.")
 
 
-def received_from(message: dict[str, Any]) -> Received | Unknown:
+def received_from(message: dict[str, Any]) -> Received | UnknownFrame:
     """A numbered event that is parsed JSON already.
 
     Raises:
@@ -101,26 +101,26 @@ def received_from(message: dict[str, Any]) -> Received | Unknown:
     return _event(message, message["seq"], message["run_id"])
 
 
-def _event(message: dict[str, Any], seq: int, run_id: str) -> Received | Unknown:
+def _event(message: dict[str, Any], seq: int, run_id: str) -> Received | UnknownFrame:
     try:
         return Received(seq, run_id, event_from_dict(message))
     except UnknownEvent:
-        return Unknown(message["event_type"], seq)
+        return UnknownFrame(message["event_type"], seq)
 
 
 def _notice(event_type: str, data: dict[str, Any]) -> Frame:
     match event_type, data:
         case "connected", {"session_id": str(session_id), "last_seq": int(last_seq)}:
-            return Connected(session_id, last_seq, _run_id(data.get("active_run")))
+            return ConnectedFrame(session_id, last_seq, _run_id(data.get("active_run")))
         case "accepted", {"run_id": str(run_id)}:
-            return Accepted(run_id, data.get("message_id"))
+            return AcceptedFrame(run_id, data.get("message_id"))
         case "error", _:
             code = data.get("error_code") or "error"
-            return Refused(str(code), str(data.get("error") or data.get("message") or code))
+            return ErrorFrame(str(code), str(data.get("error") or data.get("message") or code))
         case "gap", {"from": int(first), "to": int(last)}:
-            return Gap(first, last, data.get("snapshot"))
+            return GapFrame(first, last, data.get("snapshot"))
         case _:
-            return Unknown(event_type, None)
+            return UnknownFrame(event_type, None)
 
 
 def _run_id(active_run: object) -> str | None:
@@ -137,10 +137,10 @@ def _run_id(active_run: object) -> str | None:
 def client_frame(kind: str, payload: dict[str, Any]) -> str:
     """A message to the server; what is None is left out."""
     given = {name: value for name, value in payload.items() if value is not None}
-    return encoded({"type": kind, "payload": given}).decode()
+    return encode_body({"type": kind, "payload": given}).decode()
 
 
-def encoded(body: dict[str, Any]) -> bytes:
+def encode_body(body: dict[str, Any]) -> bytes:
     """What is sent, as JSON.
 
     Raises:

@@ -9,7 +9,7 @@ import pytest
 
 from dataagent_client import SyncDataAgentClient as Client
 from tests.end_to_end.server import KEY, Server
-from tests.homes import lived_in
+from tests.homes import prepared_home
 
 ROOT_KEY = "root-key-of-groups"
 BOSS, PASSWORD = "boss", "a-long-word-7"
@@ -18,7 +18,7 @@ BOSS, PASSWORD = "boss", "a-long-word-7"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
     home = tmp_path_factory.mktemp("server")
-    lived_in(home / "data")
+    prepared_home(home / "data")
     made = Server(
         home,
         DATAAGENT_SAMPLE_DATA="true",

@@ -40,7 +40,7 @@ QUICK = Backoff(first_seconds=0.001, most_seconds=0.002, attempts=5)
 
 
 @dataclass
-class FakeDoor:
+class FakeServer:
     """One session. `cuts` says after how many frames each connection in turn is cut."""
 
     cuts: list[int] = field(default_factory=list[int])
@@ -110,17 +110,17 @@ class FakeDoor:
 
 
 @asynccontextmanager
-async def open_door(door: FakeDoor) -> AsyncGenerator[FakeDoor]:
-    async with serve(door.handle, "127.0.0.1", 0, process_request=door.refuse) as server:
+async def serve_fake(fake: FakeServer) -> AsyncGenerator[FakeServer]:
+    async with serve(fake.handle, "127.0.0.1", 0, process_request=fake.refuse) as server:
         port = next(iter(server.sockets)).getsockname()[1]
-        door.url = f"http://127.0.0.1:{port}"
-        yield door
+        fake.url = f"http://127.0.0.1:{port}"
+        yield fake
 
 
-async def ask(door: FakeDoor, **options: Any) -> list[Received]:
+async def ask(fake: FakeServer, **options: Any) -> list[Received]:
     async with (
         asyncio.timeout(WAIT_SECONDS),
-        DataAgentClient(door.url, "key", backoff=QUICK) as client,
+        DataAgentClient(fake.url, "key", backoff=QUICK) as client,
     ):
         return [item async for item in client.chat("hi", "s", **options)]
 
@@ -131,13 +131,13 @@ def texts(items: list[Received]) -> list[str]:
 
 @requirement("G4")
 async def test_a_chat_gives_the_events_of_its_own_run_to_the_end() -> None:
-    async with open_door(FakeDoor()) as door:
-        items = await ask(door, assistant_id="sql", client_message_id="m1")
+    async with serve_fake(FakeServer()) as fake:
+        items = await ask(fake, assistant_id="sql", client_message_id="m1")
     assert texts(items) == ["0", "1", "2", "3", "4", "5"]
     assert [item.seq for item in items] == list(range(3, 10))
     assert {item.run_id for item in items} == {"run-1"}
     assert isinstance(items[-1].event, DoneEvent)
-    assert door.sent == [
+    assert fake.sent == [
         {
             "type": "chat",
             "payload": {"message": "hi", "assistant_id": "sql", "client_message_id": "m1"},
@@ -148,44 +148,44 @@ async def test_a_chat_gives_the_events_of_its_own_run_to_the_end() -> None:
 @requirement("G4", "G15")
 @pytest.mark.parametrize("cut", range(9))
 async def test_a_connection_lost_after_any_frame_loses_and_doubles_nothing(cut: int) -> None:
-    async with open_door(FakeDoor(cuts=[cut])) as door:
-        items = await ask(door)
+    async with serve_fake(FakeServer(cuts=[cut])) as fake:
+        items = await ask(fake)
     assert texts(items) == ["0", "1", "2", "3", "4", "5"]
-    assert len(door.runs) == 1, "a lost acknowledgement makes no second run"
-    assert door.connections == 2
+    assert len(fake.runs) == 1, "a lost acknowledgement makes no second run"
+    assert fake.connections == 2
 
 
 @requirement("G4", "G15")
 async def test_a_connection_lost_again_and_again_gets_there() -> None:
-    async with open_door(FakeDoor(cuts=[1, 0, 1, 2, 3, 2, 2, 3])) as door:
-        items = await ask(door)
+    async with serve_fake(FakeServer(cuts=[1, 0, 1, 2, 3, 2, 2, 3])) as fake:
+        items = await ask(fake)
     assert texts(items) == ["0", "1", "2", "3", "4", "5"]
-    assert len(door.runs) == 1
+    assert len(fake.runs) == 1
 
 
 async def test_a_line_that_stays_dead_is_given_up() -> None:
-    async with open_door(FakeDoor(cuts=[0] * 20)) as door:
+    async with serve_fake(FakeServer(cuts=[0] * 20)) as fake:
         with pytest.raises(ConnectionFailed):
-            await ask(door)
-    assert door.connections == QUICK.attempts
+            await ask(fake)
+    assert fake.connections == QUICK.attempts
 
 
 async def test_a_server_that_is_not_there_is_said_to_be_so() -> None:
-    async with open_door(FakeDoor()) as door:
+    async with serve_fake(FakeServer()) as fake:
         pass
     with pytest.raises(ConnectionFailed, match="lost"):
-        await ask(door)
+        await ask(fake)
 
 
 async def test_a_full_server_is_asked_again() -> None:
-    async with open_door(FakeDoor(refusals=[503, 503])) as door:
-        assert len(await ask(door)) == 7
+    async with serve_fake(FakeServer(refusals=[503, 503])) as fake:
+        assert len(await ask(fake)) == 7
 
 
 async def test_a_server_that_stays_full_is_an_error_with_its_words() -> None:
-    async with open_door(FakeDoor(refusals=[503] * 9)) as door:
+    async with serve_fake(FakeServer(refusals=[503] * 9)) as fake:
         with pytest.raises(UnavailableError, match="Not now") as refused:
-            await ask(door)
+            await ask(fake)
     assert refused.value.status == 503
     assert refused.value.error_code == "nope"
     assert refused.value.request_id == "req-1"
@@ -193,15 +193,15 @@ async def test_a_server_that_stays_full_is_an_error_with_its_words() -> None:
 
 @pytest.mark.parametrize(("status", "kind"), [(401, NotAuthenticatedError), (404, NotFoundError)])
 async def test_a_refused_handshake_is_not_tried_again(status: int, kind: type[ApiError]) -> None:
-    door = FakeDoor(refusals=[status] * 3)
-    async with open_door(door):
+    fake = FakeServer(refusals=[status] * 3)
+    async with serve_fake(fake):
         with pytest.raises(kind):
-            await ask(door)
-    assert len(door.refusals) == 2
+            await ask(fake)
+    assert len(fake.refusals) == 2
 
 
 @asynccontextmanager
-async def saying(*frames: dict[str, Any], close: int = 1000) -> AsyncGenerator[FakeDoor]:
+async def saying(*frames: dict[str, Any], close: int = 1000) -> AsyncGenerator[FakeServer]:
     """A server that says only this, whatever it is told."""
 
     async def handle(socket: ServerConnection) -> None:
@@ -213,7 +213,7 @@ async def saying(*frames: dict[str, Any], close: int = 1000) -> AsyncGenerator[F
 
     async with serve(handle, "127.0.0.1", 0) as server:
         port = next(iter(server.sockets)).getsockname()[1]
-        yield FakeDoor(url=f"http://127.0.0.1:{port}")
+        yield FakeServer(url=f"http://127.0.0.1:{port}")
 
 
 CONNECTED = {"event_type": "connected", "data": {"session_id": "s", "last_seq": 0}}
@@ -221,9 +221,9 @@ CONNECTED = {"event_type": "connected", "data": {"session_id": "s", "last_seq": 
 
 async def test_a_busy_session_is_a_conflict() -> None:
     busy = {"event_type": "error", "data": {"error": "Busy.", "error_code": "session_busy"}}
-    async with saying(CONNECTED, busy) as door:
+    async with saying(CONNECTED, busy) as fake:
         with pytest.raises(ConflictError, match="Busy") as refused:
-            await ask(door)
+            await ask(fake)
     assert (refused.value.status, refused.value.error_code) == (409, "session_busy")
 
 
@@ -232,17 +232,17 @@ async def test_a_busy_session_is_a_conflict() -> None:
     [(4401, NotAuthenticatedError), (4403, DeniedError), (4404, NotFoundError)],
 )
 async def test_close_codes_are_errors_of_their_kind(code: int, kind: type[ApiError]) -> None:
-    async with saying(close=code) as door:
+    async with saying(close=code) as fake:
         with pytest.raises(kind, match="why"):
-            await ask(door)
+            await ask(fake)
 
 
 @requirement("G4")
 async def test_events_that_are_gone_are_never_passed_over_in_silence() -> None:
     gap = {"event_type": "gap", "data": {"from": 3, "to": 9, "snapshot": {"text": "so far"}}}
-    async with saying(CONNECTED, gap) as door:
+    async with saying(CONNECTED, gap) as fake:
         with pytest.raises(EventsLost) as lost:
-            await ask(door)
+            await ask(fake)
     assert (lost.value.first_seq, lost.value.last_seq) == (3, 9)
     assert lost.value.snapshot == {"text": "so far"}
 
@@ -251,5 +251,5 @@ async def test_an_event_of_a_newer_server_is_passed_over() -> None:
     accepted = {"event_type": "accepted", "data": {"run_id": "r", "message_id": "m"}}
     newer: dict[str, Any] = {"event_type": "hologram", "data": {}, "seq": 1, "run_id": "r"}
     done: dict[str, Any] = {"event_type": "done", "data": {}, "seq": 2, "run_id": "r"}
-    async with saying(CONNECTED, accepted, newer, done) as door:
-        assert [item.seq for item in await ask(door)] == [2]
+    async with saying(CONNECTED, accepted, newer, done) as fake:
+        assert [item.seq for item in await ask(fake)] == [2]

@@ -14,12 +14,12 @@ from dataagent_client import errors as client_errors
 from dataagent_client.models import parse_chat, parse_page, parse_run, parse_session
 from dataagent_client.sse import SseMessage, SseParser
 from dataagent_client.wire import (
-    Accepted,
-    Connected,
-    Gap,
+    AcceptedFrame,
+    ConnectedFrame,
+    ErrorFrame,
+    GapFrame,
     Received,
-    Refused,
-    Unknown,
+    UnknownFrame,
     client_frame,
     parse_frame,
     socket_url,
@@ -69,18 +69,18 @@ def test_an_event_is_received_as_it_was_sent() -> None:
     [
         (
             '{"event_type":"connected","data":{"session_id":"s","last_seq":3,"active_run":"r"}}',
-            Connected("s", 3, "r"),
+            ConnectedFrame("s", 3, "r"),
         ),
         (
             '{"event_type":"connected",'
             '"data":{"session_id":"s","last_seq":3,"active_run":{"run_id":"r"}}}',
-            Connected("s", 3, "r"),
+            ConnectedFrame("s", 3, "r"),
         ),
-        ('{"event_type":"accepted","data":{"run_id":"r"}}', Accepted("r", None)),
-        ('{"event_type":"error","data":{"error_code":"c","error":"m"}}', Refused("c", "m")),
-        ('{"event_type":"gap","data":{"from":1,"to":2}}', Gap(1, 2, None)),
-        ('{"event_type":"pong"}', Unknown("pong", None)),
-        ('{"event_type":"new","seq":1,"run_id":"r","data":{}}', Unknown("new", 1)),
+        ('{"event_type":"accepted","data":{"run_id":"r"}}', AcceptedFrame("r", None)),
+        ('{"event_type":"error","data":{"error_code":"c","error":"m"}}', ErrorFrame("c", "m")),
+        ('{"event_type":"gap","data":{"from":1,"to":2}}', GapFrame(1, 2, None)),
+        ('{"event_type":"pong"}', UnknownFrame("pong", None)),
+        ('{"event_type":"new","seq":1,"run_id":"r","data":{}}', UnknownFrame("new", 1)),
     ],
 )
 def test_each_kind_of_message_is_told_apart(text: str, frame: object) -> None:

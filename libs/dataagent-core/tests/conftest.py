@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete
 
 from dataagent_core.storage.tables import sessions
 from tests.services import clear_redis, fresh_redis_prefix, migrated_database
-from tests.stores import Stores, opened_stores
+from tests.stores import Stores, open_stores
 from tests.tiers import SQL_STORES, STORES
 
 
@@ -57,7 +57,7 @@ def sql_place(sql_kind: str, place_of: Callable[[str], str]) -> str:
 @pytest.fixture
 async def stores(store_kind: str, store_place: str) -> AsyncGenerator[Stores]:
     """Empty stores of each kind."""
-    async with opened_stores(store_kind, store_place) as opened:
+    async with open_stores(store_kind, store_place) as opened:
         await _empty(opened, store_place)
         yield opened
 
@@ -65,7 +65,7 @@ async def stores(store_kind: str, store_place: str) -> AsyncGenerator[Stores]:
 @pytest.fixture
 async def sql_stores(sql_kind: str, sql_place: str) -> AsyncGenerator[Stores]:
     """Empty stores of each kind that is a SQL database."""
-    async with opened_stores(sql_kind, sql_place) as opened:
+    async with open_stores(sql_kind, sql_place) as opened:
         await _empty(opened, sql_place)
         yield opened
 

@@ -30,7 +30,7 @@ exit status: 0 every question was answered and no event was lost or doubled, 1 o
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-class Options(argparse.Namespace):
+class HarborOptions(argparse.Namespace):
     """The parsed command line: what both commands have, then what one of them has."""
 
     command: str

@@ -21,10 +21,10 @@ class Losses:
     count: int = 0
 
 
-_ASKED: ContextVar[Losses | None] = ContextVar("losses", default=None)
+_CURRENT_LOSSES: ContextVar[Losses | None] = ContextVar("losses", default=None)
 
 
-_PATIENT = Backoff(attempts=12)  # about three quarters of a minute: a server that starts again
+_LONG_BACKOFF = Backoff(attempts=12)  # about three quarters of a minute: a server that starts again
 
 
 class CountingBackoff(Backoff):
@@ -32,18 +32,18 @@ class CountingBackoff(Backoff):
 
     def pause(self, failures: int, *, retry_after: float | None = None) -> float | None:
         """As `Backoff.pause`."""
-        if (losses := _ASKED.get()) is None:
+        if (losses := _CURRENT_LOSSES.get()) is None:
             return Backoff.pause(self, failures, retry_after=retry_after)
         losses.count += 1
-        return _PATIENT.pause(failures, retry_after=retry_after)
+        return _LONG_BACKOFF.pause(failures, retry_after=retry_after)
 
 
 @contextmanager
-def counted_losses() -> Generator[Losses]:
+def count_losses() -> Generator[Losses]:
     """What is lost while the block lasts; the client must have a `CountingBackoff`."""
     losses = Losses()
-    token = _ASKED.set(losses)
+    token = _CURRENT_LOSSES.set(losses)
     try:
         yield losses
     finally:
-        _ASKED.reset(token)
+        _CURRENT_LOSSES.reset(token)

@@ -33,7 +33,7 @@ class Pace:
         return self.ramp_seconds + (number - ramped) / self.rate
 
 
-async def paced(items: Sequence[T], pace: Pace) -> AsyncIterator[tuple[T, float | None]]:
+async def pace_items(items: Sequence[T], pace: Pace) -> AsyncIterator[tuple[T, float | None]]:
     """Each item when it is due, with that moment if there is a rate."""
     start = time.monotonic()
     for number, item in enumerate(items):

@@ -1,6 +1,6 @@
 """What a run cost: tokens at given prices, or what the server says that its user used meanwhile.
 
-Pure, but for `spent`, which asks the server.
+Pure, but for `usage_cost`, which asks the server.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class TokenPrices:
     """What a million tokens cost, in and out."""
 
     input: float
@@ -29,18 +29,18 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class UsageCost:
     """What the key's user has used from some day on, at the prices that the server has set."""
 
     amount: float
     currency: str
 
-    def since(self, before: Spent) -> Spent:
+    def since(self, before: UsageCost) -> UsageCost:
         """What was used since then."""
-        return Spent(self.amount - before.amount, self.currency)
+        return UsageCost(self.amount - before.amount, self.currency)
 
 
-async def spent(client: DataAgentClient, since: date) -> Spent | None:
+async def usage_cost(client: DataAgentClient, since: date) -> UsageCost | None:
     """What was used since a day; None as long as the server has no prices and nothing was used.
 
     The day is one close to now: the server tells a hundred at once.
@@ -49,4 +49,4 @@ async def spent(client: DataAgentClient, since: date) -> Spent | None:
     currencies = [each.currency for each in days if each.currency is not None]
     if not days or not currencies:
         return None
-    return Spent(sum(each.cost or 0.0 for each in days), currencies[0])
+    return UsageCost(sum(each.cost or 0.0 for each in days), currencies[0])

@@ -11,7 +11,7 @@ _WIDTH = 30
 _LINES = 10  # how many lines a whole run writes where nothing can be redrawn
 
 
-class Progress:
+class ProgressBar:
     """Counts results. Use it as a context manager: the bar ends with a line of its own."""
 
     def __init__(self, total: int, *, done: int, stream: TextIO) -> None:
@@ -21,7 +21,7 @@ class Progress:
         self._is_drawn = stream.isatty()
         self._counts: Counter[Status] = Counter()
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressBar:
         if self._done:
             self._stream.write(f"{self._done} of {self._total} are there already\n")
         return self

@@ -1,4 +1,4 @@
-"""A question set: what is asked and what a good answer is. Files are `reading.py`'s business.
+"""A question set: what is asked and what a good answer is; `question_files.py` reads the files.
 
 A question may expect words, a pattern, a figure, the rows of a statement, a tool, or a refusal;
 all that it expects must hold. `follow_ups` are asked in the same conversation, one after another,

@@ -19,7 +19,7 @@ from dataagent_harbor.transcripts import Transcript
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class GradedResult:
     """One question of one round. `key` names it in the file."""
 
     question: Question
@@ -76,7 +76,7 @@ class ResultFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def add(self, result: Result) -> None:
+    def add(self, result: GradedResult) -> None:
         """Write a result; it is on its way to the disk when this returns.
 
         Raises:
@@ -99,23 +99,23 @@ def _has_whole_lines(path: Path) -> bool:
         return file.read() in (b"", b"\n")
 
 
-def kept_results(path: Path, questions: list[Question], *, rounds: int) -> list[Result]:
+def load_results(path: Path, questions: list[Question], *, rounds: int) -> list[GradedResult]:
     """Results of an earlier, unfinished run, each question of a round once.
 
     Left out, and so asked again: errors, what timed out while the server was away, questions that
     were changed since, and a line that was cut off in the middle.
     """
     by_id = {each.id: each for one in questions for each in one.in_order}
-    found: dict[str, Result] = {}
+    found: dict[str, GradedResult] = {}
     for line in _lines(path):
         question = by_id.get(str(line.get("id")))
         is_same = question is not None and line.get("question") == question.question
         if question is not None and is_same and line["round"] <= rounds:
             found[line["key"]] = _result(question, line)
-    return [each for each in found.values() if not _is_open(each)]
+    return [each for each in found.values() if not _is_unfinished(each)]
 
 
-def _is_open(result: Result) -> bool:
+def _is_unfinished(result: GradedResult) -> bool:
     """Whether it says nothing of the answer: an error, or a time-out while the server was away."""
     is_away = result.status == "timeout" and result.transcript.is_affected
     return result.status == "error" or is_away
@@ -131,10 +131,10 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             continue
 
 
-def _result(question: Question, found: dict[str, Any]) -> Result:
+def _result(question: Question, found: dict[str, Any]) -> GradedResult:
     told = dict(found["transcript"])
     for name in ("tools", "failed_tools", "table_ids", "events"):
         told[name] = tuple(told[name])
     checks = tuple(Check(**each) for each in found["checks"])
     verdict = Verdict(found["status"], checks, tuple(found["matched_keywords"]))
-    return Result(question, found["round"], verdict, Transcript(**told))
+    return GradedResult(question, found["round"], verdict, Transcript(**told))

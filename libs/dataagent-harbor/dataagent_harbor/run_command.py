@@ -11,25 +11,25 @@ from pathlib import Path
 from typing import Any, cast
 
 from dataagent_client import DataAgentClient
-from dataagent_harbor.arguments import Options
-from dataagent_harbor.asking import Asker, Mode
+from dataagent_harbor.arguments import HarborOptions
+from dataagent_harbor.asker import Asker, Mode
 from dataagent_harbor.baseline import load_report, regressions
 from dataagent_harbor.connections import CountingBackoff
 from dataagent_harbor.langsmith import Experiment, open_experiment
 from dataagent_harbor.pacing import Pace
-from dataagent_harbor.prices import Prices, Spent, spent
-from dataagent_harbor.progress import Progress
+from dataagent_harbor.prices import TokenPrices, UsageCost, usage_cost
+from dataagent_harbor.progress import ProgressBar
+from dataagent_harbor.question_files import named_questions
 from dataagent_harbor.questions import BadQuestionSet, Question
-from dataagent_harbor.reading import named_questions
 from dataagent_harbor.report import Report, as_html, as_junit, as_markdown, report_of
-from dataagent_harbor.results import Result, ResultFile, kept_results
-from dataagent_harbor.runner import Plan, Runner
+from dataagent_harbor.results import GradedResult, ResultFile, load_results
+from dataagent_harbor.runner import QuestionSetRunner, RunPlan
 
 PASSED, NOT_PASSED = 0, 1
 Form = tuple[Path | None, Callable[[], str]]
 
 
-async def run(options: Options) -> int:
+async def run(options: HarborOptions) -> int:
     """Ask, report, and compare; the exit status.
 
     Raises:
@@ -49,51 +49,54 @@ async def run(options: Options) -> int:
     ) as client:
         version = (await client.health()).version
         day = started.date() - timedelta(days=1)  # whatever the server's clock says
-        before = await spent(
+        before = await usage_cost(
             client, day
         )  # a key that is not valid is told once, not for each question
-        kept = _kept(options, questions)
-        results = [*kept, *await _asked(options, questions, client, kept)]
-        after = None if kept else await spent(client, day)
+        kept = _load_earlier(options, questions)
+        results = [*kept, *await _ask_remaining(options, questions, client, kept)]
+        after = None if kept else await usage_cost(client, day)
     report = report_of(results, about=_about(options, version, started), prices=prices)
     if prices is None:
-        report["summary"]["cost"] = _charged(before, after)
+        report["summary"]["cost"] = _server_cost(before, after)
     await _send(experiment, questions, results)
     write_forms(_forms(options, report))
     say(as_markdown(report))
     return _verdict(report, baseline, options.slower_by)
 
 
-def _prices(options: Options) -> Prices | None:
+def _prices(options: HarborOptions) -> TokenPrices | None:
     given = (options.input_price, options.output_price)
     if given == (None, None):
         return None
     if None in given:
         raise BadQuestionSet("--input-price and --output-price are given together")
-    return Prices(given[0] or 0.0, given[1] or 0.0, options.currency)
+    return TokenPrices(given[0] or 0.0, given[1] or 0.0, options.currency)
 
 
-def _charged(before: Spent | None, after: Spent | None) -> dict[str, Any] | None:
+def _server_cost(before: UsageCost | None, after: UsageCost | None) -> dict[str, Any] | None:
     """What the server says it cost; unknown for results that an earlier run brought."""
     if after is None:
         return None
-    used = after.since(before or Spent(0.0, after.currency))
+    used = after.since(before or UsageCost(0.0, after.currency))
     return {"total": used.amount, "currency": used.currency, "by": "server"}
 
 
-def _kept(options: Options, questions: list[Question]) -> list[Result]:
+def _load_earlier(options: HarborOptions, questions: list[Question]) -> list[GradedResult]:
     if options.transcripts is None:
         return []
-    return kept_results(options.transcripts, questions, rounds=options.rounds)
+    return load_results(options.transcripts, questions, rounds=options.rounds)
 
 
-async def _asked(
-    options: Options, questions: list[Question], client: DataAgentClient, kept: list[Result]
-) -> list[Result]:
+async def _ask_remaining(
+    options: HarborOptions,
+    questions: list[Question],
+    client: DataAgentClient,
+    kept: list[GradedResult],
+) -> list[GradedResult]:
     """Ask what is not kept yet; each result is written as it comes."""
-    results: list[Result] = []
+    results: list[GradedResult] = []
     total = options.rounds * sum(len(each.in_order) for each in questions)
-    progress = Progress(total, done=len(kept), stream=sys.stderr)
+    progress = ProgressBar(total, done=len(kept), stream=sys.stderr)
     file = nullcontext() if options.transcripts is None else ResultFile(options.transcripts)
     asker = Asker(
         client,
@@ -105,19 +108,19 @@ async def _asked(
     pace = Pace(options.concurrency, options.rate, options.ramp)
     with progress, file as opened:
 
-        def take(result: Result) -> None:
+        def take(result: GradedResult) -> None:
             results.append(result)
             if opened is not None:
                 opened.add(result)
             progress.add(result.status)
 
-        runner = Runner(client, asker, take)
-        plan = Plan(pace, options.rounds, options.warm_up)
+        runner = QuestionSetRunner(client, asker, take)
+        plan = RunPlan(pace, options.rounds, options.warm_up)
         await runner.run(questions, plan, done=[each.key for each in kept])
     return results
 
 
-def _about(options: Options, version: str, started: datetime) -> dict[str, Any]:
+def _about(options: HarborOptions, version: str, started: datetime) -> dict[str, Any]:
     return {
         "set": Path(options.questions).name,
         "server": options.url,
@@ -132,7 +135,7 @@ def _about(options: Options, version: str, started: datetime) -> dict[str, Any]:
 
 
 async def _send(
-    experiment: Experiment | None, questions: list[Question], results: list[Result]
+    experiment: Experiment | None, questions: list[Question], results: list[GradedResult]
 ) -> None:
     """Hand the results to LangSmith. What it does not take is told; the report is there anyway."""
     if experiment is None:
@@ -143,7 +146,7 @@ async def _send(
         say(f"warning: {problem}")
 
 
-def _forms(options: Options, report: Report) -> Iterable[Form]:
+def _forms(options: HarborOptions, report: Report) -> Iterable[Form]:
     return (
         (options.output, lambda: json.dumps(report, ensure_ascii=False, indent=1) + "\n"),
         (options.html, lambda: as_html(report)),

@@ -1,7 +1,7 @@
 """Asks a whole set: so many at once, several rounds, a warm-up, and on from where it was stopped.
 
 Each question has a conversation of its own, with its follow-ups in it. Above: `cli.py`. Below:
-`asking.py` for one question, `scoring.py` for its grade.
+`asker.py` for one question, `scoring.py` for its grade.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from dataagent_client import ClientError, DataAgentClient
-from dataagent_harbor.asking import Asker
-from dataagent_harbor.pacing import Pace, paced
+from dataagent_harbor.asker import Asker
+from dataagent_harbor.pacing import Pace, pace_items
 from dataagent_harbor.questions import Question
-from dataagent_harbor.results import Result, key_of
+from dataagent_harbor.results import GradedResult, key_of
 from dataagent_harbor.scoring import score
-from dataagent_harbor.transcripts import Table, Transcript
+from dataagent_harbor.transcripts import FetchedTable, Transcript
 
-OnResult = Callable[[Result], None]
+OnResult = Callable[[GradedResult], None]
 _MOST_ROWS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """What is asked how often. Warm-up questions are asked and not graded."""
 
     pace: Pace
@@ -32,7 +32,7 @@ class Plan:
     warm_up: int = 0
 
 
-class Runner:
+class QuestionSetRunner:
     """Runs question sets against one server."""
 
     def __init__(self, client: DataAgentClient, asker: Asker, on_result: OnResult) -> None:
@@ -42,7 +42,7 @@ class Runner:
         self._expected: dict[str, asyncio.Task[list[list[object]] | str]] = {}
 
     async def run(
-        self, questions: Sequence[Question], plan: Plan, *, done: Iterable[str] = ()
+        self, questions: Sequence[Question], plan: RunPlan, *, done: Iterable[str] = ()
     ) -> None:
         """Ask everything that is not done yet; each result is told as it comes.
 
@@ -61,11 +61,11 @@ class Runner:
 
         async def one(question: Question, number: int, due: float | None) -> None:
             async with room:
-                await self._converse(question, number, due, over)
+                await self._ask_in_order(question, number, due, over)
 
         try:
             async with asyncio.TaskGroup() as group:
-                async for (question, number), due in paced(todo, plan.pace):
+                async for (question, number), due in pace_items(todo, plan.pace):
                     if due is None:  # without a rate, wait for room before the next one is due
                         async with room:
                             pass
@@ -78,7 +78,7 @@ class Runner:
             question = questions[number % len(questions)]
             await self._asker.ask(question.question, message_id=str(uuid.uuid4()))
 
-    async def _converse(
+    async def _ask_in_order(
         self, question: Question, number: int, due: float | None, over: frozenset[str]
     ) -> None:
         session_id: str | None = None
@@ -89,18 +89,18 @@ class Runner:
             session_id = told.session_id
             due = None  # a follow-up is due when the answer before it is there
             if key_of(each, number) not in over:
-                self._on_result(await self._graded(each, number, told))
+                self._on_result(await self._grade(each, number, told))
 
-    async def _graded(self, question: Question, number: int, told: Transcript) -> Result:
+    async def _grade(self, question: Question, number: int, told: Transcript) -> GradedResult:
         if question.expected_sql is None or told.end != "answered":
-            return Result(question, number, score(question, told), told)
+            return GradedResult(question, number, score(question, told), told)
         expected = await self._rows_of(question.expected_sql, question.source)
         if isinstance(expected, str):
-            verdict = score(question, _without(told, expected))
-            return Result(question, number, verdict, told)
+            verdict = score(question, _ungradable(told, expected))
+            return GradedResult(question, number, verdict, told)
         tables = await self._tables(told.table_ids)
         verdict = score(question, told, expected_rows=expected, tables=tables)
-        return Result(question, number, verdict, told)
+        return GradedResult(question, number, verdict, told)
 
     async def _rows_of(self, sql: str, source: str | None) -> list[list[object]] | str:
         """What a statement gives, asked once for all rounds; a text says why it gives nothing."""
@@ -120,17 +120,17 @@ class Runner:
         except ClientError as error:
             return f"the expected statement failed: {error}"
 
-    async def _tables(self, artifact_ids: Sequence[str]) -> list[Table]:
-        tables: list[Table] = []
+    async def _tables(self, artifact_ids: Sequence[str]) -> list[FetchedTable]:
+        tables: list[FetchedTable] = []
         for artifact_id in artifact_ids:
             try:
                 found = await self._client.data.rows(artifact_id, most=_MOST_ROWS)
             except ClientError:
                 continue  # gone, or not a table any more: it cannot be the answer
-            tables.append(Table(artifact_id, found.columns, found.rows))
+            tables.append(FetchedTable(artifact_id, found.columns, found.rows))
         return tables
 
 
-def _without(told: Transcript, why: str) -> Transcript:
+def _ungradable(told: Transcript, why: str) -> Transcript:
     """A transcript that cannot be graded: the set is wrong, not the answer."""
     return Transcript(end="error", answer=told.answer, detail=why, seconds=told.seconds)

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from dataagent_harbor.figures import is_near, numbers_in
 from dataagent_harbor.questions import Question
-from dataagent_harbor.rows import has_order, same_rows
-from dataagent_harbor.transcripts import Table, Transcript
+from dataagent_harbor.row_comparison import has_order, same_rows
+from dataagent_harbor.transcripts import FetchedTable, Transcript
 
 Status = Literal["passed", "failed", "error", "timeout"]
 STATUSES: tuple[Status, ...] = ("passed", "failed", "error", "timeout")
@@ -55,7 +55,7 @@ def score(
     transcript: Transcript,
     *,
     expected_rows: Sequence[Sequence[Any]] | None = None,
-    tables: Sequence[Table] = (),
+    tables: Sequence[FetchedTable] = (),
 ) -> Verdict:
     """The verdict. `expected_rows` are those of `expected_sql`, `tables` what the run made."""
     if transcript.end == "timeout":
@@ -108,7 +108,7 @@ def _figure(expected: str | float, tolerance: float, answer: str) -> Check:
 
 
 def _rows(
-    question: Question, expected: Sequence[Sequence[Any]] | None, tables: Sequence[Table]
+    question: Question, expected: Sequence[Sequence[Any]] | None, tables: Sequence[FetchedTable]
 ) -> Iterator[Check]:
     if question.expected_sql is None:
         return

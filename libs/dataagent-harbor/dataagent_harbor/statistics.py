@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from dataagent_harbor.prices import Prices
-from dataagent_harbor.results import Result
+from dataagent_harbor.prices import TokenPrices
+from dataagent_harbor.results import GradedResult
 from dataagent_harbor.scoring import STATUSES
 
 _SHARES = {"p50": 0.50, "p90": 0.90, "p95": 0.95, "p99": 0.99}
@@ -37,7 +37,7 @@ def latency(seconds: Sequence[float]) -> dict[str, float | None]:
     }
 
 
-def corrected(seconds: Sequence[float], interval: float) -> list[float]:
+def correct_omission(seconds: Sequence[float], interval: float) -> list[float]:
     """The values, and those of questions that one asker would have asked while it waited.
 
     Someone who asks each `interval` and waits 10 intervals for an answer has missed nine questions,
@@ -52,7 +52,7 @@ def corrected(seconds: Sequence[float], interval: float) -> list[float]:
     return found
 
 
-def summary(results: Sequence[Result], prices: Prices | None = None) -> dict[str, Any]:
+def summary(results: Sequence[GradedResult], prices: TokenPrices | None = None) -> dict[str, Any]:
     """The report's `summary`."""
     categories = sorted({each.question.category for each in results})
     answered = [each for each in results if _was_answered(each)]
@@ -80,14 +80,14 @@ def summary(results: Sequence[Result], prices: Prices | None = None) -> dict[str
     }
 
 
-def _latencies(answered: Sequence[Result]) -> dict[str, Any]:
+def _latencies(answered: Sequence[GradedResult]) -> dict[str, Any]:
     """From when it was due, and once more without what concurrency alone would hide."""
     seconds = [each.transcript.seconds for each in answered]
     served = [each.transcript.seconds - each.transcript.waited_seconds for each in answered]
     measured = latency(seconds)
     is_paced = any(each.transcript.waited_seconds > 0 for each in answered)
     interval = latency(served)["p50"] or 0.0
-    whole = seconds if is_paced else corrected(seconds, interval)
+    whole = seconds if is_paced else correct_omission(seconds, interval)
     return {
         "latency": measured,
         "latency_corrected": {
@@ -100,22 +100,22 @@ def _latencies(answered: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def _cost(results: Sequence[Result], prices: Prices) -> dict[str, Any]:
+def _cost(results: Sequence[GradedResult], prices: TokenPrices) -> dict[str, Any]:
     total = sum(prices.cost_of(each.transcript.tokens) for each in results)
     return {"total": total, "currency": prices.currency, "by": "prices"}
 
 
-def _was_answered(result: Result) -> bool:
+def _was_answered(result: GradedResult) -> bool:
     return result.transcript.end in ("answered", "cancelled")
 
 
-def _category(results: Sequence[Result]) -> dict[str, Any]:
+def _category(results: Sequence[GradedResult]) -> dict[str, Any]:
     seconds = [each.transcript.seconds for each in results if _was_answered(each)]
     found = latency(seconds)
     return {**_counts(results), "p50": found["p50"], "p95": found["p95"]}
 
 
-def _counts(results: Sequence[Result]) -> dict[str, Any]:
+def _counts(results: Sequence[GradedResult]) -> dict[str, Any]:
     total = len(results)
     counts = {status: sum(each.status == status for each in results) for status in STATUSES}
     rate = counts["passed"] / total if total else 0.0

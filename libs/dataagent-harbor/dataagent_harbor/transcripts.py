@@ -11,7 +11,7 @@ or a budget. `error` is a run that failed, or a server that was not reached: no 
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FetchedTable:
     """A table the run made, fetched when the question expects rows."""
 
     artifact_id: str

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from dataagent_harbor import Question, score
 from dataagent_harbor.langsmith.records import examples_of, feedback_of, trace_id_of, trace_of
-from dataagent_harbor.results import Result
+from dataagent_harbor.results import GradedResult
 from dataagent_harbor.transcripts import Transcript
 from tests.requirements import requirement
 
 ASKED = Question("How many albums are there?", "albums", category="count")
 SAID = Transcript(end="answered", answer="347", seconds=1.5, asked_at=1_700_000_000.25, run_id="r1")
-RESULT = Result(ASKED, 1, score(ASKED, SAID), SAID)
+RESULT = GradedResult(ASKED, 1, score(ASKED, SAID), SAID)
 DATASET = uuid.UUID(int=7)
 
 

@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_client import Backoff, DataAgentClient
-from dataagent_harbor.arguments import Options, build_parser
-from dataagent_harbor.load.crowd import Crowd, Load
+from dataagent_harbor.arguments import HarborOptions, build_parser
+from dataagent_harbor.load.phase import LoadPhase, saturation
 from dataagent_harbor.load.report import as_html, as_markdown, report_of
 from dataagent_harbor.load.sequence import Sequence
-from dataagent_harbor.load.tally import Stretch, saturation
 from dataagent_harbor.load.trend import trend_of
-from dataagent_harbor.load.user import RestUser, SocketUser, Turn, User
+from dataagent_harbor.load.user import LoadUser, RestUser, SocketUser, TurnRecord
+from dataagent_harbor.load.virtual_users import Load, VirtualUsers
 from tests.waiting import WAIT_SECONDS
 
-from .doors import open_doors
+from .fake_server import serve_fake
 
 
 def read(numbers: list[int]) -> Sequence:
@@ -40,23 +40,23 @@ def test_what_is_left_out_is_missing_and_nothing_else(numbers: set[int]) -> None
     assert (found.gaps, found.doubles) == (max(numbers) - len(numbers), 0)
 
 
-def answered(seconds: float, *, problem: str = "", losses: int = 0) -> Turn:
-    return Turn(began=10.0, first=10.1, ended=10.0 + seconds, problem=problem, losses=losses)
+def answered(seconds: float, *, problem: str = "", losses: int = 0) -> TurnRecord:
+    return TurnRecord(began=10.0, first=10.1, ended=10.0 + seconds, problem=problem, losses=losses)
 
 
-def stretch(users: int, answers: int, seconds: float) -> Stretch:
-    found = Stretch(users=users, begin=0.0, end=10.0)
+def phase(users: int, answers: int, seconds: float) -> LoadPhase:
+    found = LoadPhase(users=users, begin=0.0, end=10.0)
     for _ in range(answers):
         found.add(answered(seconds))
     return found
 
 
 def figures(users: int, answers: int, seconds: float) -> dict[str, object]:
-    return stretch(users, answers, seconds).figures(think_seconds=9.0, rest_seconds=1.0)
+    return phase(users, answers, seconds).figures(think_seconds=9.0, rest_seconds=1.0)
 
 
 def test_a_stretch_says_what_was_offered_and_what_was_served() -> None:
-    found = stretch(100, 80, 2.0)
+    found = phase(100, 80, 2.0)
     found.add(answered(1.0, problem="timeout"))
     found.add(answered(1.0, losses=1))
     told = found.figures(think_seconds=9.0, rest_seconds=1.0)
@@ -115,7 +115,7 @@ def test_a_soak_shows_where_memory_and_latency_go() -> None:
 )
 def test_durations_are_written_with_a_unit(given: str, seconds: float) -> None:
     words = ["load", "sample", "--soak", given]
-    assert build_parser().parse_args(words, namespace=Options()).soak == seconds
+    assert build_parser().parse_args(words, namespace=HarborOptions()).soak == seconds
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_durations_are_written_with_a_unit(given: str, seconds: float) -> None:
 )
 def test_a_load_that_makes_no_sense_is_refused(words: list[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
-        build_parser().parse_args(["load", "sample", *words], namespace=Options())
+        build_parser().parse_args(["load", "sample", *words], namespace=HarborOptions())
 
 
 @pytest.mark.parametrize("mode", ["ws", "rest"])
@@ -140,16 +140,18 @@ async def test_a_load_that_is_left_stops_its_runs(mode: str) -> None:
 
     async with (
         asyncio.timeout(WAIT_SECONDS),
-        open_doors() as doors,
-        DataAgentClient(doors.url, "k") as client,
+        serve_fake() as fake_server,
+        DataAgentClient(fake_server.url, "k") as client,
     ):
 
-        def user() -> User:
-            return SocketUser(doors.url, None, Backoff()) if mode == "ws" else RestUser(client)
+        def user() -> LoadUser:
+            return (
+                SocketUser(fake_server.url, None, Backoff()) if mode == "ws" else RestUser(client)
+            )
 
-        async with Crowd(Load(["hi"], 0.0, 0.0, 60.0), user, memory) as crowd:
+        async with VirtualUsers(Load(["hi"], 0.0, 0.0, 60.0), user, memory) as crowd:
             await crowd.grow(1)
-            await doors.is_asked.wait()
+            await fake_server.is_asked.wait()
             [member] = crowd.users
-        await doors.is_stopped.wait()
-    assert doors.stopped == [member.session_id]
+        await fake_server.is_stopped.wait()
+    assert fake_server.stopped == [member.session_id]

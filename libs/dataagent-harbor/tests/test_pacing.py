@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_harbor.pacing import Pace
-from dataagent_harbor.statistics import corrected, latency, percentile
+from dataagent_harbor.statistics import correct_omission, latency, percentile
 from tests.requirements import requirement
 
 
@@ -46,9 +46,9 @@ def test_no_answer_has_no_latency() -> None:
 
 
 def test_questions_that_a_stall_kept_from_being_asked_are_put_in() -> None:
-    assert corrected([1.0, 1.0, 5.0], 1.0) == [1.0, 1.0, 5.0, 4.0, 3.0, 2.0, 1.0]
-    assert corrected([1.0, 1.9], 1.0) == [1.0, 1.9]
-    assert corrected([3.0], 0.0) == [3.0]
+    assert correct_omission([1.0, 1.0, 5.0], 1.0) == [1.0, 1.0, 5.0, 4.0, 3.0, 2.0, 1.0]
+    assert correct_omission([1.0, 1.9], 1.0) == [1.0, 1.9]
+    assert correct_omission([3.0], 0.0) == [3.0]
 
 
 @given(
@@ -58,7 +58,7 @@ def test_questions_that_a_stall_kept_from_being_asked_are_put_in() -> None:
 def test_the_correction_only_adds_and_never_below_the_interval(
     values: list[float], interval: float
 ) -> None:
-    found = corrected(values, interval)
+    found = correct_omission(values, interval)
     assert found[: len(values)] == values
     assert all(interval - 1e-6 <= each <= max(values) for each in found[len(values) :])
     assert max(found) == max(values)

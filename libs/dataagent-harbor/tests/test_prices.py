@@ -6,9 +6,9 @@ from datetime import date, timedelta
 from typing import Any
 
 from dataagent_client import DataAgentClient
-from dataagent_harbor.prices import Spent, spent
+from dataagent_harbor.prices import UsageCost, usage_cost
 
-from .doors import open_doors
+from .fake_server import serve_fake
 
 TODAY = date(2026, 3, 1)
 
@@ -23,11 +23,11 @@ def used(day: date, cost: float) -> dict[str, Any]:
 
 async def test_what_was_used_on_a_new_day_is_not_set_off_against_an_old_one() -> None:
     yesterday = TODAY - timedelta(days=1)
-    async with open_doors() as doors, DataAgentClient(doors.url, "k") as client:
-        doors.days = [used(TODAY - timedelta(days=number), 1.0) for number in range(1, 200)]
-        before = await spent(client, yesterday)
-        doors.days.insert(0, used(TODAY, 0.5))
-        after = await spent(client, yesterday)
+    async with serve_fake() as fake_server, DataAgentClient(fake_server.url, "k") as client:
+        fake_server.days = [used(TODAY - timedelta(days=number), 1.0) for number in range(1, 200)]
+        before = await usage_cost(client, yesterday)
+        fake_server.days.insert(0, used(TODAY, 0.5))
+        after = await usage_cost(client, yesterday)
     assert before is not None
     assert after is not None
-    assert after.since(before) == Spent(0.5, "USD")
+    assert after.since(before) == UsageCost(0.5, "USD")

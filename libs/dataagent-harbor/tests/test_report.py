@@ -12,9 +12,9 @@ import pytest
 
 from dataagent_harbor import BadQuestionSet, Question
 from dataagent_harbor.baseline import load_report, regressions
-from dataagent_harbor.prices import Prices
+from dataagent_harbor.prices import TokenPrices
 from dataagent_harbor.report import Report, as_html, as_junit, as_markdown, report_of
-from dataagent_harbor.results import Result, ResultFile, kept_results
+from dataagent_harbor.results import GradedResult, ResultFile, load_results
 from dataagent_harbor.scoring import Check, Verdict
 from dataagent_harbor.transcripts import Transcript
 from tests.requirements import requirement
@@ -26,7 +26,7 @@ ASKED = [
 ]
 
 
-def results() -> list[Result]:
+def results() -> list[GradedResult]:
     right = Transcript(
         end="answered",
         answer="3",
@@ -38,14 +38,14 @@ def results() -> list[Result]:
     wrong = Transcript(end="answered", answer=HOSTILE * 200, seconds=2.5, events=told, losses=2)
     failed = Verdict("failed", (Check("keywords", is_met=False, detail=HOSTILE),))
     return [
-        Result(ASKED[0], 1, Verdict("passed", matched_keywords=("3",)), right),
-        Result(ASKED[1], 1, failed, wrong),
+        GradedResult(ASKED[0], 1, Verdict("passed", matched_keywords=("3",)), right),
+        GradedResult(ASKED[1], 1, failed, wrong),
     ]
 
 
 @pytest.fixture
 def report() -> Report:
-    return report_of(results(), about={"set": "a set"}, prices=Prices(1_000_000, 2_000_000))
+    return report_of(results(), about={"set": "a set"}, prices=TokenPrices(1_000_000, 2_000_000))
 
 
 @requirement("R27.5")
@@ -95,7 +95,7 @@ def test_questions_that_were_asked_while_the_server_was_away_are_named(report: R
 
 def test_with_a_rate_latency_counts_from_when_a_question_was_due() -> None:
     late = Transcript(end="answered", seconds=9.0, waited_seconds=8.0)
-    found = report_of([Result(ASKED[0], 1, Verdict("passed"), late)], about={})["summary"]
+    found = report_of([GradedResult(ASKED[0], 1, Verdict("passed"), late)], about={})["summary"]
     assert found["latency"]["p50"] == found["latency_corrected"]["p50"] == 9.0
     assert found["latency_corrected"]["by"] == "due"
     assert found["service_time"]["p50"] == 1.0
@@ -140,13 +140,13 @@ def test_kept_results_are_those_that_were_written_without_errors_and_cut_lines(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "kept.jsonl"
-    lost = Result(ASKED[0], 2, Verdict("error"), Transcript(end="error"))
-    away = Result(ASKED[1], 2, Verdict("timeout"), Transcript(end="timeout", losses=3))
+    lost = GradedResult(ASKED[0], 2, Verdict("error"), Transcript(end="error"))
+    away = GradedResult(ASKED[1], 2, Verdict("timeout"), Transcript(end="timeout", losses=3))
     with ResultFile(path) as file:
         for result in (*results(), lost, away):
             file.add(result)
     path.write_text(path.read_text() + '{"key": "a#3", "id"')
-    assert kept_results(path, ASKED, rounds=2) == results()
+    assert load_results(path, ASKED, rounds=2) == results()
 
 
 @pytest.mark.parametrize("cut", [b'{"key": "a#3", "id"', '{"answer": "值'.encode()[:-1]])
@@ -156,29 +156,31 @@ def test_what_comes_after_a_line_that_was_cut_off_is_kept(tmp_path: Path, cut: b
     for result in results():
         with ResultFile(path) as file:
             file.add(result)
-    assert kept_results(path, ASKED, rounds=2) == results()
+    assert load_results(path, ASKED, rounds=2) == results()
 
 
 def test_an_answer_with_a_line_end_of_its_own_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "kept.jsonl"
-    odd = Result(ASKED[0], 1, Verdict("passed"), Transcript(end="answered", answer="a\u2028b\x85c"))
+    odd = GradedResult(
+        ASKED[0], 1, Verdict("passed"), Transcript(end="answered", answer="a\u2028b\x85c")
+    )
     with ResultFile(path) as file:
         file.add(odd)
-    assert kept_results(path, ASKED, rounds=1) == [odd]
+    assert load_results(path, ASKED, rounds=1) == [odd]
 
 
 def test_what_was_asked_again_counts_once_and_a_changed_question_is_asked_anew(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "kept.jsonl"
-    again = Result(ASKED[0], 1, Verdict("failed"), Transcript(end="answered"))
-    later = Result(ASKED[0], 2, Verdict("passed"), Transcript(end="answered"))
+    again = GradedResult(ASKED[0], 1, Verdict("failed"), Transcript(end="answered"))
+    later = GradedResult(ASKED[0], 2, Verdict("passed"), Transcript(end="answered"))
     with ResultFile(path) as file:
         for result in (*results(), again, later):
             file.add(result)
-    assert kept_results(path, ASKED, rounds=1) == [again, results()[1]]
+    assert load_results(path, ASKED, rounds=1) == [again, results()[1]]
     changed = [Question("How many, really?", "a"), ASKED[1]]
-    assert kept_results(path, changed, rounds=1) == results()[1:]
+    assert load_results(path, changed, rounds=1) == results()[1:]
 
 
 def test_a_page_needs_nothing_from_elsewhere(report: Report) -> None:

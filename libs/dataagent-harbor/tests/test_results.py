@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dataagent_harbor import Question, cli
-from dataagent_harbor.results import kept_results
+from dataagent_harbor.results import load_results
 
-from .doors import open_doors
+from .fake_server import serve_fake
 
 QUESTIONS = [Question("one?", "one"), Question("two?", "two"), Question("three?", "three")]
 
@@ -41,8 +41,8 @@ async def test_a_full_disk_is_one_sentence_and_the_results_before_it_are_kept(
     asked, path = tmp_path / "set.jsonl", tmp_path / "kept.jsonl"
     rows = [{"id": each.id, "question": each.question} for each in QUESTIONS]
     asked.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    async with open_doors(is_silent=False) as doors:
-        words = ("run", str(asked), "--url", doors.url, "--concurrency", "1")
+    async with serve_fake(is_silent=False) as fake_server:
+        words = ("run", str(asked), "--url", fake_server.url, "--concurrency", "1")
         words = (*words, "--transcripts", str(path))
         assert await harbor(*words) == 0
         first = len(path.read_bytes().split(b"\n")[0])
@@ -53,9 +53,9 @@ async def test_a_full_disk_is_one_sentence_and_the_results_before_it_are_kept(
         assert capsys.readouterr().err.endswith(
             f"error: {path}: File too large\nhint: the same command goes on where it stopped.\n"
         )
-        assert [each.key for each in kept_results(path, QUESTIONS, rounds=1)] == ["one"]
+        assert [each.key for each in load_results(path, QUESTIONS, rounds=1)] == ["one"]
         assert await harbor(*words) == 0
-    assert {each.key for each in kept_results(path, QUESTIONS, rounds=1)} == {"one", "two", "three"}
+    assert {each.key for each in load_results(path, QUESTIONS, rounds=1)} == {"one", "two", "three"}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ async def test_a_report_that_cannot_be_written_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
 ) -> None:
     (asked := tmp_path / "set.jsonl").write_text('{"id": "one", "question": "one?"}\n')
-    async with open_doors(is_silent=False) as doors:
-        words = (*command, str(asked), "--url", doors.url)
+    async with serve_fake(is_silent=False) as fake_server:
+        words = (*command, str(asked), "--url", fake_server.url)
         assert await harbor(*words, "--output", str(tmp_path)) == 2
     assert capsys.readouterr().err.endswith(f"error: {tmp_path}: Is a directory\n")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from dataagent_harbor import Question, score
 from dataagent_harbor.figures import numbers_in
-from dataagent_harbor.rows import has_order, same_rows
-from dataagent_harbor.transcripts import Table, Transcript
+from dataagent_harbor.row_comparison import has_order, same_rows
+from dataagent_harbor.transcripts import FetchedTable, Transcript
 from tests.requirements import requirement
 
 ASKED = Question("How many albums are there?", "albums")
@@ -121,7 +121,7 @@ BY_COUNTRY: Rows = [["Germany", 12.5], ["Brazil", 3], ["中国", None]]
 
 def graded(found: Rows, sql: str = "SELECT country, sum(total) FROM x GROUP BY 1") -> str:
     question = replace(ASKED, expected_sql=sql)
-    tables = (Table("t", (), found),)
+    tables = (FetchedTable("t", (), found),)
     return score(question, SAID, expected_rows=BY_COUNTRY, tables=tables).status
 
 
@@ -184,7 +184,7 @@ def asked_of_engine(expected: str, given: str) -> str:
         wanted, found = (
             [list(row) for row in shop.execute(statement)] for statement in (expected, given)
         )
-    tables = (Table("t", (), found),)
+    tables = (FetchedTable("t", (), found),)
     question = replace(ASKED, expected_sql=expected)
     return score(question, SAID, expected_rows=wanted, tables=tables).status
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from dataagent_core.models.conversation import Conversation, argument, follow, missing
+from dataagent_core.models.conversation import (
+    Conversation,
+    argument,
+    missing_tool_turn,
+    next_call_or_report,
+)
 from dataagent_core.models.steps import Call, Turn
 
 _TOOLS: Final = {
@@ -24,12 +29,12 @@ def run_blocks(conversation: Conversation) -> Turn | None:
             continue
         tool, names = _TOOLS[language]
         if tool not in conversation.tools:
-            return missing(conversation, tool)
+            return missing_tool_turn(conversation, tool)
         calls.append(Call(tool, {argument(conversation, tool, *names): code}))
     if not calls:
         return None
     before = conversation.say("Running what you sent.", "正在执行您发送的代码。")
-    return follow(conversation, calls, before=before)
+    return next_call_or_report(conversation, calls, before=before)
 
 
 def fenced(text: str) -> Iterator[tuple[str, str]]:

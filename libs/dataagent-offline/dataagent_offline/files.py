@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from dataagent_core.models.conversation import (
-    Attached,
+    AttachedFile,
     Conversation,
     argument,
-    follow,
-    missing,
+    missing_tool_turn,
+    next_call_or_report,
 )
 from dataagent_core.models.steps import Call, Turn
 
@@ -107,14 +107,14 @@ def read_an_upload(conversation: Conversation) -> Turn | None:
         return None
     tool = "read_uploaded_file"
     if tool not in conversation.tools:
-        return missing(conversation, tool)
+        return missing_tool_turn(conversation, tool)
     names = ", ".join(f"`{file.filename}`" for file in wanted)
     calls = [Call(tool, {argument(conversation, tool, "file_id"): one.file_id}) for one in wanted]
     before = conversation.say(f"Reading {names}.", f"正在读取 {names}。")
-    return follow(conversation, calls, before=before)
+    return next_call_or_report(conversation, calls, before=before)
 
 
-def _meant(conversation: Conversation) -> Sequence[Attached]:
+def _meant(conversation: Conversation) -> Sequence[AttachedFile]:
     """The attached files a question asks for."""
     if not conversation.files:
         return ()
@@ -148,8 +148,8 @@ def absolute(path: str) -> str:
 
 def _use(conversation: Conversation, call: Call, *, before: str) -> Turn:
     if call.name not in conversation.tools:
-        return missing(conversation, call.name)
-    return follow(conversation, [call], before=before)
+        return missing_tool_turn(conversation, call.name)
+    return next_call_or_report(conversation, [call], before=before)
 
 
 def _match(patterns: Sequence[re.Pattern[str]], question: str) -> dict[str, str] | None:

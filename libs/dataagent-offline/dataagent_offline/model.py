@@ -20,11 +20,11 @@ from pydantic import PrivateAttr
 from dataagent_core.models.chunks import Piece
 from dataagent_core.models.conversation import Conversation, Skill, conversation_of
 from dataagent_core.models.steps import Say, Turn, play
-from dataagent_core.models.streamed import StreamedChatModel
+from dataagent_core.models.streamed_model import StreamedChatModel
 from dataagent_core.models.summary import summary_of
 from dataagent_core.models.tool_schema import ToolLike, ToolSchemas
 from dataagent_offline.blocks import run_blocks
-from dataagent_offline.data.skill import answer_from_data
+from dataagent_offline.data import answer_from_data
 from dataagent_offline.files import (
     list_files,
     read_a_file,
@@ -32,7 +32,7 @@ from dataagent_offline.files import (
     write_a_file,
 )
 from dataagent_offline.route import hand_over
-from dataagent_offline.talk import greet, say_what_is_possible
+from dataagent_offline.talk import describe_abilities, greet
 
 
 def summarise(conversation: Conversation) -> Turn | None:
@@ -59,7 +59,7 @@ def next_turn(conversation: Conversation, skills: Sequence[Skill] = SKILLS) -> T
     for skill in skills:
         if turn := skill(conversation):
             return turn
-    return say_what_is_possible(conversation)
+    return describe_abilities(conversation)
 
 
 class OfflineChatModel(StreamedChatModel):

@@ -55,7 +55,7 @@ def greet(conversation: Conversation) -> Turn | None:
     return [Say(f"{hello} {_introduction(conversation)}")]
 
 
-def say_what_is_possible(conversation: Conversation) -> Turn:
+def describe_abilities(conversation: Conversation) -> Turn:
     """The answer to everything no skill understands. Tool results, if any, are reported."""
     if conversation.results:
         return [Say(report(conversation))]

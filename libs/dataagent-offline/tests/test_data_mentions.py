@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataagent_offline.data.mentions import Mentions, mentions
+from dataagent_offline.data.source_mentions import SourceMentions, parse_mentions
 
 from .data_player import Player, Source
 from .data_sources import company, shop
@@ -52,13 +52,15 @@ def test_two_named_sources_are_asked_back(source: Source) -> None:
 @pytest.mark.parametrize(
     ("question", "files", "found"),
     [
-        ("plain: words,", [], Mentions((), "plain: words,")),
-        ("mail ann@example.org", [], Mentions((), "mail ann@example.org")),
-        ("sum up @a.csv", ["a.csv"], Mentions((), "sum up a.csv")),
-        ('count @s."Order details"', [], Mentions(("s",), "count Order details")),
-        ("count @s.dbo.orders.", [], Mentions(("s",), "count orders.")),
-        ("统计@销售.订单", [], Mentions(("销售",), "统计订单")),
+        ("plain: words,", [], SourceMentions((), "plain: words,")),
+        ("mail ann@example.org", [], SourceMentions((), "mail ann@example.org")),
+        ("sum up @a.csv", ["a.csv"], SourceMentions((), "sum up a.csv")),
+        ('count @s."Order details"', [], SourceMentions(("s",), "count Order details")),
+        ("count @s.dbo.orders.", [], SourceMentions(("s",), "count orders.")),
+        ("统计@销售.订单", [], SourceMentions(("销售",), "统计订单")),
     ],
 )
-def test_a_mention_becomes_plain_words(question: str, files: list[str], found: Mentions) -> None:
-    assert mentions(question, files) == found
+def test_a_mention_becomes_plain_words(
+    question: str, files: list[str], found: SourceMentions
+) -> None:
+    assert parse_mentions(question, files) == found

@@ -9,7 +9,7 @@ import pytest
 from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 
-from dataagent_core.models.conversation import Attached, Conversation, conversation_of
+from dataagent_core.models.conversation import AttachedFile, Conversation, conversation_of
 from dataagent_core.models.steps import Call, Say, Turn
 from dataagent_offline.blocks import fenced
 from dataagent_offline.model import OfflineChatModel, next_turn
@@ -280,7 +280,7 @@ async def test_a_deep_agent_writes_and_reads_with_the_offline_model() -> None:
 
 # -- uploads ------------------------------------------------------------------------------------
 
-UPLOADS = (Attached("f1", "old.pdf"), Attached("f2", "销售.xlsx"))
+UPLOADS = (AttachedFile("f1", "old.pdf"), AttachedFile("f2", "销售.xlsx"))
 
 
 @pytest.mark.parametrize(
@@ -318,5 +318,5 @@ def test_files_are_told_by_what_stands_beside_a_message_not_by_its_text() -> Non
         ],
         [],
     )
-    assert heard.files == [Attached("f9", "a.csv")]
+    assert heard.files == [AttachedFile("f9", "a.csv")]
     assert calls(turn_for("read the file", tools={"read_uploaded_file": ["file_id"]})) == []

@@ -14,20 +14,20 @@ import streamlit as st
 
 from dataagent_client import ClientError, Decision, NotFoundError, SyncDataAgentClient
 from dataagent_server_demo.blocks import (
-    Alert,
-    AskBlock,
+    AlertBlock,
+    ApprovalBlock,
     Block,
+    CaptionBlock,
     ChartBlock,
-    Code,
-    Folded,
-    Note,
-    Say,
+    CodeBlock,
+    ExpanderBlock,
+    MarkdownBlock,
     blocks_of,
 )
 from dataagent_server_demo.connection import Server
 from dataagent_server_demo.conversation import ApprovalPart, Turn
-from dataagent_server_demo.decisions import arguments_text, edited, told
-from dataagent_server_demo.page_text import harmless, plain
+from dataagent_server_demo.decisions import arguments_text, edit_decision, respond_decision
+from dataagent_server_demo.page_text import escape_markdown, sanitize_markdown
 from dataagent_server_demo.problems import Problem
 from dataagent_server_demo.results import (
     MOST_ROWS,
@@ -44,7 +44,7 @@ Decide = Callable[[ApprovalPart, Callable[[], Decision]], None]
 def draw_problem(problem: Problem) -> None:
     """A problem, with the way out."""
     draw = {"info": st.info, "warning": st.warning, "error": st.error}[problem.level]
-    draw(f"{plain(problem.text)}  \n{plain(problem.hint)}")
+    draw(f"{escape_markdown(problem.text)}  \n{escape_markdown(problem.hint)}")
 
 
 def draw_turn(server: Server, turn: Turn, decide: Decide | None = None) -> None:
@@ -61,9 +61,9 @@ def draw_turn(server: Server, turn: Turn, decide: Decide | None = None) -> None:
 
 def _draw(server: Server, block: Block, decide: Decide | None) -> None:
     match block:
-        case Say() | Note() | Alert():
+        case MarkdownBlock() | CaptionBlock() | AlertBlock():
             _draw_words(block)
-        case Folded(label, inside):
+        case ExpanderBlock(label, inside):
             with st.expander(label):
                 for each in inside:
                     _draw_inside(each)
@@ -73,24 +73,24 @@ def _draw(server: Server, block: Block, decide: Decide | None) -> None:
             _draw_chart(server, artifact_id, title)
         case FileBlock():
             _draw_file(server, block)
-        case AskBlock(request):
+        case ApprovalBlock(request):
             _draw_request(request, decide)
         case _:
             assert_never(block)
 
 
-def _draw_words(block: Say | Note | Alert) -> None:
+def _draw_words(block: MarkdownBlock | CaptionBlock | AlertBlock) -> None:
     match block:
-        case Say(text):
+        case MarkdownBlock(text):
             st.markdown(text)
-        case Note(text):
+        case CaptionBlock(text):
             st.caption(text)
-        case Alert(text, level):
+        case AlertBlock(text, level):
             (st.error if level == "error" else st.warning)(text)
 
 
-def _draw_inside(block: Say | Code) -> None:
-    if isinstance(block, Say):
+def _draw_inside(block: MarkdownBlock | CodeBlock) -> None:
+    if isinstance(block, MarkdownBlock):
         st.markdown(block.text)
     else:
         st.code(block.text, language=block.language, wrap_lines=True)
@@ -107,7 +107,7 @@ def _columns(_client: SyncDataAgentClient, server_url: str, artifact_id: str) ->
 
 
 def _draw_table(server: Server, table: TableBlock) -> None:
-    st.markdown(f"**{plain(table.title)}**")
+    st.markdown(f"**{escape_markdown(table.title)}**")
     try:
         columns = _columns(server.client, server.url, table.artifact_id)
         missing = ""
@@ -119,7 +119,7 @@ def _draw_table(server: Server, table: TableBlock) -> None:
     shown = max((len(cells) for cells in columns.values()), default=0)
     # it takes polars too, which is not here
     st.dataframe(columns, hide_index=True)  # pyright: ignore[reportUnknownMemberType]
-    st.caption(plain(table.caption(shown) + missing))
+    st.caption(escape_markdown(table.caption(shown) + missing))
     if table.sql:
         with st.expander("SQL"):
             st.code(table.sql, language="sql", wrap_lines=True)
@@ -134,7 +134,7 @@ def _spec(_client: SyncDataAgentClient, server_url: str, artifact_id: str) -> di
 
 def _draw_chart(server: Server, artifact_id: str, title: str) -> None:
     if title:
-        st.markdown(f"**{plain(title)}**")
+        st.markdown(f"**{escape_markdown(title)}**")
     try:
         spec = _spec(server.client, server.url, artifact_id)
     except ClientError as error:
@@ -149,7 +149,7 @@ def _draw_chart(server: Server, artifact_id: str, title: str) -> None:
 def _draw_file(server: Server, file: FileBlock) -> None:
     """A file to download; it is fetched when somebody wants it."""
     st.download_button(
-        plain(file.text),
+        escape_markdown(file.text),
         lambda: server.client.files.read(file.file_id),
         file.title,
         key=f"file-{file.file_id}",
@@ -166,9 +166,9 @@ def _draw_request(request: ApprovalPart, decide: Decide | None) -> None:
     action = request.action
     with st.container(border=True):
         asks = "需要您回答" if action.is_question else "等待您的决定"
-        st.markdown(f":material/lock: **{plain(action.name)}** {asks}")
+        st.markdown(f":material/lock: **{escape_markdown(action.name)}** {asks}")
         if action.description:
-            st.markdown(harmless(action.description))
+            st.markdown(sanitize_markdown(action.description))
         st.code(action.diff or arguments_text(action), "diff" if action.diff else "json")
         if decide is not None:
             _draw_answers(request, decide)
@@ -201,7 +201,7 @@ def _draw_edit(request: ApprovalPart, decide: Decide) -> None:
             "发送回答" if is_question else "按修改批准",
             key=f"edit-{request.request_id}",
             on_click=decide,
-            args=(request, lambda: edited(request.action, st.session_state[key])),
+            args=(request, lambda: edit_decision(request.action, st.session_state[key])),
         )
 
 
@@ -213,5 +213,5 @@ def _draw_respond(request: ApprovalPart, decide: Decide) -> None:
             "告诉助手",
             key=f"respond-{request.request_id}",
             on_click=decide,
-            args=(request, lambda: told(st.session_state[key])),
+            args=(request, lambda: respond_decision(st.session_state[key])),
         )

@@ -12,7 +12,7 @@ from dataagent_server_demo.answer import draw_problem
 from dataagent_server_demo.chat_tab import draw_chat
 from dataagent_server_demo.connection import Server, server_of
 from dataagent_server_demo.mcp_tab import render_mcp_config
-from dataagent_server_demo.page_text import plain
+from dataagent_server_demo.page_text import escape_markdown
 from dataagent_server_demo.settings import BadDemoSettings, load_settings
 
 _STYLE = """<style>
@@ -29,7 +29,7 @@ def main() -> None:
     try:
         settings = load_settings()
     except BadDemoSettings as error:
-        st.error(plain(str(error)))
+        st.error(escape_markdown(str(error)))
         return
     server = server_of(settings.server_url, settings.api_key)
     _draw_connection(server)
@@ -48,7 +48,7 @@ def _draw_connection(server: Server) -> None:
         draw_problem(server.explain(error))
         st.button("重试", key="try-again", icon=":material/refresh:")
     else:
-        st.caption(plain(f"{user_id} · {server.url}"))
+        st.caption(escape_markdown(f"{user_id} · {server.url}"))
 
 
 main()

@@ -20,7 +20,7 @@ from dataagent_server_demo.conversation import (
     ToolPart,
     Turn,
 )
-from dataagent_server_demo.page_text import harmless, plain
+from dataagent_server_demo.page_text import escape_markdown, sanitize_markdown
 from dataagent_server_demo.results import FileBlock, TableBlock, artifact_block
 
 _LONGEST = 4_000
@@ -61,14 +61,14 @@ _ENDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class MarkdownBlock:
     """Markdown, made harmless."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeBlock:
     """Text as it is, in a box."""
 
     text: str
@@ -76,22 +76,22 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class ExpanderBlock:
     """Something to open, with a line that says what it is."""
 
     label: str
-    inside: tuple[Say | Code, ...]
+    inside: tuple[MarkdownBlock | CodeBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class CaptionBlock:
     """A small line."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Alert:
+class AlertBlock:
     """A line that must be seen."""
 
     text: str
@@ -107,13 +107,22 @@ class ChartBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class AskBlock:
+class ApprovalBlock:
     """A call that waits for a decision."""
 
     request: ApprovalPart
 
 
-Block = Say | Folded | Note | Alert | TableBlock | ChartBlock | FileBlock | AskBlock
+Block = (
+    MarkdownBlock
+    | ExpanderBlock
+    | CaptionBlock
+    | AlertBlock
+    | TableBlock
+    | ChartBlock
+    | FileBlock
+    | ApprovalBlock
+)
 
 
 def blocks_of(turn: Turn) -> list[Block]:
@@ -122,7 +131,7 @@ def blocks_of(turn: Turn) -> list[Block]:
     if turn.end is not None:
         shown += _end(turn.end)
     elif not turn.is_running and not turn.parts:
-        shown.append(Note("没有保存的回答。"))
+        shown.append(CaptionBlock("没有保存的回答。"))
     return shown
 
 
@@ -141,45 +150,48 @@ def _block(part: Part, *, is_live: bool) -> Block:
             return ChartBlock(part.artifact_id, part.title) if is_chart else artifact_block(part)
         case ErrorEvent():
             hint = " 这可能是暂时的，请稍后重试。" if part.recoverable else ""
-            return Alert(f"{plain(part.error)}{hint}")
+            return AlertBlock(f"{escape_markdown(part.error)}{hint}")
         case _:
             assert_never(part)
 
 
-def _said(part: TextPart | ThinkingPart | PlanPart) -> Say | Folded:
+def _said(part: TextPart | ThinkingPart | PlanPart) -> MarkdownBlock | ExpanderBlock:
     if isinstance(part, PlanPart):
-        return Folded(":material/checklist: 计划", (Say(_plan(part.todos)),))
-    said = Say(harmless(part.content))
+        return ExpanderBlock(":material/checklist: 计划", (MarkdownBlock(_plan(part.todos)),))
+    said = MarkdownBlock(sanitize_markdown(part.content))
     if isinstance(part, ThinkingPart):
-        return Folded(":material/psychology: 思考", (said,))
+        return ExpanderBlock(":material/psychology: 思考", (said,))
     return (
         said
         if part.agent is None
-        else Folded(f":material/forum: {plain(part.agent)} 的回答", (said,))
+        else ExpanderBlock(f":material/forum: {escape_markdown(part.agent)} 的回答", (said,))
     )
 
 
-def tool_block(part: ToolPart) -> Folded:
+def tool_block(part: ToolPart) -> ExpanderBlock:
     """A call: its name and state in a line, arguments and result inside."""
-    inside = [Code(_json(part.args), "json")]
+    inside = [CodeBlock(_json(part.args), "json")]
     if part.state != "running" and part.result is not None:
         is_text = isinstance(part.result, str)
-        inside.append(Code(_cut(part.result)) if is_text else Code(_json(part.result), "json"))
-    return Folded(
-        f"{_TOOL_ICONS[part.state]} {plain(part.name)} · {_STATES[part.state]}", tuple(inside)
+        inside.append(
+            CodeBlock(_cut(part.result)) if is_text else CodeBlock(_json(part.result), "json")
+        )
+    return ExpanderBlock(
+        f"{_TOOL_ICONS[part.state]} {escape_markdown(part.name)} · {_STATES[part.state]}",
+        tuple(inside),
     )
 
 
 def _approval(part: ApprovalPart, *, is_live: bool) -> Block:
     if part.is_open and is_live:
-        return AskBlock(part)
-    return Note(f":material/lock: {plain(part.action.name)} 曾等待决定。")
+        return ApprovalBlock(part)
+    return CaptionBlock(f":material/lock: {escape_markdown(part.action.name)} 曾等待决定。")
 
 
 def _plan(todos: Iterable[dict[str, Any]]) -> str:
     lines = (
         f"- {_PLAN_ICONS.get(str(todo.get('status')), _NOT_BEGUN)} "
-        f"{harmless(str(todo.get('content')))}"
+        f"{sanitize_markdown(str(todo.get('content')))}"
         for todo in todos
     )
     return "\n".join(lines)
@@ -187,28 +199,33 @@ def _plan(todos: Iterable[dict[str, Any]]) -> str:
 
 def _file_operation(event: FileOperationEvent) -> Block:
     metrics = "，".join(
-        f"{_METRICS.get(name) or plain(name)} {number}" for name, number in event.metrics.items()
+        f"{_METRICS.get(name) or escape_markdown(name)} {number}"
+        for name, number in event.metrics.items()
     )
     operation = _OPERATIONS[event.operation]
-    label = f":material/description: {operation} {plain(event.file_path)}" + (
+    label = f":material/description: {operation} {escape_markdown(event.file_path)}" + (
         f"（{metrics}）" if metrics else ""
     )
     if event.status != "success":
         label += f" · {_STATES[event.status]}"
-    return Folded(label, (Code(_cut(event.diff), "diff"),)) if event.diff else Note(label)
+    return (
+        ExpanderBlock(label, (CodeBlock(_cut(event.diff), "diff"),))
+        if event.diff
+        else CaptionBlock(label)
+    )
 
 
 def _end(done: DoneEvent) -> list[Block]:
     ended: list[Block] = []
     if done.reason != "completed":
-        ended.append(Note(f":material/stop_circle: {_ENDS.get(done.reason, done.reason)}"))
+        ended.append(CaptionBlock(f":material/stop_circle: {_ENDS.get(done.reason, done.reason)}"))
     figures = (done.metadata or {}).get("figures")
     unbacked = _unbacked(figures)
     if unbacked:
-        ended.append(Alert(f"没有数据依据：{'，'.join(unbacked)}", "warning"))
+        ended.append(AlertBlock(f"没有数据依据：{'，'.join(unbacked)}", "warning"))
     match figures:
         case {"is_complete": False}:
-            ended.append(Alert("部分数字未能核实。", "warning"))
+            ended.append(AlertBlock("部分数字未能核实。", "warning"))
         case _:
             pass
     return ended
@@ -219,7 +236,7 @@ def _unbacked(figures: Any) -> list[str]:  # JSON of the server
     match figures:
         case {"unbacked": list()}:
             listed: list[Any] = figures["unbacked"]
-            return [plain(str(each["text"])) for each in listed]
+            return [escape_markdown(str(each["text"])) for each in listed]
         case _:
             return []
 

@@ -2,7 +2,8 @@
 
 `fold` puts one event into one turn; `from_history` makes the turns of what a server kept. An event
 that is in a turn already changes nothing, so a reader may begin anywhere. What a part looks like is
-not said here. Above: `reader.py`, which folds as events arrive, and `blocks.py`, which shows turns.
+not said here. Above: `run_follower.py`, which folds as events arrive, and `blocks.py`, which shows
+turns.
 """
 
 from __future__ import annotations
@@ -109,10 +110,10 @@ class Turn:
         return tuple(part for part in self.parts if isinstance(part, ApprovalPart) and part.is_open)
 
 
-def decided(turn: Turn, request_ids: Collection[str]) -> Turn:
+def mark_decided(turn: Turn, request_ids: Collection[str]) -> Turn:
     """The turn when these requests have their answers, though its run has not gone on yet."""
     parts = (
-        _answered(part)
+        _close_request(part)
         if isinstance(part, ApprovalPart) and part.request_id in request_ids
         else part
         for part in turn.parts
@@ -126,14 +127,14 @@ def fold(turn: Turn, item: Received) -> Turn:
         return turn
     turn = replace(turn, last_seq=item.seq)
     if isinstance(item.event, DoneEvent):
-        return replace(turn, parts=_ended(turn.parts), end=item.event, is_running=False)
+        return replace(turn, parts=_close_open_parts(turn.parts), end=item.event, is_running=False)
     parts = _with(turn.parts, item)
     if isinstance(item.event, HITLRequestEvent):
         return replace(turn, parts=parts)
     running = {
         part.name for part in parts if isinstance(part, ToolPart) and part.state == "running"
     }
-    return replace(turn, parts=tuple(_gone_on(part, running) for part in parts))
+    return replace(turn, parts=tuple(_resume_part(part, running) for part in parts))
 
 
 def _with(parts: tuple[Part, ...], item: Received) -> tuple[Part, ...]:
@@ -195,23 +196,23 @@ def _with_plan(parts: tuple[Part, ...], plan: PlanPart) -> tuple[Part, ...]:
     return (*parts, plan)
 
 
-def _gone_on(part: Part, running: Collection[str]) -> Part:
+def _resume_part(part: Part, running: Collection[str]) -> Part:
     """A run that goes on has its answers. A question is of one call: others go on beside it."""
     if isinstance(part, ApprovalPart) and part.action.is_question and part.action.name in running:
         return part
-    return _answered(part)
+    return _close_request(part)
 
 
-def _answered(part: Part) -> Part:
+def _close_request(part: Part) -> Part:
     return replace(part, is_open=False) if isinstance(part, ApprovalPart) else part
 
 
-def _ended(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+def _close_open_parts(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """A call without a result has none when its run has ended, and nobody waits for an answer."""
     return tuple(
         replace(part, state="error")
         if isinstance(part, ToolPart) and part.state == "running"
-        else _answered(part)
+        else _close_request(part)
         for part in parts
     )
 

@@ -21,7 +21,7 @@ def arguments_text(action: ActionRequest) -> str:
     return json.dumps(action.args, indent=2, ensure_ascii=False)
 
 
-def edited(action: ActionRequest, text: str) -> Decision:
+def edit_decision(action: ActionRequest, text: str) -> Decision:
     """Yes, with these arguments; the same arguments are a plain yes, except to a question.
 
     Raises:
@@ -42,7 +42,7 @@ def edited(action: ActionRequest, text: str) -> Decision:
     )
 
 
-def told(text: str) -> Decision:
+def respond_decision(text: str) -> Decision:
     """Not that call: the assistant goes on with these words instead.
 
     Raises:

@@ -13,13 +13,13 @@ import streamlit as st
 from dataagent_client import ClientError
 from dataagent_server_demo.answer import draw_problem
 from dataagent_server_demo.connection import Server, server_of
-from dataagent_server_demo.page_text import plain
+from dataagent_server_demo.page_text import escape_markdown
 from dataagent_server_demo.problems import Problem, explain
 from dataagent_server_demo.servers import (
     EXAMPLES,
     TRANSPORTS,
-    Example,
     ServerCard,
+    ServerExample,
     ServerForm,
     card_of,
     read_form,
@@ -73,7 +73,7 @@ def _draw_notice(place: str) -> None:
         case Problem() as problem:
             draw_problem(problem)
         case str(text):
-            st.success(plain(text))
+            st.success(escape_markdown(text))
         case _:
             pass
 
@@ -90,13 +90,15 @@ def _draw_card(server: Server, card: ServerCard) -> None:
             if card.is_own:
                 _draw_actions(server, card)
         if card.detail:
-            st.caption(plain(card.detail))
+            st.caption(escape_markdown(card.detail))
         tools = f" · {len(card.tools)} 个工具" if card.tools else ""
         with st.expander(f"配置{tools}", key=f"mcp-details-{card.name}"):
             st.code(card.config, language="json")
             for tool in card.tools:
                 note = f"（{tool.note}）" if tool.note else ""
-                st.markdown(f"- **{plain(tool.name)}**{note} {plain(tool.description)}")
+                st.markdown(
+                    f"- **{escape_markdown(tool.name)}**{note} {escape_markdown(tool.description)}"
+                )
 
 
 def _draw_actions(server: Server, card: ServerCard) -> None:
@@ -108,7 +110,7 @@ def _draw_actions(server: Server, card: ServerCard) -> None:
     st.toggle("禁用", key=switch, on_change=_switch, args=(server, name, switch))
     st.button("测试", key=f"mcp-test-{name}", on_click=_test, args=(server, name))
     with st.popover("删除", key=f"mcp-ask-{name}"):
-        st.markdown(f"删除 **{plain(name)}** 及其密钥？")
+        st.markdown(f"删除 **{escape_markdown(name)}** 及其密钥？")
         st.button(f"删除 {name}", key=f"mcp-delete-{name}", on_click=_delete, args=(server, name))
 
 
@@ -148,8 +150,8 @@ def _empty() -> None:
     _use(ServerForm(transport=_filled().transport))
 
 
-def _draw_example(example: Example) -> None:
-    st.markdown(f"**{plain(example.title)}** · {plain(example.about)}")
+def _draw_example(example: ServerExample) -> None:
+    st.markdown(f"**{escape_markdown(example.title)}** · {escape_markdown(example.about)}")
     st.code(example.text, language="json")
     key = f"mcp-example-{example.form.name}"
     st.button("使用此示例", key=key, on_click=_use, args=(example.form,))

@@ -8,7 +8,7 @@ _CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]+`)", re.DOTALL)
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|$~:])")
 
 
-def harmless(text: str) -> str:
+def sanitize_markdown(text: str) -> str:
     """A model's Markdown, without what would reach out or be misread.
 
     An image would be fetched from wherever the model says, with whatever it wrote into the address:
@@ -21,6 +21,6 @@ def harmless(text: str) -> str:
     )
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text as it is, where Markdown would be read."""
     return _SPECIAL.sub(r"\\\1", text)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dataagent_client import McpServer, McpTrial
-from dataagent_server_demo.page_text import plain
+from dataagent_server_demo.page_text import escape_markdown
 
 Transport = Literal["stdio", "sse", "streamable_http"]
 TRANSPORTS: tuple[Transport, ...] = ("stdio", "sse", "streamable_http")
@@ -45,7 +45,7 @@ class ServerCard:
         off = " :gray-badge[已禁用]" if self.is_disabled else ""
         shared = "" if self.is_own else " :blue-badge[共享]"
         icon = _ICONS.get(self.status, "⚪")
-        return f"🔧 {plain(self.name)} {icon} {plain(self.status)}{off}{shared}"
+        return f"🔧 {escape_markdown(self.name)} {icon} {escape_markdown(self.status)}{off}{shared}"
 
 
 def card_of(server: McpServer) -> ServerCard:
@@ -110,7 +110,7 @@ class ServerForm:
 
 
 @dataclass(frozen=True, slots=True)
-class NewServer:
+class ParsedServerForm:
     """A form that was read: what to send, or what is wrong with it, field by field."""
 
     name: str
@@ -118,7 +118,7 @@ class NewServer:
     problems: tuple[str, ...] = ()
 
 
-def read_form(form: ServerForm) -> NewServer:
+def read_form(form: ServerForm) -> ParsedServerForm:
     """What the form asks for. What can be known to be wrong is said before anything is sent."""
     problems: list[str] = []
     if not form.name.strip():
@@ -133,7 +133,7 @@ def read_form(form: ServerForm) -> NewServer:
         settings["url"] = _needed("地址", form.url, example, problems)
         settings["headers"] = _pairs("请求头", form.headers, problems)
     given = {name: value for name, value in settings.items() if value not in ([], {})}
-    return NewServer(form.name.strip(), {} if problems else given, tuple(problems))
+    return ParsedServerForm(form.name.strip(), {} if problems else given, tuple(problems))
 
 
 def _needed(label: str, text: str, example: str, problems: list[str]) -> str:
@@ -177,7 +177,7 @@ def _json(text: str, empty: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ServerExample:
     """A server somebody may want, as the form takes it."""
 
     title: str
@@ -195,7 +195,7 @@ class Example:
 
 _STDIO = "在服务器的机器上启动一个程序，需要管理员允许。"
 EXAMPLES = (
-    Example(
+    ServerExample(
         "文件系统 MCP Server",
         _STDIO,
         ServerForm(
@@ -205,7 +205,7 @@ EXAMPLES = (
             '["-y", "@modelcontextprotocol/server-filesystem", "/srv/shared"]',
         ),
     ),
-    Example(
+    ServerExample(
         "数据库 MCP Server",
         f"{_STDIO}含密码的地址会保密。",
         ServerForm(
@@ -216,19 +216,19 @@ EXAMPLES = (
             '{"DATABASE_URI": "postgresql://reader:password@db.example.com/shop"}',
         ),
     ),
-    Example(
+    ServerExample(
         "自定义 Python MCP Server",
         _STDIO,
         ServerForm(
             "my-tools", "stdio", "python", '["-m", "my_mcp_server"]', '{"LOG_LEVEL": "info"}'
         ),
     ),
-    Example(
+    ServerExample(
         "SSE MCP Server",
         "较旧的 HTTP 方式：以一个持续的事件流作答。",
         ServerForm("orders-sse", "sse", url="https://mcp.example.com/sse"),
     ),
-    Example(
+    ServerExample(
         "Streamable HTTP MCP Server",
         "常用的 HTTP 方式。密钥放在请求头中，会保密。",
         ServerForm(

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import dataagent_server_demo
 from tests.end_to_end.server import KEY, Server
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.waiting import WAIT_SECONDS
 
 APP = Path(dataagent_server_demo.__file__).with_name("app.py")
@@ -87,7 +87,7 @@ def prepare(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[...,
 
     def make(**settings: str) -> Server:
         home = tmp_path_factory.mktemp("server")
-        lived_in(home / "data")
+        prepared_home(home / "data")
         made.append(Server(home, **settings))
         return made[-1]
 

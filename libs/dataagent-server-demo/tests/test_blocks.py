@@ -13,13 +13,13 @@ from dataagent_client import (
     Rows,
 )
 from dataagent_server_demo.blocks import (
-    Alert,
-    AskBlock,
+    AlertBlock,
+    ApprovalBlock,
+    CaptionBlock,
     ChartBlock,
-    Code,
-    Folded,
-    Note,
-    Say,
+    CodeBlock,
+    ExpanderBlock,
+    MarkdownBlock,
     blocks_of,
 )
 from dataagent_server_demo.conversation import (
@@ -61,14 +61,14 @@ def test_each_part_is_shown_in_its_own_way() -> None:
         ),
         ErrorEvent(error="No *model*.", recoverable=True),
     ) == [
-        Say("The **answer**"),
-        Folded(":material/forum: sql 的回答", (Say("Done."),)),
-        Folded(":material/psychology: 思考", (Say("hm"),)),
-        Folded(":material/checklist: 计划", (Say(PLAN),)),
+        MarkdownBlock("The **answer**"),
+        ExpanderBlock(":material/forum: sql 的回答", (MarkdownBlock("Done."),)),
+        ExpanderBlock(":material/psychology: 思考", (MarkdownBlock("hm"),)),
+        ExpanderBlock(":material/checklist: 计划", (MarkdownBlock(PLAN),)),
         TableBlock("t", "Sales", Rows(("country",), [["Chile"]]), 40, "SELECT 1", "shop"),
         ChartBlock("c", "Drawn"),
         FileBlock("f", "a.csv", 2048),
-        Alert("No \\*model\\*. 这可能是暂时的，请稍后重试。"),
+        AlertBlock("No \\*model\\*. 这可能是暂时的，请稍后重试。"),
     ]
 
 
@@ -87,16 +87,16 @@ def test_a_call_shows_its_state_its_arguments_and_its_result(
 ) -> None:
     part = ToolPart("c1", "sql_db_query", {"query": "SELECT 1"}, state, {"rows": [1]})
     [block] = shown(part)
-    assert isinstance(block, Folded)
+    assert isinstance(block, ExpanderBlock)
     assert block.label == f":material/{icon}: sql\\_db\\_query · {word}"
-    assert block.inside[0] == Code('{\n  "query": "SELECT 1"\n}', "json")
+    assert block.inside[0] == CodeBlock('{\n  "query": "SELECT 1"\n}', "json")
     assert len(block.inside) == (1 if state == "running" else 2)
 
 
 def test_a_long_result_is_cut_and_says_so() -> None:
     [block] = shown(ToolPart("c1", "read_file", {}, "success", "x" * 5_000))
-    assert isinstance(block, Folded)
-    assert block.inside[1] == Code("x" * 4_000 + "\n… 还有 1000 个字符")
+    assert isinstance(block, ExpanderBlock)
+    assert block.inside[1] == CodeBlock("x" * 4_000 + "\n… 还有 1000 个字符")
 
 
 def test_a_file_operation_shows_its_difference() -> None:
@@ -105,14 +105,16 @@ def test_a_file_operation_shows_its_difference() -> None:
     )
     failed = FileOperationEvent(operation="read", file_path="/c", status="denied")
     assert shown(event, failed) == [
-        Folded(":material/description: 写入 /a\\_b.txt（新增行 1）", (Code("+a", "diff"),)),
-        Note(":material/description: 读取 /c · 不允许"),
+        ExpanderBlock(
+            ":material/description: 写入 /a\\_b.txt（新增行 1）", (CodeBlock("+a", "diff"),)
+        ),
+        CaptionBlock(":material/description: 读取 /c · 不允许"),
     ]
 
 
 def test_a_request_asks_only_while_the_run_waits_for_it() -> None:
-    assert shown(REQUEST) == [AskBlock(REQUEST)]
-    note = Note(":material/lock: write\\_file 曾等待决定。")
+    assert shown(REQUEST) == [ApprovalBlock(REQUEST)]
+    note = CaptionBlock(":material/lock: write\\_file 曾等待决定。")
     assert shown(REQUEST, is_running=False) == [note]
 
 
@@ -129,7 +131,7 @@ def test_a_request_asks_only_while_the_run_waits_for_it() -> None:
 )
 def test_an_end_that_is_not_the_usual_one_is_told(reason: str, said: str) -> None:
     [note] = shown(end=DoneEvent(reason=reason))  # pyright: ignore[reportArgumentType] a reason
-    assert isinstance(note, Note)
+    assert isinstance(note, CaptionBlock)
     assert said in note.text
     assert shown(end=DoneEvent()) == []
 
@@ -137,16 +139,16 @@ def test_an_end_that_is_not_the_usual_one_is_told(reason: str, said: str) -> Non
 def test_figures_that_no_result_backs_are_named() -> None:
     figures = {"verified": [], "unbacked": [{"text": "$450"}, {"text": "12 %"}]}
     assert shown(end=DoneEvent(metadata={"figures": figures})) == [
-        Alert("没有数据依据：\\$450，12 %", "warning")
+        AlertBlock("没有数据依据：\\$450，12 %", "warning")
     ]
 
 
 def test_figures_that_were_not_checked_are_not_passed_over() -> None:
     figures = {"verified": [{"text": "7"}], "unbacked": [], "unchecked": 3, "is_complete": False}
     assert shown(end=DoneEvent(metadata={"figures": figures})) == [
-        Alert("部分数字未能核实。", "warning")
+        AlertBlock("部分数字未能核实。", "warning")
     ]
 
 
 def test_an_answer_that_was_not_kept_is_told() -> None:
-    assert shown(is_running=False) == [Note("没有保存的回答。")]
+    assert shown(is_running=False) == [CaptionBlock("没有保存的回答。")]

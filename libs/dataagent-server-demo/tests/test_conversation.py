@@ -32,9 +32,9 @@ from dataagent_server_demo.conversation import (
     ThinkingPart,
     ToolPart,
     Turn,
-    decided,
     fold,
     from_history,
+    mark_decided,
 )
 
 ACTION = ActionRequest("write_file", {"file_path": "/a"}, "Writes.", "r1")
@@ -100,8 +100,8 @@ def test_a_request_waits_until_it_is_decided_or_the_run_goes_on() -> None:
     turn = heard(CALL, REQUEST, REQUEST)
     [waiting] = turn.waiting
     assert (waiting.request_id, waiting.allowed) == ("r1", ("approve", "reject"))
-    assert decided(turn, {"r1"}).waiting == ()
-    assert decided(turn, {"r2"}) == turn
+    assert mark_decided(turn, {"r1"}).waiting == ()
+    assert mark_decided(turn, {"r2"}) == turn
     assert heard(RESULT, turn=turn).waiting == ()
     ended = heard(DONE, turn=turn)
     assert (ended.waiting, ended.is_running, ended.end) == ((), False, DONE)
@@ -113,7 +113,7 @@ def test_a_question_of_one_call_waits_while_other_calls_go_on() -> None:
     asked = HITLRequestEvent(request_id="ask-1", action=question, allowed=("edit", "reject"))
     turn = heard(CALL, asking, asked, RESULT, TextEvent(content="aside", agent="sql"))
     assert [each.request_id for each in turn.waiting] == ["ask-1"]
-    assert decided(turn, {"ask-1"}).waiting == ()
+    assert mark_decided(turn, {"ask-1"}).waiting == ()
     ordered = ToolResultEvent(tool_call_id="c2", tool_name="mall__order", result="ok")
     assert heard(ordered, turn=turn).waiting == ()
     assert [part for part in heard(DONE, turn=turn).parts if isinstance(part, ApprovalPart)] == [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_server_demo.page_text import harmless, plain
+from dataagent_server_demo.page_text import escape_markdown, sanitize_markdown
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,16 @@ from dataagent_server_demo.page_text import harmless, plain
     ],
 )
 def test_money_is_no_formula_and_no_image_is_fetched(text: str, safe: str) -> None:
-    assert harmless(text) == safe
+    assert sanitize_markdown(text) == safe
 
 
 @given(st.text(alphabet="![]()`$ \n\\ab", max_size=60))
 def test_no_text_keeps_an_image(text: str) -> None:
-    assert "![" not in harmless(text)
+    assert "![" not in sanitize_markdown(text)
 
 
 def test_plain_text_is_not_read_as_markdown() -> None:
-    assert plain("a_b *c* [d](e) :red[f] $g") == "a\\_b \\*c\\* \\[d\\]\\(e\\) \\:red\\[f\\] \\$g"
+    assert (
+        escape_markdown("a_b *c* [d](e) :red[f] $g")
+        == "a\\_b \\*c\\* \\[d\\]\\(e\\) \\:red\\[f\\] \\$g"
+    )

@@ -11,7 +11,7 @@ from dataagent_client import McpServer, McpTool, McpTrial
 from dataagent_server_demo.servers import (
     EXAMPLES,
     TRANSPORTS,
-    Example,
+    ServerExample,
     ServerForm,
     ToolLine,
     card_of,
@@ -153,7 +153,7 @@ def test_what_is_wrong_is_said_of_its_field(form: ServerForm, problem: str) -> N
 
 @requirement("R36.6")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.form.name)
-def test_an_example_is_a_form_that_can_be_sent(example: Example) -> None:
+def test_an_example_is_a_form_that_can_be_sent(example: ServerExample) -> None:
     new = read_form(example.form)
     assert new.problems == ()
     shown = json.loads(example.text)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dataagent_core.errors import DataAgentError, Misconfigured
-from dataagent_server.ending import last_words, refusal
+from dataagent_server.shutdown import error_text, failure_text
 
 logger = logging.getLogger(__name__)
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -24,35 +24,35 @@ _BEFORE_A_COMMAND = ("--home", "--log-level", "--host", "--port", "--workers")
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a command; exits with 0, or with 1, a sentence and a hint."""
-    given = _with_command(sys.argv[1:] if argv is None else argv)
-    arguments = build_parser().parse_args(given)
+    settings_from_flags = _with_command(sys.argv[1:] if argv is None else argv)
+    arguments = build_parser().parse_args(settings_from_flags)
     os.umask(0o077)  # whatever we create, here and in our processes, is ours alone
     try:
         sys.exit(_run(arguments.command, arguments))
     except DataAgentError as error:
-        sys.exit(refusal(error))
+        sys.exit(error_text(error))
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # whoever read our output has enough
         sys.exit(141)
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        sys.exit(refusal(Misconfigured(f"{error.strerror or error}{place}.")))
+        sys.exit(error_text(Misconfigured(f"{error.strerror or error}{place}.")))
     except Exception as error:  # whatever it is, a person wants a sentence
         logger.debug("the command failed", exc_info=error)
         hint = "with `--log-level debug` the log shows where."
-        sys.exit(last_words(f"Something went wrong inside ({type(error).__name__}).", hint))
+        sys.exit(failure_text(f"Something went wrong inside ({type(error).__name__}).", hint))
 
 
 def _run(command: str, arguments: argparse.Namespace) -> int:
     from dataagent_server.config import load_settings
-    from dataagent_server.config.flags import given
+    from dataagent_server.config.flags import settings_from_flags
 
     if command == "doctor":
         from dataagent_server.doctor import doctor
 
-        return doctor(given(arguments), is_json=arguments.json)
-    settings = load_settings(**given(arguments))
+        return doctor(settings_from_flags(arguments), is_json=arguments.json)
+    settings = load_settings(**settings_from_flags(arguments))
     if command == "serve" and settings.workers > 1:
         from dataagent_server.supervise import supervise
 

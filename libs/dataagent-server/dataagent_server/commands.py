@@ -57,7 +57,7 @@ async def _accounts(settings: ServerSettings) -> AsyncGenerator[tuple[UserStore,
     async with _database(settings) as database:
         await migrate(database)
         users = UserStore(database)
-        _forget_deleted(users, ServerStore(database))
+        _delete_mcp_with_account(users, ServerStore(database))
         audit = AuditLog(database, Scrubber(known_secrets(settings)))
         try:
             yield users, audit
@@ -66,7 +66,7 @@ async def _accounts(settings: ServerSettings) -> AsyncGenerator[tuple[UserStore,
             await audit.aclose()
 
 
-def _forget_deleted(users: UserStore, servers: ServerStore) -> None:
+def _delete_mcp_with_account(users: UserStore, servers: ServerStore) -> None:
     """Let the MCP servers and credentials of an account go with it, as over HTTP."""
 
     async def forget(user_id: str) -> None:
@@ -103,7 +103,7 @@ async def _user(arguments: argparse.Namespace, settings: ServerSettings) -> int:
                 await _record(audit, "create_user", added, role=added.role)
                 _say(added.user_id)
             case action:
-                user = await _named(users, arguments.username)
+                user = await _get_user(users, arguments.username)
                 await _record(audit, await _change_user(users, user, action), user, change=action)
     return 0
 
@@ -128,7 +128,7 @@ async def _change_user(users: UserStore, user: User, action: str) -> str:
             return "create_login_link"
 
 
-async def _named(users: UserStore, username: str) -> User:
+async def _get_user(users: UserStore, username: str) -> User:
     user = await users.by_username(username)
     if user is None:
         raise NotFound(f"There is no user {username!r}. See `dataagent-server user list`.")
@@ -154,7 +154,7 @@ def _read_password() -> str:
 
 async def _key(arguments: argparse.Namespace, settings: ServerSettings) -> int:
     async with _accounts(settings) as (users, audit):
-        user = await _named(users, arguments.username)
+        user = await _get_user(users, arguments.username)
         match arguments.action:
             case "add":
                 maker = f"command line ({_machine_user()})"
@@ -186,7 +186,7 @@ async def _audit(arguments: argparse.Namespace, settings: ServerSettings) -> int
         log = AuditLog(database)
         if arguments.action == "verify":
             return await _verify(log, is_json=arguments.json)
-        wanted = _wanted(arguments)
+        wanted = _audit_filter(arguments)
         rows, _ = await log.list(wanted, limit=max(1, arguments.limit))
     for row in rows:
         _say(_as_json(row) if arguments.json else _as_line(row))
@@ -208,7 +208,7 @@ async def _verify(log: AuditLog, *, is_json: bool) -> int:
     return 0 if verdict.is_whole else 1
 
 
-def _wanted(arguments: argparse.Namespace) -> AuditFilter:
+def _audit_filter(arguments: argparse.Namespace) -> AuditFilter:
     return AuditFilter(
         user_id=arguments.of_user_id,
         action=arguments.of_action,

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from dataagent_core.app import doctor as checkup
-from dataagent_core.app.doctor import Check, Finding
+from dataagent_core.app.doctor import Check, Diagnostic
 from dataagent_core.errors import DataAgentError
 from dataagent_server.config import ServerSettings, load_settings
 
@@ -24,63 +24,67 @@ _SETTINGS_PAGE = "docs/reference/settings.md lists every setting."
 
 def doctor(given: dict[str, Any], *, is_json: bool = False) -> int:
     """Look at everything and print it; 1 if the server could not work."""
-    findings = asyncio.run(_examined(given))
+    findings = asyncio.run(_run_checks(given))
     for each in findings:
         _say(orjson.dumps(asdict(each)).decode() if is_json else _as_text(each))
     return 1 if any(each.level == "fail" for each in findings) else 0
 
 
-async def _examined(given: dict[str, Any]) -> list[Finding]:
+async def _run_checks(given: dict[str, Any]) -> list[Diagnostic]:
     try:
         settings = load_settings(**given)
     except DataAgentError as error:
-        return [Finding("fail", "configuration", error.message, _SETTINGS_PAGE)]
-    fits = Finding("ok", "configuration", "every setting fits")
-    return [fits, *await checkup.examine(settings, _CHECKS)]
+        return [Diagnostic("fail", "configuration", error.message, _SETTINGS_PAGE)]
+    fits = Diagnostic("ok", "configuration", "every setting fits")
+    return [fits, *await checkup.run_checks(settings, _CHECKS)]
 
 
 # -- checks ---------------------------------------------------------------------------------
 
 
-async def _redis(settings: ServerSettings) -> Finding:
+async def _redis(settings: ServerSettings) -> Diagnostic:
     if settings.redis_url is None:
         if settings.workers > 1 or settings.store_kind == "redis":
             hint = "set DATAAGENT_REDIS_URL, for example redis://127.0.0.1:6379/0."
-            return Finding("fail", "redis", "needed and not set", hint)
-        return Finding("ok", "redis", "not used: one process")
+            return Diagnostic("fail", "redis", "needed and not set", hint)
+        return Diagnostic("ok", "redis", "not used: one process")
     from dataagent_core.storage.redis import open_redis
 
     space = open_redis(settings.redis_url.get_secret_value())
     try:
         await space.command("PING")
-        return Finding("ok", "redis", "answers")
+        return Diagnostic("ok", "redis", "answers")
     finally:
         await space.close()
 
 
-def _model(settings: ServerSettings) -> Finding:
+def _model(settings: ServerSettings) -> Diagnostic:
     name = settings.default_model
     settings.create_model()
     if name in ("offline", "scripted"):
         hint = "for a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY, and DATAAGENT_MODEL."
-        return Finding("warn", "model", f"{name}: answers by rule, without a language model", hint)
-    return Finding("ok", "model", f"{name}; its key is set, whether it is valid shows in use")
+        return Diagnostic(
+            "warn", "model", f"{name}: answers by rule, without a language model", hint
+        )
+    return Diagnostic("ok", "model", f"{name}; its key is set, whether it is valid shows in use")
 
 
-async def _sandbox(settings: ServerSettings) -> Finding:
+async def _sandbox(settings: ServerSettings) -> Diagnostic:
     found = await checkup.sandbox(settings)
     return found if found.hint else _shell(settings) or found
 
 
-def _shell(settings: ServerSettings) -> Finding | None:
+def _shell(settings: ServerSettings) -> Diagnostic | None:
     """What to say of a shell that is asked for and has no wall around it: then it is off."""
     if not settings.enable_shell or settings.has_shell:
         return None
     hint = "set DATAAGENT_SANDBOX=auto to run commands in it, or DATAAGENT_ENABLE_SHELL=false."
-    return Finding("warn", "sandbox", "agents have no shell: on a server it needs a sandbox", hint)
+    return Diagnostic(
+        "warn", "sandbox", "agents have no shell: on a server it needs a sandbox", hint
+    )
 
 
-def _port(settings: ServerSettings) -> Finding:
+def _port(settings: ServerSettings) -> Diagnostic:
     what, place = "port", f"{settings.host}:{settings.port}"
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
@@ -89,17 +93,17 @@ def _port(settings: ServerSettings) -> Finding:
             listening.bind((settings.host, settings.port))
         except OSError as error:
             hint = "a server may be running there already; else set DATAAGENT_PORT or stop it."
-            return Finding("fail", what, f"{place}: {error.strerror or error}", hint)
-    return Finding("ok", what, f"{place} is free")
+            return Diagnostic("fail", what, f"{place}: {error.strerror or error}", hint)
+    return Diagnostic("ok", what, f"{place} is free")
 
 
-def _authentication(settings: ServerSettings) -> Finding:
+def _authentication(settings: ServerSettings) -> Diagnostic:
     what = "authentication"
     if settings.auth_disabled:
         hint = "for more than a trial, set DATAAGENT_AUTH_DISABLED=false."
-        return Finding("warn", what, "off: everyone on this machine is an administrator", hint)
+        return Diagnostic("warn", what, "off: everyone on this machine is an administrator", hint)
     count = len(settings.api_keys) + len(settings.admin_api_keys)
-    return Finding("ok", what, f"on, with {count} deployment keys")
+    return Diagnostic("ok", what, f"on, with {count} deployment keys")
 
 
 _CHECKS: dict[str, Check[ServerSettings]] = {
@@ -114,7 +118,7 @@ _CHECKS: dict[str, Check[ServerSettings]] = {
 }
 
 
-def _as_text(finding: Finding) -> str:
+def _as_text(finding: Diagnostic) -> str:
     line = f"{finding.level:<4}  {finding.what}: {finding.found}"
     return line if finding.hint is None else f"{line}\n      hint: {finding.hint}"
 

@@ -58,9 +58,9 @@ from dataagent_server.api.web import (
 )
 from dataagent_server.api.web import chat as web_chat
 from dataagent_server.config import ServerSettings, load_settings
-from dataagent_server.deps.container import only_process, open_container
+from dataagent_server.deps.container import data_directory_lock, open_container
 from dataagent_server.deps.uploads import FORM_BYTES, MAX_FILES
-from dataagent_server.mcp import open_keeper
+from dataagent_server.mcp import open_lazy_endpoint
 from dataagent_server.mcp import router as mcp_router
 from dataagent_server.ws.manager import ConnectionManager
 from dataagent_server.ws.routes import add_socket_route
@@ -102,7 +102,7 @@ def create_app(settings: ServerSettings | None = None, *, is_hosted: bool = Fals
         docs_url=None,  # a view of the web app: FastAPI's own pages load scripts from elsewhere
         redoc_url=None,
     )
-    install_error_handlers(app, page.lost_page)
+    install_error_handlers(app, page.not_found_page)
     _add_routes(app)
     install_document(app)
     _add_middleware(app, settings)
@@ -118,9 +118,9 @@ def _lifespan(
             try:
                 if is_hosted:
                     configure_logging(settings, secrets=settings.deployment_secrets)
-                    stack.enter_context(only_process(settings))
+                    stack.enter_context(data_directory_lock(settings))
                 container = await stack.enter_async_context(open_container(settings))
-                app.state.mcp = await stack.enter_async_context(open_keeper(container))
+                app.state.mcp = await stack.enter_async_context(open_lazy_endpoint(container))
             except DataAgentError as error:
                 app.state.refusal = error  # a server hands on no more than the text of it
                 raise
@@ -128,7 +128,7 @@ def _lifespan(
                 print(container.first_login, flush=True)  # noqa: T201 shown once, kept nowhere
             app.state.container = container
             connections = app.state.connections = ConnectionManager(capacity=container.capacity)
-            stop_telling = container.core.mcp.listen(connections.tell)
+            stop_telling = container.core.mcp.listen(connections.notify_mcp_change)
             yield
             stop_telling()
 

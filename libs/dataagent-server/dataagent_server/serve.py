@@ -1,7 +1,7 @@
 """Runs a process: a web server (uvicorn, our transport) or a worker, with an orderly end.
 
 On SIGTERM or Ctrl-C: no new connections, runs end or are parked, event streams end, sockets close
-with 1012, and the process is gone within 30 seconds (`ending.py`). Above: `cli.py`, and
+with 1012, and the process is gone within 30 seconds (`shutdown.py`). Above: `cli.py`, and
 `supervise.py` for several web processes. Below: `main.py`, the core for a worker.
 """
 
@@ -24,8 +24,8 @@ from dataagent_core.errors import DataAgentError, Misconfigured
 from dataagent_core.telemetry import configure_logging
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.container import Container
-from dataagent_server.ending import end_in_time
 from dataagent_server.main import create_app
+from dataagent_server.shutdown import force_exit_when_overdue
 from dataagent_server.transport import TransportConfig
 from dataagent_server.ws.manager import ConnectionManager
 
@@ -77,7 +77,7 @@ class DataAgentServer(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Take a signal; from the first one on the time runs."""
         if not self.should_exit:
-            end_in_time()
+            force_exit_when_overdue()
         super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
@@ -196,7 +196,7 @@ async def _work(settings: ServerSettings, out: TextIO) -> None:
 
     def stop() -> None:
         if not stopping.is_set():
-            end_in_time()
+            force_exit_when_overdue()
         stopping.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):

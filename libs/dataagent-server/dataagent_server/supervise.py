@@ -24,8 +24,8 @@ from multiprocessing.context import SpawnProcess
 from dataagent_core.errors import DataAgentError
 from dataagent_core.telemetry import configure_logging
 from dataagent_server.config import ServerSettings
-from dataagent_server.ending import refusal
 from dataagent_server.serve import bound_socket, make_server
+from dataagent_server.shutdown import error_text
 
 logger = logging.getLogger(__name__)
 _STOPPING = (signal.SIGTERM, signal.SIGINT)
@@ -38,7 +38,7 @@ _START_SECONDS = 120.0
 def supervise(settings: ServerSettings) -> int:
     """Serve with `settings.workers` processes until a signal ends it; the exit status."""
     configure_logging(settings, secrets=settings.deployment_secrets)
-    with _reserved(settings.host, settings.port) as port:
+    with _reserve_port(settings.host, settings.port) as port:
         return _Supervisor(settings.model_copy(update={"port": port})).run()
 
 
@@ -107,12 +107,12 @@ class _Supervisor:
         pause = max(0.0, min(due) - time.monotonic()) if due else None
         for sentinel in wait([*alive, self._woken], timeout=pause):
             if isinstance(sentinel, int) and sentinel in alive:
-                self._bury(alive[sentinel])
+                self._handle_exit(alive[sentinel])
         for child in self._children:
             if child.process is None and not self._is_stopping and _is_due(child):
                 self._start(child)
 
-    def _bury(self, child: _Child) -> None:
+    def _handle_exit(self, child: _Child) -> None:
         assert child.process is not None  # noqa: S101 its sentinel told us
         child.process.join()
         logger.error("web process %d ended with %s", child.number, child.process.exitcode)
@@ -142,7 +142,7 @@ def _is_due(child: _Child) -> bool:
 
 
 @contextmanager
-def _reserved(host: str, port: int) -> Generator[int]:
+def _reserve_port(host: str, port: int) -> Generator[int]:
     """Hold a port without listening on it, so that it stays ours between processes."""
     with bound_socket(host, port, is_shared=True) as holder:
         yield holder.getsockname()[1]
@@ -158,8 +158,8 @@ def serve_one(settings: ServerSettings, listening: Connection | None) -> None:
     server = make_server(alone, is_first=listening is not None)
 
     async def serve() -> None:
-        _end_with_the_parent()
-        telling = asyncio.create_task(_tell(server.listening, listening))
+        _exit_with_parent()
+        telling = asyncio.create_task(_report_listening(server.listening, listening))
         try:
             with bound_socket(settings.host, settings.port, is_shared=True) as ours:
                 await server.serve(sockets=[ours])
@@ -172,16 +172,16 @@ def serve_one(settings: ServerSettings, listening: Connection | None) -> None:
         try:
             runner.run(serve())
         except DataAgentError as error:
-            sys.exit(refusal(error))
+            sys.exit(error_text(error))
 
 
-async def _tell(has_begun: asyncio.Event, listening: Connection | None) -> None:
+async def _report_listening(has_begun: asyncio.Event, listening: Connection | None) -> None:
     await has_begun.wait()
     if listening is not None:
         listening.send(True)
 
 
-def _end_with_the_parent() -> None:
+def _exit_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         loop = asyncio.get_running_loop()

@@ -28,7 +28,7 @@ from dataagent_server.config import ServerSettings
 from dataagent_server.deps.container import Container
 from dataagent_server.serve import make_server
 from dataagent_server.ws.manager import ConnectionManager
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.times import count_start
 from tests.waiting import WAIT_SECONDS
 
@@ -229,7 +229,7 @@ def quick_passwords() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveServer]:
-    server = LiveServer(make_settings(lived_in(tmp_path_factory.mktemp("live") / "home")))
+    server = LiveServer(make_settings(prepared_home(tmp_path_factory.mktemp("live") / "home")))
     yield server
     server.stop()
 
@@ -240,7 +240,7 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., LiveServer]]:
     servers: list[LiveServer] = []
 
     def start(**overrides: Any) -> LiveServer:
-        home = overrides.pop("home", None) or lived_in(tmp_path / f"home{len(servers)}")
+        home = overrides.pop("home", None) or prepared_home(tmp_path / f"home{len(servers)}")
         servers.append(LiveServer(make_settings(home, **overrides)))
         return servers[-1]
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from dataagent_core.mcp.attendance import Kept
-from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.caller_context import McpStores
+from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
 from dataagent_core.mcp.connections.backoff import Backoff
 from dataagent_core.mcp.connections.connection import ConnectionRules
 from dataagent_core.mcp.connections.pool import PoolLimits
@@ -36,7 +36,7 @@ from dataagent_core.mcp.types import (
     OnProgress,
     ServerSpec,
 )
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate
 
@@ -103,14 +103,14 @@ async def open_hub(rules: ConnectionRules = _QUICK) -> AsyncGenerator[McpHub]:
     """A hub that may reach this machine; it tries again sooner than a product would."""
     with tempfile.TemporaryDirectory(prefix="dataagent-mcp-") as folder:
         database = open_database(f"sqlite:///{folder}/hub.sqlite")
-        hosts = OpenHosts(["127.0.0.1", "localhost"])
+        hosts = HostPolicy(["127.0.0.1", "localhost"])
         await migrate(database)
         servers = ServerStore(database)
-        kept = Kept(
+        kept = McpStores(
             servers,
             SessionServers(database, servers),
             TemplateStore(database),
-            Catalogue(database),
+            ToolCatalogue(database),
             CallLog(database, spill_dir=Path(folder) / "spilled"),
             KeyTools(database),
         )

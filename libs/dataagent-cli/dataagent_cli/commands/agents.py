@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 from dataagent_cli.ui.describe import shorten
 from dataagent_core.errors import AgentNotFound
 
@@ -17,7 +17,7 @@ _ALIASES = {"agent": "general"}
 _SUPERVISOR = "supervisor"
 
 
-async def _run(context: CommandContext, name: str) -> Outcome:
+async def _run(context: CommandContext, name: str) -> CommandOutcome:
     talk = context.conversation
     known = await talk.host.agents()
     if name:
@@ -26,7 +26,7 @@ async def _run(context: CommandContext, name: str) -> Outcome:
             raise AgentNotFound(f"There is no agent {name!r}. There are: {', '.join(names)}.")
         talk.choose_agent(name)
         context.view.note(f"{name} answers from now on")
-        return Outcome()
+        return CommandOutcome()
     now = _ALIASES.get(talk.agent, talk.agent)
     width = max(len(each.name) for each in known) + 2
     room = (context.streams.width or 100) - width - 4
@@ -35,7 +35,7 @@ async def _run(context: CommandContext, name: str) -> Outcome:
         for each in known
     ]
     context.view.note("\n".join([*lines, "hint: /agents NAME lets another one answer."]))
-    return Outcome()
+    return CommandOutcome()
 
 
 async def _words(conversation: Conversation) -> Iterable[tuple[str, str]]:

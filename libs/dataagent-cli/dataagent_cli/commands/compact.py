@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 
 
-async def _run(context: CommandContext, keep: str) -> Outcome:
+async def _run(context: CommandContext, keep: str) -> CommandOutcome:
     await context.conversation.compact(keep)
-    return Outcome()
+    return CommandOutcome()
 
 
 COMPACT = Command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 
 if TYPE_CHECKING:
     from dataagent_core.app.context_use import ContextUse
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 _CELLS = 40
 
 
-async def _run(context: CommandContext, _: str) -> Outcome:
+async def _run(context: CommandContext, _: str) -> CommandOutcome:
     talk = context.conversation
     use = await talk.host.context_use(talk.session_id, agent=talk.agent, model=talk.chosen_model)
     context.view.note("\n".join(lines_of(use)))
-    return Outcome()
+    return CommandOutcome()
 
 
 def lines_of(use: ContextUse) -> list[str]:

@@ -1,7 +1,7 @@
 """The shell's commands over data, inside a conversation: `/sql`, `/schema`, `/chart` and the like.
 
 The words after the slash are those of the shell; the statement of `/sql` needs no quotes. Below:
-`data/obey.py`.
+`data/dispatch.py`.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dataagent_cli.arguments import Options, WrongUsage, parse_words
-from dataagent_cli.commands.registry import Action, Command, CommandContext, Outcome
-from dataagent_cli.data.kept import NEWEST
+from dataagent_cli.arguments import CliOptions, UsageError, parse_words
+from dataagent_cli.commands.registry import Action, Command, CommandContext, CommandOutcome
+from dataagent_cli.data.stored_results import NEWEST
 from dataagent_core.events import ArtifactEvent, DoneEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.data.context import DataCommandContext
 
 _SUMMARIES = {
     "sources": "list data sources; add, test, remove or refresh one",
@@ -34,9 +34,9 @@ _LEADING_OPTIONS = re.compile(
 )
 
 
-def data_commands(desk: Desk) -> tuple[Command, ...]:
+def data_commands(data_context: DataCommandContext) -> tuple[Command, ...]:
     """The commands, at this desk."""
-    here = replace(desk, spelled="/")
+    here = replace(data_context, command_prefix="/")
     return tuple(
         Command(name, summary, _action(here, name), group="data")
         for name, summary in _SUMMARIES.items()
@@ -57,17 +57,17 @@ def words_of(name: str, rest: str) -> list[str]:
     return [name, *shlex.split(rest[:end]), *([statement] if statement else [])]
 
 
-def _action(desk: Desk, name: str) -> Action:
-    async def run(context: CommandContext, rest: str) -> Outcome:
-        from dataagent_cli.data.obey import obey
+def _action(data_context: DataCommandContext, name: str) -> Action:
+    async def run(context: CommandContext, rest: str) -> CommandOutcome:
+        from dataagent_cli.data.dispatch import dispatch
 
-        options = _parsed(context, name, rest)
+        options = _parse(context, name, rest)
         answer = await _last_answer(context) if name == "explain" else None
         if options is not None and answer is not None and options.artifact_id == NEWEST:
-            await _explain_newest(desk, options, answer)
+            await _explain_newest(data_context, options, answer)
         elif options is not None:
-            await obey(desk, options)
-        return Outcome()
+            await dispatch(data_context, options)
+        return CommandOutcome()
 
     return run
 
@@ -86,7 +86,7 @@ async def _last_answer(context: CommandContext) -> _LastAnswer | None:
     if session_id is None:
         return None
     history = await context.conversation.host.history(session_id, limit=2)
-    events = [entry.event for told in history.told for entry in told.entries]
+    events = [entry.event for item in history.items for entry in item.entries]
     tables = [e.artifact_id for e in events if isinstance(e, ArtifactEvent) and e.kind == "table"]
     for event in events:
         if isinstance(event, DoneEvent):
@@ -95,31 +95,33 @@ async def _last_answer(context: CommandContext) -> _LastAnswer | None:
     return None
 
 
-async def _explain_newest(desk: Desk, options: Options, answer: _LastAnswer) -> None:
+async def _explain_newest(
+    data_context: DataCommandContext, options: CliOptions, answer: _LastAnswer
+) -> None:
     """Explain the statement that was run after the last answer, else that answer."""
+    from dataagent_cli.data.dispatch import dispatch
     from dataagent_cli.data.explain import figure_lines
-    from dataagent_cli.data.kept import newest_table
-    from dataagent_cli.data.obey import obey
+    from dataagent_cli.data.stored_results import newest_table
 
-    newest = await newest_table(desk)
+    newest = await newest_table(data_context)
     if newest is not None and newest.created_at.timestamp() > answer.ended_at:
-        await obey(desk, options)
+        await dispatch(data_context, options)
         return
     if answer.tables:
         options.artifact_id = answer.tables[-1]
-        await obey(desk, options)
+        await dispatch(data_context, options)
     else:
-        desk.streams.say("the last answer rests on no statement")
+        data_context.streams.say("the last answer rests on no statement")
     if lines := figure_lines(answer.figures):
-        desk.streams.print("\n".join(lines))
+        data_context.streams.print("\n".join(lines))
 
 
-def _parsed(context: CommandContext, name: str, rest: str) -> Options | None:
+def _parse(context: CommandContext, name: str, rest: str) -> CliOptions | None:
     try:
         return parse_words(words_of(name, rest))
     except ValueError as error:
         context.view.note(f"error: {error}\nhint: close the quotation mark.")
-    except WrongUsage as wrong:
+    except UsageError as wrong:
         usage = wrong.parser.format_usage().replace("usage: dataagent ", "usage: /")
         context.view.note(f"{usage}error: {wrong}")
     except SystemExit:  # --help was printed

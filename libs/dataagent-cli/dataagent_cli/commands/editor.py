@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
-from dataagent_cli.input.editor import edited
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
+from dataagent_cli.input.editor import edit_text
 
 
-async def _run(context: CommandContext, text: str) -> Outcome:
-    return Outcome(text=(await edited(text)).rstrip("\n"))
+async def _run(context: CommandContext, text: str) -> CommandOutcome:
+    return CommandOutcome(text=(await edit_text(text)).rstrip("\n"))
 
 
 EDITOR = Command(

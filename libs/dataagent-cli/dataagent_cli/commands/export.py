@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands.registry import Action, Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Action, Command, CommandContext, CommandOutcome
 from dataagent_cli.data.files import CannotWrite
 from dataagent_core.events import ArtifactEvent, ToolCallEvent
 
 if TYPE_CHECKING:
-    from dataagent_core.runs.history import Told
+    from dataagent_core.runs.history import HistoryItem
     from dataagent_core.session.types import Session
 
 _WORD = "conversation"
@@ -35,11 +35,11 @@ def with_conversation(commands: Iterable[Command]) -> tuple[Command, ...]:
 
 
 def _action(of_data: Action) -> Action:
-    async def run(context: CommandContext, rest: str) -> Outcome:
+    async def run(context: CommandContext, rest: str) -> CommandOutcome:
         if rest.split(" ", 1)[0] != _WORD:
             return await of_data(context, rest)
         await _export(context, rest.removeprefix(_WORD).strip())
-        return Outcome()
+        return CommandOutcome()
 
     return run
 
@@ -58,8 +58,8 @@ async def _export(context: CommandContext, rest: str) -> None:
     session = talk.session
     assert session is not None  # noqa: S101 it has a history
     made = as_json if words[0].endswith(".json") else as_markdown
-    await asyncio.to_thread(write_new, words[0], made(session, history.told))
-    context.view.note(f"wrote {len(history.told)} of {history.total} messages to {words[0]}")
+    await asyncio.to_thread(write_new, words[0], made(session, history.items))
+    context.view.note(f"wrote {len(history.items)} of {history.total} messages to {words[0]}")
 
 
 def write_new(name: str, text: str) -> None:
@@ -75,10 +75,10 @@ def write_new(name: str, text: str) -> None:
         raise CannotWrite(f"Cannot write {name}: {error.strerror}.", hint=_HINT) from error
 
 
-def as_markdown(session: Session, told: Sequence[Told]) -> str:
+def as_markdown(session: Session, items: Sequence[HistoryItem]) -> str:
     """A conversation to be read."""
     parts = [f"# {session.title}", f"{session.created_at:%Y-%m-%d %H:%M} UTC"]
-    for each in told:
+    for each in items:
         who = "You" if each.message.role == "user" else each.message.role.capitalize()
         parts.append(f"## {who}")
         parts += _work(each)
@@ -86,10 +86,10 @@ def as_markdown(session: Session, told: Sequence[Told]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _work(told: Told) -> list[str]:
+def _work(item: HistoryItem) -> list[str]:
     """What an answer rests on: a line for each call and each thing that was made."""
     lines: list[str] = []
-    for entry in told.entries:
+    for entry in item.entries:
         match entry.event:
             case ToolCallEvent(tool_name=name, tool_args=args):
                 lines.append(f"- `{name}` `{json.dumps(args, ensure_ascii=False, default=str)}`")
@@ -100,7 +100,7 @@ def _work(told: Told) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
-def as_json(session: Session, told: Sequence[Told]) -> str:
+def as_json(session: Session, items: Sequence[HistoryItem]) -> str:
     """A conversation to be worked with: messages with the events of their runs."""
     made = {
         "session_id": session.session_id,
@@ -115,7 +115,7 @@ def as_json(session: Session, told: Sequence[Told]) -> str:
                 "created_at": each.message.created_at.isoformat(),
                 "events": [json.loads(entry.wire) for entry in each.entries],
             }
-            for each in told
+            for each in items
         ],
     }
     return json.dumps(made, ensure_ascii=False, indent=2) + "\n"

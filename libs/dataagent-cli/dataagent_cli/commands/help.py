@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from dataagent_cli.commands.registry import GROUPS, Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import GROUPS, Command, CommandContext, CommandOutcome
 
 _UNBROKEN = 10_000
 KEYS = (
@@ -21,7 +21,7 @@ KEYS = (
 )
 
 
-async def _run(context: CommandContext, _: str) -> Outcome:
+async def _run(context: CommandContext, _: str) -> CommandOutcome:
     commands = context.commands.all()
     names = {each: f"/{each.name} {each.takes}".rstrip() for each in commands}
     width = max(map(len, [*names.values(), *(key for key, _ in KEYS)])) + 2
@@ -36,7 +36,7 @@ async def _run(context: CommandContext, _: str) -> Outcome:
     for key, what in KEYS:
         lines += _entry(key, what, width, room)
     context.view.note("\n".join(lines))
-    return Outcome()
+    return CommandOutcome()
 
 
 def _entry(name: str, what: str, width: int, room: int) -> list[str]:

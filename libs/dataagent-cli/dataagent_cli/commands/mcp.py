@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
-from dataagent_cli.mcp.adding import USAGE, entry_of
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
+from dataagent_cli.mcp.add_arguments import USAGE, parse_add
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.table import Heading, draw
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dataagent_cli.conversation import Conversation
-    from dataagent_cli.mcp.servers import Row, Servers
+    from dataagent_cli.mcp.servers import ServerRow, TerminalServers
     from dataagent_cli.streams import Streams
     from dataagent_core.mcp.hub import ReloadReport
 
@@ -28,20 +28,20 @@ _HEADINGS = (
 _USAGE = f"usage: /mcp [list | reload | remove NAME]\n       {USAGE}"
 
 
-def mcp_command(servers: Servers, streams: Streams) -> Command:
+def mcp_command(servers: TerminalServers, streams: Streams) -> Command:
     """The command, over these servers."""
 
-    async def run(context: CommandContext, rest: str) -> Outcome:
+    async def run(context: CommandContext, rest: str) -> CommandOutcome:
         try:
             words = shlex.split(rest)
         except ValueError as error:
             context.view.note(f"error: {error}\nhint: close the quotation mark.")
-            return Outcome()
+            return CommandOutcome()
         if not words or words == ["list"]:
             await _list(servers, streams)
         else:
-            context.view.note(await _obeyed(servers, words))
-        return Outcome()
+            context.view.note(await _dispatch(servers, words))
+        return CommandOutcome()
 
     return Command(
         "mcp",
@@ -53,7 +53,7 @@ def mcp_command(servers: Servers, streams: Streams) -> Command:
     )
 
 
-async def _list(servers: Servers, streams: Streams) -> None:
+async def _list(servers: TerminalServers, streams: Streams) -> None:
     rows = await servers.rows()
     if rows:
         streams.print(draw(_HEADINGS, [cells(row) for row in rows], width=streams.width))
@@ -62,7 +62,7 @@ async def _list(servers: Servers, streams: Streams) -> None:
     streams.say("hint: /mcp add NAME URL, or /mcp add NAME COMMAND [ARGUMENT]…")
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: ServerRow) -> tuple[str, ...]:
     """A server as a line of the table."""
     status = row.status.state if row.status.status == "disconnected" else row.status.status
     if row.status.status == "error":
@@ -73,22 +73,22 @@ def cells(row: Row) -> tuple[str, ...]:
     return row.spec.name, status, row.spec.transport, tools, row.source
 
 
-async def _obeyed(servers: Servers, words: list[str]) -> str:
+async def _dispatch(servers: TerminalServers, words: list[str]) -> str:
     match words:
         case ["reload"]:
-            return told(await servers.load())
+            return reload_summary(await servers.load())
         case ["remove", name]:
             servers.remove(name)
             await servers.load()
             return f"removed {one_line(name)} from {servers.own_file}"
         case ["add", *rest]:
-            return await _added(servers, rest)
+            return await _add(servers, rest)
         case _:
             return _USAGE
 
 
-async def _added(servers: Servers, words: list[str]) -> str:
-    name, entry = entry_of(words)
+async def _add(servers: TerminalServers, words: list[str]) -> str:
+    name, entry = parse_add(words)
     servers.add(name, entry)
     await servers.load()
     lines = [f"added {one_line(name)} to {servers.own_file}; /mcp shows whether it connects"]
@@ -97,7 +97,7 @@ async def _added(servers: Servers, words: list[str]) -> str:
     return "\n".join(lines)
 
 
-def told(report: ReloadReport) -> str:
+def reload_summary(report: ReloadReport) -> str:
     """What reading the files again changed."""
     parts = [
         f"{word} {', '.join(map(one_line, sorted(names)))}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,9 +23,9 @@ _USAGE = "usage: /memory [show ASSISTANT/FILE | forget [ASSISTANT]]"
 def memory_command(memories: Memories, person: Principal) -> Command:
     """The command, for this person."""
 
-    async def run(context: CommandContext, rest: str) -> Outcome:
-        context.view.note(await _obeyed(memories, person, rest))
-        return Outcome()
+    async def run(context: CommandContext, rest: str) -> CommandOutcome:
+        context.view.note(await _dispatch(memories, person, rest))
+        return CommandOutcome()
 
     return Command(
         "memory",
@@ -37,12 +37,12 @@ def memory_command(memories: Memories, person: Principal) -> Command:
     )
 
 
-async def _obeyed(memories: Memories, person: Principal, rest: str) -> str:
+async def _dispatch(memories: Memories, person: Principal, rest: str) -> str:
     verb, _, what = rest.partition(" ")
     what = what.strip()
     match verb:
         case "" if not what:
-            return await _listed(memories, person)
+            return await _list(memories, person)
         case "show" if "/" in what:
             assistant_id, _, path = what.partition("/")
             return await memories.read(person.user_id, assistant_id, path, asked_by=person)
@@ -53,7 +53,7 @@ async def _obeyed(memories: Memories, person: Principal, rest: str) -> str:
             return _USAGE
 
 
-async def _listed(memories: Memories, person: Principal) -> str:
+async def _list(memories: Memories, person: Principal) -> str:
     found = await memories.list(person.user_id, asked_by=person)
     if not found:
         return "nothing is remembered of you"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 from dataagent_core.config.state import Mode
 
 _MEANINGS: dict[Mode, str] = {
@@ -13,16 +13,16 @@ _MEANINGS: dict[Mode, str] = {
 _TAKES = f"[{'|'.join(_MEANINGS)}]"
 
 
-async def _run(context: CommandContext, word: str) -> Outcome:
+async def _run(context: CommandContext, word: str) -> CommandOutcome:
     state = context.conversation.state
     chosen: Mode | None = next((mode for mode in _MEANINGS if mode == word.lower()), None)
     if word and chosen is None:
         context.view.note(f"usage: /mode {_TAKES}")
-        return Outcome()
+        return CommandOutcome()
     if chosen is not None:
         state.switch(chosen)
     context.view.note(f"mode {state.mode}: {_MEANINGS[state.mode]}\n{_also(context)}".rstrip())
-    return Outcome()
+    return CommandOutcome()
 
 
 def _also(context: CommandContext) -> str:

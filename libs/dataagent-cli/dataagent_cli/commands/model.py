@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 _EXAMPLES = ("offline", "openai:gpt-5", "openai:gpt-5-mini", "anthropic:claude-sonnet-4-5")
 
 
-async def _run(context: CommandContext, name: str) -> Outcome:
+async def _run(context: CommandContext, name: str) -> CommandOutcome:
     talk = context.conversation
     if not name:
         hint = "hint: /model NAME chooses another, such as openai:gpt-5."
         context.view.note(f"{await talk.model()} answers\n{hint}")
-        return Outcome()
+        return CommandOutcome()
     await talk.choose_model(name)
     context.view.note(f"{name} answers from now on, in this terminal")
-    return Outcome()
+    return CommandOutcome()
 
 
 async def _words(conversation: Conversation) -> Iterable[tuple[str, str]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 
 
-async def _run(context: CommandContext, message: str) -> Outcome:
-    context.conversation.start_anew()
+async def _run(context: CommandContext, message: str) -> CommandOutcome:
+    context.conversation.start_new()
     context.view.note("new conversation")
-    return Outcome(message=message or None)
+    return CommandOutcome(message=message or None)
 
 
 NEW = Command("new", "begin a new conversation", _run, aliases=("clear",))

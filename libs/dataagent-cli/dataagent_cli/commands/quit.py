@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 
 
-async def _run(context: CommandContext, _: str) -> Outcome:
+async def _run(context: CommandContext, _: str) -> CommandOutcome:
     del context
-    return Outcome(is_end=True)
+    return CommandOutcome(is_end=True)
 
 
 QUIT = Command("quit", "leave", _run, aliases=("exit", "q"), group="terminal")

@@ -1,6 +1,6 @@
 """What a slash command is, and finding the one that was typed.
 
-A command is data and one coroutine. The loop in `interactive.py` runs it and obeys its outcome.
+A command is data and one coroutine. The loop in `repl_loop.py` runs it and obeys its outcome.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GROUPS: tuple[Group, ...] = ("conversation", "agent", "data", "terminal")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CommandOutcome:
     """What happens after a command: nothing, a message to send, a text to edit, or the end."""
 
     message: str | None = None
@@ -41,8 +41,8 @@ class CommandContext:
     dialogs: Dialogs
 
 
-Action = Callable[[CommandContext, str], Awaitable[Outcome]]
-Words = Callable[["Conversation"], Awaitable[Iterable[tuple[str, str]]]]
+Action = Callable[[CommandContext, str], Awaitable[CommandOutcome]]
+ArgumentWords = Callable[["Conversation"], Awaitable[Iterable[tuple[str, str]]]]
 """What may follow a command's name: words, each with what it stands for."""
 
 
@@ -59,7 +59,7 @@ class Command:
     aliases: tuple[str, ...] = field(default=())
     group: Group = "conversation"
     takes: str = ""
-    words: Words | None = None
+    words: ArgumentWords | None = None
 
 
 class Commands:
@@ -88,15 +88,15 @@ class Commands:
     def nearest(self, line: str, more: Iterable[str] = ()) -> str | None:
         """The name most like the one that was typed, among commands and what else there is."""
         names = [*self._by_name, *more]
-        return next(iter(difflib.get_close_matches(name_in(line), names, n=1)), None)
+        return next(iter(difflib.get_close_matches(command_name(line), names, n=1)), None)
 
 
 def is_command(line: str) -> bool:
     """Whether a line is a command and not a message (a path such as `/tmp/x` is a message)."""
-    name = name_in(line).replace("-", "")
+    name = command_name(line).replace("-", "")
     return line.startswith("/") and name.isalnum() and not name.isdigit()
 
 
-def name_in(line: str) -> str:
+def command_name(line: str) -> str:
     """The name after the slash."""
     return (line.removeprefix("/").split(maxsplit=1) or [""])[0].lower()

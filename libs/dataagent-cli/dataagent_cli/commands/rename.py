@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 
 
-async def _run(context: CommandContext, title: str) -> Outcome:
+async def _run(context: CommandContext, title: str) -> CommandOutcome:
     if not title:
         context.view.note("usage: /rename TITLE")
-        return Outcome()
+        return CommandOutcome()
     context.view.note(f"renamed: {await context.conversation.rename(title)}")
-    return Outcome()
+    return CommandOutcome()
 
 
 RENAME = Command("rename", "give this conversation another title", _run, takes="TITLE")

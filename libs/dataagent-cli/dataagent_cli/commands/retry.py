@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 
 
-async def _run(context: CommandContext, _: str) -> Outcome:
+async def _run(context: CommandContext, _: str) -> CommandOutcome:
     message = context.conversation.last_message
     if message is None:
         context.view.note("nothing was asked yet\nhint: type a question and press Enter.")
-    return Outcome(message=message)
+    return CommandOutcome(message=message)
 
 
 RETRY = Command("retry", "send the last message again", _run)

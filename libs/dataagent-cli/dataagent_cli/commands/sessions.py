@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
-from dataagent_cli.resuming import show_resumed, times_of
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
+from dataagent_cli.resume import short_time, show_resumed
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.table import Heading, draw
 
@@ -26,34 +26,34 @@ _HEADINGS = (
 )
 
 
-async def _sessions(context: CommandContext, _: str) -> Outcome:
+async def _sessions(context: CommandContext, _: str) -> CommandOutcome:
     found = await context.conversation.recent()
     if not found:
         context.view.note("there is no earlier conversation")
-        return Outcome()
+        return CommandOutcome()
     rows = await rows_of(context.conversation, found[:_SHOWN])
     if context.dialogs.is_interactive:
-        return await _picked(context, found, rows)
+        return await _pick(context, found, rows)
     context.streams.print(draw(_HEADINGS, rows, width=context.streams.width))
     context.view.note("hint: /resume NUMBER goes on with one.")
-    return Outcome()
+    return CommandOutcome()
 
 
-async def _resume(context: CommandContext, which: str) -> Outcome:
+async def _resume(context: CommandContext, which: str) -> CommandOutcome:
     if not which:
         return await _sessions(context, "")
     await context.conversation.resume(which)
     await show_resumed(context.conversation, context.view)
-    return Outcome()
+    return CommandOutcome()
 
 
-async def _picked(
+async def _pick(
     context: CommandContext, found: list[Session], rows: list[tuple[str, ...]]
-) -> Outcome:
+) -> CommandOutcome:
     drawn = [f"{title}  ({when}, {count} messages)" for _, title, when, count, _ in rows]
     chosen = await context.dialogs.pick("Go on with which conversation?", drawn)
     if chosen is None:
-        return Outcome()
+        return CommandOutcome()
     return await _resume(context, found[chosen].session_id)
 
 
@@ -67,7 +67,7 @@ async def rows_of(conversation: Conversation, found: list[Session]) -> list[tupl
             str(number),
             one_line(session.title)
             + (" *" if session.session_id == conversation.session_id else ""),
-            times_of(session.last_active),
+            short_time(session.last_active),
             str(page.total),
             session.thread_id,
         )
@@ -77,7 +77,7 @@ async def rows_of(conversation: Conversation, found: list[Session]) -> list[tupl
 
 async def _words(conversation: Conversation) -> Iterable[tuple[str, str]]:
     return [
-        (each.thread_id, f"{one_line(each.title)} · {times_of(each.last_active)}")
+        (each.thread_id, f"{one_line(each.title)} · {short_time(each.last_active)}")
         for each in await conversation.recent()
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.table import Heading, draw
 
@@ -16,7 +16,7 @@ _ASKS = {True: "asks first", False: "runs", None: "-"}
 _SHOWN = 100
 
 
-async def _run(context: CommandContext, _: str) -> Outcome:
+async def _run(context: CommandContext, _: str) -> CommandOutcome:
     talk = context.conversation
     rows = [
         (each.name, _ASKS[each.asks], each.server or "built in", _short(each.description))
@@ -24,7 +24,7 @@ async def _run(context: CommandContext, _: str) -> Outcome:
     ]
     context.streams.print(draw(_HEADINGS, rows, width=context.streams.width))
     context.view.note(f"{len(rows)} tools of {talk.agent}\nhint: /mcp adds servers with more.")
-    return Outcome()
+    return CommandOutcome()
 
 
 def _short(text: str) -> str:

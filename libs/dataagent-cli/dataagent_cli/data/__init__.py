@@ -1,6 +1,6 @@
 """`sources`, `schema`, `sql`, `export`: data from the shell, and after a slash.
 
-Only the words are exported, so that `--help` stays quick; `obey.py` has what they lead to.
+Only the words are exported, so that `--help` stays quick; `dispatch.py` has what they lead to.
 """
 
 from dataagent_cli.data.arguments import DataOptions, add_data_commands

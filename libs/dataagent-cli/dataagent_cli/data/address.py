@@ -17,7 +17,7 @@ from pydantic import SecretStr
 from dataagent_core.data.dialects import DIALECTS
 from dataagent_core.errors import BadInput
 
-Ask = Callable[[str], Awaitable[str | None]]
+AskSecret = Callable[[str], Awaitable[str | None]]
 """Asks a person for a secret; None when they leave."""
 
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
@@ -27,12 +27,12 @@ _AUTHORITY = re.compile(r"(?P<scheme>[\w+]+://)(?P<user>[^/@:?]*)(:(?P<password>
 _DATABASES = {ending: each.url_names[0] for each in DIALECTS for ending in each.file_endings}
 
 
-class Left(Exception):
+class PromptCancelled(Exception):
     """The person was asked for a secret and left instead."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SourceLocation:
     """One of three: a database's URL, a folder, a file."""
 
     url: SecretStr | None = None
@@ -41,9 +41,13 @@ class Place:
     is_password_typed: bool = False  # in clear on the command line
 
 
-async def place_of(
-    written: str, *, environment: Mapping[str, str], ask: Ask | None, asks_password: bool = False
-) -> Place:
+async def parse_location(
+    written: str,
+    *,
+    environment: Mapping[str, str],
+    ask: AskSecret | None,
+    asks_password: bool = False,
+) -> SourceLocation:
     """Where the written address leads.
 
     Raises:
@@ -51,19 +55,19 @@ async def place_of(
         Left: whoever was asked left.
     """
     if "://" not in written and not _VARIABLE.fullmatch(written):
-        return _path(written)
+        return _local_path(written)
     found = _AUTHORITY.match(written)
     is_typed = bool(found and found["password"] and not _VARIABLE.search(found["password"]))
-    url = await _filled(written, environment, ask)
+    url = await _expand_variables(written, environment, ask)
     if asks_password:
-        url = _with_password(url, await _asked(ask, "password"))
-    return Place(url=SecretStr(_absolute(url)), is_password_typed=is_typed)
+        url = _with_password(url, await _ask_secret(ask, "password"))
+    return SourceLocation(url=SecretStr(_absolute(url)), is_password_typed=is_typed)
 
 
-def _path(written: str) -> Place:
+def _local_path(written: str) -> SourceLocation:
     whole = Path(written).expanduser().absolute()
     if whole.is_dir():
-        return Place(folder=str(whole))
+        return SourceLocation(folder=str(whole))
     if not whole.is_file():
         raise BadInput(
             f"There is no file or folder {written!r}.",
@@ -74,7 +78,9 @@ def _path(written: str) -> Place:
         )
     kind = _DATABASES.get(whole.suffix.lower())
     return (
-        Place(files=(str(whole),)) if kind is None else Place(url=SecretStr(f"{kind}:///{whole}"))
+        SourceLocation(files=(str(whole),))
+        if kind is None
+        else SourceLocation(url=SecretStr(f"{kind}:///{whole}"))
     )
 
 
@@ -90,7 +96,9 @@ def _absolute(url: str) -> str:
 # -- secrets --------------------------------------------------------------------------------
 
 
-async def _filled(written: str, environment: Mapping[str, str], ask: Ask | None) -> str:
+async def _expand_variables(
+    written: str, environment: Mapping[str, str], ask: AskSecret | None
+) -> str:
     """The URL with its variables; before the host their values are spelled as a URL needs it."""
     before_host = written.rfind("@")
     parts: list[str] = []
@@ -99,14 +107,14 @@ async def _filled(written: str, environment: Mapping[str, str], ask: Ask | None)
         name = match[1]
         value = environment.get(name)
         if value is None:
-            value = await _asked(ask, name)
+            value = await _ask_secret(ask, name)
         is_part = match.start() < before_host
         parts += [written[end : match.start()], quote(value, safe="") if is_part else value]
         end = match.end()
     return "".join([*parts, written[end:]])
 
 
-async def _asked(ask: Ask | None, name: str) -> str:
+async def _ask_secret(ask: AskSecret | None, name: str) -> str:
     if ask is None:
         raise BadInput(
             f"{name!r} is needed, and nobody is at the terminal to be asked for it.",
@@ -114,7 +122,7 @@ async def _asked(ask: Ask | None, name: str) -> str:
         )
     value = await ask(name)
     if value is None:
-        raise Left
+        raise PromptCancelled
     return value
 
 

@@ -1,6 +1,6 @@
 """The words of the commands over data. Only argparse is imported, so that `--help` stays quick.
 
-Above: `arguments.py`. What the words lead to is in `data/obey.py`.
+Above: `arguments.py`. What the words lead to is in `data/dispatch.py`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class DataOptions(argparse.Namespace):
     limit: int | None
 
 
-def names_data(word: str) -> bool:
+def has_data_ending(word: str) -> bool:
     """Whether a word is the name of a file with data, going by its ending."""
     word = word.lower()
     if "." not in word:

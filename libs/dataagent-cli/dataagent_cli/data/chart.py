@@ -1,6 +1,6 @@
 """`dataagent chart` and `/chart`: draw a kept result, by its columns or as somebody says.
 
-Above: `obey.py`. Below: core's charts, `exhibit.py`.
+Above: `dispatch.py`. Below: core's charts, `chart_display.py`.
 """
 
 from __future__ import annotations
@@ -8,21 +8,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dataagent_cli import exits
+from dataagent_cli import exit_codes
 from dataagent_cli.data.arguments import CHART_KINDS
-from dataagent_cli.data.exhibit import exhibit
+from dataagent_cli.data.chart_display import show_chart
 from dataagent_cli.data.files import save
-from dataagent_cli.data.formats import chosen_format
-from dataagent_cli.data.kept import kept_table
+from dataagent_cli.data.formats import resolve_format
 from dataagent_cli.data.receipt import size_text
-from dataagent_core.data.results import Draft
+from dataagent_cli.data.stored_results import find_table
+from dataagent_core.data.results import ArtifactDraft
 from dataagent_core.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dataagent_cli.data.arguments import DataOptions
-    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.data.context import DataCommandContext
     from dataagent_core.data.types import Artifact, ResultColumn
 
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")
@@ -30,29 +30,29 @@ _TIMES = ("date", "timestamp")
 _Spec = dict[str, Any]  # Any: Vega-Lite
 
 
-async def draw_chart(desk: Desk, options: DataOptions) -> int:
+async def draw_chart(context: DataCommandContext, options: DataOptions) -> int:
     """Make the chart, show it, and write it to a file if one is named.
 
     Raises:
         ArtifactNotFound: there is no such result.
         BadInput, BadChart: a column is not there, or a table says it better.
     """
-    table = await kept_table(desk, options.artifact_id)
+    table = await find_table(context, options.artifact_id)
     spec = _spec(table, options.kind_and_columns)
     if spec is not None:
         spec["title"] = table.title
-    draft = Draft(desk.user_id, table.title, table.session_id, table.run_id)
-    chart = await desk.data.charts.make(table.artifact_id, draft, spec=spec)
+    draft = ArtifactDraft(context.user_id, table.title, table.session_id, table.run_id)
+    chart = await context.data.charts.make(table.artifact_id, draft, spec=spec)
     if options.output is None:
-        await exhibit(desk, chart, desk.streams.out)
-        return exits.OK
-    fmt = chosen_format(None, options.output, usual="png")
+        await show_chart(context, chart, context.streams.out)
+        return exit_codes.OK
+    fmt = resolve_format(None, options.output, usual="png")
     if fmt not in ("png", "svg"):
         raise BadInput(f"A chart is written as png or svg, not as {fmt}.")
-    picture = await desk.data.charts.picture(chart, fmt)
+    picture = await context.data.charts.picture(chart, fmt)
     size = await save(Path(options.output), [picture.content])
-    desk.streams.say(f"wrote {options.output} ({fmt}, {size_text(size)})")
-    return exits.OK
+    context.streams.say(f"wrote {options.output} ({fmt}, {size_text(size)})")
+    return exit_codes.OK
 
 
 def _spec(table: Artifact, words: Sequence[str]) -> _Spec | None:
@@ -64,18 +64,25 @@ def _spec(table: Artifact, words: Sequence[str]) -> _Spec | None:
     label, number = _roles(table, named)
     match kind or ("line" if label.type.startswith(_TIMES) else "bar"):
         case "pie":
-            return {"mark": "arc", "encoding": {"theta": _of(number), "color": _of(label)}}
+            return {
+                "mark": "arc",
+                "encoding": {"theta": _channel(number), "color": _channel(label)},
+            }
         case "scatter":
-            return {"mark": "point", "encoding": {"x": _of(label), "y": _of(number)}}
+            return {"mark": "point", "encoding": {"x": _channel(label), "y": _channel(number)}}
         case "line":
-            along = {**_of(label), "sort": None} if _of(label)["type"] == "nominal" else _of(label)
-            return {"mark": "line", "encoding": {"x": along, "y": _of(number)}}
+            along = (
+                {**_channel(label), "sort": None}
+                if _channel(label)["type"] == "nominal"
+                else _channel(label)
+            )
+            return {"mark": "line", "encoding": {"x": along, "y": _channel(number)}}
         case _:
-            along = {**_of(label), "type": "nominal", "sort": None}
-            return {"mark": "bar", "encoding": {"x": along, "y": _of(number)}}
+            along = {**_channel(label), "type": "nominal", "sort": None}
+            return {"mark": "bar", "encoding": {"x": along, "y": _channel(number)}}
 
 
-def _of(column: ResultColumn) -> _Spec:
+def _channel(column: ResultColumn) -> _Spec:
     if column.type.startswith(_NUMBERS):
         return {"field": column.name, "type": "quantitative"}
     return {

@@ -1,7 +1,7 @@
 """`dataagent explain` and `/explain`: what a result rests on, and how the engine comes by it.
 
 The statement as it was asked and as it ran, the tables it read, the policies, the engine's plan;
-of an answer also where each of its figures stands. Above: `obey.py`,
+of an answer also where each of its figures stands. Above: `dispatch.py`,
 `commands/data.py`. Below: core's `DataService.explain`, which goes the guarded path.
 """
 
@@ -9,47 +9,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from dataagent_cli import exits
-from dataagent_cli.data.kept import kept_table
+from dataagent_cli import exit_codes
 from dataagent_cli.data.receipt import duration, rows_text
+from dataagent_cli.data.stored_results import find_table
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.describe import unchecked_text
-from dataagent_core.data.explaining import tables_read
+from dataagent_core.data.referenced_tables import referenced_tables
 from dataagent_core.errors import DataAgentError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dataagent_cli.data.arguments import DataOptions
-    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.data.context import DataCommandContext
     from dataagent_core.data.sources import Source
     from dataagent_core.data.types import Artifact, Receipt, Table
 
 _MOST_FIGURES = 40
 
 
-async def explain_result(desk: Desk, options: DataOptions) -> int:
+async def explain_result(context: DataCommandContext, options: DataOptions) -> int:
     """Print it.
 
     Raises:
         ArtifactNotFound: there is no such result.
     """
-    table = await kept_table(desk, options.artifact_id)
+    table = await find_table(context, options.artifact_id)
     receipt = table.receipt
     if receipt is None:
-        desk.streams.say(f"{one_line(table.title)} was not made by a statement")
-        return exits.OK
-    lines = [f"Result    {one_line(table.title)}", *_about(table, receipt)]
-    source = await desk.service.sources.get(receipt.source_id)
+        context.streams.say(f"{one_line(table.title)} was not made by a statement")
+        return exit_codes.OK
+    lines = [f"Result    {one_line(table.title)}", *_summary_lines(table, receipt)]
+    source = await context.service.sources.get(receipt.source_id)
     if source is None:
         lines.append(f"Plan      {receipt.source_name} is not among the sources any more")
     else:
-        lines += await _read(desk, source, receipt)
-    desk.streams.print("\n".join(lines))
-    return exits.OK
+        lines += await _plan_and_tables(context, source, receipt)
+    context.streams.print("\n".join(lines))
+    return exit_codes.OK
 
 
-def _about(table: Artifact, receipt: Receipt) -> list[str]:
+def _summary_lines(table: Artifact, receipt: Receipt) -> list[str]:
     count = rows_text(receipt.row_count, receipt.row_count)
     whole = "cut at a limit: the source has more" if receipt.is_truncated else "all there are"
     if receipt.truncated_by == "values":
@@ -68,13 +68,15 @@ def _about(table: Artifact, receipt: Receipt) -> list[str]:
     return [*lines, f"Artefact  {table.artifact_id}"]
 
 
-async def _read(desk: Desk, source: Source, receipt: Receipt) -> list[str]:
+async def _plan_and_tables(
+    context: DataCommandContext, source: Source, receipt: Receipt
+) -> list[str]:
     """The tables behind it with their rows, and the engine's plan."""
-    reader = await desk.reader()
+    reader = await context.reader()
     try:
-        catalogue = await desk.service.catalogue(source, reader)
-        tables = [_table(each) for each in tables_read(receipt.sql_executed, catalogue)]
-        plan = await desk.service.explain(source, receipt.sql, reader)
+        catalogue = await context.service.catalogue(source, reader)
+        tables = [_table(each) for each in referenced_tables(receipt.sql_executed, catalogue)]
+        plan = await context.service.explain(source, receipt.sql, reader)
     except DataAgentError as error:
         return _labelled("Plan", [f"none: {one_line(error.message)}"])
     return [

@@ -1,6 +1,6 @@
 """`dataagent export`: a kept result, or a chart made from one, as a file or on standard output.
 
-Above: `obey.py`. Below: core's artefacts and charts.
+Above: `dispatch.py`. Below: core's artefacts and charts.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 import orjson
 
-from dataagent_cli import exits
+from dataagent_cli import exit_codes
 from dataagent_cli.data.files import save, send
 from dataagent_cli.data.formats import (
     TABLE_FORMATS,
     Format,
-    chosen_format,
-    pieces_of,
-    refuse_on_screen,
+    refuse_binary_on_terminal,
+    resolve_format,
+    table_chunks,
 )
-from dataagent_cli.data.kept import NEWEST, kept_artifact, kept_table
 from dataagent_cli.data.receipt import rows_text, size_text
+from dataagent_cli.data.stored_results import NEWEST, find_artifact, find_table
 from dataagent_core.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dataagent_cli.data.arguments import DataOptions
-    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.data.context import DataCommandContext
     from dataagent_core.data.types import Artifact
 
 _OF_TABLES = ("csv", "jsonl", "markdown", "parquet", "xlsx")
 
 
-async def export_artifact(desk: Desk, options: DataOptions) -> int:
+async def export_artifact(context: DataCommandContext, options: DataOptions) -> int:
     """Write the artefact.
 
     Raises:
@@ -42,56 +42,56 @@ async def export_artifact(desk: Desk, options: DataOptions) -> int:
         BadInput: it has no such format.
         CannotWrite: the file that was named cannot be written.
     """
-    artifact = await _meant(desk, options)
+    artifact = await _find_exportable(context, options)
     usual: Format = "png" if artifact.kind == "chart" else "csv"
-    fmt = chosen_format(options.format, options.output, usual=usual)
-    refuse_on_screen(fmt, options.output, desk.streams)
-    pieces = await _pieces(desk, artifact, fmt)
+    fmt = resolve_format(options.format, options.output, usual=usual)
+    refuse_binary_on_terminal(fmt, options.output, context.streams)
+    pieces = await _pieces(context, artifact, fmt)
     if options.output is None:
-        await send(desk.streams.write, pieces)
-        return exits.OK
+        await send(context.streams.write, pieces)
+        return exit_codes.OK
     size = await save(Path(options.output), pieces)
     rows = f", {rows_text(artifact.row_count, artifact.row_count)}" * (artifact.kind == "table")
-    desk.streams.say(f"wrote {options.output} ({fmt}{rows}, {size_text(size)})")
-    return exits.OK
+    context.streams.say(f"wrote {options.output} ({fmt}{rows}, {size_text(size)})")
+    return exit_codes.OK
 
 
-async def _meant(desk: Desk, options: DataOptions) -> Artifact:
+async def _find_exportable(context: DataCommandContext, options: DataOptions) -> Artifact:
     """The artefact of that id; the last one is the newest that the format can hold."""
-    fmt = chosen_format(options.format, options.output, usual="table")
+    fmt = resolve_format(options.format, options.output, usual="table")
     if options.artifact_id == NEWEST and fmt in _OF_TABLES:
-        return await kept_table(desk, NEWEST)
-    return await kept_artifact(desk, options.artifact_id)
+        return await find_table(context, NEWEST)
+    return await find_artifact(context, options.artifact_id)
 
 
-async def _pieces(desk: Desk, artifact: Artifact, fmt: Format) -> Iterable[bytes]:
+async def _pieces(context: DataCommandContext, artifact: Artifact, fmt: Format) -> Iterable[bytes]:
     match artifact.kind:
         case "table":
-            return _table(desk, artifact, fmt)
+            return _table(context, artifact, fmt)
         case "chart":
-            return [await _chart(desk, artifact, fmt)]
+            return [await _chart(context, artifact, fmt)]
         case "file":
-            return _file(desk.service.artifacts.path_of(artifact))
+            return _file(context.service.artifacts.path_of(artifact))
         case _:
             assert_never(artifact.kind)
 
 
-def _table(desk: Desk, artifact: Artifact, fmt: Format) -> Iterator[bytes]:
+def _table(context: DataCommandContext, artifact: Artifact, fmt: Format) -> Iterator[bytes]:
     if fmt in ("png", "svg", "table"):
-        raise _no_such(artifact, fmt, TABLE_FORMATS)
-    return pieces_of(artifact, desk.service.artifacts.path_of(artifact), fmt)
+        raise _unsupported_format(artifact, fmt, TABLE_FORMATS)
+    return table_chunks(artifact, context.service.artifacts.path_of(artifact), fmt)
 
 
-async def _chart(desk: Desk, artifact: Artifact, fmt: Format) -> bytes:
+async def _chart(context: DataCommandContext, artifact: Artifact, fmt: Format) -> bytes:
     """A picture, or with `json` the Vega-Lite specification with its values."""
     if fmt == "json":
-        shown: dict[str, Any] = await desk.data.charts.shown(artifact)
+        shown: dict[str, Any] = await context.data.charts.shown(artifact)
         return orjson.dumps(shown, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     if fmt not in ("png", "svg"):
-        raise _no_such(artifact, fmt, ("png", "svg", "json"))
-    picture = await desk.data.charts.picture(artifact, fmt)
+        raise _unsupported_format(artifact, fmt, ("png", "svg", "json"))
+    picture = await context.data.charts.picture(artifact, fmt)
     if picture.note:
-        desk.streams.say(picture.note)
+        context.streams.say(picture.note)
     return picture.content
 
 
@@ -99,7 +99,7 @@ def _file(path: Path) -> Iterator[bytes]:
     yield path.read_bytes()
 
 
-def _no_such(artifact: Artifact, fmt: str, formats: tuple[str, ...]) -> BadInput:
+def _unsupported_format(artifact: Artifact, fmt: str, formats: tuple[str, ...]) -> BadInput:
     return BadInput(
         f"A {artifact.kind} cannot be written as {fmt}.",
         details={"hint": f"choose one of: {', '.join(formats)}."},

@@ -39,7 +39,9 @@ async def send(write: Callable[[bytes], None], pieces: Iterable[bytes]) -> int:
 
 async def _in_thread(pieces: Iterable[bytes], work: Callable[[Iterator[bytes]], int]) -> int:
     is_stopped = threading.Event()
-    running = asyncio.ensure_future(asyncio.to_thread(lambda: work(_until(is_stopped, pieces))))
+    running = asyncio.ensure_future(
+        asyncio.to_thread(lambda: work(_until_stopped(is_stopped, pieces)))
+    )
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -50,14 +52,14 @@ async def _in_thread(pieces: Iterable[bytes], work: Callable[[Iterator[bytes]], 
         raise
 
 
-class _Stopped(Exception):
+class _Cancelled(Exception):
     """Nobody wants the rest."""
 
 
-def _until(is_stopped: threading.Event, pieces: Iterable[bytes]) -> Iterator[bytes]:
+def _until_stopped(is_stopped: threading.Event, pieces: Iterable[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         if is_stopped.is_set():
-            raise _Stopped
+            raise _Cancelled
         yield piece
 
 

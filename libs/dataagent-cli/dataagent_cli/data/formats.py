@@ -35,7 +35,7 @@ _ENDINGS: dict[str, Format] = {
 }
 
 
-def chosen_format(named: str | None, output: str | None, *, usual: Format) -> Format:
+def resolve_format(named: str | None, output: str | None, *, usual: Format) -> Format:
     """The format that was named, else the one the file's ending says, else the usual one.
 
     Raises:
@@ -56,7 +56,7 @@ def chosen_format(named: str | None, output: str | None, *, usual: Format) -> Fo
     return _ENDINGS[ending]
 
 
-def refuse_on_screen(fmt: Format, output: str | None, streams: Streams) -> None:
+def refuse_binary_on_terminal(fmt: Format, output: str | None, streams: Streams) -> None:
     """Raise if bytes that are not text would go to a terminal.
 
     Raises:
@@ -69,7 +69,7 @@ def refuse_on_screen(fmt: Format, output: str | None, streams: Streams) -> None:
         )
 
 
-def pieces_of(artifact: Artifact, path: Path, fmt: TableFormat) -> Iterator[bytes]:
+def table_chunks(artifact: Artifact, path: Path, fmt: TableFormat) -> Iterator[bytes]:
     """A table in a format. Blocking: read it in a worker thread."""
     match fmt:
         case "jsonl":

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from dataagent_cli.input.piped import tell_if_silent, text_of
+from dataagent_cli.input.piped import note_if_silent, text_of
 from dataagent_core.data.dialects import DIALECTS
 
 NAME = "input"
@@ -31,7 +31,7 @@ _LONGEST_HEADING = 100
 _CSV_FIELD = 1024 * 1024
 
 
-def take_piped(
+def read_piped_data(
     source: BinaryIO, folder: Path, *, note: Callable[[str], None], is_data: bool = False
 ) -> Path | str:
     """The input: as a file in `folder` if it is data, else as text. `is_data` says that it is.
@@ -39,9 +39,9 @@ def take_piped(
     Raises:
         NotText: it is neither data nor UTF-8 text.
     """
-    tell_if_silent(source, note)
+    note_if_silent(source, note)
     head = source.read(_HEAD)
-    ending = recognised(head, is_whole=len(head) < _HEAD)
+    ending = detect_ending(head, is_whole=len(head) < _HEAD)
     if ending is None and not (is_data and head.strip()):
         return text_of(head + source.read())
     path = folder / f"{NAME}{ending or '.csv'}"
@@ -51,18 +51,18 @@ def take_piped(
     return path
 
 
-def recognised(head: bytes, *, is_whole: bool) -> str | None:
+def detect_ending(head: bytes, *, is_whole: bool) -> str | None:
     """The ending of a file that begins so and holds data; None if it is text."""
     for start, magic, ending in _MAGIC:
         if head[start:].startswith(magic):
             return ending
-    text = _decoded(head)
+    text = _decode_leniently(head)
     if "\x00" in text:
         return None
     return _json_ending(text, is_whole=is_whole) or _table_ending(text, is_whole=is_whole)
 
 
-def _decoded(head: bytes) -> str:
+def _decode_leniently(head: bytes) -> str:
     """The text, as far as its shape matters: commas and line ends are where they are."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return head.decode("utf-16", errors="replace")

@@ -30,7 +30,7 @@ def receipt_lines(receipt: Receipt, *, shown: int) -> list[str]:
     return [*lines, *(f"policy: {one_line(sentence)}" for sentence in receipt.policy)]
 
 
-def kept_line(artifact: Artifact) -> str:
+def stored_line(artifact: Artifact) -> str:
     """Under which id the result is kept, and until when."""
     until = "" if artifact.expires_at is None else f", kept until {artifact.expires_at:%Y-%m-%d}"
     return f"artefact {artifact.artifact_id}{until}"

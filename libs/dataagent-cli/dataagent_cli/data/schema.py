@@ -1,6 +1,6 @@
 """`dataagent schema`: which tables a source has, what is in them, which fit some words.
 
-Above: `obey.py`. Below: core's catalogue, as far as the reader may see it.
+Above: `dispatch.py`. Below: core's catalogue, as far as the reader may see it.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from dataagent_cli import exits
-from dataagent_cli.data.brought import one_source
+from dataagent_cli import exit_codes
+from dataagent_cli.data.named_sources import resolve_source
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.table import Heading, draw
 from dataagent_core.data.catalogue import find_table, search
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dataagent_cli.data.arguments import DataOptions
-    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.data.context import DataCommandContext
     from dataagent_core.data.catalogue import CatalogueState
     from dataagent_core.data.sources import Source
     from dataagent_core.data.types import Catalogue, Column, Table
@@ -35,46 +35,46 @@ _HIT_COLUMNS = 6
 _SAMPLES = 3
 
 
-async def show_schema(desk: Desk, options: DataOptions) -> int:
+async def show_schema(context: DataCommandContext, options: DataOptions) -> int:
     """Print it.
 
     Raises:
         DataAgentError: there is no such source or table, or the source cannot be read.
     """
-    source = await one_source(desk, [options.source] if options.source else options.sources)
+    source = await resolve_source(context, [options.source] if options.source else options.sources)
     if options.is_diff:
-        return _diff(desk, source, await desk.fresh_catalogue(source))
-    state = await desk.service.catalogue_state(source, await desk.reader())
-    catalogue, width = state.catalogue, desk.streams.width
+        return _diff(context, source, await context.fresh_catalogue(source))
+    state = await context.service.catalogue_state(source, await context.reader())
+    catalogue, width = state.catalogue, context.streams.width
     if options.tables:
         with errors_naming(source):
             tables = [find_table(catalogue, name) for name in options.tables]
-        desk.streams.print("\n\n".join(_table(table, width) for table in tables))
+        context.streams.print("\n\n".join(_table(table, width) for table in tables))
     elif options.words:
-        return await _search(desk, catalogue, " ".join(options.words), width)
+        return await _search(context, catalogue, " ".join(options.words), width)
     elif catalogue.tables:
-        desk.streams.print(
+        context.streams.print(
             draw(_TABLES, [_summary(each) for each in catalogue.tables], width=width)
         )
     for line in _heading(source, state):
-        desk.streams.say(line)
+        context.streams.say(line)
     if not options.tables and catalogue.tables:
         example = catalogue.tables[0].key
-        command = f"{desk.spelled}schema {source.name} {example}"
-        desk.streams.say(f"hint: columns of a table: {command}")
-    return exits.OK
+        command = f"{context.command_prefix}schema {source.name} {example}"
+        context.streams.say(f"hint: columns of a table: {command}")
+    return exit_codes.OK
 
 
-def _diff(desk: Desk, source: Source, state: CatalogueState) -> int:
+def _diff(context: DataCommandContext, source: Source, state: CatalogueState) -> int:
     """What changed since the source was last looked at, as `git diff` marks it."""
     is_news = state.drift and state.drifted_at == state.catalogue.refreshed_at
     for change in state.drift if is_news else ():
-        desk.streams.print(f"{_sign(change)} {one_line(change)}")
+        context.streams.print(f"{_sign(change)} {one_line(change)}")
     for line in _heading(source, state):
-        desk.streams.say(line)
+        context.streams.say(line)
     if not is_news:
-        desk.streams.say("nothing has changed since it was last looked at")
-    return exits.OK
+        context.streams.say("nothing has changed since it was last looked at")
+    return exit_codes.OK
 
 
 def _sign(change: str) -> str:
@@ -83,17 +83,19 @@ def _sign(change: str) -> str:
     return "-" if change.endswith(" is gone.") else "~"
 
 
-async def _search(desk: Desk, catalogue: Catalogue, words: str, width: int | None) -> int:
+async def _search(
+    context: DataCommandContext, catalogue: Catalogue, words: str, width: int | None
+) -> int:
     hits = await asyncio.to_thread(search, catalogue, words)
     if not hits:
-        desk.streams.say(f"nothing fits {one_line(words)!r}\nhint: try other words, or none.")
-        return exits.FAILED
+        context.streams.say(f"nothing fits {one_line(words)!r}\nhint: try other words, or none.")
+        return exit_codes.FAILED
     by_key = {table.key: table for table in catalogue.tables}
     rows = [
         (hit.table_key, _count(by_key[hit.table_key]), hit.why, _few(hit.columns)) for hit in hits
     ]
-    desk.streams.print(draw(_HITS, rows, width=width))
-    return exits.OK
+    context.streams.print(draw(_HITS, rows, width=width))
+    return exit_codes.OK
 
 
 def _heading(source: Source, state: CatalogueState) -> list[str]:

@@ -1,7 +1,7 @@
 """`dataagent sources`: which there are; register one, try it, look at it again, forget it.
 
-Above: `obey.py`. Below: core's `DataService`, which keeps addresses encrypted and opens a source
-once before it is registered.
+Above: `dispatch.py`. Below: core's `DataService`, which keeps addresses encrypted and opens a
+source once before it is registered.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from dataagent_cli import exits
-from dataagent_cli.data.address import Ask, Left, place_of
-from dataagent_cli.data.brought import one_source
+from dataagent_cli import exit_codes
+from dataagent_cli.data.address import AskSecret, PromptCancelled, parse_location
+from dataagent_cli.data.named_sources import resolve_source
 from dataagent_cli.data.receipt import duration
 from dataagent_cli.failures import sentence
 from dataagent_cli.ui.clean import one_line
 from dataagent_cli.ui.table import Heading, draw
 from dataagent_core.config.settings import environment
-from dataagent_core.data.service import Asked
+from dataagent_core.data.service import QueryContext
 from dataagent_core.data.sources import EVERYONE, Grant, NewSource, Source
 from dataagent_core.errors import BadInput, DataAgentError, SourceNotFound
 
 if TYPE_CHECKING:
     from dataagent_cli.data.arguments import DataOptions
-    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.data.context import DataCommandContext
     from dataagent_cli.streams import Streams
     from dataagent_core.data.catalogue import CatalogueState
     from dataagent_core.data.types import Catalogue, Reader
@@ -43,7 +43,7 @@ _SOURCES = (
 )
 
 
-async def manage_sources(desk: Desk, options: DataOptions) -> int:
+async def manage_sources(context: DataCommandContext, options: DataOptions) -> int:
     """Do what the action says; without one, list.
 
     Raises:
@@ -51,65 +51,67 @@ async def manage_sources(desk: Desk, options: DataOptions) -> int:
     """
     match options.action:
         case "add":
-            return await _add(desk, options)
+            return await _add(context, options)
         case "remove":
-            return await _remove(desk, options.name)
+            return await _remove(context, options.name)
         case "test":
-            return await _test(desk, options.name)
+            return await _test(context, options.name)
         case "refresh":
-            return await _refresh(desk, options.name)
+            return await _refresh(context, options.name)
         case _:
-            return await _list(desk)
+            return await _list(context)
 
 
 # -- listing --------------------------------------------------------------------------------
 
 
-async def _list(desk: Desk) -> int:
-    reader = await desk.reader()
-    found = await desk.service.sources.list_for(reader)
+async def _list(context: DataCommandContext) -> int:
+    reader = await context.reader()
+    found = await context.service.sources.list_for(reader)
     if not found:
-        desk.streams.say("there is no data source yet")
+        context.streams.say("there is no data source yet")
     else:
-        rows = await asyncio.gather(*(_row(desk, source, reader) for source in found))
-        desk.streams.print(draw(_SOURCES, rows, width=desk.streams.width))
-    if default := await _default(desk):
-        desk.streams.say(f"Default source: {default.name}")
+        rows = await asyncio.gather(*(_row(context, source, reader) for source in found))
+        context.streams.print(draw(_SOURCES, rows, width=context.streams.width))
+    if default := await _default(context):
+        context.streams.say(f"Default source: {default.name}")
     if all(source.is_sample for source in found):
-        desk.streams.say(f"hint: register your own: {desk.spelled}sources add NAME URL|FOLDER")
-    return exits.OK
+        context.streams.say(
+            f"hint: register your own: {context.command_prefix}sources add NAME URL|FOLDER"
+        )
+    return exit_codes.OK
 
 
-async def _row(desk: Desk, source: Source, reader: Reader) -> tuple[str, ...]:
+async def _row(context: DataCommandContext, source: Source, reader: Reader) -> tuple[str, ...]:
     """What is known of a source; one that does not answer is still listed."""
     tables = rows = _UNKNOWN
     dialect = source.dialect
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            catalogue = await desk.service.catalogue(source, reader)
+            catalogue = await context.service.catalogue(source, reader)
         tables, rows, dialect = f"{len(catalogue.tables):,}", _rows(catalogue), catalogue.dialect
     except TimeoutError:
-        desk.streams.say(f"{source.name}: no answer in {_PATIENCE_SECONDS:.0f} s")
+        context.streams.say(f"{source.name}: no answer in {_PATIENCE_SECONDS:.0f} s")
     except DataAgentError as error:
-        desk.streams.say(one_line(sentence(error)))
+        context.streams.say(one_line(sentence(error)))
     about = source.description or source.address
     return source.name, source.kind, dialect or _UNKNOWN, tables, rows, about
 
 
-async def _default(desk: Desk) -> Source | None:
+async def _default(context: DataCommandContext) -> Source | None:
     """The source that is meant when none is named; None if there is none at all."""
     with suppress(SourceNotFound):
-        return await desk.service.source(await desk.reader())
+        return await context.service.source(await context.reader())
     return None
 
 
-async def _say_default(desk: Desk, before: Source | None) -> None:
+async def _note_default(context: DataCommandContext, before: Source | None) -> None:
     """Say which source is the default, and whether that is news."""
-    default = await _default(desk)
+    default = await _default(context)
     if default is None:
         return
     is_same = before is not None and before.source_id == default.source_id
-    desk.streams.say(f"Default source{':' if is_same else ' is now'} {default.name}")
+    context.streams.say(f"Default source{':' if is_same else ' is now'} {default.name}")
 
 
 def _rows(catalogue: Catalogue) -> str:
@@ -124,18 +126,18 @@ def _rows(catalogue: Catalogue) -> str:
 # -- one source -----------------------------------------------------------------------------
 
 
-async def _add(desk: Desk, options: DataOptions) -> int:
-    streams = desk.streams
+async def _add(context: DataCommandContext, options: DataOptions) -> int:
+    streams = context.streams
     grants = tuple(_grant(text) for text in options.grants)
     try:
-        place = await place_of(
+        place = await parse_location(
             options.place,
             environment=environment(),
-            ask=_asker(streams) if streams.is_interactive else None,
+            ask=_secret_prompt(streams) if streams.is_interactive else None,
             asks_password=options.asks_password,
         )
-    except Left:
-        return exits.INTERRUPTED
+    except PromptCancelled:
+        return exit_codes.INTERRUPTED
     new = NewSource(
         options.name,
         url=place.url,
@@ -145,58 +147,58 @@ async def _add(desk: Desk, options: DataOptions) -> int:
         time_zone=options.time_zone,
         grants=grants,
     )
-    default = await _default(desk)
-    source = await desk.service.register(new, owner_id=desk.user_id)
-    state = await desk.service.catalogue_state(source, await desk.reader())
+    default = await _default(context)
+    source = await context.service.register(new, owner_id=context.user_id)
+    state = await context.service.catalogue_state(source, await context.reader())
     streams.say(f"added {source.name}: {_content(state.catalogue)}, at {source.address}")
-    _say_left_out(desk, state)
-    await _say_default(desk, default)
+    _note_omitted(context, state)
+    await _note_default(context, default)
     if place.is_password_typed:
         streams.say(
             "hint: the password may be in your shell's history; ${NAME} in the URL or "
             "--ask-password keeps it out."
         )
-    streams.say(f"hint: see its tables: {desk.spelled}schema {source.name}")
-    return exits.OK
+    streams.say(f"hint: see its tables: {context.command_prefix}schema {source.name}")
+    return exit_codes.OK
 
 
-async def _test(desk: Desk, name: str) -> int:
+async def _test(context: DataCommandContext, name: str) -> int:
     """Open a source, or what may become one, and say what it answers."""
-    source = await one_source(desk, [name])
-    state = await desk.fresh_catalogue(source)
+    source = await resolve_source(context, [name])
+    state = await context.fresh_catalogue(source)
     started = time.perf_counter()
-    answered = await desk.service.query(source, _TRIAL, Asked(await desk.reader()))
-    await desk.service.artifacts.delete(answered.artifact.artifact_id, owner=desk.user_id)
+    answered = await context.service.query(source, _TRIAL, QueryContext(await context.reader()))
+    await context.service.artifacts.delete(answered.artifact.artifact_id, owner=context.user_id)
     took = duration((time.perf_counter() - started) * 1000)
-    desk.streams.say(f"{source.name} answers: {_content(state.catalogue)}, a query in {took}")
-    _say_left_out(desk, state)
-    return exits.OK
+    context.streams.say(f"{source.name} answers: {_content(state.catalogue)}, a query in {took}")
+    _note_omitted(context, state)
+    return exit_codes.OK
 
 
-async def _remove(desk: Desk, name: str) -> int:
-    source = await desk.service.source(await desk.reader(), name)
-    default = await _default(desk)
-    await desk.service.forget(source.source_id)
-    desk.streams.say(f"removed {source.name}; its data is untouched")
-    await _say_default(desk, default)
+async def _remove(context: DataCommandContext, name: str) -> int:
+    source = await context.service.source(await context.reader(), name)
+    default = await _default(context)
+    await context.service.forget(source.source_id)
+    context.streams.say(f"removed {source.name}; its data is untouched")
+    await _note_default(context, default)
     if source.is_sample:
-        desk.streams.say("hint: it stays away; DATAAGENT_SAMPLE_DATA=true brings it back.")
-    return exits.OK
+        context.streams.say("hint: it stays away; DATAAGENT_SAMPLE_DATA=true brings it back.")
+    return exit_codes.OK
 
 
-async def _refresh(desk: Desk, name: str) -> int:
-    source = await desk.service.source(await desk.reader(), name)
-    state = await desk.fresh_catalogue(source)
-    desk.streams.say(f"{source.name}: {_content(state.catalogue)}")
+async def _refresh(context: DataCommandContext, name: str) -> int:
+    source = await context.service.source(await context.reader(), name)
+    state = await context.fresh_catalogue(source)
+    context.streams.say(f"{source.name}: {_content(state.catalogue)}")
     for change in state.drift:
-        desk.streams.say(f"  {one_line(change)}")
-    _say_left_out(desk, state)
-    return exits.OK
+        context.streams.say(f"  {one_line(change)}")
+    _note_omitted(context, state)
+    return exit_codes.OK
 
 
-def _say_left_out(desk: Desk, state: CatalogueState) -> None:
+def _note_omitted(context: DataCommandContext, state: CatalogueState) -> None:
     for problem in state.left_out:
-        desk.streams.say(f"left out: {one_line(problem)}")
+        context.streams.say(f"left out: {one_line(problem)}")
 
 
 def _content(catalogue: Catalogue) -> str:
@@ -219,7 +221,7 @@ def _grant(text: str) -> Grant:
             )
 
 
-def _asker(streams: Streams) -> Ask:
+def _secret_prompt(streams: Streams) -> AskSecret:
     """Asks on the terminal, without showing what is typed."""
     from prompt_toolkit import PromptSession
 

@@ -1,6 +1,6 @@
 """Approvals and questions, asked at the keyboard."""
 
-from dataagent_cli.hitl.choices import Interrupted
-from dataagent_cli.hitl.terminal import NOBODY, TerminalHITLHandler
+from dataagent_cli.hitl.choices import PromptInterrupted
+from dataagent_cli.hitl.terminal import NO_APPROVER, TerminalHITLHandler
 
-__all__ = ["NOBODY", "Interrupted", "TerminalHITLHandler"]
+__all__ = ["NO_APPROVER", "PromptInterrupted", "TerminalHITLHandler"]

@@ -9,40 +9,40 @@ from typing import Literal
 from dataagent_cli.ui.clean import one_line
 from dataagent_core.hitl import ActionRequest, DecisionType
 
-Answer = Literal[
+ApprovalAnswer = Literal[
     "approve", "stop", "reject", "edit", "approve_kind", "approve_all", "confirm", "back"
 ]
 
 
-class Interrupted(Exception):
+class PromptInterrupted(Exception):
     """Ctrl-C was pressed instead of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ApprovalChoice:
     """One line of the question: what it says, the letter that picks it, what it needs."""
 
-    answer: Answer
+    answer: ApprovalAnswer
     label: str
     key: str
     needs: DecisionType
 
 
 CHOICES = (
-    Choice("approve", "Approve", "y", "approve"),
-    Choice("reject", "Reject, and say why", "n", "reject"),
-    Choice("edit", "Edit the call first", "e", "edit"),
-    Choice("approve_kind", "Approve every {kind} of this conversation", "k", "approve"),
-    Choice("approve_all", "Approve everything from now on (mode auto)", "a", "approve"),
+    ApprovalChoice("approve", "Approve", "y", "approve"),
+    ApprovalChoice("reject", "Reject, and say why", "n", "reject"),
+    ApprovalChoice("edit", "Edit the call first", "e", "edit"),
+    ApprovalChoice("approve_kind", "Approve every {kind} of this conversation", "k", "approve"),
+    ApprovalChoice("approve_all", "Approve everything from now on (mode auto)", "a", "approve"),
 )
 CONFIRMATIONS = (
-    Choice("back", "No, go back", "n", "approve"),
-    Choice("confirm", "Yes", "y", "approve"),
+    ApprovalChoice("back", "No, go back", "n", "approve"),
+    ApprovalChoice("confirm", "Yes", "y", "approve"),
 )
 """The second step of an approval that covers more than the call that is shown."""
 
 
-def choices_for(action: ActionRequest, allowed: Collection[DecisionType]) -> list[Choice]:
+def choices_for(action: ActionRequest, allowed: Collection[DecisionType]) -> list[ApprovalChoice]:
     """The choices a request takes, with the kind of the call in them."""
     return [
         replace(each, label=each.label.format(kind=kind_text(action)))

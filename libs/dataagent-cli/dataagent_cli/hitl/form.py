@@ -1,7 +1,7 @@
 """A form at the terminal: each field of a schema is asked for, checked and asked again.
 
 The fields are flat: text, numbers, yes or no, one or several of a list. What is asked comes from an
-MCP server (the core's `mcp/gateway/questions.py` has taken out what cannot be shown).
+MCP server (the core's `mcp/gateway/elicitation.py` has taken out what cannot be shown).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from dataagent_cli.hitl.lines import Lines
+from dataagent_cli.hitl.line_reader import LineReader
 from dataagent_cli.ui.clean import one_line, printable
 from dataagent_core.errors import BadDecision
 from dataagent_core.hitl import ActionRequest, check_arguments
@@ -74,7 +74,7 @@ def fields_of(action: ActionRequest) -> list[FormField]:
     ]
 
 
-def parsed(field: FormField, typed: str) -> Any:
+def parse_value(field: FormField, typed: str) -> Any:
     """The value of what was typed; None for nothing.
 
     Raises:
@@ -87,15 +87,15 @@ def parsed(field: FormField, typed: str) -> Any:
         return None
     match field.schema.get("type"):
         case "integer":
-            return _number(text, int)
+            return _parse_number(text, int)
         case "number":
-            return _number(text, float)
+            return _parse_number(text, float)
         case "boolean":
-            return _truth(text)
+            return _parse_boolean(text)
         case "array":
-            return [_chosen(field.choices, each.strip()) for each in text.split(",")]
+            return [_parse_choice(field.choices, each.strip()) for each in text.split(",")]
         case _:
-            return _chosen(field.choices, typed)
+            return _parse_choice(field.choices, typed)
 
 
 def _as_typed(value: Any) -> str:
@@ -106,7 +106,7 @@ def _as_typed(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _number(text: str, kind: type[int] | type[float]) -> int | float:
+def _parse_number(text: str, kind: type[int] | type[float]) -> int | float:
     try:
         number = kind(text)
         if isinstance(number, float) and not math.isfinite(number):
@@ -117,7 +117,7 @@ def _number(text: str, kind: type[int] | type[float]) -> int | float:
         raise ValueError(f"{text!r} is not a {article}.") from None
 
 
-def _truth(text: str) -> bool:
+def _parse_boolean(text: str) -> bool:
     if text.lower() in _YES:
         return True
     if text.lower() in _NO:
@@ -125,7 +125,7 @@ def _truth(text: str) -> bool:
     raise ValueError("Type y or n.")
 
 
-def _chosen(choices: list[str], text: str) -> str:
+def _parse_choice(choices: list[str], text: str) -> str:
     """A choice as it is written or by its number; any text where there are none."""
     if not choices:
         return text
@@ -137,7 +137,7 @@ def _chosen(choices: list[str], text: str) -> str:
     raise ValueError(f"Type a number from 1 to {len(choices)}, or one of the words.")
 
 
-async def filled(action: ActionRequest, lines: Lines, note: Note) -> dict[str, Any] | None:
+async def fill_form(action: ActionRequest, lines: LineReader, note: Note) -> dict[str, Any] | None:
     """The form filled in; None if the person would rather not answer.
 
     Raises:
@@ -158,7 +158,7 @@ async def filled(action: ActionRequest, lines: Lines, note: Note) -> dict[str, A
         return values
 
 
-async def _ask(field: FormField, lines: Lines, note: Note, values: dict[str, Any]) -> bool:
+async def _ask(field: FormField, lines: LineReader, note: Note, values: dict[str, Any]) -> bool:
     """Ask for one field until it fits; False if the person declines."""
     if field.help:
         note(field.help)
@@ -168,8 +168,8 @@ async def _ask(field: FormField, lines: Lines, note: Note, values: dict[str, Any
         if typed is None:
             return False
         try:
-            value = parsed(field, typed)
-            _fit(field, value)
+            value = parse_value(field, typed)
+            _check_bounds(field, value)
         except (ValueError, BadDecision) as error:
             note(str(error))
             text = typed
@@ -180,7 +180,7 @@ async def _ask(field: FormField, lines: Lines, note: Note, values: dict[str, Any
         return True
 
 
-def _fit(field: FormField, value: Any) -> None:
+def _check_bounds(field: FormField, value: Any) -> None:
     """Refuse a value beyond the field's own bounds.
 
     Raises:

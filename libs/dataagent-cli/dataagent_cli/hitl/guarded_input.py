@@ -88,7 +88,7 @@ class GuardedInput(Input):
         if self._escape and self._on_keys is not None:
             self._on_keys()
 
-    def _passed(self, keys: list[KeyPress]) -> list[KeyPress]:
+    def _filter_keys(self, keys: list[KeyPress]) -> list[KeyPress]:
         """The keys that reach the question now."""
         if self._is_open:
             escape, self._escape = self._escape, []
@@ -103,14 +103,14 @@ class GuardedInput(Input):
 
     def read_keys(self) -> list[KeyPress]:
         """The keys that were pressed and reach the question."""
-        return self._passed(self._keyboard.read_keys())
+        return self._filter_keys(self._keyboard.read_keys())
 
     def flush_keys(self) -> list[KeyPress]:
         """The rest of a sequence that did not go on."""
-        return self._passed(self._keyboard.flush_keys())
+        return self._filter_keys(self._keyboard.flush_keys())
 
     @contextmanager
-    def _attached(self, on_keys: Callable[[], None]) -> Generator[None]:
+    def _attach(self, on_keys: Callable[[], None]) -> Generator[None]:
         before, self._on_keys = self._on_keys, on_keys
         if not self._is_open:
             self._wait()
@@ -122,7 +122,7 @@ class GuardedInput(Input):
 
     def attach(self, input_ready_callback: Callable[[], None]) -> AbstractContextManager[None]:
         """Call back when there are keys."""
-        return self._attached(input_ready_callback)
+        return self._attach(input_ready_callback)
 
     def detach(self) -> AbstractContextManager[None]:
         """Call nobody back for a while."""

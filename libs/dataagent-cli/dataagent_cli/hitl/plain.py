@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dataagent_cli.hitl.choices import Answer, Choice
-from dataagent_cli.hitl.lines import Lines
+from dataagent_cli.hitl.choices import ApprovalAnswer, ApprovalChoice
+from dataagent_cli.hitl.line_reader import LineReader
 from dataagent_cli.hitl.preview import preview, title
 from dataagent_cli.ui.clean import printable
 from dataagent_core.hitl import ActionRequest
 
 
-async def ask_plainly(
+async def ask_in_text(
     action: ActionRequest,
-    choices: Sequence[Choice],
-    lines: Lines,
+    choices: Sequence[ApprovalChoice],
+    lines: LineReader,
     note: Callable[[str], None],
     *,
     question: str = "",
-    escape: Answer = "stop",
-) -> Answer:
+    escape: ApprovalAnswer = "stop",
+) -> ApprovalAnswer:
     """The answer that was typed: a letter, a number or the word; `escape` for none.
 
     Raises:
@@ -29,7 +29,7 @@ async def ask_plainly(
     listed = [f"{number}. {each.label} ({each.key})" for number, each in enumerate(choices, 1)]
     said = [title(action), printable(action.description), *(f"  {line}" for line in call), question]
     note("\n".join(line for line in [*said, *listed] if line))
-    known: dict[str, Answer] = {}
+    known: dict[str, ApprovalAnswer] = {}
     for number, each in enumerate(choices, 1):
         known |= {each.key: each.answer, str(number): each.answer, each.answer: each.answer}
     while True:

@@ -1,8 +1,8 @@
 """A call → what would happen, as lines for the screen: a diff, a statement, a command, a request.
 
 Pure. A line is a list of styled pieces without tabs; control characters are spelled out, so that
-none is obeyed and nothing is hidden. `wrapped` breaks lines to a width in columns, where a Chinese
-character has two.
+none is obeyed and nothing is hidden. `wrap_lines` breaks lines to a width in columns, where a
+Chinese character has two.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from prompt_toolkit.styles.pygments import (
 )
 from prompt_toolkit.utils import get_cwidth
 
-from dataagent_cli.ui.clean import one_line, spelled_out
-from dataagent_cli.ui.describe import counted_lines, full_args, hunks, is_whole
+from dataagent_cli.ui.clean import escape_controls, one_line
+from dataagent_cli.ui.describe import count_diff_lines, full_args, hunks, is_complete_diff
 from dataagent_core.hitl import ActionRequest
 
 Line = list[tuple[str, str]]
@@ -36,14 +36,14 @@ def title(action: ActionRequest) -> str:
     if not action.diff:
         return name
     path = _in_line(action.args.get("file_path") or action.args.get("path") or "")
-    changed = counted_lines(action.diff)
+    changed = count_diff_lines(action.diff)
     return f"{name} {path}" + ("" if changed is None else f" (+{changed[0]} −{changed[1]})")
 
 
 def preview(action: ActionRequest) -> list[Line]:
     """What would happen, nothing left out."""
     if action.diff:
-        rest = [] if is_whole(action.diff) else [[], *_arguments(action)]
+        rest = [] if is_complete_diff(action.diff) else [[], *_arguments(action)]
         return [*_diff(action.diff), *rest]
     if action.name == _REQUESTING and "url" in action.args:
         return _request(action.args)
@@ -83,7 +83,7 @@ def _request(args: Mapping[str, Any]) -> list[Line]:
             lines += [[("", f"{_in_line(k)}: {_in_line(v)}")] for k, v in headers.items()]
         else:
             text = value if isinstance(value, str) else _json(value)
-            lines += [[], *_coloured(text, "json" if text[:1] in "{[" else None)]
+            lines += [[], *_highlight(text, "json" if text[:1] in "{[" else None)]
     return lines
 
 
@@ -94,11 +94,11 @@ def _arguments(action: ActionRequest) -> list[Line]:
     listed: list[Line] = [[("", line)] for each in full_args(rest) for line in _clean(each)]
     if main is None:
         return listed
-    code = _coloured(str(action.args[main]), _language(action.name, main))
+    code = _highlight(str(action.args[main]), _language(action.name, main))
     return [*code, *([[]] if listed else []), *listed]
 
 
-def _coloured(text: str, language: str | None) -> list[Line]:
+def _highlight(text: str, language: str | None) -> list[Line]:
     """A text in the colours of its language, if it has one."""
     plain = "\n".join(_clean(text))
     if language is None:
@@ -125,7 +125,7 @@ def _json(value: object) -> str:
 
 
 def _clean(text: str) -> list[str]:
-    return spelled_out(text).expandtabs(_TAB_COLUMNS).split("\n")
+    return escape_controls(text).expandtabs(_TAB_COLUMNS).split("\n")
 
 
 def _in_line(value: object) -> str:
@@ -133,14 +133,14 @@ def _in_line(value: object) -> str:
     return "\\n".join(_clean(str(value)))
 
 
-def wrapped(lines: Iterable[Line], columns: int) -> list[Line]:
+def wrap_lines(lines: Iterable[Line], columns: int) -> list[Line]:
     """The lines, broken where the screen ends."""
     out: list[Line] = []
     for line in lines:
         out.append([])
         used = 0
         for style, text in line:
-            for piece, is_new in _pieces(text, columns, used):
+            for piece, is_new in _wrap_text(text, columns, used):
                 if is_new:
                     out.append([])
                     used = 0
@@ -149,7 +149,7 @@ def wrapped(lines: Iterable[Line], columns: int) -> list[Line]:
     return out
 
 
-def _pieces(text: str, columns: int, used: int) -> Iterable[tuple[str, bool]]:
+def _wrap_text(text: str, columns: int, used: int) -> Iterable[tuple[str, bool]]:
     """A text in pieces that fit; True for one that begins a row."""
     piece, is_new = "", False
     for character in text:
@@ -162,6 +162,6 @@ def _pieces(text: str, columns: int, used: int) -> Iterable[tuple[str, bool]]:
     yield piece, is_new
 
 
-def joined(lines: Iterable[Line]) -> StyleAndTextTuples:
+def join_lines(lines: Iterable[Line]) -> StyleAndTextTuples:
     """Lines as one formatted text, each with its end."""
     return [piece for line in lines for piece in [*line, ("", "\n")]]

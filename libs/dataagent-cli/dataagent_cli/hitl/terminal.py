@@ -4,7 +4,7 @@ In mode manual a person answers; in auto, and for tools that were approved for g
 yes; in plan nothing is changed and the agent is told so. What somebody asks in the middle of a call
 is a form, in every mode. Where there is nobody to ask, the answer is no. A yes to more than the
 call that is shown is asked for twice. What a decision does to the run is core's business. Above:
-`turn.py`. Below: `question.py`, `form.py`, `editing.py`, `guarded_input.py`.
+`turn.py`. Below: `approval_prompt.py`, `form.py`, `call_draft.py`, `guarded_input.py`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from dataagent_cli.hitl.choices import CONFIRMATIONS, Answer, Choice, choices_for, kind_text
-from dataagent_cli.hitl.form import filled
-from dataagent_cli.hitl.lines import Lines
-from dataagent_cli.input.editor import edited, is_chosen
+from dataagent_cli.hitl.choices import (
+    CONFIRMATIONS,
+    ApprovalAnswer,
+    ApprovalChoice,
+    choices_for,
+    kind_text,
+)
+from dataagent_cli.hitl.form import fill_form
+from dataagent_cli.hitl.line_reader import LineReader
+from dataagent_cli.input.editor import edit_text, has_editor
 from dataagent_core.config.state import SessionState
 from dataagent_core.errors import BadDecision, BadInput
 from dataagent_core.hitl import ALL_DECISIONS, ActionRequest, Decision, DecisionType, EditedAction
@@ -28,10 +34,10 @@ if TYPE_CHECKING:
     from prompt_toolkit.input import Input
     from prompt_toolkit.output import Output
 
-    from dataagent_cli.hitl.editing import Draft
+    from dataagent_cli.hitl.call_draft import CallDraft
     from dataagent_cli.hitl.guarded_input import GuardedInput
 
-NOBODY = "Nobody is at the terminal to approve this call."
+NO_APPROVER = "Nobody is at the terminal to approve this call."
 REJECTED = "Rejected at the terminal."
 DECLINED = "Not answered."
 _REASON = "why not? (Enter alone stops the answer) ❯ "
@@ -64,7 +70,7 @@ class TerminalHITLHandler:
         self._state = SessionState() if state is None else state
         self._is_interactive = is_interactive
         self._allow = tuple(allow)
-        self._note = note or _nothing
+        self._note = note or _ignore
         self._input = terminal_input
         self._output = terminal_output
         self._pause_seconds = pause_seconds
@@ -83,13 +89,13 @@ class TerminalHITLHandler:
         """
         del session_id  # one terminal, one conversation
         async with self._asking:
-            decision = self._without_asking(action_request, allowed)
+            decision = self._automatic_decision(action_request, allowed)
             if decision is not None:
                 return decision
             with self._guarded_input() as keys:
                 if action_request.is_question:
-                    return await self._filled(action_request, keys)
-                return await self._decided(action_request, allowed, keys)
+                    return await self._fill_form(action_request, keys)
+                return await self._ask_decision(action_request, allowed, keys)
 
     def _guarded_input(self) -> GuardedInput:
         from prompt_toolkit.input import PipeInput
@@ -125,7 +131,7 @@ class TerminalHITLHandler:
         is_known = action.kind in self._state.approved_kinds or matches(action.name, self._allow)
         return self._state.mode == "auto" or is_known
 
-    def _without_asking(
+    def _automatic_decision(
         self, action: ActionRequest, allowed: Collection[DecisionType]
     ) -> Decision | None:
         """The answer that needs nobody; None if a person is asked."""
@@ -134,119 +140,119 @@ class TerminalHITLHandler:
             return Decision("respond", PLANNED) if is_told else Decision("reject", PLANNED)
         if self.approves(action):
             return Decision("approve")
-        return None if self._can_ask else Decision("reject", NOBODY)
+        return None if self._can_ask else Decision("reject", NO_APPROVER)
 
-    async def _decided(
+    async def _ask_decision(
         self, action: ActionRequest, allowed: Collection[DecisionType], keys: GuardedInput
     ) -> Decision:
         note = ""
         while True:
             decision: Decision | None = None
-            match await self._asked(action, choices_for(action, allowed), keys, note):
+            match await self._ask_choice(action, choices_for(action, allowed), keys, note):
                 case "approve":
                     return Decision("approve")
                 case "approve_kind":
                     question = _CONFIRM_KIND.format(kind=kind_text(action))
-                    if action.kind and await self._is_confirmed(action, question, keys):
+                    if action.kind and await self._confirm(action, question, keys):
                         self._state.approved_kinds.add(action.kind)
                         return Decision("approve")
                 case "approve_all":
-                    if await self._is_confirmed(action, _CONFIRM_ALL, keys):
+                    if await self._confirm(action, _CONFIRM_ALL, keys):
                         self._state.switch("auto")
                         return Decision("approve")
                 case "stop":
                     return Decision("reject", REJECTED)
                 case "reject":
-                    decision, note = await self._rejected(allowed, keys), ""
+                    decision, note = await self._ask_rejection(allowed, keys), ""
                 case "edit":
-                    decision, note = await self._edited(action, keys)
+                    decision, note = await self._edit_call(action, keys)
                 case "confirm" | "back":
                     pass  # answers to the second step
             if decision is not None:
                 return decision
 
-    async def _is_confirmed(self, action: ActionRequest, question: str, keys: GuardedInput) -> bool:
+    async def _confirm(self, action: ActionRequest, question: str, keys: GuardedInput) -> bool:
         """Whether the person means it: asked anew, with no as the answer that is marked."""
         keys.guard()
-        return await self._asked(action, CONFIRMATIONS, keys, question, "back") == "confirm"
+        return await self._ask_choice(action, CONFIRMATIONS, keys, question, "back") == "confirm"
 
-    async def _asked(
+    async def _ask_choice(
         self,
         action: ActionRequest,
-        choices: Sequence[Choice],
+        choices: Sequence[ApprovalChoice],
         keys: GuardedInput,
         note: str,
-        escape: Answer = "stop",
-    ) -> Answer:
+        escape: ApprovalAnswer = "stop",
+    ) -> ApprovalAnswer:
         from prompt_toolkit.utils import is_dumb_terminal
 
-        from dataagent_cli.hitl.plain import ask_plainly
-        from dataagent_cli.hitl.question import Question
+        from dataagent_cli.hitl.approval_prompt import ApprovalPrompt
+        from dataagent_cli.hitl.plain import ask_in_text
 
         if self._input is None and is_dumb_terminal():
-            lines = Lines(keys, self._output)
-            return await ask_plainly(
+            lines = LineReader(keys, self._output)
+            return await ask_in_text(
                 action, choices, lines, self._note, question=note, escape=escape
             )
-        question = Question(action, choices, self._state, note, escape=escape)
+        question = ApprovalPrompt(action, choices, self._state, note, escape=escape)
         return await question.ask(keys, self._output)
 
-    async def _rejected(
+    async def _ask_rejection(
         self, allowed: Collection[DecisionType], keys: GuardedInput
     ) -> Decision | None:
         """A rejection; one with a reason lets the agent go on. None: back to the question."""
         if "respond" not in allowed:
             return Decision("reject", REJECTED)
-        reason = await Lines(keys, self._output).read(_REASON)
+        reason = await LineReader(keys, self._output).read(_REASON)
         if reason is None:
             return None
         if not reason.strip():
             return Decision("reject", REJECTED)
         return Decision("respond", _WITH_REASON.format(reason=reason.strip()))
 
-    async def _edited(
+    async def _edit_call(
         self, action: ActionRequest, keys: GuardedInput
     ) -> tuple[Decision | None, str]:
         """The call as it was edited, or why the question is asked again."""
-        from dataagent_cli.hitl.editing import draft, redrafted
+        from dataagent_cli.hitl.call_draft import apply_draft, draft_call
 
-        given = draft(action)
+        given = draft_call(action)
         text = given.text
         while True:
             try:
-                typed = await self._typed(replace(given, text=text), keys)
+                typed = await self._edit_inline(replace(given, text=text), keys)
             except BadInput as error:
                 return None, str(error)
             if typed is None or typed.rstrip("\n") == given.text.rstrip("\n"):
                 return None, "Nothing was changed."
             try:
-                made = redrafted(action, replace(given, text=typed))
+                made = apply_draft(action, replace(given, text=typed))
             except BadDecision as error:
                 self._note(str(error))
                 text = typed
                 continue
             return Decision("edit", edited_action=made), ""
 
-    async def _typed(self, given: Draft, keys: GuardedInput) -> str | None:
+    async def _edit_inline(self, given: CallDraft, keys: GuardedInput) -> str | None:
         """A text in the person's editor, if they have named one, or here.
 
         Raises:
             BadInput: the editor could not be used.
         """
-        if not is_chosen():
-            lines = Lines(keys, self._output)
+        if not has_editor():
+            lines = LineReader(keys, self._output)
             return await lines.read(_INLINE, given.text.rstrip("\n"), is_long=True)
         keyboard = self._keyboard()
         with keyboard.detach(), keyboard.cooked_mode():
-            return await edited(given.text, suffix=given.suffix)
+            return await edit_text(given.text, suffix=given.suffix)
 
-    async def _filled(self, action: ActionRequest, keys: GuardedInput) -> Decision:
+    async def _fill_form(self, action: ActionRequest, keys: GuardedInput) -> Decision:
         """The answer to what is asked in the middle of a call."""
-        values = await filled(action, Lines(keys, self._output), self._note)
+        values = await fill_form(action, LineReader(keys, self._output), self._note)
         if values is None:
             return Decision("reject", DECLINED)
         return Decision("edit", edited_action=EditedAction(action.name, values))
 
 
-def _nothing(_: str) -> None:
+def _ignore(_: str) -> None:
     """Where nothing can be said."""

@@ -1,5 +1,21 @@
 """Where conversations are kept and answered: in this process, or on a server."""
 
-from dataagent_cli.hosts.types import Agent, Host, NotOnServer, Skill, Skills, Spent, Tool
+from dataagent_cli.hosts.types import (
+    AgentSummary,
+    AvailableSkills,
+    Host,
+    SkillSummary,
+    TokenCost,
+    ToolSummary,
+    UnsupportedOnServer,
+)
 
-__all__ = ["Agent", "Host", "NotOnServer", "Skill", "Skills", "Spent", "Tool"]
+__all__ = [
+    "AgentSummary",
+    "AvailableSkills",
+    "Host",
+    "SkillSummary",
+    "TokenCost",
+    "ToolSummary",
+    "UnsupportedOnServer",
+]

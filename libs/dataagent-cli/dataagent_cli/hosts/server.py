@@ -13,7 +13,14 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from uuid import uuid4
 
-from dataagent_cli.hosts.types import Agent, NotOnServer, Skill, Skills, Spent, Tool
+from dataagent_cli.hosts.types import (
+    AgentSummary,
+    AvailableSkills,
+    SkillSummary,
+    TokenCost,
+    ToolSummary,
+    UnsupportedOnServer,
+)
 from dataagent_client import ApiError, Backoff, ClientError, DataAgentClient
 from dataagent_client import SessionInfo as SentSession
 from dataagent_core import errors
@@ -28,8 +35,8 @@ from dataagent_core.errors import (
 )
 from dataagent_core.events import event_to_wire
 from dataagent_core.identity.usage import today
-from dataagent_core.runs.history import History, Told
-from dataagent_core.runs.types import Entry, Run, Started
+from dataagent_core.runs.history import History, HistoryItem
+from dataagent_core.runs.types import Entry, Run, StartedRun
 from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, now
 
 if TYPE_CHECKING:
@@ -60,11 +67,11 @@ async def open_server(url: str, *, key_from: str | None = None) -> AsyncGenerato
         raise errors.BadInput(
             f"The variable {key_from} is not set; the server's key is read there."
         )
-    with translated(url):
-        knocking = DataAgentClient(url, key, backoff=Backoff(attempts=1))
+    with translate_client_errors(url):
+        probe = DataAgentClient(url, key, backoff=Backoff(attempts=1))
         client = DataAgentClient(url, key)
-    async with knocking:
-        await ServerHost(knocking, url).recent(limit=1)
+    async with probe:
+        await ServerHost(probe, url).recent(limit=1)
     async with client:
         yield ServerHost(client, url)
 
@@ -87,7 +94,7 @@ class ServerHost:
         """As `Host.open`; the server keeps a new session with its first message."""
         if session_id is not None:
             try:
-                return self._session(await self._asked(self._client.session(session_id)))
+                return self._session(await self._request(self._client.session(session_id)))
             except NotFound as error:
                 if not _UUID.fullmatch(session_id):
                     raise SessionNotFound(f"There is no session {session_id[:80]!r}.") from error
@@ -95,26 +102,28 @@ class ServerHost:
 
     async def recent(self, *, limit: int) -> list[Session]:
         """As `Host.recent`."""
-        page = await self._asked(self._client.sessions(limit=limit))
+        page = await self._request(self._client.sessions(limit=limit))
         return [self._session(each) for each in page.items]
 
     async def history(self, session_id: str, *, limit: int) -> History:
         """As `Host.history`."""
         if session_id not in self._threads:
-            self._session(await self._asked(self._client.session(session_id)))
-        page = await self._asked(
+            self._session(await self._request(self._client.session(session_id)))
+        page = await self._request(
             self._client.conversations.history(self._threads[session_id], limit=limit)
         )
-        return History([_told(each) for each in page.messages], page.total, page.last_seq)
+        return History(
+            [_message_with_events(each) for each in page.messages], page.total, page.last_seq
+        )
 
     async def check(self, message: str, *, agent: str) -> None:
         """Nothing: the server refuses a message before it makes a session for it."""
 
     async def start(
         self, session_id: str, message: str, *, agent: str, options: RunOptions
-    ) -> Started:
+    ) -> StartedRun:
         """As `Host.start`. Who may say yes unasked is for this terminal's handler to know."""
-        accepted = await self._asked(
+        accepted = await self._request(
             self._client.start(
                 message,
                 session_id,
@@ -124,11 +133,11 @@ class ServerHost:
                 max_tokens=options.max_tokens,
             )
         )
-        return _started(accepted, agent)
+        return _started_run(accepted, agent)
 
     async def read(self, run_id: str, *, after: int) -> AsyncIterator[Entry]:
         """As `Host.read`."""
-        with translated(self._url):
+        with translate_client_errors(self._url):
             async with aclosing(self._client.run_events(run_id, after=after)) as items:
                 async for item in items:
                     wire = event_to_wire(item.event, seq=item.seq, run_id=item.run_id)
@@ -136,51 +145,53 @@ class ServerHost:
 
     async def cancel(self, run_id: str) -> None:
         """As `Host.cancel`."""
-        await self._asked(self._client.cancel_run(run_id))
+        await self._request(self._client.cancel_run(run_id))
 
     async def decide(self, run_id: str, request_id: str, decision: Decision) -> None:
         """As `Host.decide`."""
-        await self._asked(self._client.decide(run_id, request_id, decision))
+        await self._request(self._client.decide(run_id, request_id, decision))
 
     async def active(self, session_id: str) -> Run | None:
         """As `Host.active`."""
-        told = (await self.history(session_id, limit=1)).told
-        last = told[-1].message if told else None
+        items = (await self.history(session_id, limit=1)).items
+        last = items[-1].message if items else None
         if last is None or last.status != "running" or last.run_id is None:
             return None
-        return _run(await self._asked(self._client.run(last.run_id)))
+        return _run(await self._request(self._client.run(last.run_id)))
 
     async def rename(self, session_id: str, title: str) -> Session:
         """As `Host.rename`."""
-        await self._asked(self._client.conversations.rename(session_id, title))
-        return self._session(await self._asked(self._client.session(session_id)))
+        await self._request(self._client.conversations.rename(session_id, title))
+        return self._session(await self._request(self._client.session(session_id)))
 
-    async def compact(self, session_id: str, keep: str, *, options: RunOptions) -> Started:
+    async def compact(self, session_id: str, keep: str, *, options: RunOptions) -> StartedRun:
         """As `Host.compact`."""
         del options
-        accepted = await self._asked(self._client.compact(session_id, keep=keep or None))
-        return _started(accepted, "")
+        accepted = await self._request(self._client.compact(session_id, keep=keep or None))
+        return _started_run(accepted, "")
 
     # -- what there is --------------------------------------------------------------------------
 
-    async def skills(self, agent: str) -> Skills:
+    async def skills(self, agent: str) -> AvailableSkills:
         """As `Host.skills`."""
-        page = await self._asked(self._client.skills.list(agent))
-        return Skills(tuple(Skill(s.name, s.description, s.source) for s in page.items))
+        page = await self._request(self._client.skills.list(agent))
+        return AvailableSkills(
+            tuple(SkillSummary(s.name, s.description, s.source) for s in page.items)
+        )
 
-    async def agents(self) -> list[Agent]:
+    async def agents(self) -> list[AgentSummary]:
         """As `Host.agents`."""
-        page = await self._asked(self._client.agents())
-        return [Agent(each.name, each.description, each.model) for each in page.items]
+        page = await self._request(self._client.agents())
+        return [AgentSummary(each.name, each.description, each.model) for each in page.items]
 
-    async def tools(self, agent: str) -> list[Tool]:
+    async def tools(self, agent: str) -> list[ToolSummary]:
         """As `Host.tools`; which ask is known to the server alone."""
-        tools = (await self._asked(self._client.tools())).items
-        agents = (await self._asked(self._client.agents())).items
+        tools = (await self._request(self._client.tools())).items
+        agents = (await self._request(self._client.agents())).items
         names = {agent, "general"} if agent == "agent" else {agent}
         bound = {n for each in agents if each.name in names for n in each.tool_ids}
         return [
-            Tool(each.name, each.description, server=each.server_id)
+            ToolSummary(each.name, each.description, server=each.server_id)
             for each in tools
             if not bound or each.tool_id in bound or each.server_id is not None
         ]
@@ -188,46 +199,46 @@ class ServerHost:
     async def model(self) -> str:
         """As `Host.model`."""
         if self._model is None:
-            self._model = (await self._asked(self._client.info())).model or _UNNAMED
+            self._model = (await self._request(self._client.info())).model or _UNNAMED
         return self._model
 
-    async def spent(self, usage: dict[str, int]) -> Spent:
-        """As `Host.spent`; the server's prices are not known here."""
-        return Spent(usage.get("input_tokens", 0), usage.get("output_tokens", 0))
+    async def token_cost(self, usage: dict[str, int]) -> TokenCost:
+        """As `Host.token_cost`; the server's prices are not known here."""
+        return TokenCost(usage.get("input_tokens", 0), usage.get("output_tokens", 0))
 
-    async def spent_today(self) -> Spent:
-        """As `Host.spent_today`."""
-        page = await self._asked(self._client.usage())
+    async def token_cost_today(self) -> TokenCost:
+        """As `Host.token_cost_today`."""
+        page = await self._request(self._client.usage())
         day = next((each for each in page.items if each.day == today()), None)
         if day is None:
-            return Spent(0, 0)
+            return TokenCost(0, 0)
         cost = None
         if day.cost is not None:
             cost = Prices(0, 0, day.currency or "USD").shown(day.cost)
-        return Spent(day.input_tokens, day.output_tokens, cost)
+        return TokenCost(day.input_tokens, day.output_tokens, cost)
 
     # -- in this process only -------------------------------------------------------------------
 
     async def check_model(self, name: str) -> NoReturn:
         """As `Host.check_model`."""
-        raise NotOnServer(f"Choosing the model {name!r}")
+        raise UnsupportedOnServer(f"Choosing the model {name!r}")
 
     async def context_use(
         self, session_id: str | None, *, agent: str, model: str | None
     ) -> ContextUse:
         """As `Host.context_use`."""
-        raise NotOnServer("Measuring the context")
+        raise UnsupportedOnServer("Measuring the context")
 
     async def last_changes(self, session_id: str) -> list[Change]:
         """As `Host.last_changes`."""
-        raise NotOnServer("Taking back changes of files")
+        raise UnsupportedOnServer("Taking back changes of files")
 
     async def take_back(self, session_id: str) -> list[Change]:
         """As `Host.take_back`."""
-        raise NotOnServer("Taking back changes of files")
+        raise UnsupportedOnServer("Taking back changes of files")
 
-    async def _asked(self, request: Coroutine[Any, Any, T]) -> T:
-        with translated(self._url):
+    async def _request(self, request: Coroutine[Any, Any, T]) -> T:
+        with translate_client_errors(self._url):
             return await request
 
     def _session(self, sent: SentSession) -> Session:
@@ -248,18 +259,18 @@ class ServerHost:
 
 
 @contextmanager
-def translated(url: str) -> Generator[None]:
+def translate_client_errors(url: str) -> Generator[None]:
     """Turns the client's errors into core's, by their codes."""
     try:
         yield
     except ApiError as error:
-        raise _refusal(error) from error
+        raise _core_error(error) from error
     except ClientError as error:
         hint: dict[str, object] = {"hint": f"is a DataAgent server at {url}?"}
         raise Unavailable(error.message, details=hint) from error
 
 
-def _refusal(error: ApiError) -> DataAgentError:
+def _core_error(error: ApiError) -> DataAgentError:
     if error.status == 401:
         hint: dict[str, object] = {"hint": f"put its key into {_KEY}, or name where it is."}
         return NotAuthenticated("The server does not know this key.", details=hint)
@@ -267,15 +278,15 @@ def _refusal(error: ApiError) -> DataAgentError:
     return kind(error.message, details=error.details)
 
 
-def _all(kind: type[DataAgentError]) -> Iterator[type[DataAgentError]]:
+def _codes_of(kind: type[DataAgentError]) -> Iterator[type[DataAgentError]]:
     yield kind
     for below in kind.__subclasses__():
-        yield from _all(below)
+        yield from _codes_of(below)
 
 
 _BY_CODE = {
     each.code: each
-    for each in _all(DataAgentError)
+    for each in _codes_of(DataAgentError)
     if each.__module__.startswith("dataagent_protocol.")
 }
 _FAMILIES: dict[int, type[DataAgentError]] = {
@@ -288,7 +299,7 @@ _FAMILIES: dict[int, type[DataAgentError]] = {
 }
 
 
-def _started(accepted: Accepted, agent: str) -> Started:
+def _started_run(accepted: Accepted, agent: str) -> StartedRun:
     run = Run(
         run_id=accepted.run_id,
         session_id=accepted.session_id,
@@ -300,7 +311,7 @@ def _started(accepted: Accepted, agent: str) -> Started:
         message_id="",
         answer_id="",
     )
-    return Started(run, 0, is_new=True)
+    return StartedRun(run, 0, is_new=True)
 
 
 def _run(sent: RunInfo) -> Run:
@@ -317,7 +328,7 @@ def _run(sent: RunInfo) -> Run:
     )
 
 
-def _told(sent: HistoryMessage) -> Told:
+def _message_with_events(sent: HistoryMessage) -> HistoryItem:
     entries = [
         Entry(each.seq, each.run_id, event_to_wire(each.event, seq=each.seq, run_id=each.run_id))
         for each in sent.events
@@ -333,4 +344,4 @@ def _told(sent: HistoryMessage) -> Told:
         # the server's statuses are core's
         status=message.status,  # pyright: ignore[reportArgumentType]
     )
-    return Told(made, entries, [])
+    return HistoryItem(made, entries, [])

@@ -1,6 +1,6 @@
 """What a conversation needs of the place that answers it. One interface, one file a kind.
 
-`here.py` is the core in this process, `server.py` a DataAgent server. Errors are core's
+`local.py` is the core in this process, `server.py` a DataAgent server. Errors are core's
 `DataAgentError`s, whichever it is; what belongs to somebody else is not found.
 """
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from dataagent_core.app.context_use import ContextUse
     from dataagent_core.hitl import Decision
     from dataagent_core.runs.history import History
-    from dataagent_core.runs.types import Entry, Run, RunOptions, Started
+    from dataagent_core.runs.types import Entry, Run, RunOptions, StartedRun
     from dataagent_core.session.types import Session
     from dataagent_core.workspace.undo import Change
 
 
-class NotOnServer(DataAgentError):
+class UnsupportedOnServer(DataAgentError):
     """A server answers this conversation, and this is not to be had through it."""
 
     code = "not_on_server"
@@ -31,7 +31,7 @@ class NotOnServer(DataAgentError):
 
 
 @dataclass(frozen=True, slots=True)
-class Skill:
+class SkillSummary:
     """What can be put before a task. `source` is whose it is."""
 
     name: str
@@ -40,15 +40,15 @@ class Skill:
 
 
 @dataclass(frozen=True, slots=True)
-class Skills:
+class AvailableSkills:
     """The skills there are, and a line for each that was left out."""
 
-    known: tuple[Skill, ...] = ()
+    known: tuple[SkillSummary, ...] = ()
     left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class AgentSummary:
     """Who can answer. `model` is its own, if it has one."""
 
     name: str
@@ -57,7 +57,7 @@ class Agent:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolSummary:
     """What an agent can call. `server` is the MCP server it comes from; None: not known to ask."""
 
     name: str
@@ -67,7 +67,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TokenCost:
     """Tokens, and what they cost if that is known."""
 
     input_tokens: int
@@ -113,7 +113,7 @@ class Host(Protocol):
 
     async def start(
         self, session_id: str, message: str, *, agent: str, options: RunOptions
-    ) -> Started:
+    ) -> StartedRun:
         """Send a message; it is kept when this returns.
 
         Raises:
@@ -149,7 +149,7 @@ class Host(Protocol):
         """
         ...
 
-    async def compact(self, session_id: str, keep: str, *, options: RunOptions) -> Started:
+    async def compact(self, session_id: str, keep: str, *, options: RunOptions) -> StartedRun:
         """Put the older part of a conversation in short for the model; people still see it all.
 
         Raises:
@@ -159,15 +159,15 @@ class Host(Protocol):
 
     # -- what there is --------------------------------------------------------------------------
 
-    async def skills(self, agent: str) -> Skills:
+    async def skills(self, agent: str) -> AvailableSkills:
         """The skills that can be put before a task with an agent."""
         ...
 
-    async def agents(self) -> list[Agent]:
+    async def agents(self) -> list[AgentSummary]:
         """Who can answer."""
         ...
 
-    async def tools(self, agent: str) -> list[Tool]:
+    async def tools(self, agent: str) -> list[ToolSummary]:
         """What an agent can call."""
         ...
 
@@ -175,11 +175,11 @@ class Host(Protocol):
         """The name of the model that answers when nobody chooses another."""
         ...
 
-    async def spent(self, usage: dict[str, int]) -> Spent:
+    async def token_cost(self, usage: dict[str, int]) -> TokenCost:
         """What a run's or a conversation's tokens come to."""
         ...
 
-    async def spent_today(self) -> Spent:
+    async def token_cost_today(self) -> TokenCost:
         """What this person has used today (UTC)."""
         ...
 

@@ -52,16 +52,16 @@ class LineCompleter(Completer):
             yield each
         typed = document.text_before_cursor
         try:
-            offers = await self._offers(typed)
+            completions = await self._completions(typed)
         except DataAgentError:
             return
-        for text, start, meaning in offers:
+        for text, start, meaning in completions:
             yield Completion(text, start, display_meta=meaning)
 
-    async def _offers(self, typed: str) -> list[tuple[str, int, str]]:
+    async def _completions(self, typed: str) -> list[tuple[str, int, str]]:
         mention = _MENTION.search(typed)
         if mention is not None and self._mentions is not None:
-            found = await self._mentions.offers(mention[1])
+            found = await self._mentions.completions(mention[1])
             return [(f"@{name}", -len(mention[0]), kind) for name, kind in found]
         if not typed.startswith("/") or "\n" in typed or self._conversation is None:
             return []

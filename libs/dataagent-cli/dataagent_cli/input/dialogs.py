@@ -51,7 +51,7 @@ class Dialogs:
 
     async def _run(self, asked: _List) -> int | None:
         app: Application[int | None] = Application(
-            layout=Layout(Window(FormattedTextControl(asked.drawn), wrap_lines=False)),
+            layout=Layout(Window(FormattedTextControl(asked.render), wrap_lines=False)),
             key_bindings=asked.keys(),
             erase_when_done=True,
             input=self._input,
@@ -75,7 +75,7 @@ class _List:
         self._letters = letters or {}
         self._at = 0
 
-    def drawn(self) -> StyleAndTextTuples:
+    def render(self) -> StyleAndTextTuples:
         """The rows around the chosen one."""
         first = max(0, min(self._at - _ROWS // 2, len(self._rows) - _ROWS))
         width = max(get_app().output.get_size().columns - 4, 8)
@@ -91,25 +91,25 @@ class _List:
         """What the keys do."""
         keys = KeyBindings()
         for name, step in {"up": -1, "c-p": -1, "down": 1, "c-n": 1, "tab": 1}.items():
-            keys.add(name)(self._moving(step))
+            keys.add(name)(self._move_by(step))
         keys.add("enter")(self._take)
         for name in ("escape", "q", "c-c", "c-d"):
             keys.add(name)(_leave)
         for letter, row in self._letters.items():
-            keys.add(letter)(_taking(row))
+            keys.add(letter)(_take_row(row))
         return keys
 
     def _take(self, event: KeyPressEvent) -> None:
         event.app.exit(result=self._at)
 
-    def _moving(self, step: int) -> Callable[[KeyPressEvent], None]:
+    def _move_by(self, step: int) -> Callable[[KeyPressEvent], None]:
         def move(_: KeyPressEvent) -> None:
             self._at = (self._at + step) % len(self._rows)
 
         return move
 
 
-def _taking(row: int) -> Callable[[KeyPressEvent], None]:
+def _take_row(row: int) -> Callable[[KeyPressEvent], None]:
     def take(event: KeyPressEvent) -> None:
         event.app.exit(result=row)
 

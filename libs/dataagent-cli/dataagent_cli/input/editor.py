@@ -8,14 +8,14 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from dataagent_cli.interrupts import left_to_child
+from dataagent_cli.interrupts import interrupts_go_to_child
 from dataagent_core.config.settings import environment
 from dataagent_core.errors import BadInput
 
 _USUAL = "vi"
 
 
-async def edited(text: str, *, suffix: str = ".md") -> str:
+async def edit_text(text: str, *, suffix: str = ".md") -> str:
     """The text as it is after the editor was left. Ctrl-C is the editor's until then.
 
     Raises:
@@ -34,27 +34,27 @@ async def edited(text: str, *, suffix: str = ".md") -> str:
             raise BadInput(f"{words[0]} left no UTF-8 text; the text is as it was.") from error
 
 
-def is_chosen() -> bool:
+def has_editor() -> bool:
     """Whether the person has named an editor."""
-    return bool(_named())
+    return bool(_configured_editor())
 
 
-def _named() -> str:
+def _configured_editor() -> str:
     return environment().get("VISUAL") or environment().get("EDITOR") or ""
 
 
 def _editor() -> list[str]:
     try:
-        return shlex.split(_named()) or [_USUAL]
+        return shlex.split(_configured_editor()) or [_USUAL]
     except ValueError as error:  # a quote that does not end
         raise BadInput(
-            f"The editor {_named()!r} cannot be started: {error}.",
+            f"The editor {_configured_editor()!r} cannot be started: {error}.",
             details={"hint": "correct VISUAL or EDITOR."},
         ) from error
 
 
 async def _edit(words: list[str]) -> int:
-    with left_to_child():
+    with interrupts_go_to_child():
         try:
             process = await asyncio.create_subprocess_exec(*words)
         except OSError as error:

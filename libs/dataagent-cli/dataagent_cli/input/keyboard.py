@@ -2,7 +2,7 @@
 
 Enter sends; Alt-Enter or Ctrl-J begins a new line; a paste of many lines stays one message. Esc
 twice on an empty line brings the last message back, Ctrl-G opens the line in `$EDITOR`, Shift-Tab
-switches the mode. What is typed while an answer is under way is in `meanwhile.py`.
+switches the mode. What is typed while an answer is under way is in `turn_keys.py`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from dataagent_cli.early_prompt import EarlyPrompt
-from dataagent_cli.input.meanwhile import Meanwhile, asleep
 from dataagent_cli.input.toolbar import Toolbar
+from dataagent_cli.input.turn_keys import TurnKeyListener, suspend_process
 from dataagent_core.config.state import SessionState
 
 PROMPT = "❯ "
@@ -89,7 +89,9 @@ class Keyboard:
         is_text = typed[:1].isspace() and message.startswith("/")  # and neither command nor skill
         return f" {message}" if is_text else message
 
-    def meanwhile(self, note: Callable[[str], None]) -> AbstractContextManager[Meanwhile | None]:
+    def listen_during_turn(
+        self, note: Callable[[str], None]
+    ) -> AbstractContextManager[TurnKeyListener | None]:
         """Takes the keys while an answer is under way; nothing where there are no single keys.
 
         `note` says which mode was switched to.
@@ -102,9 +104,9 @@ class Keyboard:
         def switch() -> None:
             note(f"mode {self._state.switch()}, from the next {first} on")
 
-        return Meanwhile(self._session.input, switch, self._early)
+        return TurnKeyListener(self._session.input, switch, self._early)
 
-    async def aside(self, say: Callable[[], None]) -> None:
+    async def print_above(self, say: Callable[[], None]) -> None:
         """Say something now, above the line if one is being typed."""
         app = self._session.app
         if not app.is_running:
@@ -125,27 +127,27 @@ class Keyboard:
             ("escape", "enter"): _begin_line,
             ("c-j",): _begin_line,
             ("s-tab",): lambda _: self._switch(),
-            ("c-z",): lambda _: self._sleep(),
+            ("c-z",): lambda _: self._suspend(),
         }
         for names, binding in bound.items():
             keys.add(*names, filter=~is_searching)(binding)
-        keys.add("escape", "escape", filter=is_empty)(_bring_back)
+        keys.add("escape", "escape", filter=is_empty)(_previous_entry)
         keys.add("c-g", filter=~is_searching)(_open_editor)
         return keys
 
     def _switch(self) -> None:
         self._state.switch()
 
-    def _sleep(self) -> None:
+    def _suspend(self) -> None:
         """Give the terminal back as it was, and stop until the shell says to go on."""
-        run_in_terminal(partial(asleep, self._early))
+        run_in_terminal(partial(suspend_process, self._early))
 
 
 def _begin_line(event: KeyPressEvent) -> None:
     event.current_buffer.insert_text("\n")
 
 
-def _bring_back(event: KeyPressEvent) -> None:
+def _previous_entry(event: KeyPressEvent) -> None:
     event.current_buffer.history_backward()
 
 

@@ -2,7 +2,7 @@
 
 `@notes.md`, `@"my notes.md"`, `@sales.orders`, `@orders`, `@sales."Order details"`. What is small
 goes along with the message, large files by their path alone; a line says what was sent. A word that
-names nothing stays a word. Above: `interactive.py`, `completion.py`.
+names nothing stays a word. Above: `repl_loop.py`, `completion.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataagent_cli.input.project_files import ProjectFiles
 from dataagent_core.errors import DataAgentError
 
 if TYPE_CHECKING:
-    from dataagent_cli.data.desk import Desk
+    from dataagent_cli.data.context import DataCommandContext
     from dataagent_core.data.types import Table
 
 _MENTION = re.compile(r"""(?<![\w.%+-])@((?:[^\s"@]*"[^"\n]+"|[^\s"@]+))""")
@@ -46,7 +46,7 @@ class NamedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class Attachment:
     """What goes along with a message, and a line about it."""
 
     text: str
@@ -67,7 +67,7 @@ class Mentions:
         self._looked_at = -_FRESH_SECONDS
         self._looking = asyncio.Lock()
 
-    async def offers(self, typed: str) -> list[tuple[str, str]]:
+    async def completions(self, typed: str) -> list[tuple[str, str]]:
         """What may be meant by the beginning of a name, each with what it is; tables first."""
         wanted = typed.strip('"').lower()
         tables = [
@@ -75,26 +75,26 @@ class Mentions:
             for each in await self._known_tables()
             if each.name.lower().startswith(wanted) or each.table.name.lower().startswith(wanted)
         ]
-        files = await self._files.like(typed.strip('"'), limit=_SHOWN)
+        files = await self._files.matching(typed.strip('"'), limit=_SHOWN)
         return [*tables[:_SHOWN], *((_quoted(name), "file") for name in files)]
 
-    async def attached(self, message: str) -> list[Attached]:
+    async def attach(self, message: str) -> list[Attachment]:
         """What goes along with a message, each thing once."""
-        found: list[Attached] = []
+        found: list[Attachment] = []
         for name in dict.fromkeys(match[1] for match in _MENTION.finditer(message)):
-            thing = await self._thing(name) or await self._thing(name.rstrip(_LOOSE))
+            thing = await self._resolve(name) or await self._resolve(name.rstrip(_LOOSE))
             if thing is not None and thing not in found:
                 found.append(thing)
         return found
 
-    async def _thing(self, name: str) -> Attached | None:
+    async def _resolve(self, name: str) -> Attachment | None:
         if not name:
             return None
         return await asyncio.to_thread(
             _file, self._files.folder, name.strip('"')
         ) or await self._table(name)
 
-    async def _table(self, name: str) -> Attached | None:
+    async def _table(self, name: str) -> Attachment | None:
         plain = name.replace('"', "").lower()
         tables = await self._known_tables()
         whole = [each for each in tables if each.name.replace('"', "").lower() == plain]
@@ -111,15 +111,15 @@ class Mentions:
         return self._tables
 
 
-def tables_at(desk: Desk) -> Tables:
+def tables_of_sources(data_context: DataCommandContext) -> Tables:
     """The tables of all sources of a desk. One that cannot be read has none."""
 
     async def look() -> list[NamedTable]:
-        reader = await desk.reader()
+        reader = await data_context.reader()
         found: list[NamedTable] = []
-        for source in await desk.service.sources.list_for(reader):
+        for source in await data_context.service.sources.list_for(reader):
             try:
-                catalogue = await desk.service.catalogue(source, reader)
+                catalogue = await data_context.service.catalogue(source, reader)
             except DataAgentError:
                 continue
             found += [NamedTable(source.name, table) for table in catalogue.tables]
@@ -128,7 +128,7 @@ def tables_at(desk: Desk) -> Tables:
     return look
 
 
-def _file(folder: Path, name: str) -> Attached | None:
+def _file(folder: Path, name: str) -> Attachment | None:
     """A file or folder inside the folder; what is not text, or long, by its path."""
     try:
         path = (folder / name).resolve()
@@ -138,11 +138,13 @@ def _file(folder: Path, name: str) -> Attached | None:
     except (OSError, ValueError):  # not to be read, or no name of a file at all
         return None
     if text is not None:
-        return Attached(
+        return Attachment(
             _wrapped("file", name, text), f"sent along: {name} ({len(text):,} characters)"
         )
     kind = "folder" if path.is_dir() else "file"
-    return Attached(f'<attached {kind}="{name}" />', f"named: {kind} {name}; it is not sent along")
+    return Attachment(
+        f'<attached {kind}="{name}" />', f"named: {kind} {name}; it is not sent along"
+    )
 
 
 def _text(path: Path) -> str | None:
@@ -155,7 +157,7 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _described(named: NamedTable) -> Attached:
+def _described(named: NamedTable) -> Attachment:
     table = named.table
     columns = [f"{each.name} {each.type}" for each in table.columns[:_MOST_COLUMNS]]
     if len(table.columns) > _MOST_COLUMNS:
@@ -163,7 +165,7 @@ def _described(named: NamedTable) -> Attached:
     rows = "" if table.row_count is None else f"{table.row_count} rows\n"
     keys = f"primary key: {', '.join(table.primary_key)}\n" if table.primary_key else ""
     text = f"{rows}{keys}{_lines(columns)}"
-    return Attached(
+    return Attachment(
         _wrapped("table", named.name.replace('"', ""), text),
         f"sent along: the columns of {named.name}",
     )

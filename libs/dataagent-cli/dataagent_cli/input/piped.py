@@ -21,7 +21,7 @@ def read_piped(source: BinaryIO, *, note: Callable[[str], None]) -> str:
     Raises:
         NotText: the bytes are not UTF-8.
     """
-    tell_if_silent(source, note)
+    note_if_silent(source, note)
     return text_of(source.read())
 
 
@@ -39,7 +39,7 @@ def text_of(data: bytes) -> str:
         ) from error
 
 
-def tell_if_silent(source: BinaryIO, note: Callable[[str], None]) -> None:
+def note_if_silent(source: BinaryIO, note: Callable[[str], None]) -> None:
     """Tell the person that an input which stays open and sends nothing is waited for."""
     try:
         ready, _, _ = select.select([source], [], [], _PATIENCE_SECONDS)

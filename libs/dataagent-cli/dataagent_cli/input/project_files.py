@@ -12,7 +12,7 @@ import os
 import time
 from pathlib import Path
 
-from dataagent_cli.git import git_says
+from dataagent_cli.git import git_output
 
 _FRESH_SECONDS = 10.0
 _MOST_FILES = 100_000
@@ -29,16 +29,16 @@ class ProjectFiles:
         self._looked_at = -_FRESH_SECONDS
         self._looking = asyncio.Lock()
 
-    async def like(self, typed: str, *, limit: int) -> list[str]:
+    async def matching(self, typed: str, *, limit: int) -> list[str]:
         """The names that fit what was typed, the best first."""
         async with self._looking:
             if time.monotonic() - self._looked_at > _FRESH_SECONDS:
-                self._names = await asyncio.to_thread(_look, self.folder)
+                self._names = await asyncio.to_thread(_list_files, self.folder)
                 self._looked_at = time.monotonic()
-        return await asyncio.to_thread(best, self._names, typed, limit)
+        return await asyncio.to_thread(best_matches, self._names, typed, limit)
 
 
-def best(names: list[tuple[str, str]], typed: str, limit: int) -> list[str]:
+def best_matches(names: list[tuple[str, str]], typed: str, limit: int) -> list[str]:
     """The names (each with itself in lower case) that fit, the best first."""
     wanted = typed.lower()
     ranked = ((_rank(low, wanted), name) for name, low in names)
@@ -59,18 +59,18 @@ def _rank(name: str, wanted: str) -> int | None:
     return 4 if all(letter in letters for letter in wanted) else None
 
 
-def _look(folder: Path) -> list[tuple[str, str]]:
-    names = _known_to_git(folder)
-    names = _walked(folder) if names is None else names
+def _list_files(folder: Path) -> list[tuple[str, str]]:
+    names = _git_files(folder)
+    names = _walk(folder) if names is None else names
     return [(name, name.lower()) for name in names[:_MOST_FILES]]
 
 
-def _known_to_git(folder: Path) -> list[str] | None:
-    said = git_says(folder, *_LISTING)
+def _git_files(folder: Path) -> list[str] | None:
+    said = git_output(folder, *_LISTING)
     return None if said is None else [name for name in said.split("\0") if name]
 
 
-def _walked(folder: Path) -> list[str]:
+def _walk(folder: Path) -> list[str]:
     names: list[str] = []
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(

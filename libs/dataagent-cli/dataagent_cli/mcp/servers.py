@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dataagent_cli.mcp.editing import edit, with_server, without_server
+from dataagent_cli.mcp.config_edit import edit_config, with_server, without_server
 from dataagent_cli.mcp.trust import Trust, question
 from dataagent_cli.ui.clean import one_line
 from dataagent_core.errors import BadInput
@@ -20,7 +20,7 @@ from dataagent_core.mcp.servers.config_files import TIMEOUT_SECONDS, parse_confi
 
 if TYPE_CHECKING:
     from dataagent_cli.input.keyboard import Keyboard
-    from dataagent_cli.mcp.places import Place
+    from dataagent_cli.mcp.config_locations import ConfigLocation
     from dataagent_cli.ui import View
     from dataagent_core.mcp.hub import McpHub, ReloadReport
     from dataagent_core.mcp.types import ConnectionStatus, ServerSpec
@@ -34,7 +34,7 @@ _PATIENCE_SECONDS = 5.0  # beyond a server's own time-out
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ServerRow:
     """A server as `/mcp list` shows it."""
 
     spec: ServerSpec
@@ -49,13 +49,13 @@ class _Loaded:
     sources: dict[str, str] = field(default_factory=dict[str, str])
 
 
-class Servers:
+class TerminalServers:
     """The files' servers."""
 
     def __init__(
         self,
         hub: McpHub,
-        places: Iterable[Place],
+        locations: Iterable[ConfigLocation],
         trust: Trust,
         *,
         user_id: str,
@@ -65,7 +65,7 @@ class Servers:
     ) -> None:
         self._hub = hub
         self._timeout_seconds = timeout_seconds
-        self._places = tuple(places)
+        self._locations = tuple(locations)
         self._trust = trust
         self._user_id = user_id
         self._confirm = confirm
@@ -76,13 +76,13 @@ class Servers:
     @property
     def own_file(self) -> Path:
         """The file that servers are added to."""
-        return self._places[0].path
+        return self._locations[0].path
 
-    def say_above(self, keyboard: Keyboard, view: View) -> None:
+    def report_above(self, keyboard: Keyboard, view: View) -> None:
         """From now on say what there is to say above the line that is being typed."""
 
         async def say(text: str) -> None:
-            await keyboard.aside(lambda: view.note(text))
+            await keyboard.print_above(lambda: view.note(text))
 
         self._say = say
 
@@ -93,24 +93,24 @@ class Servers:
             BadInput: the file that was asked for is not there.
         """
         loaded = _Loaded()
-        for place in self._places:
-            await self._read(place, loaded)
+        for location in self._locations:
+            await self._read(location, loaded)
         self._loaded = loaded
         report = await self._hub.reload(tuple(loaded.specs.values()))
         await self._stop_watching()
         self._watching = asyncio.create_task(self._watch(list(loaded.specs.values())))
         return report
 
-    async def settled(self, timeout_seconds: float = SETTLE_SECONDS) -> None:
+    async def wait_connected(self, timeout_seconds: float = SETTLE_SECONDS) -> None:
         """Wait until each server is connected or known to fail, for a question asked only once."""
         if self._watching is not None:
             await asyncio.wait({self._watching}, timeout=timeout_seconds)
 
-    async def rows(self) -> list[Row]:
+    async def rows(self) -> list[ServerRow]:
         """The servers, by name, each as it is now."""
         loaded = self._loaded
         return [
-            Row(
+            ServerRow(
                 spec,
                 await self._hub.status_of(spec, user_id=self._user_id),
                 len(self._hub.catalogue.tools_of(spec.server_id)),
@@ -125,11 +125,11 @@ class Servers:
         Raises:
             BadInput: there is one of that name, or it makes no sense.
         """
-        edit(self.own_file, with_server(name, entry))
+        edit_config(self.own_file, with_server(name, entry))
 
     def remove(self, name: str) -> None:
         """Take a server out of the person's own file. Raises: `BadInput` if it is not in it."""
-        edit(self.own_file, without_server(name))
+        edit_config(self.own_file, without_server(name))
 
     async def aclose(self) -> None:
         """Stop watching; the hub closes what is connected."""
@@ -137,30 +137,30 @@ class Servers:
 
     # -- reading --------------------------------------------------------------------------------
 
-    async def _read(self, place: Place, into: _Loaded) -> None:
+    async def _read(self, location: ConfigLocation, into: _Loaded) -> None:
         try:
-            content = place.path.read_bytes()
+            content = location.path.read_bytes()
         except FileNotFoundError:
-            if place.is_asked_for:
-                raise BadInput(f"There is no file {place.path}.") from None
+            if location.is_asked_for:
+                raise BadInput(f"There is no file {location.path}.") from None
             return
         except OSError as error:
-            await self._say(f"warning: {place.path} cannot be read: {error.strerror}")
+            await self._say(f"warning: {location.path} cannot be read: {error.strerror}")
             return
-        if not place.is_trusted and not await self._is_agreed(place.path, content):
+        if not location.is_trusted and not await self._is_trusted(location.path, content):
             return
         file = parse_config_file(  # what was agreed to, whatever the file holds by now
-            content, place.path.name, expand=True, timeout_seconds=self._timeout_seconds
+            content, location.path.name, expand=True, timeout_seconds=self._timeout_seconds
         )
         for problem in file.problems:
             await self._say(f"warning: {one_line(problem)}")
         for spec in file.servers:
             into.specs[spec.name] = spec
-            into.sources[spec.name] = place.path.name
+            into.sources[spec.name] = location.path.name
 
-    async def _is_agreed(self, path: Path, content: bytes) -> bool:
+    async def _is_trusted(self, path: Path, content: bytes) -> bool:
         """Whether the project's file may be used; the person is asked once for each content."""
-        if self._trust.covers(path, content):
+        if self._trust.is_trusted(path, content):
             return True
         servers = parse_config_file(content, path.name, expand=False).servers
         if not servers:
@@ -175,7 +175,7 @@ class Servers:
         if not await self._confirm(question(path, servers)):
             await self._say(f"{path.name} is not used; /mcp reload asks again")
             return False
-        self._trust.agree(path, content)
+        self._trust.trust(path, content)
         return True
 
     # -- watching -------------------------------------------------------------------------------

@@ -28,16 +28,16 @@ class Trust:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def covers(self, file: Path, content: bytes) -> bool:
+    def is_trusted(self, file: Path, content: bytes) -> bool:
         """Whether the person has agreed to this file with this content."""
-        return self._agreed().get(str(file.resolve())) == _hash(content)
+        return self._load().get(str(file.resolve())) == _hash(content)
 
-    def agree(self, file: Path, content: bytes) -> None:
+    def trust(self, file: Path, content: bytes) -> None:
         """Remember that they did."""
-        agreed = {**self._agreed(), str(file.resolve()): _hash(content)}
+        agreed = {**self._load(), str(file.resolve()): _hash(content)}
         write_private(self._path, json.dumps(agreed, indent=2))
 
-    def _agreed(self) -> dict[str, str]:
+    def _load(self) -> dict[str, str]:
         try:
             found: Any = json.loads(self._path.read_text(encoding="utf-8"))
         except (OSError, ValueError):  # never agreed to anything, or nobody knows to what
@@ -50,19 +50,19 @@ class Trust:
 
 def question(file: Path, servers: Iterable[ServerSpec]) -> str:
     """What the file would do, for the person to read."""
-    lines = [f"  {one_line(each.name)}: {_aim(each)}" for each in servers]
+    lines = [f"  {one_line(each.name)}: {_target(each)}" for each in servers]
     head = f"{one_line(str(file))} starts programs on this machine or connects to servers:"
     return "\n".join([head, *lines])
 
 
-def _aim(spec: ServerSpec) -> str:
-    line = _shortened(spec.url or " ".join([spec.command or "", *spec.args]))
+def _target(spec: ServerSpec) -> str:
+    line = _shorten(spec.url or " ".join([spec.command or "", *spec.args]))
     if not spec.read_only_tools:
         return line
-    return f"{line} (runs unasked: {_shortened(', '.join(spec.read_only_tools))})"
+    return f"{line} (runs unasked: {_shorten(', '.join(spec.read_only_tools))})"
 
 
-def _shortened(text: str) -> str:
+def _shorten(text: str) -> str:
     line = one_line(text)
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 

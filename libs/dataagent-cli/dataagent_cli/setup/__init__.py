@@ -1,6 +1,6 @@
 """`init`, `doctor`, `completion`: making the program ready on this machine.
 
-Only the words are exported, so that `--help` stays quick; `obey.py` has what they lead to.
+Only the words are exported, so that `--help` stays quick; `dispatch.py` has what they lead to.
 """
 
 from dataagent_cli.setup.arguments import SETUP_COMMANDS, SetupOptions, add_setup_commands

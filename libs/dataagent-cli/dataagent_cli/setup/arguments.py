@@ -1,6 +1,6 @@
 """The words of the commands that make the program ready. Only argparse is imported.
 
-Above: `arguments.py`. What the words lead to is in `setup/obey.py`.
+Above: `arguments.py`. What the words lead to is in `setup/dispatch.py`.
 """
 
 from __future__ import annotations

@@ -16,17 +16,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dataagent_cli.mcp.opening import TRUST_FILE
-from dataagent_cli.mcp.places import Place, places
+from dataagent_cli.mcp.config_locations import ConfigLocation, config_locations
+from dataagent_cli.mcp.lifecycle import TRUST_FILE
 from dataagent_cli.mcp.trust import Trust
-from dataagent_cli.project import standing_in
+from dataagent_cli.project import working_folder
 from dataagent_cli.setup.trial import NO_NETWORK, try_model
 from dataagent_cli.ui.clean import one_line
-from dataagent_core.app.doctor import Finding
-from dataagent_core.config.file import read_config
+from dataagent_core.app.doctor import Diagnostic
+from dataagent_core.config.config_file import read_config
 from dataagent_core.mcp.servers.config_files import read_config_file
-from dataagent_core.mcp.wire import OpenFailed, Signals, Stderr, WireLimits, open_port
-from dataagent_core.network import OpenHosts
+from dataagent_core.mcp.wire import OpenFailed, SessionSignals, Stderr, WireLimits, open_session
+from dataagent_core.network import HostPolicy
 
 if TYPE_CHECKING:
     from dataagent_cli.streams import Streams
@@ -39,7 +39,7 @@ MCP_SECONDS = 30.0
 _INIT = "dataagent init chooses another model and key."
 
 
-def versions(settings: Settings) -> Finding:
+def versions(settings: Settings) -> Diagnostic:
     """Python and the packages, which belong together."""
     del settings
     found = {name: version(name) for name in _PACKAGES}
@@ -47,45 +47,45 @@ def versions(settings: Settings) -> Finding:
     text += ", ".join(f"{name} {number}" for name, number in found.items())
     if found["dataagent-cli"] != found["dataagent-core"]:
         hint = "install the same version of both: pip install -U dataagent-cli dataagent-core"
-        return Finding("warn", "versions", text, hint)
-    return Finding("ok", "versions", text)
+        return Diagnostic("warn", "versions", text, hint)
+    return Diagnostic("ok", "versions", text)
 
 
-def config_file(settings: Settings) -> Finding:
+def config_file(settings: Settings) -> Diagnostic:
     """It is TOML, its names are known, and it is its owner's alone."""
     what, path = "configuration file", settings.config_path
     if not path.exists():
-        return Finding("ok", what, f"{path} is not there; dataagent init writes it")
+        return Diagnostic("ok", what, f"{path} is not there; dataagent init writes it")
     names = type(settings).model_fields
     for name in read_config(path):
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "docs/reference/settings.md lists all."
-            return Finding("warn", what, f"{path}: the terminal has no setting {name!r}", hint)
+            return Diagnostic("warn", what, f"{path}: the terminal has no setting {name!r}", hint)
     if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        return Finding("warn", what, f"{path} can be read by other users", f"chmod 600 {path}")
-    return Finding("ok", what, str(path))
+        return Diagnostic("warn", what, f"{path} can be read by other users", f"chmod 600 {path}")
+    return Diagnostic("ok", what, str(path))
 
 
-async def model(settings: Settings) -> Finding:
+async def model(settings: Settings) -> Diagnostic:
     """It answers, with the key that is set."""
     name = settings.default_model
     await try_model(settings, seconds=_MODEL_SECONDS)
     if name in NO_NETWORK:
         found = f"{name}: answers by rule, without a language model"
-        return Finding("warn", "model", found, _INIT)
-    return Finding("ok", "model", f"{name} answers")
+        return Diagnostic("warn", "model", found, _INIT)
+    return Diagnostic("ok", "model", f"{name} answers")
 
 
 # -- MCP servers ----------------------------------------------------------------------------------
 
 
-async def mcp_servers(settings: Settings) -> Finding:
+async def mcp_servers(settings: Settings) -> Diagnostic:
     """Their files can be read, and each of them connects."""
-    files = places(
+    files = config_locations(
         agents_home=settings.agents_home.expanduser(),
         assistant_id="agent",
-        folder=standing_in(),
+        folder=working_folder(),
         asked_for=None,
     )
     problems: list[str] = []
@@ -102,15 +102,15 @@ async def mcp_servers(settings: Settings) -> Finding:
     count = f"{len(servers) - len([each for each in told if each])} of {len(servers)} connect"
     if problems:
         hint = "correct the file; /mcp shows the servers in a conversation."
-        return Finding("warn", "MCP servers", f"{count}. {'. '.join(problems)}", hint)
-    return Finding("ok", "MCP servers", count if servers else "none")
+        return Diagnostic("warn", "MCP servers", f"{count}. {'. '.join(problems)}", hint)
+    return Diagnostic("ok", "MCP servers", count if servers else "none")
 
 
-def _is_untrusted(place: Place, settings: Settings) -> bool:
+def _is_untrusted(place: ConfigLocation, settings: Settings) -> bool:
     if place.is_trusted or not place.path.is_file():
         return False
     trust = Trust(settings.home_dir / TRUST_FILE)
-    return not trust.covers(place.path, place.path.read_bytes())
+    return not trust.is_trusted(place.path, place.path.read_bytes())
 
 
 async def _connects(spec: ServerSpec) -> str | None:
@@ -118,11 +118,11 @@ async def _connects(spec: ServerSpec) -> str | None:
     seconds = min(spec.connect_timeout_seconds, MCP_SECONDS)
     stderr = Stderr()
     try:
-        with closing(OpenHosts(is_anything_open=True)) as hosts:
+        with closing(HostPolicy(allow_all=True)) as hosts:
             async with (
                 asyncio.timeout(seconds),
-                open_port(
-                    spec, hosts=hosts, signals=Signals(), stderr=stderr, limits=WireLimits()
+                open_session(
+                    spec, hosts=hosts, signals=SessionSignals(), stderr=stderr, limits=WireLimits()
                 ) as port,
             ):
                 await port.list_tools()
@@ -136,35 +136,35 @@ async def _connects(spec: ServerSpec) -> str | None:
 # -- this machine ---------------------------------------------------------------------------------
 
 
-def terminal_of(streams: Streams) -> Finding:
+def terminal_of(streams: Streams) -> Diagnostic:
     """What the terminal can show."""
     from rich.console import Console
 
     what, out = "terminal", streams.out
     if not out.isatty():
-        return Finding("ok", what, "output goes to a file or pipe: plain text")
+        return Diagnostic("ok", what, "output goes to a file or pipe: plain text")
     console = Console(file=out)
     if console.is_dumb_terminal:
         hint = "set TERM, for example to xterm-256color; until then output is plain text."
-        return Finding("warn", what, "a dumb one: no colour, no keys but Enter", hint)
+        return Diagnostic("warn", what, "a dumb one: no colour, no keys but Enter", hint)
     encoding = (out.encoding or "").lower()
     if not encoding.startswith("utf"):
         hint = "set LANG, for example to C.UTF-8."
-        return Finding("warn", what, f"{encoding} cannot show every character", hint)
+        return Diagnostic("warn", what, f"{encoding} cannot show every character", hint)
     colours = console.color_system or "no"
-    return Finding("ok", what, f"{console.width} columns, {colours} colours, {encoding}")
+    return Diagnostic("ok", what, f"{console.width} columns, {colours} colours, {encoding}")
 
 
-def git(settings: Settings) -> Finding:
+def git(settings: Settings) -> Diagnostic:
     """It is there, for agents that work in repositories."""
     del settings
     path = shutil.which("git")
     if path is None:
-        return Finding("warn", "git", "not found", "install git if agents work in repositories.")
-    return Finding("ok", "git", path)
+        return Diagnostic("warn", "git", "not found", "install git if agents work in repositories.")
+    return Diagnostic("ok", "git", path)
 
 
-def clock(settings: Settings) -> Finding:
+def clock(settings: Settings) -> Diagnostic:
     """It is not behind the program's own files: keys, certificates and times depend on it."""
     youngest = Path(__file__).stat().st_mtime
     database = settings.home_dir / "dataagent.db"
@@ -172,5 +172,5 @@ def clock(settings: Settings) -> Finding:
         youngest = max(youngest, database.stat().st_mtime)
     now = time.strftime("%Y-%m-%d %H:%M:%S %Z")
     if time.time() < youngest - 60:
-        return Finding("warn", "clock", f"{now} is in the past", "set the machine's clock.")
-    return Finding("ok", "clock", now)
+        return Diagnostic("warn", "clock", f"{now} is in the past", "set the machine's clock.")
+    return Diagnostic("ok", "clock", now)

@@ -35,11 +35,11 @@ def script(shell: str) -> str:
 
 def complete(parser: argparse.ArgumentParser) -> None:
     """Answer the shell that asks, and leave the program."""
-    _teach(parser)
+    _add_completers(parser)
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 
-def _teach(parser: argparse.ArgumentParser) -> None:
+def _add_completers(parser: argparse.ArgumentParser) -> None:
     """Tell each argument of the parser and its commands which names it may be."""
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage] argcomplete walks them too
         # as above
@@ -47,7 +47,7 @@ def _teach(parser: argparse.ArgumentParser) -> None:
             choices = cast(Any, action).choices  # parsers by name
             commands = cast("dict[str, argparse.ArgumentParser]", choices)
             for each in commands.values():
-                _teach(each)
+                _add_completers(each)
             continue
         names = _NAMES.get(action.dest)
         if action.dest == "name" and parser.prog.endswith(_OF_SOURCES):

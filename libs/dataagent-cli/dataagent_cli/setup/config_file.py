@@ -1,6 +1,7 @@
 """Changes `config.toml`: a few lines of it, whole or not at all, for its owner's eyes only.
 
-What else stands in the file stays, comments too. Reading it is core's affair (`config/file.py`).
+What else stands in the file stays, comments too. Reading it is core's affair
+(`config/config_file.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from dataagent_core.config.file import read_config
+from dataagent_core.config.config_file import read_config
 from dataagent_core.config.private_file import write_private
 from dataagent_core.errors import Misconfigured
 
@@ -29,7 +30,7 @@ def change_config(path: Path, values: Mapping[str, Value]) -> None:
     """
     earlier = read_config(path)
     text = path.read_text(encoding="utf-8") if path.exists() else _TITLE
-    changed = _with(text, values)
+    changed = _set_values(text, values)
     expected = {name: value for name, value in earlier.items() if name not in values}
     expected |= {name: value for name, value in values.items() if value is not None}
     try:
@@ -44,7 +45,7 @@ def change_config(path: Path, values: Mapping[str, Value]) -> None:
     write_private(path, changed)
 
 
-def _with(text: str, values: Mapping[str, Value]) -> str:
+def _set_values(text: str, values: Mapping[str, Value]) -> str:
     """The text with lines for these values, before the first table."""
     lines = text.splitlines(keepends=True)
     names = "|".join(map(re.escape, values))

@@ -1,6 +1,6 @@
 """`dataagent doctor`: looks at everything the terminal needs, one line each, and how to mend it.
 
-Above: `obey.py`. Below: `checks.py`, and core's `app/doctor.py`.
+Above: `dispatch.py`. Below: `checks.py`, and core's `app/doctor.py`.
 """
 
 from __future__ import annotations
@@ -10,37 +10,37 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from dataagent_cli import exits
+from dataagent_cli import exit_codes
 from dataagent_cli.failures import explain
 from dataagent_cli.setup import checks
-from dataagent_cli.setup.loading import load_settings
+from dataagent_cli.setup.settings import load_settings
 from dataagent_core.app import doctor as checkup
-from dataagent_core.app.doctor import Check, Finding
+from dataagent_core.app.doctor import Check, Diagnostic
 
 if TYPE_CHECKING:
-    from dataagent_cli.arguments import Options
+    from dataagent_cli.arguments import CliOptions
     from dataagent_cli.streams import Streams
     from dataagent_core.config import Settings
 
 _MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 
 
-async def doctor(options: Options, streams: Streams) -> int:
+async def doctor(options: CliOptions, streams: Streams) -> int:
     """Look at everything and print it; 1 if something that must work does not."""
-    findings = await _examined(options, streams)
+    findings = await _run_checks(options, streams)
     has_marks = (streams.out.encoding or "").lower().startswith("utf")
     for each in findings:
         line = orjson.dumps(asdict(each)).decode()
         streams.print(line if options.as_json else _as_text(each, has_marks=has_marks))
-    return exits.FAILED if any(each.level == "fail" for each in findings) else exits.OK
+    return exit_codes.FAILED if any(each.level == "fail" for each in findings) else exit_codes.OK
 
 
-async def _examined(options: Options, streams: Streams) -> list[Finding]:
+async def _run_checks(options: CliOptions, streams: Streams) -> list[Diagnostic]:
     try:
         settings = load_settings(options)
     except Exception as error:
         failure = explain(error)
-        return [Finding("fail", "configuration", failure.message, failure.hint)]
+        return [Diagnostic("fail", "configuration", failure.message, failure.hint)]
     these: dict[str, Check[Settings]] = {
         "versions": checks.versions,
         "configuration file": checks.config_file,
@@ -54,10 +54,10 @@ async def _examined(options: Options, streams: Streams) -> list[Finding]:
         "git": checks.git,
         "clock": checks.clock,
     }
-    return await checkup.examine(settings, these, seconds=checks.MCP_SECONDS + 5)
+    return await checkup.run_checks(settings, these, seconds=checks.MCP_SECONDS + 5)
 
 
-def _as_text(finding: Finding, *, has_marks: bool) -> str:
+def _as_text(finding: Diagnostic, *, has_marks: bool) -> str:
     mark = _MARKS[finding.level] if has_marks else f"{finding.level:<4}"
     line = f"{mark} {finding.what}: {finding.found}"
     return line if finding.hint is None else f"{line}\n{' ' * len(mark)} hint: {finding.hint}"

@@ -1,6 +1,6 @@
 """`dataagent init`: which model answers, checked with one real request, then stored.
 
-Nothing is written before the end, and then all or nothing. Above: `obey.py`.
+Nothing is written before the end, and then all or nothing. Above: `dispatch.py`.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from dataagent_cli import exits
+from dataagent_cli import exit_codes
 from dataagent_cli.failures import explain
 from dataagent_cli.setup.config_file import Value, change_config
-from dataagent_cli.setup.keys import keep_key, kept_keys, usable_keyring
-from dataagent_cli.setup.loading import settings_of
-from dataagent_cli.setup.providers import KEY_SETTINGS, Choice
+from dataagent_cli.setup.keys import load_stored_keys, store_key, usable_keyring
+from dataagent_cli.setup.providers import KEY_SETTINGS, ModelChoice
+from dataagent_cli.setup.settings import make_settings
 from dataagent_cli.setup.trial import NO_NETWORK, try_model
 from dataagent_core.config import Settings
 from dataagent_core.config.groups import variables
@@ -21,21 +21,21 @@ from dataagent_core.config.settings import environment
 from dataagent_core.errors import BadInput, DataAgentError
 
 if TYPE_CHECKING:
-    from dataagent_cli.arguments import Options
+    from dataagent_cli.arguments import CliOptions
     from dataagent_cli.streams import Streams
 
 _KEY = re.compile(r"[\x21-\x7e]{1,4096}")
 _UNCHANGED = "Nothing was changed."
 
 
-async def init(options: Options, streams: Streams) -> int:
+async def init(options: CliOptions, streams: Streams) -> int:
     """Choose, check and store; the exit status.
 
     Raises:
         DataAgentError: what was asked for makes no sense, or the model does not answer.
         OSError: the data directory cannot be written to.
     """
-    settings = settings_of(home=options.home) if options.home else settings_of()
+    settings = make_settings(home=options.home) if options.home else make_settings()
     is_asking = options.model is None
     if is_asking and not streams.is_interactive:
         raise BadInput(
@@ -44,30 +44,32 @@ async def init(options: Options, streams: Streams) -> int:
         )
     try:
         if is_asking:
-            streams.say(_present(settings))
-            choice = await _asked(settings, streams)
+            streams.say(_current_setup(settings))
+            choice = await _ask_for_choice(settings, streams)
         else:
-            choice = _given(options, streams)
+            choice = _choice_from_options(options, streams)
         _check(choice)
-        if not options.is_unchecked and not await _is_good(choice, settings, streams, is_asking):
+        if not options.is_unchecked and not await _is_accepted(
+            choice, settings, streams, is_asking
+        ):
             streams.say(_UNCHANGED)
-            return exits.FAILED
+            return exit_codes.FAILED
     except (KeyboardInterrupt, EOFError):
         streams.say(_UNCHANGED)
-        return exits.INTERRUPTED
+        return exit_codes.INTERRUPTED
     _store(choice, settings, streams)
-    return exits.OK
+    return exit_codes.OK
 
 
 # -- what there is, what is wanted --------------------------------------------------------------
 
 
-def _present(settings: Settings) -> str:
+def _current_setup(settings: Settings) -> str:
     """What is set up now, and where it comes from."""
     path = settings.config_path
     where = str(path) if path.exists() else f"{path} (not there yet)"
     lines = [f"configuration  {where}", f"model          {settings.default_model}"]
-    in_ring = kept_keys(settings)
+    in_ring = load_stored_keys(settings)
     for name in sorted(set(KEY_SETTINGS.values())):
         if name in in_ring:
             lines.append(f"{name}  in the system's keyring")
@@ -76,13 +78,13 @@ def _present(settings: Settings) -> str:
     return "\n".join(lines)
 
 
-async def _asked(settings: Settings, streams: Streams) -> Choice:
+async def _ask_for_choice(settings: Settings, streams: Streams) -> ModelChoice:
     from dataagent_cli.setup.questions import ask_for_model
 
     return await ask_for_model(streams, present=settings.default_model)
 
 
-def _given(options: Options, streams: Streams) -> Choice:
+def _choice_from_options(options: CliOptions, streams: Streams) -> ModelChoice:
     """What the command line says."""
     source = options.key_from
     key: str | None = None
@@ -97,10 +99,10 @@ def _given(options: Options, streams: Streams) -> Choice:
                 f"There is no variable {source!r} in the environment to take the key from.",
                 details={"hint": "name the variable, not the key; or pipe the key in with -."},
             )
-    return Choice(options.model or "", options.url, key)
+    return ModelChoice(options.model or "", options.url, key)
 
 
-def _check(choice: Choice) -> None:
+def _check(choice: ModelChoice) -> None:
     """Refuse what cannot be right before anyone is asked."""
     if choice.key is not None and not _KEY.fullmatch(choice.key):
         raise BadInput("That is no key: it is empty, or has spaces or strange characters in it.")
@@ -120,7 +122,9 @@ def _check(choice: Choice) -> None:
 # -- checking and storing -----------------------------------------------------------------------
 
 
-async def _is_good(choice: Choice, settings: Settings, streams: Streams, is_asking: bool) -> bool:
+async def _is_accepted(
+    choice: ModelChoice, settings: Settings, streams: Streams, is_asking: bool
+) -> bool:
     """Whether the model answers, or is wanted all the same."""
     streams.say(f"checking {choice.model} …")
     try:
@@ -130,25 +134,25 @@ async def _is_good(choice: Choice, settings: Settings, streams: Streams, is_aski
         if not is_asking:
             streams.say("hint: --no-check stores it all the same.")
             return False
-        from dataagent_cli.setup.questions import ask_whether
+        from dataagent_cli.setup.questions import ask_yes_no
 
-        return await ask_whether(streams, "Store it all the same?")
+        return await ask_yes_no(streams, "Store it all the same?")
     streams.say("it needs no network" if choice.model in NO_NETWORK else "it answers")
     return True
 
 
-def _trial_settings(choice: Choice, settings: Settings) -> Settings:
+def _trial_settings(choice: ModelChoice, settings: Settings) -> Settings:
     """The choice over the environment, without the file: its old key is not for a new address."""
     given: dict[str, Any] = {k: v for k, v in choice.settings().items() if v is not None}
     given["home"] = settings.home_dir / "nowhere"
-    return settings_of(**given)
+    return make_settings(**given)
 
 
-def _store(choice: Choice, settings: Settings, streams: Streams) -> None:
+def _store(choice: ModelChoice, settings: Settings, streams: Streams) -> None:
     values: dict[str, Value] = {**choice.settings()}
     is_in_ring = False
     if choice.key_setting is not None:
-        is_in_ring = keep_key(choice.key_setting, choice.key, usable_keyring())
+        is_in_ring = store_key(choice.key_setting, choice.key, usable_keyring())
         if is_in_ring:
             values |= {choice.key_setting: None, "keyring": True}
     change_config(settings.config_path, values)

@@ -44,7 +44,7 @@ def usable_keyring() -> Keyring | None:
         return None
 
 
-def keep_key(setting: str, key: str | None, backend: Keyring | None) -> bool:
+def store_key(setting: str, key: str | None, backend: Keyring | None) -> bool:
     """Put the key into the keyring, or take it out; whether it is there now."""
     if backend is None:
         return False
@@ -58,7 +58,7 @@ def keep_key(setting: str, key: str | None, backend: Keyring | None) -> bool:
     return key is not None
 
 
-def kept_keys(settings: Settings) -> dict[str, str]:
+def load_stored_keys(settings: Settings) -> dict[str, str]:
     """The keys from the keyring that the settings lack, if they say that keys are there."""
     if not settings.keyring:
         return {}

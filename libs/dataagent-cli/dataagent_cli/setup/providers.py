@@ -39,7 +39,7 @@ PROVIDERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """What was chosen: the model, where it is, and the key to it."""
 
     model: str

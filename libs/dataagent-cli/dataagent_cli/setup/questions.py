@@ -12,7 +12,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.shortcuts.choice_input import ChoiceInput
 from prompt_toolkit.styles import Style
 
-from dataagent_cli.setup.providers import PROVIDERS, Choice, Provider
+from dataagent_cli.setup.providers import PROVIDERS, ModelChoice, Provider
 
 if TYPE_CHECKING:
     from dataagent_cli.streams import Streams
@@ -21,7 +21,7 @@ _STYLE = Style.from_dict({"selected-option": "bold reverse"})
 _WHO = "Whose model answers? (arrow keys and Enter; Ctrl-C leaves everything as it is)"
 
 
-async def ask_for_model(streams: Streams, *, present: str) -> Choice:
+async def ask_for_model(streams: Streams, *, present: str) -> ModelChoice:
     """Ask for everything; the `present` model's provider is marked to begin with.
 
     Raises:
@@ -31,16 +31,16 @@ async def ask_for_model(streams: Streams, *, present: str) -> Choice:
     with create_app_session(output=streams.questions()):
         provider = await _provider(present)
         if not provider.prefix:
-            return Choice("offline")
+            return ModelChoice("offline")
         url = provider.url
         if url is not None:
             url = await _text("Address", url)
         name = await _text("Model", _name_of(present, provider) or provider.example)
         key = await _text("Key (not shown)", is_secret=True) if provider.has_key else ""
-        return Choice(f"{provider.prefix}:{name}", url, key or None)
+        return ModelChoice(f"{provider.prefix}:{name}", url, key or None)
 
 
-async def ask_whether(streams: Streams, question: str) -> bool:
+async def ask_yes_no(streams: Streams, question: str) -> bool:
     """A question whose answer is no unless it is yes."""
     with create_app_session(output=streams.questions()):
         return (await _text(f"{question} [y/N]")).lower() in ("y", "yes")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from dataagent_cli.ui.buffered import BufferedView
 from dataagent_cli.ui.events import EventRenderer
 from dataagent_cli.ui.jsonl import JsonView
-from dataagent_cli.ui.kept import KeptView
 from dataagent_cli.ui.plain import PlainRenderer
 from dataagent_cli.ui.view import View
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LOADED_WHEN_ASKED_FOR = {"TerminalRenderer": "renderer"}
 """By module: it draws with Rich, which plain text has no use for."""
 
-__all__ = ["EventRenderer", "JsonView", "KeptView", "PlainRenderer", "TerminalRenderer", "View"]
+__all__ = ["BufferedView", "EventRenderer", "JsonView", "PlainRenderer", "TerminalRenderer", "View"]
 
 
 def __getattr__(name: str) -> object:

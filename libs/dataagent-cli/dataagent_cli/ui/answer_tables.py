@@ -35,7 +35,7 @@ class AnswerTable(TableElement):
         frame = Measurement.get(console, endless, table).maximum - sum(
             each.maximum for each in sizes
         )
-        widths = _fitted(sizes, options.max_width - frame)
+        widths = _fit_widths(sizes, options.max_width - frame)
         if widths is None:
             yield from _records(names, rows, options.max_width)
             return
@@ -69,16 +69,16 @@ def _size(column: Sequence[Text]) -> Measurement:
     texts = [cell.plain for cell in column]
     words = [word for text in texts for word in text.split()]
     lines = [line for text in texts for line in text.split("\n")]
-    return Measurement(max(map(_kept_together, words), default=1), max([1, *map(cell_len, lines)]))
+    return Measurement(max(map(_unbroken_width, words), default=1), max([1, *map(cell_len, lines)]))
 
 
-def _kept_together(word: str) -> int:
+def _unbroken_width(word: str) -> int:
     size = cell_len(word)
     is_chinese = size > len(word) and not any(sign.isdigit() for sign in word)
     return min(size, _BROKEN_AT) if is_chinese else size
 
 
-def _fitted(sizes: Sequence[Measurement], room: int) -> list[int] | None:
+def _fit_widths(sizes: Sequence[Measurement], room: int) -> list[int] | None:
     """The columns' widths, the widest made narrower first; None if there is no room for them."""
     for most in range(room, 0, -1):
         widths = [min(max(each.minimum, most), each.maximum) for each in sizes]

@@ -49,7 +49,7 @@ def chart_text(spec: Spec, *, width: int) -> str | None:
         drawn = _scatter(spec, encoding, width)
     else:
         points = _points(spec, encoding, kind)
-        drawn = _drawn(kind, points, width) if points else None
+        drawn = _draw(kind, points, width) if points else None
     return drawn and "\n".join([*_title_lines(spec.get("title")), drawn])
 
 
@@ -60,7 +60,7 @@ def _title_lines(title: object) -> list[str]:
     return [one_line(line) for line in said if isinstance(line, str) and line]
 
 
-def _drawn(kind: str, points: Sequence[Point], width: int) -> str | None:
+def _draw(kind: str, points: Sequence[Point], width: int) -> str | None:
     match kind:
         case "bar":
             return _bars(points, width)
@@ -89,8 +89,8 @@ def _points(spec: Spec, encoding: Spec, kind: str) -> list[Point]:
     if not label.get("field") or not is_counted or label.get("timeUnit") or series.get("timeUnit"):
         return []
     is_line = kind in ("line", "area")
-    rows = _along(_rows(spec), label) if is_line else _rows(spec)
-    return _sorted(_gathered(rows, label, series, number, is_line=is_line), label.get("sort"))
+    rows = _sort_along_axis(_rows(spec), label) if is_line else _rows(spec)
+    return _sorted(_group(rows, label, series, number, is_line=is_line), label.get("sort"))
 
 
 def _rows(spec: Spec) -> list[Spec]:
@@ -98,7 +98,7 @@ def _rows(spec: Spec) -> list[Spec]:
     return cast("list[Spec]", data.get("values") or [])
 
 
-def _along(rows: list[Spec], label: Spec) -> list[Spec]:
+def _sort_along_axis(rows: list[Spec], label: Spec) -> list[Spec]:
     """The rows in the order of a line's axis; those without a place on it are not drawn."""
     order, field = label.get("sort", "ascending"), str(label.get("field"))
     if order not in ("ascending", "descending"):
@@ -111,7 +111,7 @@ def _along(rows: list[Spec], label: Spec) -> list[Spec]:
         return placed
 
 
-def _gathered(
+def _group(
     rows: Sequence[Spec], label: Spec, series: Spec, number: Spec, *, is_line: bool
 ) -> list[Point]:
     """A value for each label and series; several are put together as the chart says.
@@ -127,7 +127,7 @@ def _gathered(
             key = (_label(row, label), _label(row, series), at if is_each else 0)
             groups.setdefault(key, []).append(float(value))
     return [
-        Point(name, of, value=_combined(combine, values))
+        Point(name, of, value=_aggregate(combine, values))
         for (name, of, _), values in groups.items()
     ]
 
@@ -139,7 +139,7 @@ def _label(row: Spec, channel: Spec) -> str:
     return NULL if value is None else one_line(str(value)).removesuffix("T00:00:00")
 
 
-def _combined(how: str, values: Sequence[float]) -> float:
+def _aggregate(how: str, values: Sequence[float]) -> float:
     match how:
         case "count":
             return len(values)
@@ -244,7 +244,7 @@ def _spread(values: Sequence[float], most: int) -> Sequence[float]:
 def _line(points: Sequence[Point], width: int) -> str:
     values = [point.value for point in points]
     pairs = [(float(at), value) for at, value in enumerate(values)]
-    drawn, room = _framed(pairs, width, is_joined=True)
+    drawn, room = _with_axis(pairs, width, is_joined=True)
     ends = (points[0].label, points[-1].label)
     gap = max(width - room - cell_len(ends[0]) - cell_len(ends[1]), 2)
     return f"{drawn}\n{' ' * room}{ends[0]}{' ' * gap}{ends[1]}"
@@ -262,14 +262,14 @@ def _scatter(spec: Spec, encoding: Spec, width: int) -> str | None:
     ]
     if not numbers:
         return None
-    drawn, room = _framed(numbers, width, is_joined=False)
+    drawn, room = _with_axis(numbers, width, is_joined=False)
     across = (
         f"{number_text(min(a for a, _ in numbers))} … {number_text(max(a for a, _ in numbers))}"
     )
     return f"{drawn}\n{' ' * room}{across}  {one_line(str(x.get('title') or ''))}"
 
 
-def _framed(
+def _with_axis(
     pairs: Sequence[tuple[float, float]], width: int, *, is_joined: bool
 ) -> tuple[str, int]:
     """Dots with the highest and lowest figure at their left; how wide those are."""

@@ -2,7 +2,7 @@
 
 A terminal obeys what it is sent: an escape sequence in a tool's result could move the cursor,
 retitle the window or rewrite what stands above. Everything shown passes through `printable`; what
-somebody is to approve passes through `spelled_out`, which leaves nothing out.
+somebody is to approve passes through `escape_controls`, which leaves nothing out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def printable(text: str) -> str:
     return encodable(_UNSEEN.sub("", plain.replace("\r", "\n")))
 
 
-def spelled_out(text: str) -> str:
+def escape_controls(text: str) -> str:
     """The whole text, with `\\x1b` for a character that would be obeyed or could not be seen.
 
     A sequence that is taken away takes along what stands in it, which may be half a command.

@@ -12,7 +12,7 @@ from typing import Any, cast
 import orjson
 from rich.cells import cell_len, set_cell_size
 
-from dataagent_cli.ui.clean import one_line, printable, spelled_out
+from dataagent_cli.ui.clean import escape_controls, one_line, printable
 from dataagent_core.events import ArtifactEvent, DoneEvent, FileOperationEvent
 
 _VALUE_CELLS = 48
@@ -65,7 +65,7 @@ def short_args(args: Mapping[str, Any], cells: int = 72) -> str:
     """
     match args:
         case {"todos": [*todos], **rest} if not rest:
-            return counted(len(todos), "step")
+            return count_text(len(todos), "step")
         case _:
             pass
     said = ((name, value) for name, value in args.items() if value not in (None, [], {}))
@@ -77,8 +77,8 @@ def full_args(args: Mapping[str, Any]) -> list[str]:
     """A call's arguments, one or more lines each, nothing left out: what a person approves."""
     lines: list[str] = []
     for name, value in args.items():
-        first, *rest = spelled_out(as_text(value)).split("\n")
-        lines.append(f"{spelled_out(str(name))}: {first}")
+        first, *rest = escape_controls(as_text(value)).split("\n")
+        lines.append(f"{escape_controls(str(name))}: {first}")
         lines.extend(f"    {line}" for line in rest)
     return lines
 
@@ -91,7 +91,7 @@ def tool_icon(tool_name: str) -> str:
 
 def result_summary(result: object, cells: int = 72) -> str:
     """What a tool found, in a few words; else the first line, and how many more there are."""
-    found = _found(result) or _listed(result)
+    found = _data_result_summary(result) or _path_list_summary(result)
     if found is not None:
         return shorten(found, cells)
     lines = printable(as_text(result)).strip().split("\n")
@@ -99,17 +99,17 @@ def result_summary(result: object, cells: int = 72) -> str:
     return shorten(lines[0], max(cells - len(more), 8)) + more
 
 
-def _found(result: object) -> str | None:
+def _data_result_summary(result: object) -> str | None:
     """`12 rows · shop`: the JSON of our own data tools in words; None for anything else."""
     if not isinstance(result, str) or not result.startswith("{") or len(result) > _MOST_JSON:
         return None
     try:
-        return _in_words(orjson.loads(result))
+        return _json_summary(orjson.loads(result))
     except orjson.JSONDecodeError:
         return None
 
 
-def _listed(result: object) -> str | None:
+def _path_list_summary(result: object) -> str | None:
     """`2 paths: /a.md, /data/`: what tools that look for files answer; None for anything else."""
     if not isinstance(result, str) or not result.startswith("['") or len(result) > _MOST_JSON:
         return None
@@ -120,10 +120,10 @@ def _listed(result: object) -> str | None:
     if not isinstance(found, list):
         return None
     paths = [str(path) for path in cast("list[object]", found)]
-    return f"{counted(len(paths), 'path')}: {', '.join(paths)}"
+    return f"{count_text(len(paths), 'path')}: {', '.join(paths)}"
 
 
-def _in_words(told: dict[str, Any]) -> str | None:  # Any: JSON
+def _json_summary(told: dict[str, Any]) -> str | None:  # Any: JSON
     source = f" · {told['source']}" if isinstance(told.get("source"), str) else ""
     match told:
         case {"error": {"message": str(message), "source": str(named)}}:
@@ -131,13 +131,13 @@ def _in_words(told: dict[str, Any]) -> str | None:  # Any: JSON
         case {"error": {"message": str(message)}}:
             return message
         case {"row_count": int(count)}:
-            return f"{counted(count, 'row')}{source}"
+            return f"{count_text(count, 'row')}{source}"
         case {"kind": "chart", "mark": str(mark)}:
             return f"chart ({mark})"
         case {"source": str(), "tables": [*tables], **rest}:
-            return f"{counted(len(tables) + _omitted(rest), 'table')}{source}"
+            return f"{count_text(len(tables) + _omitted(rest), 'table')}{source}"
         case {"source": str(), "hits": [*hits], **rest}:
-            return f"{counted(len(hits) + _omitted(rest), 'hit')}{source}"
+            return f"{count_text(len(hits) + _omitted(rest), 'hit')}{source}"
         case _:
             return None
 
@@ -147,12 +147,12 @@ def _omitted(told: dict[str, Any]) -> int:  # Any: JSON
     return more if isinstance(more, int) else 0
 
 
-def counted(count: int, noun: str) -> str:
+def count_text(count: int, noun: str) -> str:
     """`1 row`, `1,234 rows`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def is_told_apart(tool_name: str) -> bool:
+def has_own_event(tool_name: str) -> bool:
     """Whether what a tool did is an event of its own, so that its result says nothing more."""
     return tool_name == "write_todos"
 
@@ -176,10 +176,10 @@ def file_operation_title(event: FileOperationEvent) -> str:
 
 def changed_lines(event: FileOperationEvent) -> tuple[int, int] | None:
     """Lines added and removed: as counted by the tool, else by the diff, else unknown."""
-    counted = (event.metrics.get("lines_added"), event.metrics.get("lines_removed"))
-    if counted[0] is not None and counted[1] is not None:
-        return counted[0], counted[1]
-    return counted_lines(event.diff or "")
+    count_text = (event.metrics.get("lines_added"), event.metrics.get("lines_removed"))
+    if count_text[0] is not None and count_text[1] is not None:
+        return count_text[0], count_text[1]
+    return count_diff_lines(event.diff or "")
 
 
 def hunks(diff: str) -> list[str]:
@@ -188,15 +188,15 @@ def hunks(diff: str) -> list[str]:
     return lines[next((at for at, line in enumerate(lines) if line.startswith("@@")), 0) :]
 
 
-def is_whole(diff: str) -> bool:
+def is_complete_diff(diff: str) -> bool:
     """Whether all of it is there: core puts a note in brackets for what it leaves out."""
     return not any(line.startswith("[") for line in diff.split("\n"))
 
 
-def counted_lines(diff: str) -> tuple[int, int] | None:
+def count_diff_lines(diff: str) -> tuple[int, int] | None:
     """Lines a diff adds and removes; None if it does not say."""
     lines = hunks(diff)
-    if not is_whole(diff) or not lines[0].startswith("@@"):
+    if not is_complete_diff(diff) or not lines[0].startswith("@@"):
         return None
     return sum(line[:1] == "+" for line in lines), sum(line[:1] == "-" for line in lines)
 
@@ -206,7 +206,7 @@ def artifact_title(event: ArtifactEvent) -> str:
     return f"{_ARTIFACT_ICONS[event.kind]} {one_line(event.title)}"
 
 
-def ending(event: DoneEvent) -> str:
+def end_text(event: DoneEvent) -> str:
     """How a run ended; empty if it simply did."""
     return "" if event.reason == "completed" else _ENDINGS[event.reason]
 
@@ -214,7 +214,7 @@ def ending(event: DoneEvent) -> str:
 def figures_verified(event: DoneEvent) -> str:
     """How many figures of the answer stand in the results of its run; empty if none."""
     verified = _figures(event, "verified")
-    return f"{counted(len(verified), 'figure')} verified" if verified else ""
+    return f"{count_text(len(verified), 'figure')} verified" if verified else ""
 
 
 def figures_unbacked(event: DoneEvent) -> str:
@@ -224,7 +224,7 @@ def figures_unbacked(event: DoneEvent) -> str:
         return ""
     more = len(unbacked) - _NAMED_FIGURES
     named = ", ".join(unbacked[:_NAMED_FIGURES]) + (f" and {more} more" if more > 0 else "")
-    return f"! {counted(len(unbacked), 'figure')} not found in the data: {named}"
+    return f"! {count_text(len(unbacked), 'figure')} not found in the data: {named}"
 
 
 def figures_unchecked(event: DoneEvent) -> str:
@@ -240,7 +240,7 @@ def unchecked_text(figures: Mapping[str, Any]) -> str:  # Any: JSON
     """What a report of figures says of those that were not looked up; empty if all were."""
     match figures:
         case {"unchecked": int(count)} if count > 0:
-            return f"! {counted(count, 'figure')} could not be checked"
+            return f"! {count_text(count, 'figure')} could not be checked"
         case {"is_complete": False}:
             return "! not all figures could be checked"
         case _:

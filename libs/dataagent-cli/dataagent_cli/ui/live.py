@@ -17,7 +17,7 @@ from rich.text import Text
 
 from dataagent_cli.ui.clean import printable
 from dataagent_cli.ui.describe import shorten
-from dataagent_cli.ui.markdown import Answer
+from dataagent_cli.ui.markdown import AnswerMarkdown
 
 _TICK_SECONDS = 0.1
 _ROWS_KEPT_FREE = 3
@@ -92,7 +92,7 @@ class LiveArea:
             self._timer = None
         if self._is_shown:
             self._is_shown = False
-            self._console.print(_Drawn(f"{self._erased()}{_SHOW_CURSOR}"))
+            self._console.print(_Drawn(f"{self._erase_codes()}{_SHOW_CURSOR}"))
 
     # -- drawing ----------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class LiveArea:
             self._schedule()
 
     def _draw(self, above: RenderableType | None = None) -> None:
-        erased = self._erased()
+        erased = self._erase_codes()
         lines = [*self._tail_lines(), self._spinner_line()]
         self._lines = [cell_len(Text.from_ansi(line).plain) for line in lines]
         self._width = self._console.width
@@ -124,7 +124,7 @@ class LiveArea:
         start, end = _Drawn(f"{_BEGIN}{_HIDE_CURSOR}{erased}"), _Drawn(f"{drawn}{_END}")
         self._console.print(Group(start, end) if above is None else Group(start, above, end))
 
-    def _erased(self) -> str:
+    def _erase_codes(self) -> str:
         """Back to the first row of the area, each row cleared on the way.
 
         Not all at once from the top: tmux would keep what it clears in its history.
@@ -146,9 +146,9 @@ class LiveArea:
         if not tail.strip():
             return []
         is_short = len(tail) <= _DRAWN_TAIL
-        drawn = Answer(tail) if is_short else Text(printable(tail[-_DRAWN_TAIL:]))
+        drawn = AnswerMarkdown(tail) if is_short else Text(printable(tail[-_DRAWN_TAIL:]))
         room = min(max(self._console.height - _ROWS_KEPT_FREE, 1), _MOST_ROWS)
-        return self._captured(drawn).rstrip("\n").split("\n")[-room:]
+        return self._capture(drawn).rstrip("\n").split("\n")[-room:]
 
     def _spinner_line(self) -> str:
         now = self._clock()
@@ -158,9 +158,9 @@ class LiveArea:
         line = Text(f"{frame} ", style="cyan")
         line.append(f"{shorten(self._activity, room)}{seconds}", style="dim")
         line.truncate(max(self._console.width - 1, 1))
-        return self._captured(line).rstrip("\n")
+        return self._capture(line).rstrip("\n")
 
-    def _captured(self, content: RenderableType) -> str:
+    def _capture(self, content: RenderableType) -> str:
         with self._console.capture() as captured:
             self._console.print(content)
         return captured.get()

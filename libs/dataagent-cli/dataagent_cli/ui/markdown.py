@@ -24,7 +24,7 @@ class _Markdown(Markdown):
     elements: ClassVar = {**Markdown.elements, "table_open": AnswerTable}
 
 
-class Answer:
+class AnswerMarkdown:
     """A renderable of Markdown text."""
 
     def __init__(self, text: str) -> None:

@@ -1,7 +1,7 @@
 """A picture as the bytes that make a terminal show it: kitty's protocol, or sixel. Pure.
 
 kitty takes the PNG itself. Sixel is drawn here with at most 64 colours, over white, six rows of
-pixels at a time. Pillow is loaded when a sixel is asked for. Above: `data/exhibit.py`.
+pixels at a time. Pillow is loaded when a sixel is asked for. Above: `data/chart_display.py`.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class PlainRenderer(EventRenderer):
 
     def render_tool_result(self, event: ToolResultEvent) -> None:
         """The first line of the result, with its status when it failed."""
-        if event.status == "success" and describe.is_told_apart(event.tool_name):
+        if event.status == "success" and describe.has_own_event(event.tool_name):
             return
         status = "" if event.status == "success" else f"{event.status}: "
         self.note(f"  └ {status}{describe.result_summary(event.result)}")
@@ -112,7 +112,7 @@ class PlainRenderer(EventRenderer):
         self._end_line()
         self.note(describe.figures_unbacked(event))
         self.note(describe.figures_unchecked(event))
-        self.note(describe.ending(event))
+        self.note(describe.end_text(event))
 
     def note(self, text: str) -> None:
         """A line that is not part of the answer."""

@@ -14,15 +14,15 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from dataagent_cli.ui import describe
+from dataagent_cli.ui.activity import ActivityTracker
 from dataagent_cli.ui.blocks import BlockSplitter
 from dataagent_cli.ui.clean import one_line, printable
 from dataagent_cli.ui.data_tables import table_text
 from dataagent_cli.ui.events import EventRenderer
 from dataagent_cli.ui.hints import hint_for
 from dataagent_cli.ui.live import LiveArea
-from dataagent_cli.ui.markdown import Answer
+from dataagent_cli.ui.markdown import AnswerMarkdown
 from dataagent_cli.ui.totals import Totals
-from dataagent_cli.ui.work import Work
 from dataagent_core.events import (
     ArtifactEvent,
     DoneEvent,
@@ -68,7 +68,7 @@ class TerminalRenderer(EventRenderer):
         self._err = err or out
         self._clock = clock
         self._live = LiveArea(out, clock=clock, is_animated=is_animated, reflows=reflows)
-        self._work = Work(clock)
+        self._work = ActivityTracker(clock)
         self._totals = Totals(prices)
         self._export = export
         self._blocks = BlockSplitter()
@@ -129,7 +129,7 @@ class TerminalRenderer(EventRenderer):
         """The first line of the result below its call; a failure says which kind."""
         self._finish()
         start = f"{self._work.end(event)}  └ {_RESULT_SIGNS[event.status]}"
-        if event.status == "success" and describe.is_told_apart(event.tool_name):
+        if event.status == "success" and describe.has_own_event(event.tool_name):
             self._spin()
             return
         summary = describe.result_summary(event.result, max(self._err.width - len(start) - 2, 16))
@@ -187,7 +187,7 @@ class TerminalRenderer(EventRenderer):
             if doubt:
                 self._err.print(Text(doubt, style="bold yellow"))
         used = self._totals.after(event, self._clock() - self._started)
-        parts = (describe.ending(event), used, describe.figures_verified(event))
+        parts = (describe.end_text(event), used, describe.figures_verified(event))
         self.note(" · ".join(part for part in parts if part))
 
     def note(self, text: str) -> None:
@@ -210,7 +210,7 @@ class TerminalRenderer(EventRenderer):
 
     def _print_block(self, block: str) -> None:
         if block.strip():
-            self._live.print(Group(Answer(block), ""))
+            self._live.print(Group(AnswerMarkdown(block), ""))
 
     def _add_aside(self, title: str, text: str) -> None:
         if title != self._aside_title:

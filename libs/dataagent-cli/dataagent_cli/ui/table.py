@@ -36,7 +36,7 @@ Cells = Sequence[str | None]
 
 def draw(headings: Sequence[Heading], rows: Sequence[Cells], *, width: int | None) -> str:
     """The rows under their headings, fitted to a screen's width if there is one."""
-    shown = [[_shown(cell) for cell in row] for row in rows]
+    shown = [[_cell_text(cell) for cell in row] for row in rows]
     names = [_clean(heading.name) for heading in headings]
     widths = _widths(headings, names, shown, width)
     if widths is None:
@@ -56,7 +56,7 @@ def cut(text: str, cells: int) -> str:
     return set_cell_size(text, max(cells - 1, 0)).rstrip(" ") + "…"
 
 
-def _shown(cell: str | None) -> str:
+def _cell_text(cell: str | None) -> str:
     if cell is None:
         return NULL
     return f'"{cell}"' if cell == NULL else _clean(cell)
@@ -94,10 +94,10 @@ def _width(heading: Heading, size: int, most: int) -> int:
 
 def _line(headings: Sequence[Heading], cells: Sequence[str], widths: Sequence[int]) -> str:
     parts = zip(headings, cells, widths, strict=True)
-    return _GAP.join(_padded(cell, size, heading) for heading, cell, size in parts).rstrip()
+    return _GAP.join(_pad(cell, size, heading) for heading, cell, size in parts).rstrip()
 
 
-def _padded(cell: str, size: int, heading: Heading) -> str:
+def _pad(cell: str, size: int, heading: Heading) -> str:
     fitted = cut(cell, size)
     room = " " * (size - cell_len(fitted))
     return room + fitted if heading.is_number else fitted + room

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_cli.data.address import Left, place_of
+from dataagent_cli.data.address import PromptCancelled, parse_location
 from dataagent_core.errors import BadInput
 
 
@@ -19,7 +19,7 @@ async def leaves(_name: str) -> str | None:
 
 
 async def url_of(written: str, **variables: str) -> str:
-    place = await place_of(written, environment=variables, ask=typed)
+    place = await parse_location(written, environment=variables, ask=typed)
     assert place.url is not None
     return place.url.get_secret_value()
 
@@ -45,32 +45,32 @@ async def test_a_variable_that_is_not_set_is_asked_for() -> None:
 
 @pytest.mark.parametrize("written", ["mysql://me@h/d", "mysql://me:older@h/d"])
 async def test_a_password_can_be_asked_for(written: str) -> None:
-    place = await place_of(written, environment={}, ask=typed, asks_password=True)
+    place = await parse_location(written, environment={}, ask=typed, asks_password=True)
     assert place.url is not None
     assert place.url.get_secret_value() == "mysql://me:a%20b%40c%2Fd@h/d"
 
 
 async def test_a_password_without_a_user_is_refused() -> None:
     with pytest.raises(BadInput, match="the URL names none"):
-        await place_of("mysql://h/d", environment={}, ask=typed, asks_password=True)
+        await parse_location("mysql://h/d", environment={}, ask=typed, asks_password=True)
 
 
 async def test_whoever_is_asked_may_leave() -> None:
-    with pytest.raises(Left):
-        await place_of("mysql://me:${PW}@h/d", environment={}, ask=leaves)
+    with pytest.raises(PromptCancelled):
+        await parse_location("mysql://me:${PW}@h/d", environment={}, ask=leaves)
 
 
 async def test_only_a_password_in_clear_counts_as_typed() -> None:
-    clear = await place_of("mysql://me:pw@h/d", environment={}, ask=None)
-    hidden = await place_of("mysql://me:${PW}@h/d", environment={"PW": "x"}, ask=None)
+    clear = await parse_location("mysql://me:pw@h/d", environment={}, ask=None)
+    hidden = await parse_location("mysql://me:${PW}@h/d", environment={"PW": "x"}, ask=None)
     assert (clear.is_password_typed, hidden.is_password_typed) == (True, False)
 
 
 async def test_files_and_folders_are_named_in_full(tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("a\n1\n")
     (tmp_path / "shop.duckdb").write_bytes(b"")
-    folder = await place_of(".", environment={}, ask=None)
-    file = await place_of("sales.csv", environment={}, ask=None)
+    folder = await parse_location(".", environment={}, ask=None)
+    file = await parse_location("sales.csv", environment={}, ask=None)
     assert (folder.folder, file.files) == (str(tmp_path), (str(tmp_path / "sales.csv"),))
     assert await url_of("shop.duckdb") == f"duckdb:///{tmp_path}/shop.duckdb"
     assert await url_of("duckdb:///shop.duckdb") == f"duckdb:///{tmp_path}/shop.duckdb"

@@ -11,7 +11,7 @@ import pytest
 
 from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
-from dataagent_core.data.results import Draft
+from dataagent_core.data.results import ArtifactDraft
 
 from .shell import dataagent
 
@@ -48,7 +48,7 @@ def test_a_chart_is_a_picture_or_its_specification(tmp_path: Path) -> None:
 
     async def make_chart() -> str:
         async with open_core(Settings()) as core:
-            draft = Draft(getpass.getuser(), "Totals")
+            draft = ArtifactDraft(getpass.getuser(), "Totals")
             return (await core.data.charts.make(artifact_id, draft)).artifact_id
 
     chart_id = asyncio.run(make_chart())

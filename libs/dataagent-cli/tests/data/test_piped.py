@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_cli.data.piped import recognised, take_piped
+from dataagent_cli.data.piped import detect_ending, read_piped_data
 from dataagent_cli.input.piped import NotText
 
 
@@ -34,7 +34,7 @@ from dataagent_cli.input.piped import NotText
     ],
 )
 def test_what_text_is(text: str, ending: str | None) -> None:
-    assert recognised(text.encode(), is_whole=True) == ending
+    assert detect_ending(text.encode(), is_whole=True) == ending
 
 
 @pytest.mark.parametrize(
@@ -48,26 +48,26 @@ def test_what_text_is(text: str, ending: str | None) -> None:
     ],
 )
 def test_what_bytes_are(head: bytes, ending: str | None) -> None:
-    assert recognised(head, is_whole=True) == ending
+    assert detect_ending(head, is_whole=True) == ending
 
 
 def test_a_cut_beginning_is_judged_by_its_whole_lines() -> None:
-    assert recognised(b"a,b\n1,2\n3", is_whole=False) == ".csv"
+    assert detect_ending(b"a,b\n1,2\n3", is_whole=False) == ".csv"
 
 
 def test_data_is_spooled_byte_for_byte(tmp_path: Path) -> None:
     content = b"a,b\n" + b"1,2\n" * 200_000
-    path = take_piped(io.BytesIO(content), tmp_path, note=print)
+    path = read_piped_data(io.BytesIO(content), tmp_path, note=print)
     assert isinstance(path, Path)
     assert (path.name, path.read_bytes()) == ("input.csv", content)
 
 
 def test_one_column_is_data_when_somebody_says_so(tmp_path: Path) -> None:
-    assert take_piped(io.BytesIO(b"name\nAda\n"), tmp_path, note=print) == "name\nAda"
-    path = take_piped(io.BytesIO(b"name\nAda\n"), tmp_path, note=print, is_data=True)
+    assert read_piped_data(io.BytesIO(b"name\nAda\n"), tmp_path, note=print) == "name\nAda"
+    path = read_piped_data(io.BytesIO(b"name\nAda\n"), tmp_path, note=print, is_data=True)
     assert isinstance(path, Path)
 
 
 def test_what_is_neither_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotText):
-        take_piped(io.BytesIO(b"\xff\x00\xfe"), tmp_path, note=print)
+        read_piped_data(io.BytesIO(b"\xff\x00\xfe"), tmp_path, note=print)

@@ -54,7 +54,7 @@ class Drawn(io.StringIO):
         return self.text
 
 
-class Desk:
+class PromptDriver:
     """A person at a terminal who is asked one thing after another."""
 
     def __init__(self, keys: PipeInput, screen: Drawn, *, pause_seconds: float = 0) -> None:
@@ -84,9 +84,9 @@ class Desk:
 
 
 @pytest.fixture
-async def desk(monkeypatch: pytest.MonkeyPatch) -> Any:
+async def driver(monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in ("VISUAL", "EDITOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     with create_pipe_input() as keys:
-        yield Desk(keys, Drawn(80, 24))
+        yield PromptDriver(keys, Drawn(80, 24))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dataagent_cli.hitl import Interrupted, TerminalHITLHandler
+from dataagent_cli.hitl import PromptInterrupted, TerminalHITLHandler
 from dataagent_core.config import SessionState
 from dataagent_core.hitl import ActionRequest, Decision, EditedAction
 
@@ -22,7 +22,7 @@ def form(required: tuple[str, ...] = (), **fields: dict[str, Any]) -> ActionRequ
 COLOUR = {"type": "string", "enum": ["red", "blue"], "title": "Colour", "description": "Of it."}
 
 
-async def test_each_field_is_asked_for_and_becomes_its_kind(desk: Any) -> None:
+async def test_each_field_is_asked_for_and_becomes_its_kind(driver: Any) -> None:
     action = form(
         ("name", "colour", "count"),
         name={"type": "string"},
@@ -34,13 +34,13 @@ async def test_each_field_is_asked_for_and_becomes_its_kind(desk: Any) -> None:
         note={"type": "string"},
     )
     keys = ["王小明", "2", "3", "", CLEAR + "no", "1, c", ""]
-    decision = await desk.answer("".join(each + ENTER for each in keys), action)
+    decision = await driver.answer("".join(each + ENTER for each in keys), action)
     values = {"name": "王小明", "colour": "blue", "count": 3, "price": 2.5, "gift": False}
     assert decision == Decision(
         "edit", edited_action=EditedAction("mall__order", {**values, "tags": ["a", "c"]})
     )
-    assert "Server 'mall' asks: What?" in desk.notes[0]
-    assert "Of it.\n  1. red\n  2. blue" in desk.notes
+    assert "Server 'mall' asks: What?" in driver.notes[0]
+    assert "Of it.\n  1. red\n  2. blue" in driver.notes
 
 
 @pytest.mark.parametrize(
@@ -58,34 +58,34 @@ async def test_each_field_is_asked_for_and_becomes_its_kind(desk: Any) -> None:
     ],
 )
 async def test_what_does_not_fit_is_told_and_asked_again(
-    desk: Any, field: dict[str, Any], wrong: str, right: str, value: object, told: str
+    driver: Any, field: dict[str, Any], wrong: str, right: str, value: object, told: str
 ) -> None:
     keys = wrong + ENTER + CLEAR + right + ENTER
-    decision = await desk.answer(keys, form(("it",), it=field))
+    decision = await driver.answer(keys, form(("it",), it=field))
     assert decision.edited_action.args == {"it": value}
-    assert any(told in note for note in desk.notes)
+    assert any(told in note for note in driver.notes)
 
 
 async def test_a_choice_that_is_a_number_is_what_it_says_and_what_was_taken_is_told(
-    desk: Any,
+    driver: Any,
 ) -> None:
     years = {"type": "string", "enum": ["3", "1", "blue"], "default": "1"}
     keys = ENTER + CLEAR + "3" + ENTER + CLEAR + "2" + ENTER
-    decision = await desk.answer(keys, form((), a=years, b=years, c=years))
+    decision = await driver.answer(keys, form((), a=years, b=years, c=years))
     assert decision.edited_action.args == {"a": "1", "b": "3", "c": "1"}
-    assert desk.notes[-1] == "  c: 1"
+    assert driver.notes[-1] == "  c: 1"
 
 
-async def test_a_form_is_declined_or_stops_the_run(desk: Any) -> None:
+async def test_a_form_is_declined_or_stops_the_run(driver: Any) -> None:
     action = form(("name",), name={"type": "string"})
-    assert await desk.answer("half" + ESC, action) == Decision("reject", "Not answered.")
-    with pytest.raises(Interrupted):
-        await desk.answer(CTRL_C, action)
+    assert await driver.answer("half" + ESC, action) == Decision("reject", "Not answered.")
+    with pytest.raises(PromptInterrupted):
+        await driver.answer(CTRL_C, action)
 
 
-async def test_a_form_is_asked_in_every_mode_and_declined_where_nobody_is(desk: Any) -> None:
-    desk.state.switch("auto")
+async def test_a_form_is_asked_in_every_mode_and_declined_where_nobody_is(driver: Any) -> None:
+    driver.state.switch("auto")
     action = form((), name={"type": "string", "default": "x"})
-    assert (await desk.answer(ENTER, action)).edited_action.args == {"name": "x"}
+    assert (await driver.answer(ENTER, action)).edited_action.args == {"name": "x"}
     nobody = TerminalHITLHandler(SessionState(auto_approve=True), is_interactive=False)
     assert (await nobody.request_approval(action, "s")).type == "reject"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prompt_toolkit.utils import get_cwidth
 
-from dataagent_cli.hitl.preview import Line, preview, title, wrapped
+from dataagent_cli.hitl.preview import Line, preview, title, wrap_lines
 from dataagent_cli.ui.describe import file_operation_title
 from dataagent_core.events import FileOperationEvent
 from dataagent_core.hitl import ActionRequest
@@ -126,7 +126,7 @@ def test_no_control_sequence_hides_a_part_of_what_is_approved() -> None:
 
 def test_lines_are_broken_where_the_screen_ends_and_lose_nothing() -> None:
     line: Line = [("a", "中文字"), ("b", "xyz")]
-    rows = wrapped([line, []], 5)
+    rows = wrap_lines([line, []], 5)
     assert texts(rows) == ["中文", "字xyz", ""]
     assert all(get_cwidth(row) <= 5 for row in texts(rows))
-    assert texts(wrapped([[("", "中")]], 1)) == ["中"]  # narrower than a character
+    assert texts(wrap_lines([[("", "中")]], 1)) == ["中"]  # narrower than a character

@@ -11,14 +11,14 @@ from typing import Literal
 
 import pytest
 
-from dataagent_cli import exits
+from dataagent_cli import exit_codes
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.hitl import TerminalHITLHandler
-from dataagent_cli.hosts import Host, NotOnServer
-from dataagent_cli.hosts.here import HereHost
+from dataagent_cli.hosts import Host, UnsupportedOnServer
+from dataagent_cli.hosts.local import LocalHost
 from dataagent_cli.hosts.server import open_server
-from dataagent_cli.resuming import show_resumed
-from dataagent_cli.turn import Rules, Turns
+from dataagent_cli.resume import show_resumed
+from dataagent_cli.turn import TurnRules, TurnRunner
 from dataagent_cli.ui import PlainRenderer
 from dataagent_client import Backoff, DataAgentClient
 from dataagent_core.app.assembly import open_core
@@ -63,15 +63,15 @@ async def host(
     kind: Literal["here", "server"] = request.param
     if kind == "here":
         async with open_core(Settings()) as core:
-            yield HereHost(core, "ann")
+            yield LocalHost(core, "ann")
         return
     monkeypatch.setenv("DATAAGENT_API_KEY", "k1")
-    async with knocked(server_url) as opened:
+    async with connected(server_url) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def knocked(url: str, *, key_from: str | None = None) -> AsyncGenerator[Host]:
+async def connected(url: str, *, key_from: str | None = None) -> AsyncGenerator[Host]:
     """The server as a host, once it has started."""
     async with DataAgentClient(url, "k1", backoff=PATIENT) as client:
         await client.health()
@@ -79,26 +79,28 @@ async def knocked(url: str, *, key_from: str | None = None) -> AsyncGenerator[Ho
         yield opened
 
 
-class Desk:
+class ConversationDriver:
     """A conversation with recorded streams."""
 
-    def __init__(self, host: Host, *, rules: Rules | None = None, is_auto: bool = False) -> None:
+    def __init__(
+        self, host: Host, *, rules: TurnRules | None = None, is_auto: bool = False
+    ) -> None:
         self.out, self.err = io.StringIO(), io.StringIO()
         self.state = SessionState(auto_approve=is_auto)
         self.view = PlainRenderer(self.out, self.err)
         handler = TerminalHITLHandler(self.state, is_interactive=False)
-        turns = Turns(host, view=self.view, handler=handler, state=self.state, rules=rules)
+        turns = TurnRunner(host, view=self.view, handler=handler, state=self.state, rules=rules)
         self.talk = Conversation(host, turns, agent=None, state=self.state)
 
 
 async def test_messages_are_answered_and_found_again(host: Host) -> None:
-    desk = Desk(host)
-    assert (await desk.talk.ask("!echo one")).exit_code == exits.OK
-    assert (await desk.talk.ask("!echo two")).exit_code == exits.OK
-    assert desk.out.getvalue() == "one\ntwo\n"
-    again = Desk(host)
+    driver = ConversationDriver(host)
+    assert (await driver.talk.ask("!echo one")).exit_code == exit_codes.OK
+    assert (await driver.talk.ask("!echo two")).exit_code == exit_codes.OK
+    assert driver.out.getvalue() == "one\ntwo\n"
+    again = ConversationDriver(host)
     assert await again.talk.resume_latest()
-    assert again.talk.session_id == desk.talk.session_id
+    assert again.talk.session_id == driver.talk.session_id
     await show_resumed(again.talk, again.view)
     assert again.out.getvalue() == "one\ntwo\n"
     assert "❯ !echo one" in again.err.getvalue()
@@ -107,19 +109,19 @@ async def test_messages_are_answered_and_found_again(host: Host) -> None:
 
 
 async def test_calls_are_approved_and_rejected(host: Host) -> None:
-    refused = await Desk(host).talk.ask(WRITE)
+    refused = await ConversationDriver(host).talk.ask(WRITE)
     assert refused.done.reason == "rejected"
-    assert refused.exit_code == exits.CANCELLED
-    desk = Desk(host, is_auto=True)
-    assert (await desk.talk.ask(WRITE)).exit_code == exits.OK
-    assert "written" in desk.out.getvalue()
+    assert refused.exit_code == exit_codes.CANCELLED
+    driver = ConversationDriver(host, is_auto=True)
+    assert (await driver.talk.ask(WRITE)).exit_code == exit_codes.OK
+    assert "written" in driver.out.getvalue()
 
 
 async def test_rules_of_the_command_line_hold(host: Host) -> None:
-    desk = Desk(host, rules=Rules(deny=("write_*",)), is_auto=True)
-    await desk.talk.ask(WRITE)
-    assert "denied" in desk.err.getvalue()
-    planning = Desk(host, is_auto=True)
+    driver = ConversationDriver(host, rules=TurnRules(deny=("write_*",)), is_auto=True)
+    await driver.talk.ask(WRITE)
+    assert "denied" in driver.err.getvalue()
+    planning = ConversationDriver(host, is_auto=True)
     planning.state.switch("plan")
     await planning.talk.ask(WRITE)
     assert "edit" not in planning.err.getvalue()
@@ -127,33 +129,33 @@ async def test_rules_of_the_command_line_hold(host: Host) -> None:
 
 
 async def test_a_run_is_stopped_and_a_busy_session_says_so(host: Host) -> None:
-    desk = Desk(host)
-    await desk.talk.ask("!echo begin")
-    session_id = desk.talk.require_session_id()
+    driver = ConversationDriver(host)
+    await driver.talk.ask("!echo begin")
+    session_id = driver.talk.require_session_id()
     started = await host.start(session_id, "!slow 2000 20", agent="agent", options=RunOptions())
     async for entry in host.read(started.run.run_id, after=started.after):
         if entry.event_type == "text":
             break
     assert (await host.active(session_id)) is not None
     with pytest.raises(SessionBusy):
-        await desk.talk.ask("!echo too early")
+        await driver.talk.ask("!echo too early")
     with pytest.raises(SessionBusy):
-        await desk.talk.compact("")
+        await driver.talk.compact("")
     await host.cancel(started.run.run_id)
     assert await host.active(session_id) is None
-    told = (await host.history(session_id, limit=2)).told
-    assert told[-1].message.status == "cancelled"
+    items = (await host.history(session_id, limit=2)).items
+    assert items[-1].message.status == "cancelled"
 
 
 async def test_it_is_renamed_and_put_in_short(host: Host) -> None:
-    desk = Desk(host)
+    driver = ConversationDriver(host)
     for number in range(3):
-        await desk.talk.ask(f"!echo answer {number}")
-    assert await desk.talk.rename("  Short   one ") == "Short one"
+        await driver.talk.ask(f"!echo answer {number}")
+    assert await driver.talk.rename("  Short   one ") == "Short one"
     assert (await host.recent(limit=1))[0].title == "Short one"
-    assert (await desk.talk.compact("numbers")).exit_code == exits.OK
-    assert "4 earlier messages are summarised" in desk.out.getvalue()
-    assert (await desk.talk.history()).total == 8
+    assert (await driver.talk.compact("numbers")).exit_code == exit_codes.OK
+    assert "4 earlier messages are summarised" in driver.out.getvalue()
+    assert (await driver.talk.history()).total == 8
 
 
 async def test_what_there_is(host: Host) -> None:
@@ -169,18 +171,18 @@ async def test_what_there_is(host: Host) -> None:
 
 async def test_refusals_are_the_same(host: Host) -> None:
     with pytest.raises(SessionNotFound):
-        await Desk(host).talk.resume("no-such-session")
+        await ConversationDriver(host).talk.resume("no-such-session")
     with pytest.raises(SkillNotFound):
-        await Desk(host).talk.ask("/no-such-skill do it")
+        await ConversationDriver(host).talk.ask("/no-such-skill do it")
     with pytest.raises(BadInput):
-        await Desk(host).talk.compact("")
+        await ConversationDriver(host).talk.compact("")
 
 
 async def test_what_needs_this_process_says_so(
     server_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OWN_KEY", "k1")
-    async with knocked(server_url, key_from="OWN_KEY") as host:
+    async with connected(server_url, key_from="OWN_KEY") as host:
         assert host.address == server_url
         for asked in (
             host.check_model("offline"),
@@ -188,14 +190,14 @@ async def test_what_needs_this_process_says_so(
             host.last_changes("x"),
             host.take_back("x"),
         ):
-            with pytest.raises(NotOnServer, match="here a server answers"):
+            with pytest.raises(UnsupportedOnServer, match="here a server answers"):
                 await asked
 
 
 async def test_a_wrong_key_and_a_wrong_address_are_told(
     server_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with knocked_with(server_url, "k1", monkeypatch):
+    async with connected_with(server_url, "k1", monkeypatch):
         pass
     monkeypatch.setenv("DATAAGENT_API_KEY", "wrong")
     with pytest.raises(NotAuthenticated):
@@ -210,16 +212,18 @@ async def test_a_wrong_key_and_a_wrong_address_are_told(
 
 
 @asynccontextmanager
-async def knocked_with(url: str, key: str, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Host]:
+async def connected_with(
+    url: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncGenerator[Host]:
     monkeypatch.setenv("DATAAGENT_API_KEY", key)
-    async with knocked(url) as opened:
+    async with connected(url) as opened:
         yield opened
 
 
 async def test_a_fresh_uuid_begins_a_session(host: Host, tmp_path: Path) -> None:
     del tmp_path
     wanted = "0a6f2c58-6c0f-4d57-9d39-6f1f1a9b7c10"
-    desk = Desk(host)
-    await desk.talk.resume(wanted)
-    await desk.talk.ask("!echo one")
+    driver = ConversationDriver(host)
+    await driver.talk.resume(wanted)
+    await driver.talk.ask("!echo one")
     assert wanted in [each.session_id for each in await host.recent(limit=5)]

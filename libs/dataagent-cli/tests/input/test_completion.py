@@ -11,15 +11,15 @@ from prompt_toolkit.document import Document
 
 from dataagent_cli.budget import max_tokens
 from dataagent_cli.commands import builtin_commands
-from dataagent_cli.commands.registry import Command, CommandContext, Outcome
+from dataagent_cli.commands.registry import Command, CommandContext, CommandOutcome
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.hitl import TerminalHITLHandler
-from dataagent_cli.hosts.here import HereHost
+from dataagent_cli.hosts.local import LocalHost
 from dataagent_cli.input.completion import LineCompleter
 from dataagent_cli.input.mentions import Mentions, NamedTable
-from dataagent_cli.input.project_files import ProjectFiles, best
+from dataagent_cli.input.project_files import ProjectFiles, best_matches
 from dataagent_cli.streams import Streams
-from dataagent_cli.turn import Turns
+from dataagent_cli.turn import TurnRunner
 from dataagent_core.app.assembly import open_core
 from dataagent_core.config import SessionState, Settings
 from dataagent_core.config.prices import Prices
@@ -61,23 +61,23 @@ async def test_what_git_ignores_is_not_offered(tmp_path: Path) -> None:
     (tmp_path / "build").mkdir()
     for name in ("a.log", "build/a.txt", "kept.txt"):
         (tmp_path / name).write_text("x")
-    assert await ProjectFiles(tmp_path).like("", limit=9) == ["kept.txt", ".gitignore"]
+    assert await ProjectFiles(tmp_path).matching("", limit=9) == ["kept.txt", ".gitignore"]
 
 
 def test_the_best_of_many_files_comes_first() -> None:
     names = [f"src/part{n}/module{n}.py" for n in range(50_000)] + ["src/a/report.py", "report.md"]
     lowered = [(name, name.lower()) for name in names]
-    assert best(lowered, "report", 2) == ["report.md", "src/a/report.py"]
-    assert best(lowered, "srcmod49999", 1) == ["src/part49999/module49999.py"]
-    assert best(lowered, "nothing like it", 3) == []
+    assert best_matches(lowered, "report", 2) == ["report.md", "src/a/report.py"]
+    assert best_matches(lowered, "srcmod49999", 1) == ["src/part49999/module49999.py"]
+    assert best_matches(lowered, "nothing like it", 3) == []
 
 
 async def test_words_of_commands_and_skills_are_offered() -> None:
     state = SessionState()
     async with open_core(Settings()) as core:
-        host = HereHost(core, "ann")
+        host = LocalHost(core, "ann")
         handler = TerminalHITLHandler(state, is_interactive=False)
-        turns = Turns(
+        turns = TurnRunner(
             host, view=Streams.standard().view(is_json=True), handler=handler, state=state
         )
         talk = Conversation(host, turns, agent=None, state=state)
@@ -95,8 +95,8 @@ async def test_whoever_does_not_answer_offers_nothing() -> None:
     async def fails(_: Conversation) -> list[tuple[str, str]]:
         raise BadInput("no")
 
-    async def run(_: CommandContext, __: str) -> Outcome:
-        return Outcome()
+    async def run(_: CommandContext, __: str) -> CommandOutcome:
+        return CommandOutcome()
 
     commands = builtin_commands(Command("odd", "odd", run, words=fails))
     completer = LineCompleter(commands, object())  # pyright: ignore[reportArgumentType] never asked

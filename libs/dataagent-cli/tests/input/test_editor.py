@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_cli.input.editor import edited
+from dataagent_cli.input.editor import edit_text
 from dataagent_cli.interrupts import Interrupts
 from dataagent_core.errors import BadInput
 from tests.waiting import WAIT_SECONDS
@@ -48,14 +48,14 @@ PRESSES_CTRL_C = "kill -INT $PPID; kill -INT $PPID; printf typed > $1"
 
 async def test_ctrl_c_in_the_editor_is_the_editors(editor: Editor, interrupted: list[int]) -> None:
     editor.does(PRESSES_CTRL_C)
-    assert await edited("before") == "typed"
+    assert await edit_text("before") == "typed"
     assert interrupted == []
 
 
 async def test_ctrl_c_in_the_editor_stops_no_run(editor: Editor) -> None:
     editor.does(PRESSES_CTRL_C)
     with Interrupts() as interrupts:
-        assert await edited("before") == "typed"
+        assert await edit_text("before") == "typed"
         assert not interrupts.is_interrupted
         os.kill(os.getpid(), signal.SIGINT)
         async with asyncio.timeout(WAIT_SECONDS):
@@ -66,7 +66,7 @@ async def test_an_editor_ends_with_whoever_waits_for_it(editor: Editor, tmp_path
     begun = tmp_path / "begun"
     os.mkfifo(begun)
     editor.does(f"echo $$ > {begun}; exec sleep 600")
-    editing = asyncio.create_task(edited("before"))
+    editing = asyncio.create_task(edit_text("before"))
     async with asyncio.timeout(WAIT_SECONDS):
         process = int(await asyncio.to_thread(begun.read_text))
         editing.cancel()
@@ -80,10 +80,10 @@ async def test_an_editor_ends_with_whoever_waits_for_it(editor: Editor, tmp_path
 async def test_what_is_no_text_is_refused(editor: Editor, script: str) -> None:
     editor.does(script)
     with pytest.raises(BadInput, match="the text is as it was"):
-        await edited("before")
+        await edit_text("before")
 
 
 async def test_a_setting_that_is_no_command_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "vim 'half")
     with pytest.raises(BadInput, match="cannot be started: No closing quotation"):
-        await edited("before")
+        await edit_text("before")

@@ -11,9 +11,9 @@ from prompt_toolkit.utils import get_cwidth
 
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.hitl import TerminalHITLHandler
-from dataagent_cli.hosts.here import HereHost
+from dataagent_cli.hosts.local import LocalHost
 from dataagent_cli.input.toolbar import toolbar_of
-from dataagent_cli.turn import Turns
+from dataagent_cli.turn import TurnRunner
 from dataagent_cli.ui import PlainRenderer
 from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Prices, SessionState, Settings
@@ -27,8 +27,8 @@ async def talk() -> AsyncGenerator[Conversation]:
     state = SessionState()
     handler = TerminalHITLHandler(state, is_interactive=False)
     async with open_core(Settings(sample_data=False)) as core:
-        host = HereHost(core, "ann")
-        turns = Turns(
+        host = LocalHost(core, "ann")
+        turns = TurnRunner(
             host, view=PlainRenderer(StringIO(), StringIO()), handler=handler, state=state
         )
         yield Conversation(host, turns, agent="sql", state=state)

@@ -17,14 +17,14 @@ from dataagent_cli.arguments import parse
 from dataagent_cli.commands import Command, CommandContext, Commands, mcp_command
 from dataagent_cli.conversation import Conversation
 from dataagent_cli.hitl import TerminalHITLHandler
-from dataagent_cli.hosts.here import HereHost
+from dataagent_cli.hosts.local import LocalHost
 from dataagent_cli.input.dialogs import Dialogs
 from dataagent_cli.main import run
-from dataagent_cli.mcp.places import places
-from dataagent_cli.mcp.servers import Servers
+from dataagent_cli.mcp.config_locations import config_locations
+from dataagent_cli.mcp.servers import TerminalServers
 from dataagent_cli.mcp.trust import Trust
 from dataagent_cli.streams import Streams
-from dataagent_cli.turn import Turns
+from dataagent_cli.turn import TurnRunner
 from dataagent_cli.ui import PlainRenderer
 from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import SessionState, Settings
@@ -38,18 +38,20 @@ CALC: dict[str, Any] = {"name": "calc", **PROGRAM, "env": {}, "disabled": False}
 DEAD: dict[str, Any] = {"name": "dead", "command": "no-such-program-anywhere", "args": []}
 
 
-class Sitting:
+class TerminalDriver:
     """A terminal with its servers, and what was said there."""
 
-    def __init__(self, core: Core, servers: Servers, out: io.StringIO, err: io.StringIO) -> None:
+    def __init__(
+        self, core: Core, servers: TerminalServers, out: io.StringIO, err: io.StringIO
+    ) -> None:
         self.core, self.servers, self.out, self.err = core, servers, out, err
         self._view = PlainRenderer(out, err)
         self._streams = Streams(out, err, None)
         self._command: Command = mcp_command(servers, self._streams)
         state = SessionState(auto_approve=True)
         handler = TerminalHITLHandler(state, is_interactive=False)
-        host = HereHost(core, "ann")
-        turns = Turns(host, view=self._view, handler=handler, state=state)
+        host = LocalHost(core, "ann")
+        turns = TurnRunner(host, view=self._view, handler=handler, state=state)
         self.conversation = Conversation(host, turns, agent=None, state=state)
 
     async def mcp(self, words: str) -> str:
@@ -73,26 +75,26 @@ Confirm = Callable[[str], Awaitable[bool]]
 
 
 @asynccontextmanager
-async def sitting(
+async def repl_run(
     tmp_path: Path, confirm: Confirm | None = None, asked_for: str | None = None
-) -> AsyncGenerator[Sitting]:
+) -> AsyncGenerator[TerminalDriver]:
     out, err = io.StringIO(), io.StringIO()
 
     async def say(text: str) -> None:
         err.write(f"{text}\n")
 
     async with open_core(Settings()) as core:
-        files = places(
+        files = config_locations(
             agents_home=tmp_path / "agents",
             assistant_id="agent",
             folder=tmp_path,
             asked_for=asked_for,
         )
         trust = Trust(core.settings.home_dir / "mcp-trust.json")
-        servers = Servers(core.mcp, files, trust, user_id="ann", say=say, confirm=confirm)
+        servers = TerminalServers(core.mcp, files, trust, user_id="ann", say=say, confirm=confirm)
         await servers.load()
         try:
-            yield Sitting(core, servers, out, err)
+            yield TerminalDriver(core, servers, out, err)
         finally:
             await servers.aclose()
 
@@ -182,7 +184,7 @@ async def test_the_list_shows_each_server_with_its_state(tmp_path: Path) -> None
             {"name": "off", "command": "x", "disabled": True},
             {"name": "web", "url": standin.url, "headers": {"Authorization": "Bearer t0ken"}},
         )
-        async with sitting(tmp_path) as here:
+        async with repl_run(tmp_path) as here:
             shown = await here.until(r"calc +connected(.|\n)+dead +error(.|\n)+web +connected")
             rows = [re.split(r"  +", line.strip()) for line in shown.splitlines()]
             assert rows[0] == ["Name", "Status", "Transport", "Tools", "From"]
@@ -195,7 +197,7 @@ async def test_the_list_shows_each_server_with_its_state(tmp_path: Path) -> None
 @requirement("R29.7")
 async def test_reload_restarts_only_what_changed(tmp_path: Path) -> None:
     own_file(tmp_path, CALC, {**CALC, "name": "second"})
-    async with sitting(tmp_path) as here:
+    async with repl_run(tmp_path) as here:
         await here.until(r"calc +connected(.|\n)+second +connected")
 
         def generations() -> dict[str, int]:
@@ -217,7 +219,7 @@ async def test_reload_restarts_only_what_changed(tmp_path: Path) -> None:
 
 async def test_a_server_is_added_and_removed_and_nothing_of_it_is_left(tmp_path: Path) -> None:
     words = " ".join([CALC["command"], *CALC["args"]])
-    async with sitting(tmp_path) as here:
+    async with repl_run(tmp_path) as here:
         assert "hint: /mcp add" in await here.mcp("")
         assert "added calc to " in await here.mcp(f"add calc {words}")
         await here.until(r"calc +connected")
@@ -232,7 +234,7 @@ async def test_a_server_is_added_and_removed_and_nothing_of_it_is_left(tmp_path:
         assert "close the quotation mark" in await here.mcp("add 'x")
 
 
-async def failed(here: Sitting, words: str) -> str:
+async def failed(here: TerminalDriver, words: str) -> str:
     with pytest.raises(Exception) as error:  # noqa: PT011 its text is looked at
         await here.mcp(words)
     return str(error.value)
@@ -264,12 +266,12 @@ async def test_a_folders_file_is_asked_for_once_for_each_content(tmp_path: Path)
 
         return confirm
 
-    async with sitting(tmp_path, answering(False)) as here:
+    async with repl_run(tmp_path, answering(False)) as here:
         assert "no MCP servers" in await here.mcp("list")
         assert here.core.mcp.pool.statuses() == {}
-    async with sitting(tmp_path, answering(True)) as here:
+    async with repl_run(tmp_path, answering(True)) as here:
         assert ".mcp.json" in await here.until(r"calc +connected")
-    async with sitting(tmp_path, answering(False)) as here:
+    async with repl_run(tmp_path, answering(False)) as here:
         await here.until(r"calc +connected")
         assert len(asked) == 2
         more = {"calc": stdio_command(), "x": {"command": "y"}}
@@ -288,7 +290,7 @@ async def test_what_is_agreed_to_is_used_though_the_file_changes_meanwhile(tmp_p
         file.write_text(json.dumps({"mcpServers": {"other": {"command": "x", "disabled": True}}}))
         return True
 
-    async with sitting(tmp_path, confirm) as here:
+    async with repl_run(tmp_path, confirm) as here:
         shown = await here.mcp("list")
     assert "calc" in shown
     assert "other" not in shown

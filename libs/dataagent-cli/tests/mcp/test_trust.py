@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from dataagent_cli.mcp.places import Place, places
+from dataagent_cli.mcp.config_locations import ConfigLocation, config_locations
 from dataagent_cli.mcp.trust import Trust, question
 from dataagent_core.mcp.types import ServerSpec
 from tests.requirements import requirement
@@ -15,31 +15,31 @@ from tests.requirements import requirement
 def test_the_assistants_file_then_the_folders_or_the_one_asked_for(tmp_path: Path) -> None:
     home, folder = tmp_path / "home", tmp_path / "work"
 
-    def found(assistant_id: str, asked_for: str | None = None) -> tuple[Place, ...]:
-        return places(
+    def found(assistant_id: str, asked_for: str | None = None) -> tuple[ConfigLocation, ...]:
+        return config_locations(
             agents_home=home, assistant_id=assistant_id, folder=folder, asked_for=asked_for
         )
 
     assert found("sql") == (
-        Place(home / "sql" / "mcp.json"),
-        Place(folder / ".mcp.json", is_trusted=False),
+        ConfigLocation(home / "sql" / "mcp.json"),
+        ConfigLocation(folder / ".mcp.json", is_trusted=False),
     )
     assert found("../up")[0].path == home / "agent" / "mcp.json"
-    assert found("sql", "own.json") == (Place(folder / "own.json", is_asked_for=True),)
+    assert found("sql", "own.json") == (ConfigLocation(folder / "own.json", is_asked_for=True),)
     assert found("sql", "/etc/x.json")[0].path == Path("/etc/x.json")
 
 
 def test_agreement_is_to_a_content_at_a_place(tmp_path: Path) -> None:
     kept, file = tmp_path / "home" / "trust.json", tmp_path / ".mcp.json"
-    assert not Trust(kept).covers(file, b"one")
-    Trust(kept).agree(file, b"one")
-    Trust(kept).agree(tmp_path / "other.json", b"two")
-    assert Trust(kept).covers(file, b"one")
-    assert not Trust(kept).covers(file, b"one ")
-    assert not Trust(kept).covers(tmp_path / "x" / ".mcp.json", b"one")
+    assert not Trust(kept).is_trusted(file, b"one")
+    Trust(kept).trust(file, b"one")
+    Trust(kept).trust(tmp_path / "other.json", b"two")
+    assert Trust(kept).is_trusted(file, b"one")
+    assert not Trust(kept).is_trusted(file, b"one ")
+    assert not Trust(kept).is_trusted(tmp_path / "x" / ".mcp.json", b"one")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     kept.write_text("[broken")
-    assert not Trust(kept).covers(file, b"one")
+    assert not Trust(kept).is_trusted(file, b"one")
 
 
 def test_the_question_shows_what_would_start_and_nothing_that_moves_the_screen() -> None:

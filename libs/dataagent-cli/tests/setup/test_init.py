@@ -12,8 +12,8 @@ import pytest
 
 from dataagent_cli.arguments import parse
 from dataagent_cli.setup.config_file import change_config
-from dataagent_cli.setup.keys import keep_key, usable_keyring
-from dataagent_cli.setup.loading import load_settings
+from dataagent_cli.setup.keys import store_key, usable_keyring
+from dataagent_cli.setup.settings import load_settings
 from dataagent_core.errors import Misconfigured
 from tests.standins.openai_server import Status, openai_server, text
 
@@ -183,12 +183,12 @@ def test_a_key_in_the_keyring_is_found_and_is_not_in_the_file(home: Path) -> Non
     earlier = keyring.get_keyring()
     keyring.set_keyring(_MemoryKeyring())
     try:
-        assert keep_key("openai_api_key", KEY, usable_keyring())
+        assert store_key("openai_api_key", KEY, usable_keyring())
         change_config(home / "config.toml", {"model": "openai:m", "keyring": True})
         key = load_settings(parse([])).openai_api_key
         assert key is not None
         assert key.get_secret_value() == KEY
-        assert not keep_key("openai_api_key", None, usable_keyring())
+        assert not store_key("openai_api_key", None, usable_keyring())
         assert load_settings(parse([])).openai_api_key is None
     finally:
         keyring.set_keyring(earlier)
@@ -201,6 +201,6 @@ def test_a_keyring_that_keeps_nothing_is_none() -> None:
     keyring.set_keyring(Keyring())
     try:
         assert usable_keyring() is None
-        assert not keep_key("openai_api_key", KEY, usable_keyring())
+        assert not store_key("openai_api_key", KEY, usable_keyring())
     finally:
         keyring.set_keyring(earlier)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from dataagent_cli.ui.markdown import Answer
+from dataagent_cli.ui.markdown import AnswerMarkdown
 
 FIGURES = st.decimals(-(10**12), 10**12, places=2).map(lambda number: f"{number:,}")
 CELLS = st.sampled_from(["北京", "a few words", "净利润", "x"]) | FIGURES
@@ -18,7 +18,7 @@ CELLS = st.sampled_from(["北京", "a few words", "净利润", "x"]) | FIGURES
 def drawn(rows: list[list[str]], width: int) -> list[str]:
     marked = [f"| {' | '.join(row)} |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
     file = StringIO()
-    Console(file=file, width=width, _environ={}).print(Answer("\n".join(marked)))
+    Console(file=file, width=width, _environ={}).print(AnswerMarkdown("\n".join(marked)))
     return [line.rstrip() for line in file.getvalue().split("\n") if line.strip()]
 
 

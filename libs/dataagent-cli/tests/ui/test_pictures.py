@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 from rich.cells import cell_len
 
+from dataagent_cli.ui.ascii_fallback import register_ascii_fallback
 from dataagent_cli.ui.chart_text import chart_text
 from dataagent_cli.ui.pictures import picture_text
-from dataagent_cli.ui.plain_signs import use_plain_signs
 from dataagent_cli.ui.terminals import graphics, reflows
 
 
@@ -187,4 +187,4 @@ def test_small_figures_differ_where_their_bars_do() -> None:
 
 def test_without_utf8_signs_are_plain() -> None:
     text = "▤ ─── 3 rows · shop … █▌ ⡇ 中"
-    assert text.encode("ascii", use_plain_signs()) == b"# --- 3 rows * shop ... ## * ?"
+    assert text.encode("ascii", register_ascii_fallback()) == b"# --- 3 rows * shop ... ## * ?"

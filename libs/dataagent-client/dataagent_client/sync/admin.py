@@ -26,7 +26,7 @@ from dataagent_client.admin_models import (
 )
 from dataagent_client.auth import UserInfo
 from dataagent_client.models import Page
-from dataagent_client.offers import AgentChanged, AgentSettings
+from dataagent_client.resource_models import AgentChanged, AgentSettings
 from dataagent_client.sync.admin_data import SyncAdminData
 from dataagent_client.sync.portal import Portal, Stream
 

@@ -11,7 +11,7 @@ from dataagent_client import models
 from dataagent_client.backoff import Backoff
 from dataagent_client.client import DataAgentClient
 from dataagent_client.models import ChatResult, Health, MessageInfo, Page, RunInfo, SessionInfo
-from dataagent_client.offers import (
+from dataagent_client.resource_models import (
     AgentChoice,
     AgentInfo,
     DayUsage,

@@ -1,7 +1,7 @@
 """Which agents exist, as data."""
 
 from dataagent_core.agents.builtin import BUILTIN_AGENTS, builtin_agent
-from dataagent_core.agents.registered import AgentEntry, get_all_tools, register_agent
+from dataagent_core.agents.registration import AgentEntry, get_all_tools, register_agent
 from dataagent_core.agents.registry import AgentRegistry
 from dataagent_core.agents.service import AgentService, AgentView
 from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, SUPERVISOR, AgentKind, AgentSpec

@@ -24,7 +24,7 @@ def new_agent_id() -> str:
     return f"agent_{uuid4().hex}"
 
 
-def is_made_id(name: str) -> bool:
+def is_generated_id(name: str) -> bool:
     """Whether the name has the form of an id of a created agent."""
     return _ID.fullmatch(name) is not None
 
@@ -40,6 +40,6 @@ def check_name(name: str) -> str:
             f"{name[:80]!r} cannot be an agent's name: 1 to 64 of a-z, 0-9, '-' and '_', beginning "
             "with a letter or digit."
         )
-    if name in RESERVED or is_made_id(name):
+    if name in RESERVED or is_generated_id(name):
         raise BadInput(f"The name {name!r} is reserved. Choose another.")
     return name

@@ -15,20 +15,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from dataagent_core.agents.builtin import BUILTIN_AGENTS
-from dataagent_core.agents.naming import is_made_id
-from dataagent_core.agents.store import AgentRow, AgentStore, Kept, gone
+from dataagent_core.agents.naming import is_generated_id
+from dataagent_core.agents.store import AgentRow, AgentStore, StoredAgents, not_found_error
 from dataagent_core.agents.tools import Tool, ToolDefinition
 from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, SUPERVISOR, AgentSpec
-from dataagent_core.storage.lookout import Lookout
+from dataagent_core.storage.change_poller import ChangePoller
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class RegistrySnapshot:
     """What is known at one version."""
 
-    kept: Kept
+    stored: StoredAgents
     specs: tuple[AgentSpec, ...]
     tools: tuple[Tool, ...] = field(repr=False)
     """The built-in ones that this installation has now."""
@@ -62,9 +62,9 @@ class AgentRegistry:
         self._takes_any_name = takes_any_name
         self._named: dict[str, AgentSpec] = {}
         self._builtin_ids: frozenset[int] = frozenset()
-        self._now = Snapshot(Kept(), (), ())
+        self._now = RegistrySnapshot(StoredAgents(), (), ())
         self._reading = asyncio.Lock()
-        self._lookout = Lookout("agents", self.refresh)
+        self._poller = ChangePoller("agents", self.refresh)
         self._tell: Callable[[], None] | None = None
 
     # -- life -----------------------------------------------------------------------------------
@@ -77,11 +77,11 @@ class AgentRegistry:
         """
         await self._store.seed(self._shipped.values(), self._tools)
         await self._read()
-        self._lookout.start()
+        self._poller.start()
 
     async def aclose(self) -> None:
         """Stop looking."""
-        await self._lookout.aclose()
+        await self._poller.aclose()
 
     def tell(self, others: Callable[[], None]) -> None:
         """Have other processes told of changes made here."""
@@ -99,32 +99,32 @@ class AgentRegistry:
         Raises:
             StorageUnavailable: the database does not answer.
         """
-        if await self._store.version() != self._now.kept.version:
+        if await self._store.version() != self._now.stored.version:
             await self._read()
 
-    def look(self) -> None:
+    def check_for_changes(self) -> None:
         """Look for changes now: another process tells of one."""
-        self._lookout.tell()
+        self._poller.tell()
 
     async def _read(self) -> None:
         async with self._reading:
-            kept = await self._store.load()
-            if kept.version < self._now.kept.version:  # an answer that came late
+            stored = await self._store.load()
+            if stored.version < self._now.stored.version:  # an answer that came late
                 return
-            self._now = self._snapshot(kept)
+            self._now = self._snapshot(stored)
             self._named = {spec.agent_id: spec for spec in self._now.specs}
             self._named |= {spec.name: spec for spec in self._now.specs}
             self._named[GENERAL_ALIAS] = self._named[GENERAL]
 
-    def _snapshot(self, kept: Kept) -> Snapshot:
+    def _snapshot(self, stored: StoredAgents) -> RegistrySnapshot:
         here = {definition.name for definition in self._tools}
-        own = [tool for tool in kept.tools if tool.kind == "builtin"]
+        own = [tool for tool in stored.tools if tool.kind == "builtin"]
         tools = tuple(tool for tool in own if tool.name in here)
         self._builtin_ids = frozenset(tool.tool_id for tool in own)
-        specs = [spec for row in kept.rows if (spec := self._spec(row, tools)) is not None]
+        specs = [spec for row in stored.rows if (spec := self._spec(row, tools)) is not None]
         specs.sort(key=lambda spec: (spec.name == GENERAL, _ORDER[spec.kind], spec.name))
-        mcp_ids = frozenset(tool.tool_id for tool in kept.tools if tool.kind == "mcp")
-        return Snapshot(kept, tuple(specs), tools, mcp_ids)
+        mcp_ids = frozenset(tool.tool_id for tool in stored.tools if tool.kind == "mcp")
+        return RegistrySnapshot(stored, tuple(specs), tools, mcp_ids)
 
     def _spec(self, row: AgentRow, tools: Sequence[Tool]) -> AgentSpec | None:
         """The agent of a row; None if its package is not there."""
@@ -157,7 +157,7 @@ class AgentRegistry:
         await self.refresh()
         found = self.find(assistant_id)
         if found is None:
-            raise gone(assistant_id)
+            raise not_found_error(assistant_id)
         return found
 
     async def list(self) -> builtins.list[AgentSpec]:
@@ -173,7 +173,7 @@ class AgentRegistry:
         """As `list` without asking the database."""
         return [*self._now.specs]
 
-    def chosen(self, assistant_id: str) -> AgentSpec:
+    def resolve(self, assistant_id: str) -> AgentSpec:
         """The agent that answers for an assistant: the one of that id or name.
 
         Where any name is taken, one that no agent has is a place for memories of its own, which
@@ -183,19 +183,19 @@ class AgentRegistry:
             AgentNotFound: there is none, or it is the id of a created agent that is gone.
         """
         found = self.find(assistant_id)
-        if found is None and (not self._takes_any_name or is_made_id(assistant_id)):
-            raise gone(assistant_id)
+        if found is None and (not self._takes_any_name or is_generated_id(assistant_id)):
+            raise not_found_error(assistant_id)
         return found or self._named[GENERAL]
 
     def assistant_id_of(self, assistant_id: str) -> str:
         """What sessions and runs keep of a choice: a created agent's id, so that it may be renamed.
 
         Raises:
-            AgentNotFound: as `chosen`.
+            AgentNotFound: as `resolve`.
         """
         if assistant_id == SUPERVISOR:
             return assistant_id
-        spec = self.chosen(assistant_id)
+        spec = self.resolve(assistant_id)
         return spec.agent_id if spec.kind == "custom" else assistant_id
 
     def shipped(self, spec: AgentSpec) -> AgentSpec | None:
@@ -204,10 +204,10 @@ class AgentRegistry:
 
     def version(self) -> int:
         """Grows when anything changed."""
-        return self._now.kept.version
+        return self._now.stored.version
 
     @property
-    def now(self) -> Snapshot:
+    def now(self) -> RegistrySnapshot:
         """All that is known."""
         return self._now
 

@@ -44,15 +44,15 @@ def choose(
 ) -> Route | None:
     """The agent that the message or its fields name; None if that is for the model to decide."""
     looked_at = message[:_LOOKED_AT]
-    said = _own_words(looked_at) if _ANY_MARK.search(looked_at) else ""
+    said = _unquoted_text(looked_at) if _ANY_MARK.search(looked_at) else ""
     if found := _NAMED.search(said):
         return _named(found[1].strip(), agents)
     if file_ids or FILES_MARK in said:
-        return Route("files", GENERAL, handed_over(GENERAL, "the message comes with files"))
+        return Route("files", GENERAL, hand_over_note(GENERAL, "the message comes with files"))
     if skill:
-        return Route("skill", GENERAL, handed_over(GENERAL, f"it works with the skill {skill}"))
+        return Route("skill", GENERAL, hand_over_note(GENERAL, f"it works with the skill {skill}"))
     if _SKILL_MARK.match(said):
-        return Route("skill", GENERAL, handed_over(GENERAL, "the message asks for a skill"))
+        return Route("skill", GENERAL, hand_over_note(GENERAL, "the message asks for a skill"))
     return None
 
 
@@ -63,12 +63,12 @@ def find_agent(name: str, agents: Sequence[AgentSpec]) -> AgentSpec | None:
     return next((each for each in agents if wanted in (each.name, each.agent_id.casefold())), None)
 
 
-def handed_over(agent: str, why: str) -> str:
+def hand_over_note(agent: str, why: str) -> str:
     """What a reader is shown of a decision."""
     return f"→ {agent}: {why}" if why else f"→ {agent}"
 
 
-def unknown_agent(name: str, agents: Sequence[AgentSpec]) -> str:
+def unknown_agent_note(name: str, agents: Sequence[AgentSpec]) -> str:
     """What someone is told who names an agent that there is not."""
     names = [each.name for each in agents]
     near = get_close_matches(name.casefold(), names, n=1)
@@ -80,11 +80,11 @@ def unknown_agent(name: str, agents: Sequence[AgentSpec]) -> str:
 def _named(name: str, agents: Sequence[AgentSpec]) -> Route:
     spec = find_agent(name, agents)
     if spec is None:
-        return Route("named", None, unknown_agent(name, agents))
-    return Route("named", spec.agent_id, handed_over(spec.name, "the message names it"))
+        return Route("named", None, unknown_agent_note(name, agents))
+    return Route("named", spec.agent_id, hand_over_note(spec.name, "the message names it"))
 
 
-def _own_words(message: str) -> str:
+def _unquoted_text(message: str) -> str:
     """The message without fenced blocks, quoted lines and inline code."""
     kept: list[str] = []
     fence = ""

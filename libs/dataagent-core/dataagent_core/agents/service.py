@@ -14,7 +14,7 @@ from typing import Literal, TypedDict
 
 from dataagent_core.agents.naming import check_name, new_agent_id
 from dataagent_core.agents.registry import AgentRegistry
-from dataagent_core.agents.store import AgentRow, AgentStore, gone
+from dataagent_core.agents.store import AgentRow, AgentStore, not_found_error
 from dataagent_core.agents.tools import Tool
 from dataagent_core.agents.types import GENERAL, GENERAL_ALIAS, SUPERVISOR, AgentSpec
 from dataagent_core.errors import AgentBusy, BadInput, Conflict
@@ -84,7 +84,7 @@ class AgentService:
         specs = await self._registry.list()
         tenant = await self._tenant_of(caller)
         statuses = await self._statuses()
-        return [self._view(spec, statuses) for spec in specs if is_on(spec, tenant)]
+        return [self._view(spec, statuses) for spec in specs if is_enabled(spec, tenant)]
 
     async def get_for(self, agent_id: str, caller: Principal) -> AgentView:
         """An agent the caller may choose, by id or name.
@@ -93,17 +93,17 @@ class AgentService:
             AgentNotFound: there is none, or the caller's tenant has it off.
         """
         spec = await self._registry.get(agent_id)
-        if not is_on(spec, await self._tenant_of(caller)):
-            raise gone(agent_id)
+        if not is_enabled(spec, await self._tenant_of(caller)):
+            raise not_found_error(agent_id)
         return self._view(spec, await self._statuses())
 
-    async def selectable(self, caller: Principal | None) -> builtins.list[AgentSpec]:
+    async def list_selectable(self, caller: Principal | None) -> builtins.list[AgentSpec]:
         """What a selector shows; to a visitor nobody knows, only what we ship and packages."""
         specs = [spec for spec in await self._registry.list() if spec.show_in_selector]
         if caller is None:
             return [spec for spec in specs if spec.kind != "custom"]
         tenant = await self._tenancy.tenant_of(caller.user_id)
-        return [spec for spec in specs if is_on(spec, tenant)]
+        return [spec for spec in specs if is_enabled(spec, tenant)]
 
     async def tools(self) -> builtins.list[Tool]:
         """The built-in tools that can be bound, by number."""
@@ -120,7 +120,7 @@ class AgentService:
             Conflict: there is an agent of that name.
         """
         await self._registry.refresh()
-        bound, ignored = self._known(new.tool_ids)
+        bound, ignored = self._split_known(new.tool_ids)
         row = AgentRow(
             agent_id=new_agent_id(),
             name=check_name(new.name),
@@ -135,7 +135,7 @@ class AgentService:
             tool_ids=bound,
         )
         await self._store.create(row)
-        return await self._changed(row.agent_id, ignored)
+        return await self._reload_view(row.agent_id, ignored)
 
     async def update(self, agent_id: str, changes: AgentChanges) -> AgentView:
         """Change an agent; `tool_ids` replace all it had.
@@ -152,15 +152,15 @@ class AgentService:
         if named != spec.name:
             _check_rename(spec, named)
         wanted = changes.get("tool_ids")
-        bound, ignored = self._known(wanted or ())
+        bound, ignored = self._split_known(wanted or ())
         shipped = self._registry.shipped(spec)
 
         def changed(row: AgentRow) -> AgentRow:
             new = replace(_with(row, changes, shipped), name=named)
-            return new if "tool_ids" not in changes else self._rebound(new, wanted, bound)
+            return new if "tool_ids" not in changes else self._with_bindings(new, wanted, bound)
 
         await self._store.change(spec.agent_id, changed, named=agent_id)
-        return await self._changed(spec.agent_id, ignored)
+        return await self._reload_view(spec.agent_id, ignored)
 
     async def set_mcp_tools(self, agent_id: str, tool_ids: Iterable[int]) -> AgentView:
         """Put other tools of shared MCP servers in place of those it had; built-in ones stay.
@@ -180,7 +180,7 @@ class AgentService:
 
         await self._store.change(spec.agent_id, changed, named=agent_id)
         ignored = tuple(dict.fromkeys(each for each in wanted if each not in bindable))
-        return await self._changed(spec.agent_id, ignored)
+        return await self._reload_view(spec.agent_id, ignored)
 
     async def delete(self, agent_id: str) -> None:
         """Remove an agent that was created.
@@ -197,20 +197,20 @@ class AgentService:
         await self._store.delete(spec.agent_id, named=agent_id)
         await self._registry.changed()
 
-    async def _changed(self, agent_id: str, ignored: tuple[int, ...]) -> AgentView:
+    async def _reload_view(self, agent_id: str, ignored: tuple[int, ...]) -> AgentView:
         await self._registry.changed()
         spec = self._registry.find(agent_id)
         if spec is None:  # someone deleted it in this moment
-            raise gone(agent_id)
+            raise not_found_error(agent_id)
         return replace(self._view(spec, await self._statuses()), ignored_tool_ids=ignored)
 
-    def _known(self, tool_ids: Sequence[int]) -> tuple[frozenset[int], tuple[int, ...]]:
+    def _split_known(self, tool_ids: Sequence[int]) -> tuple[frozenset[int], tuple[int, ...]]:
         """The numbers that are tools', each once, and those that are nobody's, in order."""
         there = {*self._registry.now.tool_ids.values(), *self._registry.now.mcp_ids}
         unknown = dict.fromkeys(each for each in tool_ids if each not in there)
         return frozenset(tool_ids) & there, tuple(unknown)
 
-    def _rebound(
+    def _with_bindings(
         self, row: AgentRow, wanted: Sequence[int] | None, bound: frozenset[int]
     ) -> AgentRow:
         if wanted is None and row.kind != "custom":
@@ -254,7 +254,7 @@ class AgentService:
         return None if caller.is_admin else await self._tenancy.tenant_of(caller.user_id)
 
 
-def is_on(spec: AgentSpec, tenant: Tenant | None) -> bool:
+def is_enabled(spec: AgentSpec, tenant: Tenant | None) -> bool:
     """Whether a tenant has an agent on, by each of its names."""
     return tenant is None or all(tenant.has(f"agent:{name}") for name in names_of(spec))
 

@@ -68,7 +68,7 @@ class AgentRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredAgents:
     """All that is kept, at one version."""
 
     version: int = 0
@@ -86,7 +86,7 @@ class AgentStore:
         """How often anything was changed."""
         return await self._db.read(_version)
 
-    async def load(self) -> Kept:
+    async def load(self) -> StoredAgents:
         """All rows, as they are together at one version."""
         return await self._db.write(_load)  # a transaction, held: no change in between
 
@@ -127,7 +127,7 @@ class AgentStore:
             _hold(connection)
             found = connection.execute(_AGENT, {"wanted": agent_id}).mappings().first()
             if found is None:
-                raise gone(named)
+                raise not_found_error(named)
             listed = connection.execute(_BOUND, {"wanted": agent_id}).scalars().all()
             row = change(_row(found, listed))
             _check_free(connection, row.name, but=agent_id)
@@ -151,7 +151,7 @@ class AgentStore:
             connection.execute(_UNBIND, {"wanted": agent_id})
             removed = connection.execute(delete(agents).where(_IS_AGENT), {"wanted": agent_id})
             if not removed.rowcount:
-                raise gone(named)
+                raise not_found_error(named)
             connection.execute(_COUNT)
 
         await self._db.write(unit)
@@ -160,17 +160,17 @@ class AgentStore:
         try:
             await self._db.write(unit)
         except IntegrityError:  # a database that lets two writers in all the same
-            raise taken(name) from None
+            raise name_taken_error(name) from None
 
 
-def gone(name: str) -> AgentNotFound:
+def not_found_error(name: str) -> AgentNotFound:
     """There is no such agent."""
     return AgentNotFound(
         f"There is no agent {name[:80]!r}. GET /api/v1/agents lists those there are."
     )
 
 
-def taken(name: str) -> Conflict:
+def name_taken_error(name: str) -> Conflict:
     """The name is another's."""
     return Conflict(f"There is an agent {name!r} already. Choose another name.")
 
@@ -184,14 +184,14 @@ def _hold(connection: Connection) -> int:
     return connection.execute(_HOLD).scalar() or 0
 
 
-def _load(connection: Connection) -> Kept:
+def _load(connection: Connection) -> StoredAgents:
     version = _hold(connection)
     listed: dict[str, set[int]] = {}
     for agent_id, tool_id in connection.execute(_BINDINGS):
         listed.setdefault(agent_id, set()).add(tool_id)
     rows = connection.execute(_AGENTS).mappings().all()
     found = connection.execute(_TOOLS).all()
-    return Kept(
+    return StoredAgents(
         version=version,
         rows=tuple(_row(each, listed.get(each["agent_id"], ())) for each in rows),
         tools=tuple(
@@ -220,7 +220,7 @@ def _new_row(row: AgentRow) -> dict[str, Any]:
 
 def _check_free(connection: Connection, name: str, *, but: str | None) -> None:
     if connection.execute(_NAMED, {"named": name}).scalar() not in (None, but):
-        raise taken(name)
+        raise name_taken_error(name)
 
 
 def _bind(connection: Connection, row: AgentRow) -> None:

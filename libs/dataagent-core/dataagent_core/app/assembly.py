@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from dataagent_core.agents.registered import get_all_tools
-from dataagent_core.app.files import Files, open_files, open_workspaces
-from dataagent_core.app.limits import Limits, open_limits
-from dataagent_core.app.mcp import Mcp
+from dataagent_core.agents.registration import get_all_tools
+from dataagent_core.app.files import FileServices, open_files, open_workspaces
+from dataagent_core.app.limits import UsageLimits, open_limits
+from dataagent_core.app.mcp import McpComponent
 from dataagent_core.app.observers import Observers, open_observers
-from dataagent_core.app.sandbox import SandboxEnds, open_sandboxes
+from dataagent_core.app.sandbox import SandboxCleanup, open_sandboxes
 from dataagent_core.config import Settings
-from dataagent_core.data.room import Data, open_data
+from dataagent_core.data.runtime import DataRuntime, open_runtime
 from dataagent_core.documents import ReadLimits
 from dataagent_core.documents.reader import DocumentReader
 from dataagent_core.engine import (
@@ -40,12 +40,12 @@ from dataagent_core.mcp.hub import McpHub
 from dataagent_core.runs.accounts import Accounts
 from dataagent_core.runs.agents import Agents, agent_config, open_agents
 from dataagent_core.runs.cluster.peers import Peers, Role, open_peers
-from dataagent_core.runs.contexts import Contexts
-from dataagent_core.runs.deletion import announce_deletion, release_deleted
+from dataagent_core.runs.contexts import RunContexts
+from dataagent_core.runs.deletion import announce_deletion, release_deleted_sessions
 from dataagent_core.runs.ledger import Ledger
-from dataagent_core.runs.retention import start_erasing
+from dataagent_core.runs.retention import start_retention
 from dataagent_core.runs.service import RunService
-from dataagent_core.runs.skills import Skills
+from dataagent_core.runs.skills import SkillService
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores.factory import open_run_store
 from dataagent_core.runs.worker import Worker
@@ -75,12 +75,12 @@ class Core:
     workspaces: UserWorkspaceManager
     factory: AgentFactory
     checkpoints: Checkpoints
-    data: Data
+    data: DataRuntime
     observers: Observers
-    limits: Limits
-    files: Files
+    limits: UsageLimits
+    files: FileServices
     peers: Peers
-    skills: Skills
+    skills: SkillService
     agents: Agents
     sandboxes: Sandboxes | None
     mcp: McpHub
@@ -103,37 +103,43 @@ async def open_core(
         settings.ensure_home()
         tune_loop(asyncio.get_running_loop())
         storage = await _open_storage(settings, stack)
-        rooms = await _open_rooms(settings, storage, stack)
-        mcp = _mcp(settings, storage.database, rooms, role)
-        factory = _factory(settings, rooms, stack, mcp=mcp.hub)
-        agents = await _agents(settings, storage, rooms, factory, stack)
+        components = await _open_components(settings, storage, stack)
+        mcp = _mcp(settings, storage.database, components, role)
+        factory = _factory(settings, components, stack, mcp=mcp.hub)
+        agents = await _agents(settings, storage, components, factory, stack)
         sessions = _sessions(
-            settings, storage, rooms, factory, stack, agents=agents, on_rest=_at_rest(rooms, mcp)
+            settings,
+            storage,
+            components,
+            factory,
+            stack,
+            agents=agents,
+            on_idle=_release_when_idle(components, mcp),
         )
         peers = await open_peers(settings, storage.runs, stack, role=role, name=worker_name())
         agents.share(peers.bus)
         await mcp.open(agents.registry, peers.bus, stack)
         ledger, worker = _worker(
-            settings, storage, sessions, rooms, peers=peers, agents=agents, mcp=mcp.hub
+            settings, storage, sessions, components, peers=peers, agents=agents, mcp=mcp.hub
         )
-        release_deleted(peers.bus, sessions, ledger)
+        release_deleted_sessions(peers.bus, sessions, ledger)
         await _begin(settings, ledger, worker, peers, stack, grace_seconds=grace_seconds)
-        skills = Skills(factory.skills, agents.registry)
+        skills = SkillService(factory.skills, agents.registry)
         runs = RunService(
             storage.runs,
             sessions,
             ledger,
             worker,
-            rooms.limits.admission,
-            files=rooms.files.store,
-            dispatch=peers.dispatch(storage.runs, worker, rooms.observers.traces),
+            components.limits.admission,
+            files=components.files.store,
+            dispatch=peers.dispatch(storage.runs, worker, components.observers.traces),
             skills=skills,
             agents=agents.registry,
-            on_put_away=partial(announce_deletion, peers.bus),
+            on_soft_delete=partial(announce_deletion, peers.bus),
         )
-        parts = (rooms.workspaces, factory, storage.checkpoints, rooms.data)
-        watched = (rooms.observers, rooms.limits, rooms.files, peers, skills, agents)
-        beside = (*parts, *watched, rooms.sandboxes, mcp.hub, rooms.undo)
+        parts = (components.workspaces, factory, storage.checkpoints, components.data)
+        watched = (components.observers, components.limits, components.files, peers, skills, agents)
+        beside = (*parts, *watched, components.sandboxes, mcp.hub, components.undo)
         yield Core(settings, storage.database, sessions, runs, worker, *beside)
 
 
@@ -149,11 +155,11 @@ async def _begin(
     """Take up the runs that are this process's to execute; the stack ends it."""
     ledger.start()
     stack.push_async_callback(ledger.aclose)
-    is_alone = stack.enter_context(_hold(settings))
+    is_alone = stack.enter_context(_ProcessLock(settings))
     stack.push_async_callback(worker.aclose, grace_seconds)
     tune_process()
     await worker.start(is_alone=is_alone)
-    peers.work(worker, stack, lease_seconds=settings.lease_seconds)
+    peers.consume_queue(worker, stack, lease_seconds=settings.lease_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,88 +179,94 @@ async def _open_storage(settings: Settings, stack: AsyncExitStack) -> _Storage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rooms:
+class _Components:
     """What agents and users have beside the runs."""
 
     observers: Observers
-    limits: Limits
+    limits: UsageLimits
     workspaces: UserWorkspaceManager
-    data: Data
-    files: Files
+    data: DataRuntime
+    files: FileServices
     sandboxes: Sandboxes | None
     undo: Undo
 
 
-async def _open_rooms(settings: Settings, storage: _Storage, stack: AsyncExitStack) -> _Rooms:
+async def _open_components(
+    settings: Settings, storage: _Storage, stack: AsyncExitStack
+) -> _Components:
     database = storage.database
     observers = await open_observers(settings, database, stack)
     limits = open_limits(settings, database, storage.sessions, stack)
     quota = SqlQuotaLedger(database)
     workspaces = open_workspaces(settings, quota, stack)
-    data = await open_data(
-        settings, database, quota, workspaces.quota, stack, watch=observers.of_queries
+    data = await open_runtime(
+        settings, database, quota, workspaces.quota, stack, watch=observers.query_watch
     )
-    workspaces.count_beside(data.service.artifacts.usage)
-    workspaces.ask_quota(limits.tenancy.known_quota)
+    workspaces.add_usage_source(data.service.artifacts.usage)
+    workspaces.set_quota_lookup(limits.tenancy.known_quota)
     files = open_files(settings, database, workspaces, data.service, stack)
     sandboxes = await open_sandboxes(settings, workspaces, observers.metrics, stack)
     undo = Undo(workspaces.project, workspaces.workers)
-    return _Rooms(observers, limits, workspaces, data, files, sandboxes, undo)
+    return _Components(observers, limits, workspaces, data, files, sandboxes, undo)
 
 
 def _sessions(
     settings: Settings,
     storage: _Storage,
-    rooms: _Rooms,
+    components: _Components,
     factory: AgentFactory,
     stack: AsyncExitStack,
     *,
     agents: Agents,
-    on_rest: Callable[[str], None],
+    on_idle: Callable[[str], None],
 ) -> SessionManager:
     sessions = SessionManager(
         storage.sessions,
         factory=factory,
         checkpoints=storage.checkpoints,
         new_ids="uuid",
-        belongings=[*_sandbox_ends(rooms), rooms.data.service.artifacts, rooms.files.store],
-        most_sessions=rooms.limits.tenancy.most_sessions,
-        quota=rooms.limits.conversations,
+        resources=[
+            *_sandbox_cleanup(components),
+            components.data.service.artifacts,
+            components.files.store,
+        ],
+        most_sessions=components.limits.tenancy.most_sessions,
+        quota=components.limits.conversations,
         assistant_id_of=agents.registry.assistant_id_of,
-        on_rest=on_rest,
+        on_idle=on_idle,
         timeout_seconds=settings.session_timeout,
         hitl_timeout_seconds=settings.hitl_timeout,
     )
-    start_erasing(sessions, stack, days=settings.deleted_retention_days)
+    start_retention(sessions, stack, days=settings.deleted_retention_days)
     return sessions
 
 
-def _at_rest(rooms: _Rooms, mcp: Mcp) -> Callable[[str], None]:
+def _release_when_idle(components: _Components, mcp: McpComponent) -> Callable[[str], None]:
     """What ends with the use of a session, in this process."""
 
-    def rest(session_id: str) -> None:
+    def release_idle(session_id: str) -> None:
         mcp.hub.release(session_id)
-        for ends in _sandbox_ends(rooms):
-            ends.rest(session_id)
+        for cleanup in _sandbox_cleanup(components):
+            cleanup.release_idle(session_id)
 
-    return rest
+    return release_idle
 
 
-def _sandbox_ends(rooms: _Rooms) -> list[SandboxEnds]:
-    return [] if rooms.sandboxes is None else [SandboxEnds(rooms.sandboxes)]
+def _sandbox_cleanup(components: _Components) -> list[SandboxCleanup]:
+    return [] if components.sandboxes is None else [SandboxCleanup(components.sandboxes)]
 
 
 def _worker(
     settings: Settings,
     storage: _Storage,
     sessions: SessionManager,
-    rooms: _Rooms,
+    components: _Components,
     *,
     peers: Peers,
     agents: Agents,
     mcp: McpHub,
 ) -> tuple[Ledger, Worker]:
-    observers, budgets = rooms.observers, rooms.limits.budgets
+    observers, budgets = components.observers, components.limits.budgets
     ledger = Ledger(storage.runs, relay=peers.relay)
     worker = Worker(
         peers.name,
@@ -263,11 +275,11 @@ def _worker(
         ledger,
         lambda run: agent_config(settings, run, agents.registry),
         lease_seconds=settings.lease_seconds,
-        duty=peers.duty,
+        worker_role=peers.worker_role,
         control=peers.control,
-        figures=rooms.data.checks,
+        figures=components.data.checks,
         accounts=Accounts(storage.database),
-        contexts=Contexts(
+        contexts=RunContexts(
             budgets=budgets,
             mcp=mcp,
             sessions=sessions,
@@ -295,42 +307,44 @@ async def _database(settings: Settings, stack: AsyncExitStack) -> Database:
     return database
 
 
-def _mcp(settings: Settings, database: Database, rooms: _Rooms, role: Role) -> Mcp:
-    tenancy, observers = rooms.limits.tenancy, rooms.observers
-    return Mcp(settings, database, tenancy, observers, is_executing=role != "web")
+def _mcp(
+    settings: Settings, database: Database, components: _Components, role: Role
+) -> McpComponent:
+    tenancy, observers = components.limits.tenancy, components.observers
+    return McpComponent(settings, database, tenancy, observers, is_executing=role != "web")
 
 
 def _factory(
-    settings: Settings, rooms: _Rooms, stack: AsyncExitStack, *, mcp: McpHub
+    settings: Settings, components: _Components, stack: AsyncExitStack, *, mcp: McpHub
 ) -> AgentFactory:
     outbound = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
     stack.push_async_callback(outbound.aclose)
     documents = DocumentReader(ReadLimits(timeout_seconds=settings.read_timeout))
-    observers = rooms.observers
+    observers = components.observers
     given = ToolContext(
         settings=settings,
         client=outbound,
         documents=documents,
-        data=rooms.data.service,
-        charts=rooms.data.charts,
-        files=rooms.files.store,
-        sources=rooms.files.sources,
-        workspaces=rooms.workspaces,
-        sandboxes=rooms.sandboxes,
-        watch=observers.of_code,
+        data=components.data.service,
+        charts=components.data.charts,
+        files=components.files.store,
+        sources=components.files.sources,
+        workspaces=components.workspaces,
+        sandboxes=components.sandboxes,
+        watch=observers.code_watch,
     )
     ours = builtin_tools(given)
     taken = {tool.name for tool in ours}
     factory = AgentFactory(
         settings,
-        rooms.workspaces,
+        components.workspaces,
         tools=[*ours, *get_all_tools(settings.agent_modules, taken=taken)],
-        sandboxes=rooms.sandboxes,
+        sandboxes=components.sandboxes,
         around_tools=observers.around_tools,
-        around_calls=[*observers.around_calls, *rooms.limits.around_calls],
+        around_calls=[*observers.around_calls, *components.limits.around_calls],
         on_denied=observers.tool_denied,
-        mcp=McpTools(mcp.gateway, rooms.files.store),
-        undo=rooms.undo,
+        mcp=McpTools(mcp.gateway, components.files.store),
+        undo=components.undo,
     )
     stack.push_async_callback(factory.aclose)
     return factory
@@ -339,15 +353,15 @@ def _factory(
 async def _agents(
     settings: Settings,
     storage: _Storage,
-    rooms: _Rooms,
+    components: _Components,
     factory: AgentFactory,
     stack: AsyncExitStack,
 ) -> Agents:
-    tenancy = rooms.limits.tenancy
+    tenancy = components.limits.tenancy
     agents = await open_agents(
         settings, storage.database, storage.runs, tenancy, factory, stack=stack
     )
-    rooms.limits.agent_names.know(agents.registry)
+    components.limits.agent_names.set_registry(agents.registry)
     return agents
 
 
@@ -381,7 +395,7 @@ async def _stores(
     return sessions, open_run_store(kind, memory=memory, database=database, redis=redis)
 
 
-class _hold:  # noqa: N801 reads as a function
+class _ProcessLock:
     """Holds the data directory's lock while open; tells whether no other process has it."""
 
     def __init__(self, settings: Settings) -> None:

@@ -24,7 +24,7 @@ from dataagent_core.middleware import TokenCounter
 from dataagent_core.models.chunks import Piece
 from dataagent_core.models.factory import close_model
 from dataagent_core.models.steps import Say, play
-from dataagent_core.models.streamed import StreamedChatModel
+from dataagent_core.models.streamed_model import StreamedChatModel
 from dataagent_core.runs.agents import agent_config
 from dataagent_core.runs.types import Run
 from dataagent_core.session import now
@@ -58,7 +58,7 @@ class ContextUse:
         return words + self.tools + self.mcp_tools
 
 
-class _Looking(StreamedChatModel):
+class _RecordingModel(StreamedChatModel):
     """Keeps what it is sent, and says nothing."""
 
     model_name: str = "looking"
@@ -66,7 +66,7 @@ class _Looking(StreamedChatModel):
     _tools: list[Any] = PrivateAttr(default_factory=list[Any])
 
     @property
-    def seen(self) -> tuple[list[BaseMessage], list[Any]]:
+    def recorded(self) -> tuple[list[BaseMessage], list[Any]]:
         """Messages and tools of the last call."""
         return self._sent, self._tools
 
@@ -103,21 +103,23 @@ async def context_use(
     """
     if session_id is not None:
         await core.sessions.get(session_id, owner=owner)
-    run = _imagined(session_id or "", owner, agent)
+    run = _hypothetical_run(session_id or "", owner, agent)
     config = agent_config(core.settings, run, core.agents.registry)
-    looking = _Looking()
-    graph, _ = core.factory.create_agent(replace(config, model=looking, graph=None))
-    thread = await _seen(core, session_id, run, graph)
+    recorder = _RecordingModel()
+    graph, _ = core.factory.create_agent(replace(config, model=recorder, graph=None))
+    thread = await _visible_messages(core, session_id, run, graph)
     context = RunContext(
         owner, run.session_id, run.run_id, config.assistant_id, mcp=_mcp(core, run)
     )
     await lg.invoke(graph, {"messages": thread}, context, _STEPS)
     name = model or (config.model if isinstance(config.model, str) else None)
     name = name or core.settings.default_model
-    return _counted(name, await _window(core, name), *looking.seen)
+    return _count(name, await _window(core, name), *recorder.recorded)
 
 
-async def _seen(core: Core, session_id: str | None, run: Run, graph: lg.Graph) -> list[Any]:
+async def _visible_messages(
+    core: Core, session_id: str | None, run: Run, graph: lg.Graph
+) -> list[Any]:
     """The messages a model would see, and one more: without a question there is no request."""
     question: list[Any] = [("user", "?")]
     if session_id is None:
@@ -128,11 +130,13 @@ async def _seen(core: Core, session_id: str | None, run: Run, graph: lg.Graph) -
         agent_config(core.settings, run, core.agents.registry)
     )
     event = values.get(SUMMARIZATION_EVENT_KEY)
-    return [*summarization.seen(values.get("messages", ()), event), *question]
+    return [*summarization.visible_messages(values.get("messages", ()), event), *question]
 
 
 def _mcp(core: Core, run: Run) -> object | None:
-    return core.mcp.attend(user_id=run.user_id, tenant_id=None, session_id=run.session_id)
+    return core.mcp.prepare_run_tools(
+        user_id=run.user_id, tenant_id=None, session_id=run.session_id
+    )
 
 
 async def _window(core: Core, name: str) -> int:
@@ -143,7 +147,7 @@ async def _window(core: Core, name: str) -> int:
         await close_model(model)
 
 
-def _counted(name: str, window: int, sent: list[BaseMessage], tools: list[Any]) -> ContextUse:
+def _count(name: str, window: int, sent: list[BaseMessage], tools: list[Any]) -> ContextUse:
     count = TokenCounter()
     system = "".join(str(each.text) for each in sent if isinstance(each, SystemMessage))
     memory, skills = _section(system, *_MEMORY), _section(system, *_SKILLS)
@@ -179,7 +183,7 @@ def _name(tool: Any) -> str:
     return str(getattr(tool, "name", ""))
 
 
-def _imagined(session_id: str, owner: str, agent: str) -> Run:
+def _hypothetical_run(session_id: str, owner: str, agent: str) -> Run:
     """A run that is never kept, to ask who would answer it."""
     return Run(
         run_id="context",

@@ -1,9 +1,8 @@
 """What every program needs, looked at one by one: the data directory, the database, the sandbox.
 
-A check is a function that gives a `Finding`; one that fails in a way nobody thought of is a finding
-too. Nothing is started, and nothing changed but for making and closing the data directory, as a
-start would.
-Above: the two doctors, which add what only they need.
+A check is a function that gives a `Diagnostic`; one that fails in a way nobody thought of is a
+finding too. Nothing is started, and nothing changed but for making and closing the data directory,
+as a start would. Above: the two doctors, which add what only they need.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from dataagent_core.telemetry import Scrubber, known_secrets
 Level = Literal["ok", "warn", "fail"]
 S = TypeVar("S", bound=Settings)
 _SECONDS = 10.0
-_LITTLE_ROOM = 1024**3
+_MIN_FREE_BYTES = 1024**3
 _HINTS = {
     "database": "start it, and see that DATAAGENT_DATABASE_URL points to it.",
     "tables": "see what is said of the database.",
@@ -35,7 +34,7 @@ _HINTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnostic:
     """What was looked at and how it is."""
 
     level: Level
@@ -44,42 +43,42 @@ class Finding:
     hint: str | None = None
 
 
-Check = Callable[[S], Finding | Awaitable[Finding]]
+Check = Callable[[S], Diagnostic | Awaitable[Diagnostic]]
 
 
-async def examine(
+async def run_checks(
     settings: S, checks: Mapping[str, Check[S]], *, seconds: float = _SECONDS
-) -> list[Finding]:
+) -> list[Diagnostic]:
     """Look at everything, one after another; no secret of the settings is in what is found.
 
     A check that takes longer than so many seconds has failed.
     """
     scrubber = Scrubber(known_secrets(settings))
-    findings: list[Finding] = []
+    findings: list[Diagnostic] = []
     for what, check in checks.items():
-        found = await _looked_at(what, check, settings, seconds)
-        findings.append(Finding(found.level, what, scrubber.text(found.found), found.hint))
+        found = await _run_check(what, check, settings, seconds)
+        findings.append(Diagnostic(found.level, what, scrubber.text(found.found), found.hint))
     return findings
 
 
-async def _looked_at(what: str, check: Check[S], settings: S, seconds: float) -> Finding:
+async def _run_check(what: str, check: Check[S], settings: S, seconds: float) -> Diagnostic:
     try:
         async with asyncio.timeout(seconds):
             found = check(settings)
             return await found if isinstance(found, Awaitable) else found
     except TimeoutError:
-        return Finding("fail", what, f"no answer within {seconds:g} seconds", _HINTS.get(what))
+        return Diagnostic("fail", what, f"no answer within {seconds:g} seconds", _HINTS.get(what))
     except DataAgentError as error:
         own = (error.details or {}).get("hint")
-        return Finding("fail", what, error.message, str(own) if own else _HINTS.get(what))
+        return Diagnostic("fail", what, error.message, str(own) if own else _HINTS.get(what))
     except OSError as error:
         found = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        return Finding("fail", what, found, _HINTS.get(what))
+        return Diagnostic("fail", what, found, _HINTS.get(what))
     except Exception as error:  # a check must not keep the others from being done
-        return Finding("fail", what, f"{type(error).__name__}: {error}", _HINTS.get(what))
+        return Diagnostic("fail", what, f"{type(error).__name__}: {error}", _HINTS.get(what))
 
 
-def data_directory(settings: Settings) -> Finding:
+def data_directory(settings: Settings) -> Diagnostic:
     """It is there, its owner's alone, and has room."""
     what, path = "data directory", settings.home_dir
     was_open = path.exists() and stat.S_IMODE(path.stat().st_mode) & 0o077
@@ -87,30 +86,32 @@ def data_directory(settings: Settings) -> Finding:
         settings.ensure_home()
     except OSError as error:
         hint = "set DATAAGENT_HOME to a directory this user may write to."
-        return Finding("fail", what, f"{path}: {error.strerror}", hint)
+        return Diagnostic("fail", what, f"{path}: {error.strerror}", hint)
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        return Finding("fail", what, f"{path} cannot be written to", f"chown it to {os.getuid()}.")
+        return Diagnostic(
+            "fail", what, f"{path} cannot be written to", f"chown it to {os.getuid()}."
+        )
     if was_open:
         hint = "change the keys and passwords in it if someone else may have read them."
-        return Finding("warn", what, f"{path} was open to other users; now it is not", hint)
+        return Diagnostic("warn", what, f"{path} was open to other users; now it is not", hint)
     free = shutil.disk_usage(path).free
-    if free < _LITTLE_ROOM:
+    if free < _MIN_FREE_BYTES:
         hint = "results, uploads and the database go there; make room."
-        return Finding("warn", what, f"{path} has {free // 1024**2} MiB left", hint)
-    return Finding("ok", what, str(path))
+        return Diagnostic("warn", what, f"{path} has {free // 1024**2} MiB left", hint)
+    return Diagnostic("ok", what, str(path))
 
 
-async def database(settings: Settings) -> Finding:
+async def database(settings: Settings) -> Diagnostic:
     """It answers."""
     opened = open_database(settings.sql_url())
     try:
         await opened.ping()
-        return Finding("ok", "database", f"{opened.dialect} answers")
+        return Diagnostic("ok", "database", f"{opened.dialect} answers")
     finally:
         await opened.close()
 
 
-async def tables(settings: Settings) -> Finding:
+async def tables(settings: Settings) -> Diagnostic:
     """They are those of this version; if not, what the next start does to them."""
     opened = open_database(settings.sql_url())
     try:
@@ -119,24 +120,24 @@ async def tables(settings: Settings) -> Finding:
         await opened.close()
     check_known(revision)
     if revision is None:
-        return Finding("ok", "tables", "none yet; the first start makes them")
+        return Diagnostic("ok", "tables", "none yet; the first start makes them")
     if steps := steps_after(revision):
         hint = "the next start does it, or now `dataagent-server migrate`; nothing is lost."
         found = f"not up to date; to be done: {'; '.join(steps)}"
-        return Finding("warn", "tables", found, hint)
-    return Finding("ok", "tables", "up to date")
+        return Diagnostic("warn", "tables", found, hint)
+    return Diagnostic("ok", "tables", "up to date")
 
 
-async def sandbox(settings: Settings) -> Finding:
+async def sandbox(settings: Settings) -> Diagnostic:
     """Whether agents' code can run, and behind which wall."""
     from dataagent_core.sandbox.factory import first_wall, wall_problem
 
     what = "sandbox"
     if settings.sandbox == "off":
-        return Finding("ok", what, "off: agents run no code")
+        return Diagnostic("ok", what, "off: agents run no code")
     problem = await wall_problem(settings)
     if problem is not None:
         level: Level = "warn" if settings.sandbox is None else "fail"
         hint = "docs/guides/sandbox.md; DATAAGENT_SANDBOX=off does without."
-        return Finding(level, what, f"agents run no code. {problem}", hint)
-    return Finding("ok", what, f"agents' code runs behind {await first_wall(settings)}")
+        return Diagnostic(level, what, f"agents run no code. {problem}", hint)
+    return Diagnostic("ok", what, f"agents' code runs behind {await first_wall(settings)}")

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from dataagent_core.config import Settings
 from dataagent_core.data.service import DataService
-from dataagent_core.data.uploaded import UploadedSources
+from dataagent_core.data.uploaded_sources import UploadedSources
 from dataagent_core.identity import Principal
 from dataagent_core.storage import Database
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 from dataagent_core.workspace import (
     FileStore,
     Memories,
@@ -28,7 +28,7 @@ from dataagent_core.workspace.project import Project
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class FileServices:
     """Users' files, open."""
 
     store: FileStore
@@ -72,14 +72,14 @@ def open_files(
     workspaces: UserWorkspaceManager,
     data: DataService,
     stack: AsyncExitStack,
-) -> Files:
+) -> FileServices:
     """Open them; the stack closes them."""
     store = FileStore(database, workspaces, max_upload_bytes=settings.max_upload_bytes)
     memories = Memories(workspaces)
     root = settings.home_dir / "sources" / "uploads"
     sources = UploadedSources(data, store, workspaces, root)
-    workspaces.count_beside(sources.usage)
-    store.when_deleted(sources.forget_file)
+    workspaces.add_usage_source(sources.usage)
+    store.on_delete(sources.forget_file)
     sweeper = Sweeper(
         workspaces,
         memories,
@@ -87,5 +87,5 @@ def open_files(
         retention_days=settings.memory_retention_days,
     )
     sweeping = asyncio.create_task(sweeper.run(), name="workspaces")
-    stack.push_async_callback(end_all, [sweeping])
-    return Files(store, memories, sources, workspaces)
+    stack.push_async_callback(cancel_all, [sweeping])
+    return FileServices(store, memories, sources, workspaces)

@@ -12,10 +12,10 @@ from dataagent_core.config import Settings
 from dataagent_core.engine.factory import Middleware
 from dataagent_core.identity.budgets import BudgetLimits, Budgets
 from dataagent_core.identity.tenancy import Tenancy
-from dataagent_core.identity.usage import UsageBook
-from dataagent_core.middleware import BudgetMiddleware, SwitchesMiddleware
+from dataagent_core.identity.usage import UsageRecorder
+from dataagent_core.middleware import BudgetMiddleware, TenantFeaturesMiddleware
 from dataagent_core.runs.admission import Admission
-from dataagent_core.runs.types import Room
+from dataagent_core.runs.types import ConcurrencyLimits
 from dataagent_core.session.quota import ConversationQuota
 from dataagent_core.session.store import ConversationStore
 from dataagent_core.storage import Database
@@ -27,7 +27,7 @@ class AgentNames:
     def __init__(self) -> None:
         self._registry: AgentRegistry | None = None
 
-    def know(self, registry: AgentRegistry) -> None:
+    def set_registry(self, registry: AgentRegistry) -> None:
         """These are the agents."""
         self._registry = registry
 
@@ -38,11 +38,11 @@ class AgentNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class UsageLimits:
     """What a user, a run and a tenant may have."""
 
     tenancy: Tenancy
-    usage: UsageBook
+    usage: UsageRecorder
     budgets: Budgets
     admission: Admission
     conversations: ConversationQuota
@@ -52,17 +52,17 @@ class Limits:
     def around_calls(self) -> list[Middleware]:
         """What model and tool calls are wrapped in. Any run may come with a budget of its own."""
         switches = (
-            [SwitchesMiddleware(self.tenancy, self.agent_names)] if self.tenancy.is_on else []
+            [TenantFeaturesMiddleware(self.tenancy, self.agent_names)] if self.tenancy.is_on else []
         )
         return [*switches, BudgetMiddleware()]
 
 
 def open_limits(
     settings: Settings, database: Database, sessions: ConversationStore, stack: AsyncExitStack
-) -> Limits:
+) -> UsageLimits:
     """Open them; the stack closes them, which has to be after the last run."""
     tenancy = Tenancy(database, is_on=settings.multi_tenant)
-    usage = UsageBook(database)
+    usage = UsageRecorder(database)
     usage.start()
     stack.push_async_callback(usage.aclose)
     budgets = Budgets(
@@ -79,13 +79,15 @@ def open_limits(
             wall_seconds=settings.user_daily_wall_seconds,
         ),
     )
-    room = Room(most_of_user=settings.max_runs_per_user, most_queued=settings.max_queued_runs)
+    limits = ConcurrencyLimits(
+        max_per_user=settings.max_runs_per_user, max_queued=settings.max_queued_runs
+    )
     conversations = ConversationQuota(sessions, settings.conversation_quota)
     admission = Admission(
         budgets,
         tenancy,
-        room,
+        limits,
         conversations=conversations,
         is_alone=settings.redis_url is None,
     )
-    return Limits(tenancy, usage, budgets, admission, conversations)
+    return UsageLimits(tenancy, usage, budgets, admission, conversations)

@@ -15,8 +15,8 @@ from dataagent_core.app.observers import Observers
 from dataagent_core.config import Settings
 from dataagent_core.errors import AgentNotFound
 from dataagent_core.identity.tenancy import Tenancy
-from dataagent_core.mcp.attendance import Kept
-from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.caller_context import McpStores
+from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
 from dataagent_core.mcp.connections.connection import ConnectionRules
 from dataagent_core.mcp.connections.health import HealthRules
 from dataagent_core.mcp.connections.pool import PoolLimits
@@ -30,14 +30,14 @@ from dataagent_core.mcp.servers.servers import ServerStore
 from dataagent_core.mcp.servers.session_servers import SessionServers
 from dataagent_core.mcp.servers.templates import TemplateStore
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.mcp.wire import Allowances, Confinement
-from dataagent_core.network import OpenHosts
+from dataagent_core.mcp.wire import Confinement, ProcessLimiter
+from dataagent_core.network import HostPolicy
 from dataagent_core.runs.cluster.bus import Bus
-from dataagent_core.sandbox import Limits
+from dataagent_core.sandbox import SandboxLimits
 from dataagent_core.storage import Database
 
 logger = logging.getLogger(__name__)
-MCP = "mcp"
+MCP_TOPIC = "mcp"
 """The bus's topic of MCP servers that were changed and sessions that have ended."""
 
 
@@ -47,7 +47,7 @@ class AgentBindings:
     def __init__(self) -> None:
         self._registry: AgentRegistry | None = None
 
-    def know(self, registry: AgentRegistry) -> None:
+    def set_registry(self, registry: AgentRegistry) -> None:
         """These are the agents."""
         self._registry = registry
 
@@ -56,13 +56,13 @@ class AgentBindings:
         if self._registry is None:
             return None
         try:
-            spec = self._registry.chosen(agent_id)
+            spec = self._registry.resolve(agent_id)
         except AgentNotFound:
             return None
         return Binding(spec.agent_id, spec.name, spec.mcp_tools, spec.allow_user_tools)
 
 
-class Mcp:
+class McpComponent:
     """The hub before it is open: agents are made with it, and it works for them."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Mcp:
         self._settings = settings
         self._tenancy = tenancy
         self._bindings = AgentBindings()
-        self._hosts = OpenHosts(settings.allow_private_hosts)
+        self._hosts = HostPolicy(settings.allow_private_hosts)
         self._wall = _confinement(settings)
         self.hub = McpHub(
             _kept(settings, database),
@@ -104,15 +104,15 @@ class Mcp:
         Raises:
             StorageUnavailable: the database does not answer.
         """
-        self._bindings.know(registry)
+        self._bindings.set_registry(registry)
         stack.callback(self._hosts.close)
         if self._wall is not None:
             stack.push_async_callback(asyncio.to_thread, self._wall.close)
         stack.push_async_callback(self.hub.aclose)
         await self.hub.open(await asyncio.to_thread(self._defaults))
         if bus.is_shared:
-            self.hub.share(lambda payload: bus.publish(MCP, payload))
-            bus.subscribe(MCP, self.hub.hear)
+            self.hub.set_publisher(lambda payload: bus.publish(MCP_TOPIC, payload))
+            bus.subscribe(MCP_TOPIC, self.hub.on_peer_message)
 
     def _defaults(self) -> tuple[ServerSpec, ...]:
         """The servers of the file that the settings name; what is wrong with it is logged."""
@@ -130,14 +130,14 @@ class Mcp:
         return tenant is None or tenant.has("mcp")
 
 
-def _kept(settings: Settings, database: Database) -> Kept:
+def _kept(settings: Settings, database: Database) -> McpStores:
     """What is in the database."""
     servers = ServerStore(database, secret_key=settings.secret_key)
-    return Kept(
+    return McpStores(
         servers,
-        SessionServers(database, servers, rest_seconds=settings.session_timeout),
+        SessionServers(database, servers, idle_seconds=settings.session_timeout),
         TemplateStore(database),
-        Catalogue(database),
+        ToolCatalogue(database),
         CallLog(
             database, spill_dir=settings.home_dir / "mcp", keep_days=settings.mcp_call_log_days
         ),
@@ -157,7 +157,7 @@ def _confinement(settings: Settings) -> Confinement | None:
     """The wall around programs; where people may start any, they are their own and have none."""
     if settings.mcp_programs == "any":
         return None
-    limits = Limits(
+    limits = SandboxLimits(
         memory_bytes=settings.mcp_memory,
         cpus=settings.mcp_cpus,
         processes=settings.mcp_processes,
@@ -165,5 +165,5 @@ def _confinement(settings: Settings) -> Confinement | None:
     return Confinement(
         settings.home_dir / "mcp-homes",
         hidden=[settings.home_dir, settings.workspaces_dir],
-        allowances=Allowances(limits),
+        limiter=ProcessLimiter(limits),
     )

@@ -12,10 +12,10 @@ from langchain.agents.middleware.types import ToolCallRequest
 
 from dataagent_core.audit import AuditLog
 from dataagent_core.config import Settings
-from dataagent_core.data.watching import QueryWatch
+from dataagent_core.data.query_observer import QueryObserver
 from dataagent_core.engine.factory import Middleware
-from dataagent_core.middleware import AuditMiddleware, McpCallsFollowed, TracingMiddleware
-from dataagent_core.sandbox.watching import CodeWatch
+from dataagent_core.middleware import AuditMiddleware, McpCallTracing, TracingMiddleware
+from dataagent_core.sandbox.observer import CodeObserver
 from dataagent_core.storage import Database
 from dataagent_core.telemetry import Metrics, Scrubber, Traces, known_secrets, open_traces
 
@@ -29,19 +29,19 @@ class Observers:
     traces: Traces
 
     @property
-    def of_queries(self) -> QueryWatch:
+    def query_watch(self) -> QueryObserver:
         """What statements on data sources are wrapped in."""
-        return QueryWatch(self.audit, self.metrics, self.traces)
+        return QueryObserver(self.audit, self.metrics, self.traces)
 
     @property
-    def of_code(self) -> CodeWatch:
+    def code_watch(self) -> CodeObserver:
         """What is told of code in sandboxes."""
-        return CodeWatch(self.audit, self.metrics, self.traces)
+        return CodeObserver(self.audit, self.metrics, self.traces)
 
     @property
     def around_tools(self) -> list[Middleware]:
         """What tool calls that were approved are wrapped in."""
-        followed: list[Middleware] = [McpCallsFollowed()] if self.traces.has_langsmith else []
+        followed: list[Middleware] = [McpCallTracing()] if self.traces.has_langsmith else []
         return [AuditMiddleware(self.audit, self.metrics), *followed]
 
     def tool_denied(self, request: ToolCallRequest) -> None:
@@ -65,7 +65,7 @@ async def open_observers(
         Misconfigured: a tracer is on and its key or package is missing, or no port is free.
     """
     metrics = Metrics()
-    database.on_commit = metrics.committed
+    database.on_commit = metrics.transaction_committed
     if settings.metrics_port is not None:
         stack.callback(metrics.serve(settings.metrics_host, settings.metrics_port))
     traces = open_traces(settings)

@@ -34,7 +34,7 @@ async def open_sandboxes(
     return sandboxes
 
 
-class SandboxEnds:
+class SandboxCleanup:
     """What a session that is deleted, put away or not used any more leaves running: nothing."""
 
     def __init__(self, sandboxes: Sandboxes) -> None:
@@ -45,6 +45,6 @@ class SandboxEnds:
         await self._sandboxes.release(owner, session_id)
         return 0
 
-    def rest(self, session_id: str) -> None:
+    def release_idle(self, session_id: str) -> None:
         """The session was not used for long: its sandbox ends soon."""
-        self._sandboxes.let_go(session_id)
+        self._sandboxes.release_soon(session_id)

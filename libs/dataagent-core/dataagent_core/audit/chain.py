@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from dataagent_core.audit.types import AuditRecord, AuditRow, Head, Verdict
+from dataagent_core.audit.types import AuditRecord, AuditRow, ChainVerdict, Head
 
 START = Head(0, "0" * 64)
 
@@ -49,7 +49,9 @@ def row_hash(previous_hash: str, position: int, record: AuditRecord) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def chained(head: Head, first_position: int, records: Iterable[AuditRecord]) -> list[AuditRow]:
+def chain_records(
+    head: Head, first_position: int, records: Iterable[AuditRecord]
+) -> list[AuditRow]:
     """The records as rows after the head."""
     rows: list[AuditRow] = []
     previous = head.hash
@@ -60,7 +62,7 @@ def chained(head: Head, first_position: int, records: Iterable[AuditRecord]) -> 
     return rows
 
 
-class ChainWalk:
+class ChainVerifier:
     """Goes along the rows in order and stops at the first that is not as it was written."""
 
     def __init__(self) -> None:
@@ -86,13 +88,13 @@ class ChainWalk:
                 return
             self._last = Head(row.position, row.hash)
 
-    def verdict(self, head: Head | None) -> Verdict:
+    def verdict(self, head: Head | None) -> ChainVerdict:
         """What was found, given where the log says that it ends."""
         last = self._last
         bad = self._bad or _end_problem(last, head)
         if bad is None:
-            return Verdict(last.position, last)
-        return Verdict(last.position, last, first_bad=bad[0], problem=bad[1])
+            return ChainVerdict(last.position, last)
+        return ChainVerdict(last.position, last, first_bad=bad[0], problem=bad[1])
 
     def _problem(self, row: AuditRow) -> tuple[int, str] | None:
         expected = self._last.position + 1

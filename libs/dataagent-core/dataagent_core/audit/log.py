@@ -4,7 +4,7 @@
 at once and costs its caller no hop: tool calls, statements, decisions of a turn. Notes are written
 together within half a second, and at the end. Neither ever fails its caller: what cannot be written
 now is tried again, and what is lost is logged and counted. Above: every room that reports. Below:
-`shaping.py` (what is kept of it), `store.py`.
+`record_details.py` (what is kept of it), `store.py`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from contextlib import suppress
 from typing import TypedDict, Unpack
 
 from dataagent_core.audit.chain import moment
-from dataagent_core.audit.shaping import column, details_json
+from dataagent_core.audit.record_details import column, details_json
 from dataagent_core.audit.store import AuditStore
 from dataagent_core.audit.types import (
     AuditFilter,
     AuditOutcome,
     AuditRecord,
     AuditRow,
+    ChainVerdict,
     Details,
-    Verdict,
 )
 from dataagent_core.errors import Unavailable
 from dataagent_core.storage import Database
-from dataagent_core.telemetry import Scrubber, bound
+from dataagent_core.telemetry import Scrubber, current_context
 
 logger = logging.getLogger(__name__)
 _MOST_WAITING = 10_000
@@ -38,7 +38,7 @@ _FLUSH_SECONDS = 0.5
 _LAST_TRIES = 3
 
 
-class Who(TypedDict, total=False):
+class AuditContext(TypedDict, total=False):
     """Who did it, from where, in which run, to what."""
 
     user_id: str | None
@@ -79,7 +79,7 @@ class AuditLog:
 
     def start(self) -> None:
         """Begin to write notes."""
-        self._flusher = asyncio.create_task(self._keep_flushing(), name="audit")
+        self._flusher = asyncio.create_task(self._flush_loop(), name="audit")
 
     async def aclose(self) -> None:
         """Write what waits and stop."""
@@ -91,7 +91,7 @@ class AuditLog:
             if await self.flush():
                 return
             await asyncio.sleep(self._flush_seconds)
-        self._lose(len(self._waiting), "the database does not answer")
+        self._count_lost(len(self._waiting), "the database does not answer")
         self._waiting.clear()
 
     # -- reporting ------------------------------------------------------------------------------
@@ -102,20 +102,20 @@ class AuditLog:
         outcome: AuditOutcome,
         *,
         details: Details | None = None,
-        **who: Unpack[Who],
+        **who: Unpack[AuditContext],
     ) -> None:
         """Keep what happened, and return when it is kept; `who` as in `note`.
 
         If the database does not answer, it waits with the notes.
         """
-        made = self._made(action, outcome, details, who)
+        made = self._build_record(action, outcome, details, who)
         try:
             await self._store.append([made])
         except Unavailable:
             self._enqueue(made)
         except Exception:
             logger.exception("an audit record could not be written")
-            self._lose(1, "a write failed")
+            self._count_lost(1, "a write failed")
 
     def note(
         self,
@@ -123,19 +123,19 @@ class AuditLog:
         outcome: AuditOutcome,
         *,
         details: Details | None = None,
-        **who: Unpack[Who],
+        **who: Unpack[AuditContext],
     ) -> None:
         """Keep what happened, soon.
 
         `who`: `user_id`, `via`, `address`, `request_id`, `run_id`, which are taken from the work
         under way where they are not given; `session_id` and `target`.
         """
-        self._enqueue(self._made(action, outcome, details, who))
+        self._enqueue(self._build_record(action, outcome, details, who))
 
-    def _made(
-        self, action: str, outcome: AuditOutcome, details: Details | None, who: Who
+    def _build_record(
+        self, action: str, outcome: AuditOutcome, details: Details | None, who: AuditContext
     ) -> AuditRecord:
-        known = bound()
+        known = current_context()
         target = who.get("target")
         return AuditRecord(
             at=moment(),
@@ -153,12 +153,12 @@ class AuditLog:
 
     def _enqueue(self, record: AuditRecord) -> None:
         if len(self._waiting) >= self._most_waiting:
-            self._lose(1, "too many wait for the database")
+            self._count_lost(1, "too many wait for the database")
             return
         self._waiting.append(record)
         self._has_waiting.set()
 
-    def _lose(self, count: int, why: str) -> None:
+    def _count_lost(self, count: int, why: str) -> None:
         if not count:
             return
         if self._on_lost is not None:
@@ -169,7 +169,7 @@ class AuditLog:
 
     # -- writing --------------------------------------------------------------------------------
 
-    async def _keep_flushing(self) -> None:
+    async def _flush_loop(self) -> None:
         while not self._closing.is_set():
             await self._has_waiting.wait()
             with suppress(TimeoutError):
@@ -194,7 +194,7 @@ class AuditLog:
                 return False
             except Exception:
                 logger.exception("%d audit records could not be written", len(together))
-                self._lose(len(together), "a write failed")
+                self._count_lost(len(together), "a write failed")
             for _ in together:
                 self._waiting.popleft()
         return True
@@ -215,6 +215,6 @@ class AuditLog:
         """
         return self._store.pages(wanted or AuditFilter())
 
-    async def verify(self) -> Verdict:
+    async def verify(self) -> ChainVerdict:
         """Whether every row is as it was written, and if not, the first that is not."""
         return await self._store.verify()

@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.audit.chain import START, ChainWalk, chained
-from dataagent_core.audit.types import AuditFilter, AuditRecord, AuditRow, Head, Verdict
+from dataagent_core.audit.chain import START, ChainVerifier, chain_records
+from dataagent_core.audit.types import AuditFilter, AuditRecord, AuditRow, ChainVerdict, Head
 from dataagent_core.storage import Database
 from dataagent_core.storage.people import audit_head, audit_log
 
@@ -63,9 +63,9 @@ class AuditStore:
             yield rows
             after = rows[-1].position
 
-    async def verify(self) -> Verdict:
+    async def verify(self) -> ChainVerdict:
         """Walk along the whole chain, a page at a time; rows may be added meanwhile."""
-        walk = ChainWalk()
+        walk = ChainVerifier()
         while True:
             rows, head = await self._db.read(lambda c: _page(c, walk.position))
             walk.take(rows)
@@ -80,7 +80,7 @@ def _append(connection: Connection, records: Sequence[AuditRecord]) -> int:
         head = _first_head(connection)
     # a row that somebody else put after the end must not keep us from writing
     last = connection.execute(_LAST).scalar() or 0
-    rows = chained(head, max(head.position, last) + 1, records)
+    rows = chain_records(head, max(head.position, last) + 1, records)
     connection.execute(insert(audit_log), [_values(row) for row in rows])
     connection.execute(_MOVE_HEAD.values(position=rows[-1].position, hash=rows[-1].hash))
     return rows[-1].position

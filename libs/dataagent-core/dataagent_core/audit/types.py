@@ -58,7 +58,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ChainVerdict:
     """What a walk along the chain found."""
 
     checked: int  # rows that are as they were written

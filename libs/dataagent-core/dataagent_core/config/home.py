@@ -29,7 +29,7 @@ _MADE_BY_US = frozenset(
 _MADE_BY_THE_SYSTEM = frozenset({"lost+found"})
 
 
-def private_home(home: Path) -> Path:
+def create_private_home(home: Path) -> Path:
     """Create the data directory, or close it to other users, and the files in it.
 
     Its mode is changed only if it is empty or holds what we made: closing `/tmp` or `/` would break
@@ -46,11 +46,11 @@ def private_home(home: Path) -> Path:
     with os.scandir(home) as entries:
         for entry in entries:
             if entry.is_file(follow_symlinks=False):
-                close_to_others(Path(entry.path))
+                restrict_to_owner(Path(entry.path))
     return home
 
 
-def close_to_others(file: Path) -> None:
+def restrict_to_owner(file: Path) -> None:
     """Take the rights of other users off a file that is there, if it is ours."""
     with suppress(OSError):
         mode = stat.S_IMODE(file.lstat().st_mode)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 
-Ending = AsyncGenerator[None]
+CloseHandle = AsyncGenerator[None]
 """Closes when it is closed (`aclose`), or when its loop ends. Keep it as long as that is open."""
 
 
-def at_loop_end(close: Callable[[], Awaitable[object]]) -> Ending:
+def close_with_loop(close: Callable[[], Awaitable[object]]) -> CloseHandle:
     """Have something closed with the running loop."""
     ending = _ending(close)
     with suppress(StopIteration):  # as far as its `yield`
@@ -23,7 +23,7 @@ def at_loop_end(close: Callable[[], Awaitable[object]]) -> Ending:
     return ending
 
 
-async def _ending(close: Callable[[], Awaitable[object]]) -> Ending:
+async def _ending(close: Callable[[], Awaitable[object]]) -> CloseHandle:
     try:
         yield
     finally:

@@ -22,8 +22,8 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from dataagent_core.config.file import CONFIG_NAME, ConfigFile
-from dataagent_core.config.home import private_home
+from dataagent_core.config.config_file import CONFIG_NAME, ConfigFileSource
+from dataagent_core.config.home import create_private_home
 from dataagent_core.config.prices import Prices
 from dataagent_core.config.tracing import TraceSettings
 from dataagent_core.errors import Misconfigured
@@ -216,7 +216,7 @@ class Settings(TraceSettings, BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """What a program says, then the environment, `.env`, secrets, and `config.toml` last."""
         earlier = (init_settings, env_settings, dotenv_settings, file_secret_settings)
-        return (*earlier, ConfigFile(settings_cls))
+        return (*earlier, ConfigFileSource(settings_cls))
 
     # -- models -----------------------------------------------------------------------------
 
@@ -308,7 +308,7 @@ class Settings(TraceSettings, BaseSettings):
         Raises:
             Misconfigured: it is there, other users can read it, and it is not ours to close.
         """
-        return private_home(self.home_dir)
+        return create_private_home(self.home_dir)
 
     def ensure_agent_dir(self, assistant_id: str) -> Path:
         """Create `~/.deepagents/{assistant_id}/` and return it.

@@ -7,10 +7,10 @@ from dataagent_core.data.types import (
     Artifact,
     Catalogue,
     Column,
-    Limits,
+    QueryLimits,
     Reader,
     Receipt,
     Table,
 )
 
-__all__ = ["Artifact", "Catalogue", "Column", "Limits", "Reader", "Receipt", "Table"]
+__all__ = ["Artifact", "Catalogue", "Column", "QueryLimits", "Reader", "Receipt", "Table"]

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 else:
-    from dataagent_core.config.libraries import Library
+    from dataagent_core.config.lazy_module import LazyModule
 
-    duckdb = Library("duckdb")
-    pa = Library("pyarrow")
-    pc = Library("pyarrow.compute")
-    ds = Library("pyarrow.dataset")
-    pq = Library("pyarrow.parquet")
+    duckdb = LazyModule("duckdb")
+    pa = LazyModule("pyarrow")
+    pc = LazyModule("pyarrow.compute")
+    ds = LazyModule("pyarrow.dataset")
+    pq = LazyModule("pyarrow.parquet")
 
 __all__ = ["ds", "duckdb", "pa", "pc", "pq"]

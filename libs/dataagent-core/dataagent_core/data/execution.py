@@ -13,24 +13,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from dataagent_core.data.engines.base import Engine, Interrupted, Statement
-from dataagent_core.data.planning import Plan
-from dataagent_core.data.results import Kept, Place, keep
-from dataagent_core.data.types import Limits, SourceWarnings
+from dataagent_core.data.engines.base import Engine, Statement, StatementInterrupted
+from dataagent_core.data.planner import QueryPlan
+from dataagent_core.data.results import ArtifactSlot, StoredResult, write_result
+from dataagent_core.data.types import QueryLimits, SourceWarnings
 from dataagent_core.errors import QueryFailed
 
 _CUT = "The source cut a value that was too long."
 
 
-class Execution:
+class QueryExecution:
     """One statement on its way; `interrupt` may come before, during or after it runs."""
 
     def __init__(
         self,
         engine: Engine,
-        plan: Plan,
+        plan: QueryPlan,
         *,
-        limits: Limits,
+        limits: QueryLimits,
         time_zone: str,
         earlier: Sequence[str] = (),
     ) -> None:
@@ -44,7 +44,7 @@ class Execution:
         self._statement: Statement | None = None
         self._is_interrupted = False
 
-    def keep_at(self, place: Place) -> Kept:
+    def write_to(self, slot: ArtifactSlot) -> StoredResult:
         """Run it and write the rows to a place. Blocks.
 
         Raises:
@@ -52,14 +52,14 @@ class Execution:
             QueryFailed, QueryTimedOut, SourceUnavailable, QuotaExceeded: as they say.
         """
         try:
-            return self._keep_at(place)
+            return self._write_to(slot)
         except QueryFailed as error:
             shown = self._plan.without_policy(error.message)
             if shown == error.message:
                 raise
             raise QueryFailed(shown, details=error.details) from error
 
-    def _keep_at(self, place: Place) -> Kept:
+    def _write_to(self, slot: ArtifactSlot) -> StoredResult:
         with self._engine.statement(
             self._plan.sql_sent,
             timeout_seconds=self._limits.timeout_seconds,
@@ -68,18 +68,18 @@ class Execution:
             self._begin(statement)
             # Arrow's batches have no types
             return statement.read(  # pyright: ignore[reportUnknownMemberType]
-                partial(self._kept, statement, statement.labels, place)
+                partial(self._kept, statement, statement.labels, slot)
             )
 
     def _kept(
-        self, statement: Statement, labels: Sequence[str], place: Place, batches: Any
-    ) -> Kept:  # Any: see above
-        return keep(
+        self, statement: Statement, labels: Sequence[str], slot: ArtifactSlot, batches: Any
+    ) -> StoredResult:  # Any: see above
+        return write_result(
             batches,
             labels,
-            place.path,
+            slot.path,
             limits=self._limits,
-            on_bytes=place.on_bytes,
+            on_bytes=slot.on_bytes,
             cut_before=self._plan.truncated_by,
             warnings=lambda: self._warnings(statement),
         )
@@ -103,4 +103,4 @@ class Execution:
         with self._lock:
             self._statement = statement
             if self._is_interrupted:
-                raise Interrupted
+                raise StatementInterrupted

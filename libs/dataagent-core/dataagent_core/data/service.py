@@ -21,18 +21,19 @@ from typing import Any
 from pydantic import SecretStr
 
 from dataagent_core.data import policy
-from dataagent_core.data.catalogue import CatalogueKeeper, CatalogueState
+from dataagent_core.data.catalogue import CatalogueCache, CatalogueState
 from dataagent_core.data.dialects import dialect_of
 from dataagent_core.data.engines.base import Engine
-from dataagent_core.data.execution import Execution
-from dataagent_core.data.opening import OpenSources
-from dataagent_core.data.planning import Plan, Planner
+from dataagent_core.data.execution import QueryExecution
+from dataagent_core.data.planner import Planner, QueryPlan
+from dataagent_core.data.query_observer import ObservedQuery, QueryObserver
 from dataagent_core.data.results import (
+    ArtifactDraft,
     ArtifactStore,
-    Draft,
-    Kept,
+    StoredResult,
     open_artifacts,
 )
+from dataagent_core.data.source_engines import SourceEngines
 from dataagent_core.data.sources import (
     NewSource,
     Source,
@@ -40,8 +41,7 @@ from dataagent_core.data.sources import (
     SourceStore,
     StoredPolicy,
 )
-from dataagent_core.data.types import Artifact, Catalogue, Limits, Reader, Receipt
-from dataagent_core.data.watching import QueryWatch, Watched
+from dataagent_core.data.types import Artifact, Catalogue, QueryLimits, Reader, Receipt
 from dataagent_core.errors import (
     BadInput,
     DataDenied,
@@ -53,9 +53,9 @@ from dataagent_core.errors import (
     SourceUnavailable,
 )
 from dataagent_core.processes import ProcessPool
-from dataagent_core.processes.threads import in_thread
-from dataagent_core.processes.turns import Turns
-from dataagent_core.workspace.workers import to_the_end
+from dataagent_core.processes.limiter import KeyedLimiter
+from dataagent_core.processes.threads import run_in_thread
+from dataagent_core.workspace.workers import run_to_completion
 
 _QUERY_THREADS = 32
 _MAX_WAITING = 50  # statements of one user for one source
@@ -73,33 +73,33 @@ def errors_naming(source: Source) -> Generator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryContext:
     """Who asks, and what the result belongs to.
 
-    `asker_id` is set where somebody asks to see what the reader would: what may be read is the
-    reader's, the result and the audit note are the asker's.
+    `impersonator_id` is set where somebody asks to see what the reader would: what may be read is
+    the reader's, the result and the audit note are the asker's.
     """
 
     reader: Reader
     session_id: str | None = None
     run_id: str | None = None
     title: str | None = None
-    limits: Limits | None = None  # tighter than the source's own
-    asker_id: str | None = None
+    limits: QueryLimits | None = None  # tighter than the source's own
+    impersonator_id: str | None = None
 
     @property
     def owner_id(self) -> str:
         """Whose the result is."""
-        return self.asker_id or self.reader.user_id
+        return self.impersonator_id or self.reader.user_id
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ExecutedQuery:
     """A statement that ran: its artefact with the receipt, and what was kept of it."""
 
     artifact: Artifact
     receipt: Receipt
-    kept: Kept
+    kept: StoredResult
 
 
 class DataService:
@@ -108,21 +108,21 @@ class DataService:
     def __init__(
         self,
         sources: SourceStore,
-        engines: OpenSources,
-        catalogues: CatalogueKeeper,
+        engines: SourceEngines,
+        catalogues: CatalogueCache,
         artifacts: ArtifactStore,
         processes: ProcessPool,
-        watch: QueryWatch | None = None,
+        watch: QueryObserver | None = None,
     ) -> None:
         self.sources = sources
         self.artifacts = artifacts
         self.catalogues = catalogues
         self._engines = engines
         self._planner = Planner(sources, processes)
-        self._watch = watch or QueryWatch()
+        self._watch = watch or QueryObserver()
         self._pool = ThreadPoolExecutor(_QUERY_THREADS, thread_name_prefix="query")
         share = max(1, engines.max_connections - 1)  # each user leaves one to the others
-        self._turns = Turns("statements", at_once=share, waiting=_MAX_WAITING)
+        self._turns = KeyedLimiter("statements", at_once=share, waiting=_MAX_WAITING)
 
     async def aclose(self) -> None:
         """Close what is open. Statements were stopped before; what was lent is given back."""
@@ -161,14 +161,14 @@ class DataService:
             for source in visible:
                 if name in (source.source_id, source.name):
                     return source
-            raise _no_such(name, visible)
+            raise _source_not_found(name, visible)
         if not visible:
             raise SourceNotFound("There is no data source yet. Register one first.")
         for lent in self.sources.temporary.all():
             if lent in visible:
                 return lent
         own = [source for source in visible if not source.is_sample]
-        lasting = [source for source in own if not source.made_of]
+        lasting = [source for source in own if not source.upload_id]
         if own and not lasting:
             return max(own, key=lambda source: source.created_at)
         return min(lasting or visible, key=lambda source: (source.created_at, source.name))
@@ -201,7 +201,7 @@ class DataService:
     # -- administering ------------------------------------------------------------------------
 
     async def register(
-        self, new: NewSource, *, owner_id: str | None = None, is_tried: bool = True
+        self, new: NewSource, *, owner_id: str | None = None, must_connect: bool = True
     ) -> Source:
         """Register a source. Unless told not to, open it once: one that does not answer is no more.
 
@@ -211,28 +211,28 @@ class DataService:
             SourceUnavailable: the source does not answer.
         """
         source = await self.sources.create(new, owner_id=owner_id)
-        return await self._opened(source) if is_tried else source
+        return await self._test_connection(source) if must_connect else source
 
-    async def lend(self, new: NewSource, *, owner_id: str) -> Source:
+    async def add_temporary(self, new: NewSource, *, owner_id: str) -> Source:
         """Open a source for this process alone. Nothing is registered, and it goes with us.
 
         Raises:
             BadInput, LimitReached: no engine takes the address, or a file is no table.
             SourceUnavailable: the source does not answer.
         """
-        return await self._opened(await self.sources.lend(new, owner_id=owner_id))
+        return await self._test_connection(await self.sources.add_temporary(new, owner_id=owner_id))
 
-    async def _opened(self, source: Source) -> Source:
+    async def _test_connection(self, source: Source) -> Source:
         """A new source, opened once; one that does not answer is no more."""
         try:
             await self._try_out(source)
         except BaseException:
-            await to_the_end(self.forget(source.source_id))
+            await run_to_completion(self.forget(source.source_id))
             raise
         return await self.sources.require(source.source_id)
 
     async def change(
-        self, source: Source, changes: SourceChanges, *, is_tried: bool = True
+        self, source: Source, changes: SourceChanges, *, must_connect: bool = True
     ) -> Source:
         """Change a source. At a new address it is opened once; if it does not answer, all stays.
 
@@ -243,11 +243,11 @@ class DataService:
         old_url = await self.sources.url_of(source.source_id)
         changed = await self.sources.update(source.source_id, changes)
         try:
-            if is_tried and changed.address_changed_at != source.address_changed_at:
+            if must_connect and changed.address_changed_at != source.address_changed_at:
                 await self._try_out(changed)
         except BaseException:
-            undo = _as_it_was(source, old_url)
-            await to_the_end(self.sources.update(source.source_id, undo))
+            undo = _revert_changes(source, old_url)
+            await run_to_completion(self.sources.update(source.source_id, undo))
             raise
         return await self.sources.require(source.source_id)
 
@@ -290,7 +290,7 @@ class DataService:
 
     # -- queries ------------------------------------------------------------------------------
 
-    async def check(self, source: Source, sql: str, reader: Reader) -> Plan:
+    async def check(self, source: Source, sql: str, reader: Reader) -> QueryPlan:
         """What would run, without running it.
 
         Raises:
@@ -316,7 +316,7 @@ class DataService:
             work = partial(engine.explain, plan.sql_sent, timeout_seconds=limit)
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
-    async def query(self, source: Source, sql: str, asked: Asked) -> Answered:
+    async def query(self, source: Source, sql: str, asked: QueryContext) -> ExecutedQuery:
         """Run a statement and keep its result as the artefact of whoever asked.
 
         Cancelling the caller stops the statement in the engine before this returns.
@@ -328,22 +328,26 @@ class DataService:
             SourceUnavailable: the source cannot be reached.
             UserLimit: too many statements of the reader wait for the source.
         """
-        with errors_naming(source), self._watched(source.name, sql, asked) as watched:
+        with errors_naming(source), self._observe(source.name, sql, asked) as watched:
             plan = await self.check(source, sql, asked.reader)
             watched.statement = plan.sql_executed
             engine = await self._engines.engine_of(source)
-            limits = _tightest(source.limits, asked.limits)
+            limits = _effective_limits(source.limits, asked.limits)
             answered = await self._run(engine, plan, asked, limits, source.time_zone, plan.notes)
             watched.row_count = answered.receipt.row_count
             return answered
 
-    def _watched(self, name: str, sql: str, asked: Asked) -> AbstractContextManager[Watched]:
+    def _observe(
+        self, name: str, sql: str, asked: QueryContext
+    ) -> AbstractContextManager[ObservedQuery]:
         ids = {"session_id": asked.session_id, "run_id": asked.run_id}
-        return self._watch.query(name, sql, asked.reader, asker_id=asked.asker_id, **ids)
+        return self._watch.query(
+            name, sql, asked.reader, impersonator_id=asked.impersonator_id, **ids
+        )
 
     async def query_results(
-        self, sql: str, artifact_ids: Sequence[str], asked: Asked, *, time_zone: str = "UTC"
-    ) -> Answered:
+        self, sql: str, artifact_ids: Sequence[str], asked: QueryContext, *, time_zone: str = "UTC"
+    ) -> ExecutedQuery:
         """Run a statement over earlier results, each a table named `r1`, `r2`, … in this order.
 
         Raises:
@@ -357,7 +361,7 @@ class DataService:
             f"r{number}": _table(await self.artifacts.get(artifact_id, owner=owner))
             for number, artifact_id in enumerate(artifact_ids, 1)
         }
-        with self._watched("results", sql, asked) as watched:
+        with self._observe("results", sql, asked) as watched:
             plan = await self._planner.plan_over_results(sql, tables, asked.reader)
             watched.statement = plan.sql_executed
             paths: dict[str, Path] = {
@@ -365,7 +369,7 @@ class DataService:
             }
             engine = await asyncio.to_thread(open_artifacts, paths, self._engines.processes)
             warnings = [w for one in tables.values() if one.receipt for w in one.receipt.warnings]
-            limits = asked.limits or Limits()
+            limits = asked.limits or QueryLimits()
             answered = await self._run(engine, plan, asked, limits, time_zone, warnings)
             watched.row_count = answered.receipt.row_count
             return answered
@@ -373,23 +377,25 @@ class DataService:
     async def _run(
         self,
         engine: Engine,
-        plan: Plan,
-        asked: Asked,
-        limits: Limits,
+        plan: QueryPlan,
+        asked: QueryContext,
+        limits: QueryLimits,
         time_zone: str,
         warnings: Sequence[str],  # of the statement, or of the results that it reads
-    ) -> Answered:
-        execution = Execution(engine, plan, limits=limits, time_zone=time_zone, earlier=warnings)
+    ) -> ExecutedQuery:
+        execution = QueryExecution(
+            engine, plan, limits=limits, time_zone=time_zone, earlier=warnings
+        )
         user_id = asked.owner_id
         is_shared = dialect_of(plan.dialect).shares_processes
         connections = plan.dialect if is_shared else plan.source_id
         async with (
             self._turns.turn((user_id, connections)),
-            self.artifacts.writing(user_id) as place,
+            self.artifacts.new_slot(user_id) as slot,
         ):
             started, executed_at = time.perf_counter(), datetime.now(UTC)
-            kept = await in_thread(
-                self._pool, lambda: execution.keep_at(place), interrupt=execution.interrupt
+            kept = await run_in_thread(
+                self._pool, lambda: execution.write_to(slot), interrupt=execution.interrupt
             )
             receipt = Receipt(
                 source_id=plan.source_id,
@@ -406,9 +412,11 @@ class DataService:
                 executed_at=executed_at,
                 warnings=kept.warnings,
             )
-            draft = Draft(user_id, asked.title or _title(plan.sql), asked.session_id, asked.run_id)
-            artifact = await self.artifacts.create_table(draft, place, kept, receipt=receipt)
-        return Answered(artifact, receipt, kept)
+            draft = ArtifactDraft(
+                user_id, asked.title or _title(plan.sql), asked.session_id, asked.run_id
+            )
+            artifact = await self.artifacts.create_table(draft, slot, kept, receipt=receipt)
+        return ExecutedQuery(artifact, receipt, kept)
 
 
 def _table(artifact: Artifact) -> Artifact:
@@ -417,7 +425,7 @@ def _table(artifact: Artifact) -> Artifact:
     return artifact
 
 
-def _as_it_was(source: Source, url: SecretStr | None) -> SourceChanges:
+def _revert_changes(source: Source, url: SecretStr | None) -> SourceChanges:
     """The changes that undo a change."""
     return SourceChanges(
         name=source.name,
@@ -432,10 +440,10 @@ def _as_it_was(source: Source, url: SecretStr | None) -> SourceChanges:
     )
 
 
-def _tightest(source: Limits, asked: Limits | None) -> Limits:
+def _effective_limits(source: QueryLimits, asked: QueryLimits | None) -> QueryLimits:
     if asked is None:
         return source
-    return Limits(
+    return QueryLimits(
         max_rows=min(source.max_rows, asked.max_rows),
         max_bytes=min(source.max_bytes, asked.max_bytes),
         timeout_seconds=min(source.timeout_seconds, asked.timeout_seconds),
@@ -446,6 +454,6 @@ def _title(sql: str) -> str:
     return " ".join(sql.split())[:80]
 
 
-def _no_such(name: str, visible: Sequence[Source]) -> SourceNotFound:
+def _source_not_found(name: str, visible: Sequence[Source]) -> SourceNotFound:
     known = ", ".join(repr(source.name) for source in visible[:20]) or "none"
     return SourceNotFound(f"There is no data source {name[:80]!r}. There are: {known}.")

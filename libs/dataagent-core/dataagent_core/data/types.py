@@ -15,7 +15,7 @@ SourceKind = Literal["database", "files"]
 ExportFormat = Literal["csv", "xlsx", "parquet", "json"]
 TruncatedBy = Literal["rows", "bytes", "time", "values"]
 """Which limit ended the reading; `values`: the source itself cut a value, and says so."""
-Outcome = Literal["success", "error", "denied", "timeout", "cancelled"]
+QueryOutcome = Literal["success", "error", "denied", "timeout", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Catalogue:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QueryLimits:
     """When a read stops. They stop the reading, never change the statement."""
 
     max_rows: int = 1_000_000

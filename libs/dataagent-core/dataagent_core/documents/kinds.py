@@ -11,8 +11,8 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final, Literal
 
-from dataagent_core.data.files.archives import MAX_ENTRIES, names_in
-from dataagent_core.documents.reading import Reading
+from dataagent_core.data.files.archives import MAX_ENTRIES, check_archive
+from dataagent_core.documents.output import DocumentOutput
 from dataagent_core.errors import BadFile, LimitReached
 
 Kind = Literal[
@@ -66,7 +66,7 @@ _OLE: Final = bytes.fromhex("D0CF11E0A1B11AE1")
 _DIRECTORY_ENTRY: Final = b"PK\x01\x02"
 
 
-def kind_of(content: bytes, reading: Reading) -> Kind:
+def kind_of(content: bytes, output: DocumentOutput) -> Kind:
     """The kind of a document; an archive was looked through.
 
     Raises:
@@ -74,59 +74,59 @@ def kind_of(content: bytes, reading: Reading) -> Kind:
         LimitReached: it unpacks to more than is allowed.
     """
     if not content:
-        raise BadFile(f"'{reading.name}' is empty.")
-    named = _BY_NAME.get(PurePosixPath(reading.name).suffix.lower())
-    found = _by_bytes(content, named, reading)
+        raise BadFile(f"'{output.name}' is empty.")
+    named = _BY_NAME.get(PurePosixPath(output.name).suffix.lower())
+    found = _by_bytes(content, named, output)
     if named is not None and found != named and not {found, named} <= {*_TEXTUAL}:
-        reading.notes.append(f"Its name says {_WHAT[named]}; it is {_WHAT[found]}.")
+        output.notes.append(f"Its name says {_WHAT[named]}; it is {_WHAT[found]}.")
     return found
 
 
-def _by_bytes(content: bytes, named: Kind | None, reading: Reading) -> Kind:
+def _by_bytes(content: bytes, named: Kind | None, output: DocumentOutput) -> Kind:
     head = content[:1024]
     if b"%PDF-" in head:
         return "pdf"
     if head.startswith(b"PAR1"):
         return "parquet"
     if head.startswith(b"PK\x03\x04"):
-        return _office_kind(content, reading)
+        return _office_kind(content, output)
     if head.startswith(_OLE):
-        return _old_kind(content, named, reading)
+        return _old_kind(content, named, output)
     for magic, what in _FOREIGN.items():
         if head.startswith(magic):
-            raise BadFile(f"'{reading.name}' is {what}. Text is read from {READABLE}.")
+            raise BadFile(f"'{output.name}' is {what}. Text is read from {READABLE}.")
     if named is None or named in _TEXTUAL:
         return named or "text"
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].lower()
     if start.startswith((b"<!doctype html", b"<html", b"<table")):
         return "html"
     raise BadFile(
-        f"'{reading.name}' is not {_WHAT[named]}, as its name says, or it is broken. Save it "
+        f"'{output.name}' is not {_WHAT[named]}, as its name says, or it is broken. Save it "
         "again in that format."
     )
 
 
-def _office_kind(content: bytes, reading: Reading) -> Kind:
-    names = _archived(content, reading)
+def _office_kind(content: bytes, output: DocumentOutput) -> Kind:
+    names = _archive_names(content, output)
     if any(name.endswith("vbaProject.bin") for name in names):
-        reading.notes.append("It has macros. They were not run and are not shown.")
+        output.notes.append("It has macros. They were not run and are not shown.")
     if any(name.startswith("word/") for name in names):
         return "word"
     if any(name.startswith("ppt/") for name in names):
         return "slides"
     if any(name.startswith("xl/") for name in names) or "content.xml" in names:
         return "workbook"
-    raise BadFile(f"'{reading.name}' is an archive. Unpack it; text is read from {READABLE}.")
+    raise BadFile(f"'{output.name}' is an archive. Unpack it; text is read from {READABLE}.")
 
 
-def _archived(content: bytes, reading: Reading) -> set[str]:
+def _archive_names(content: bytes, output: DocumentOutput) -> set[str]:
     """The names in an archive that is no bomb."""
     if content.count(_DIRECTORY_ENTRY) > MAX_ENTRIES:  # before anyone makes objects of them
-        raise LimitReached(f"'{reading.name}' has more than {MAX_ENTRIES:,} parts. Split it.")
-    limits = reading.limits
-    return names_in(
-        opened(content),
-        reading.name,
+        raise LimitReached(f"'{output.name}' has more than {MAX_ENTRIES:,} parts. Split it.")
+    limits = output.limits
+    return check_archive(
+        open_content(content),
+        output.name,
         len(content),
         max_unpacked=limits.unpacked_bytes,
         max_ratio=limits.pack_ratio,
@@ -134,10 +134,10 @@ def _archived(content: bytes, reading: Reading) -> set[str]:
     )
 
 
-def _old_kind(content: bytes, named: Kind | None, reading: Reading) -> Kind:
+def _old_kind(content: bytes, named: Kind | None, output: DocumentOutput) -> Kind:
     """By the names of the streams inside, which are UTF-16."""
     if "EncryptedPackage".encode("utf-16-le") in content:
-        raise BadFile(f"'{reading.name}' is encrypted. Save it without a password.")
+        raise BadFile(f"'{output.name}' is encrypted. Save it without a password.")
     streams: dict[str, Kind] = {
         "WordDocument": "old_word",
         "PowerPoint Document": "old_slides",
@@ -145,15 +145,15 @@ def _old_kind(content: bytes, named: Kind | None, reading: Reading) -> Kind:
         "Book": "workbook",
     }
     if "_VBA_PROJECT".encode("utf-16-le") in content:
-        reading.notes.append("It has macros. They were not run and are not shown.")
+        output.notes.append("It has macros. They were not run and are not shown.")
     found: list[Kind] = [
         kind for name, kind in streams.items() if name.encode("utf-16-le") in content
     ]
     if found:
         return named if named is not None and named in found else found[0]
-    raise BadFile(f"'{reading.name}' is broken, or of a kind that cannot be read. Save it again.")
+    raise BadFile(f"'{output.name}' is broken, or of a kind that cannot be read. Save it again.")
 
 
-def opened(content: bytes) -> BinaryIO:
+def open_content(content: bytes) -> BinaryIO:
     """The content as a file."""
     return io.BytesIO(content)

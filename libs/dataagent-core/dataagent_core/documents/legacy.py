@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dataagent_core.documents.reading import Reading
+from dataagent_core.documents.output import DocumentOutput
 from dataagent_core.errors import BadFile
 
 OldKind = Literal["old_word", "old_slides"]
@@ -47,7 +47,9 @@ _WHAT: dict[OldKind, tuple[str, str, str]] = {
 }
 
 
-def read_old(content: bytes, kind: OldKind, reading: Reading, scratch: Path, *, path: str) -> None:
+def read_old(
+    content: bytes, kind: OldKind, output: DocumentOutput, scratch: Path, *, path: str
+) -> None:
     """Give the text out; programs are looked for along `path`.
 
     Raises:
@@ -55,32 +57,32 @@ def read_old(content: bytes, kind: OldKind, reading: Reading, scratch: Path, *, 
     """
     place = scratch / ("document.doc" if kind == "old_word" else "document.ppt")
     place.write_bytes(content)
-    reading.what = _WHAT[kind][0]
+    output.what = _WHAT[kind][0]
     ended: list[str | None] = []
     for converter in _EXTRACTORS[kind]:
         if program := shutil.which(converter.program, path=path):
-            text = _run([program, *converter.arguments, str(place)], scratch, reading)
+            text = _run([program, *converter.arguments, str(place)], scratch, output)
             if text is not None and text.strip():
-                _give(text, reading)
-                _note_missing(converter, kind, reading)
+                _give(text, output)
+                _note_missing(converter, kind, output)
                 return
             ended.append(text)
     for name in _OFFICES:
         if program := shutil.which(name, path=path):
-            _convert(program, place, kind, reading)
+            _convert(program, place, kind, output)
             return
-    _refuse(kind, ended, reading)
+    _refuse(kind, ended, output)
 
 
-def _note_missing(converter: Converter, kind: OldKind, reading: Reading) -> None:
+def _note_missing(converter: Converter, kind: OldKind, output: DocumentOutput) -> None:
     if converter.misses:
-        reading.notes.append(
+        output.notes.append(
             f"{converter.misses} are not read from this old format. Save it as {_WHAT[kind][1]} "
             "to have all of it."
         )
 
 
-def _refuse(kind: OldKind, ended: Sequence[str | None], reading: Reading) -> None:
+def _refuse(kind: OldKind, ended: Sequence[str | None], output: DocumentOutput) -> None:
     """Say why there is no text: none was found, or it is broken, or nothing can read it.
 
     Raises:
@@ -88,32 +90,32 @@ def _refuse(kind: OldKind, ended: Sequence[str | None], reading: Reading) -> Non
     """
     what, modern, programs = _WHAT[kind]
     if "" in [text and text.strip() for text in ended]:
-        reading.notes.append(
+        output.notes.append(
             f"The converter found no text in it. If it has some, save it as {modern} and upload "
             "that."
         )
         return
     if ended:
-        raise _unreadable(reading)
+        raise _unreadable(output)
     raise BadFile(
-        f"'{reading.name}' is a file of the old binary format ({what}), and no converter for it "
+        f"'{output.name}' is a file of the old binary format ({what}), and no converter for it "
         f"is installed here. Save it as {modern} and upload that, or ask the operator to install "
         f"{programs}."
     )
 
 
-def _give(text: str, reading: Reading) -> None:
+def _give(text: str, output: DocumentOutput) -> None:
     lines = text.splitlines()
-    first = reading.begin_at("line", len(lines))
+    first = output.begin_at("line", len(lines))
     last = first
     for line in lines[first:]:
         last += 1
-        if not reading.add(f"{line}\n"):
+        if not output.add(f"{line}\n"):
             break
-    reading.ended_at("line", last, len(lines))
+    output.ended_at("line", last, len(lines))
 
 
-def _convert(program: str, place: Path, kind: OldKind, reading: Reading) -> None:
+def _convert(program: str, place: Path, kind: OldKind, output: DocumentOutput) -> None:
     """LibreOffice writes the modern format, which is read as such."""
     modern = "docx" if kind == "old_word" else "pptx"
     profile = place.parent / "profile"
@@ -121,24 +123,24 @@ def _convert(program: str, place: Path, kind: OldKind, reading: Reading) -> None
     resource.setrlimit(resource.RLIMIT_AS, (most, most))  # it maps far more than it uses
     arguments = ["--headless", "--norestore", f"-env:UserInstallation=file://{profile}"]
     arguments += ["--convert-to", modern, "--outdir", str(place.parent), str(place)]
-    ended = _run([program, *arguments], place.parent, reading)
+    ended = _run([program, *arguments], place.parent, output)
     converted = place.with_suffix(f".{modern}")
     if ended is None or not converted.exists():
-        raise _unreadable(reading)
+        raise _unreadable(output)
     with converted.open("rb") as stream:
         if kind == "old_word":
             from dataagent_core.documents.word import read_word
 
-            read_word(stream, reading)
+            read_word(stream, output)
         else:
             from dataagent_core.documents.slides import read_slides
 
-            read_slides(stream, reading)
+            read_slides(stream, output)
 
 
-def _run(command: Sequence[str], scratch: Path, reading: Reading) -> str | None:
+def _run(command: Sequence[str], scratch: Path, output: DocumentOutput) -> str | None:
     """What a program wrote; None if it could not read the file."""
-    reading.at("the converter's output")
+    output.at("the converter's output")
     ended = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,
@@ -152,5 +154,5 @@ def _run(command: Sequence[str], scratch: Path, reading: Reading) -> str | None:
     return ended.stdout.decode("utf-8", errors="replace")
 
 
-def _unreadable(reading: Reading) -> BadFile:
-    return BadFile(f"'{reading.name}' is broken or encrypted: the converter cannot read it.")
+def _unreadable(output: DocumentOutput) -> BadFile:
+    return BadFile(f"'{output.name}' is broken or encrypted: the converter cannot read it.")

@@ -7,49 +7,49 @@ from typing import BinaryIO
 from pypdf import PasswordType, PdfReader
 from pypdf.errors import DependencyError, PdfReadError, PyPdfError
 
-from dataagent_core.documents.reading import Reading, counted
+from dataagent_core.documents.output import DocumentOutput, count_of
 from dataagent_core.errors import BadFile
 
 
-def read_pdf(stream: BinaryIO, reading: Reading) -> None:
+def read_pdf(stream: BinaryIO, output: DocumentOutput) -> None:
     """Give the pages out, from the start on, as many as allowed.
 
     Raises:
         BadFile: it is broken, or opens with a password only.
     """
-    pdf = _opened(stream, reading)
+    pdf = _open_pdf(stream, output)
     total = len(pdf.pages)
-    reading.what = f"PDF, {counted(total, 'page')}"
-    first = reading.begin_at("page", total)
+    output.what = f"PDF, {count_of(total, 'page')}"
+    first = output.begin_at("page", total)
     last, is_blank = first, True
-    for number in range(first, min(total, first + reading.limits.pages)):
-        reading.at(f"page {number + 1}")
-        text = _page(pdf, number, reading)
+    for number in range(first, min(total, first + output.limits.pages)):
+        output.at(f"page {number + 1}")
+        text = _page(pdf, number, output)
         is_blank = is_blank and not text.strip()
         last = number + 1
-        if not reading.add(f"## Page {last}\n\n{text}\n\n"):
+        if not output.add(f"## Page {last}\n\n{text}\n\n"):
             break
     if is_blank and last > first:
-        reading.notes.append("The pages have no text. They are probably scans; no text was read.")
-    reading.ended_at("page", last, total)
+        output.notes.append("The pages have no text. They are probably scans; no text was read.")
+    output.ended_at("page", last, total)
 
 
-def _opened(stream: BinaryIO, reading: Reading) -> PdfReader:
+def _open_pdf(stream: BinaryIO, output: DocumentOutput) -> PdfReader:
     try:
         pdf = PdfReader(stream, strict=False)
         if pdf.is_encrypted and pdf.decrypt("") == PasswordType.NOT_DECRYPTED:
-            raise BadFile(f"'{reading.name}' is encrypted. Save it without a password.")
+            raise BadFile(f"'{output.name}' is encrypted. Save it without a password.")
         len(pdf.pages)
     except DependencyError as error:
         raise BadFile(
-            f"'{reading.name}' is encrypted in a way that is not read. Save it without a password."
+            f"'{output.name}' is encrypted in a way that is not read. Save it without a password."
         ) from error
     except PyPdfError as error:
-        raise BadFile(f"'{reading.name}' is broken or cut off. Save it again as PDF.") from error
+        raise BadFile(f"'{output.name}' is broken or cut off. Save it again as PDF.") from error
     return pdf
 
 
-def _page(pdf: PdfReader, number: int, reading: Reading) -> str:
+def _page(pdf: PdfReader, number: int, output: DocumentOutput) -> str:
     """One page; what is broken on it is said and does not cost the others.
 
     pypdf raises all of these over broken pages, and `NotImplementedError` over filters it lacks.
@@ -60,5 +60,5 @@ def _page(pdf: PdfReader, number: int, reading: Reading) -> str:
         raise
     except (PdfReadError, PyPdfError, ArithmeticError, LookupError, ValueError, TypeError,
             AttributeError, RecursionError, NotImplementedError):  # fmt: skip
-        reading.notes.append(f"Page {number + 1} is broken and could not be read.")
+        output.notes.append(f"Page {number + 1} is broken and could not be read.")
         return ""

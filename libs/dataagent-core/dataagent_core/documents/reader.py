@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 
 from dataagent_core.documents.types import Document, ReadLimits
 from dataagent_core.errors import BadFile, DataAgentError, LimitReached, Unavailable
-from dataagent_core.workspace.workers import to_the_end
+from dataagent_core.workspace.workers import run_to_completion
 
 _logger = logging.getLogger(__name__)
 _PROGRAMS = "/usr/local/bin:/usr/bin:/bin"
@@ -37,7 +37,7 @@ _GRACE_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DocumentSource:
     """What to read. `name` is what people call it; a page has an address and a charset."""
 
     name: str
@@ -68,7 +68,7 @@ class DocumentReader:
         """A reader with the same limits, for another event loop."""
         return DocumentReader(self.limits, at_once=self._at_once, programs=self._programs)
 
-    async def read(self, source: Source, *, user_id: str = "", start: int = 1) -> Document:
+    async def read(self, source: DocumentSource, *, user_id: str = "", start: int = 1) -> Document:
         """The document's text, from the page, row or line `start` on.
 
         Raises:
@@ -85,9 +85,9 @@ class DocumentReader:
         async with turn, self._places:
             return await self._read(source, start)
 
-    async def _read(self, source: Source, start: int) -> Document:
+    async def _read(self, source: DocumentSource, start: int) -> Document:
         with ExitStack() as stack:
-            descriptor = stack.enter_context(_spooled(source.content))
+            descriptor = stack.enter_context(_spool(source.content))
             job = {
                 "name": source.name,
                 "path": f"/dev/fd/{descriptor}",
@@ -107,12 +107,12 @@ class DocumentReader:
             said = await self._run(job, descriptor)
         return _outcome(source.name, said, self.limits)
 
-    async def _run(self, job: dict[str, Any], descriptor: int) -> _Said:
+    async def _run(self, job: dict[str, Any], descriptor: int) -> _ProcessOutput:
         process = await _start(descriptor)
         output, errors = bytearray(), bytearray()
         is_late = False
         work = asyncio.gather(
-            _tell(process, json.dumps(job).encode()),
+            _send_job(process, json.dumps(job).encode()),
             _collect(process.stdout, output),
             _collect(process.stderr, errors),
             process.wait(),
@@ -123,12 +123,12 @@ class DocumentReader:
         except TimeoutError:
             is_late = True
         finally:
-            await to_the_end(_ended(process))
-        return _Said(bytes(output), bytes(errors), process.returncode or 0, is_late)
+            await run_to_completion(_kill_group(process))
+        return _ProcessOutput(bytes(output), bytes(errors), process.returncode or 0, is_late)
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _ProcessOutput:
     """What a process wrote, and how it ended."""
 
     output: bytes
@@ -138,7 +138,7 @@ class _Said:
 
 
 @contextmanager
-def _spooled(content: bytes) -> Generator[int]:
+def _spool(content: bytes) -> Generator[int]:
     """The content in a file without a name."""
     with tempfile.TemporaryFile(prefix="dataagent-") as file:
         file.write(content)
@@ -166,7 +166,7 @@ async def _start(descriptor: int) -> Process:
         raise Unavailable("The process that reads files did not start.") from error
 
 
-async def _tell(process: Process, job: bytes) -> None:
+async def _send_job(process: Process, job: bytes) -> None:
     if process.stdin is None:
         return
     with suppress(BrokenPipeError, ConnectionResetError):
@@ -181,14 +181,14 @@ async def _collect(stream: asyncio.StreamReader | None, into: bytearray) -> None
             into += chunk
 
 
-async def _ended(process: Process) -> None:
+async def _kill_group(process: Process) -> None:
     """Kill the group and reap its leader."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
 
 
-def _outcome(name: str, said: _Said, limits: ReadLimits) -> Document:
+def _outcome(name: str, said: _ProcessOutput, limits: ReadLimits) -> Document:
     whole = said.output[: said.output.rfind(b"\n") + 1]  # it may have ended in mid-line
     lines = [json.loads(line) for line in whole.splitlines() if line.endswith(b"}")]
     text = "".join(line["text"] for line in lines if "text" in line)
@@ -200,7 +200,7 @@ def _outcome(name: str, said: _Said, limits: ReadLimits) -> Document:
         raise _error(last["error"])
     if "error" in last:
         return Document("A file that could be read in part", text, (last["error"]["message"],))
-    why = _death(name, said, limits)
+    why = _crash_error(name, said, limits)
     if not text:
         raise why
     places = [line["at"] for line in lines if "at" in line]
@@ -208,7 +208,7 @@ def _outcome(name: str, said: _Said, limits: ReadLimits) -> Document:
     return Document("A file that could be read in part", text, (f"{why.message}{where}",))
 
 
-def _death(name: str, said: _Said, limits: ReadLimits) -> DataAgentError:
+def _crash_error(name: str, said: _ProcessOutput, limits: ReadLimits) -> DataAgentError:
     """Why the process ended without a word."""
     _logger.warning(
         "Reading a document ended with %s: %s",

@@ -12,44 +12,44 @@ from typing import Any, BinaryIO
 from pptx import Presentation
 from pptx.exc import PackageNotFoundError
 
-from dataagent_core.documents.reading import Reading, counted
+from dataagent_core.documents.output import DocumentOutput, count_of
 from dataagent_core.documents.rows import as_table
 from dataagent_core.errors import BadFile
 
 _DEEPEST = 20
 
 
-def read_slides(stream: BinaryIO, reading: Reading) -> None:
+def read_slides(stream: BinaryIO, output: DocumentOutput) -> None:
     """Give the slides out, from the start on.
 
     Raises:
         BadFile: it is broken, or has macros in a way that makes it another kind of file.
     """
-    slides = _slides(stream, reading)
-    reading.what = f"PowerPoint, {counted(len(slides), 'slide')}"
-    first = reading.begin_at("slide", len(slides))
+    slides = _slides(stream, output)
+    output.what = f"PowerPoint, {count_of(len(slides), 'slide')}"
+    first = output.begin_at("slide", len(slides))
     last = first
     unread: Counter[str] = Counter()
     for slide in slides[first:]:
         last += 1
-        reading.at(f"slide {last}")
+        output.at(f"slide {last}")
         unread.update(filter(None, map(_unread, _shapes(slide.shapes, 0))))
-        if not reading.add(f"{_slide(slide, last)}\n\n"):
+        if not output.add(f"{_slide(slide, last)}\n\n"):
             break
     if unread:
-        named = ", ".join(counted(number, what) for what, number in unread.items())
-        reading.notes.append(f"Not read: {named}.")
-    reading.ended_at("slide", last, len(slides))
+        named = ", ".join(count_of(number, what) for what, number in unread.items())
+        output.notes.append(f"Not read: {named}.")
+    output.ended_at("slide", last, len(slides))
 
 
-def _slides(stream: BinaryIO, reading: Reading) -> list[Any]:
+def _slides(stream: BinaryIO, output: DocumentOutput) -> list[Any]:
     try:
         return list(Presentation(stream).slides)  # pyright: ignore[reportArgumentType] bytes
     except (PackageNotFoundError, KeyError) as error:
-        raise BadFile(f"'{reading.name}' is broken or cut off. Save it again as .pptx.") from error
+        raise BadFile(f"'{output.name}' is broken or cut off. Save it again as .pptx.") from error
     except ValueError as error:  # python-pptx says so of other content types
         raise BadFile(
-            f"'{reading.name}' is a presentation with macros or a template. Save it as .pptx."
+            f"'{output.name}' is a presentation with macros or a template. Save it as .pptx."
         ) from error
 
 

@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup, Tag
 from bs4.dammit import EncodingDetector
 from markdownify import MarkdownConverter
 
-from dataagent_core.documents.reading import Reading
+from dataagent_core.documents.output import DocumentOutput
 from dataagent_core.errors import BadFile
 
 _DROPPED = [
@@ -29,7 +29,7 @@ _LEAST = 200
 
 
 def read_web(
-    content: bytes, reading: Reading, *, base_url: str | None, charset: str | None
+    content: bytes, output: DocumentOutput, *, base_url: str | None, charset: str | None
 ) -> None:
     """Give the page out, from the start on. `charset` is what its server says.
 
@@ -37,19 +37,19 @@ def read_web(
         BadFile: it is nested too deeply.
     """
     try:
-        lines = _markdown(_decoded(content, charset), reading, base_url)
+        lines = _markdown(_decode(content, charset), output, base_url)
     except RecursionError as error:
         raise BadFile("The page is nested too deeply to be read.") from error
-    first = reading.begin_at("line", len(lines))
+    first = output.begin_at("line", len(lines))
     last = first
     for line in lines[first:]:
         last += 1
-        if not reading.add(f"{line}\n"):
+        if not output.add(f"{line}\n"):
             break
-    reading.ended_at("line", last, len(lines))
+    output.ended_at("line", last, len(lines))
 
 
-def _decoded(content: bytes, charset: str | None) -> str:
+def _decode(content: bytes, charset: str | None) -> str:
     """The text, in the encoding that its first bytes, its server or the page itself names."""
     content, marked = EncodingDetector.strip_byte_order_mark(content)
     declared = EncodingDetector.find_declared_encoding(content, is_html=True)
@@ -62,10 +62,10 @@ def _decoded(content: bytes, charset: str | None) -> str:
     return content.decode(errors="replace")
 
 
-def _markdown(text: str, reading: Reading, base_url: str | None) -> list[str]:
+def _markdown(text: str, output: DocumentOutput, base_url: str | None) -> list[str]:
     soup = BeautifulSoup(text, "html.parser")
     title = soup.title.get_text(" ", strip=True) if soup.title else ""
-    reading.what = f"Web page: {title[:200]}" if title else "Web page"
+    output.what = f"Web page: {title[:200]}" if title else "Web page"
     for tag in soup.find_all(_DROPPED):
         tag.decompose()
     for tag in soup.find_all(_is_hidden):

@@ -17,7 +17,7 @@ from docx.opc.exceptions import PackageNotFoundError
 from docx.table import Table
 from docx.text.paragraph import Paragraph
 
-from dataagent_core.documents.reading import Reading, counted
+from dataagent_core.documents.output import DocumentOutput, count_of
 from dataagent_core.documents.rows import as_table
 from dataagent_core.errors import BadFile
 
@@ -34,33 +34,33 @@ _UNREAD_INSIDE = {
 }
 
 
-def read_word(stream: BinaryIO, reading: Reading) -> None:
+def read_word(stream: BinaryIO, output: DocumentOutput) -> None:
     """Give the blocks out, from the start on.
 
     Raises:
         BadFile: it is broken, or has macros in a way that makes it another kind of file.
     """
-    document = _opened(stream, reading)
+    document = _open_document(stream, output)
     total = sum(1 for _ in document.iter_inner_content())
-    reading.what = f"Word document, {counted(total, 'paragraph')} (a table is one)"
-    _name_the_unread(stream, document, reading)
-    first = reading.begin_at("paragraph", total)
+    output.what = f"Word document, {count_of(total, 'paragraph')} (a table is one)"
+    _note_unread_parts(stream, document, output)
+    first = output.begin_at("paragraph", total)
     last = first
     for block in islice(_blocks(document), first, None):
         last += 1
-        if block and not reading.add(f"{block}\n\n"):
+        if block and not output.add(f"{block}\n\n"):
             break
-    reading.ended_at("paragraph", last, total)
+    output.ended_at("paragraph", last, total)
 
 
-def _opened(stream: BinaryIO, reading: Reading) -> WordDocument:
+def _open_document(stream: BinaryIO, output: DocumentOutput) -> WordDocument:
     try:
         return docx.Document(stream)
     except (PackageNotFoundError, KeyError) as error:
-        raise BadFile(f"'{reading.name}' is broken or cut off. Save it again as .docx.") from error
+        raise BadFile(f"'{output.name}' is broken or cut off. Save it again as .docx.") from error
     except ValueError as error:  # python-docx says so of other content types
         raise BadFile(
-            f"'{reading.name}' is a document with macros or a template. Save it as .docx."
+            f"'{output.name}' is a document with macros or a template. Save it as .docx."
         ) from error
 
 
@@ -92,7 +92,7 @@ def _text(cell: Any) -> str:
     return " ".join(str(paragraph.text) for paragraph in cell.p_lst).strip()
 
 
-def _name_the_unread(stream: BinaryIO, document: WordDocument, reading: Reading) -> None:
+def _note_unread_parts(stream: BinaryIO, document: WordDocument, output: DocumentOutput) -> None:
     stream.seek(0)
     with zipfile.ZipFile(stream) as archive:
         parts = set(archive.namelist())
@@ -102,4 +102,4 @@ def _name_the_unread(stream: BinaryIO, document: WordDocument, reading: Reading)
     root: Any = document.element
     unread += [what for place, what in _UNREAD_INSIDE.items() if root.xpath(f"boolean({place})")]
     if unread:
-        reading.notes.append(f"Not read: {', '.join(unread)}.")
+        output.notes.append(f"Not read: {', '.join(unread)}.")

@@ -23,7 +23,7 @@ from python_calamine import (
 
 from dataagent_core.data.files.cells import text_of
 from dataagent_core.documents.formulas import Formulas
-from dataagent_core.documents.reading import Reading, counted
+from dataagent_core.documents.output import DocumentOutput, count_of
 from dataagent_core.documents.rows import as_row
 from dataagent_core.errors import BadFile
 
@@ -31,80 +31,80 @@ _MOST_MERGED = 20
 _MOST_COLUMNS = 2000
 
 
-def read_workbook(stream: BinaryIO, reading: Reading) -> None:
+def read_workbook(stream: BinaryIO, output: DocumentOutput) -> None:
     """Give the sheets out, of each the rows from the start on, as many as allowed.
 
     Raises:
         BadFile: it is broken or encrypted.
     """
-    book = _opened(stream, reading)
+    book = _open_workbook(stream, output)
     sheets = book.sheets_metadata
-    reading.what = f"Workbook, {counted(len(sheets), 'sheet')}"
+    output.what = f"Workbook, {count_of(len(sheets), 'sheet')}"
     formulas = Formulas(stream)
     unread: list[str] = []
     for about in sheets:
-        if reading.is_full:
+        if output.is_full:
             unread.append(about.name)
         elif about.typ != SheetTypeEnum.WorkSheet:
-            reading.notes.append(f"'{about.name}' is no sheet of cells and was not read.")
-        elif not _read_sheet(book, about, formulas, reading):
+            output.notes.append(f"'{about.name}' is no sheet of cells and was not read.")
+        elif not _read_sheet(book, about, formulas, output):
             unread.append(about.name)
     if unread:
         named = ", ".join(f"'{name}'" for name in unread[:_MOST_MERGED])
-        reading.cuts.append(f"Not shown at all: {counted(len(unread), 'sheet')}, {named}.")
+        output.cuts.append(f"Not shown at all: {count_of(len(unread), 'sheet')}, {named}.")
 
 
-def _opened(stream: BinaryIO, reading: Reading) -> CalamineWorkbook:
+def _open_workbook(stream: BinaryIO, output: DocumentOutput) -> CalamineWorkbook:
     try:
         return CalamineWorkbook.from_filelike(stream)  # pyright: ignore[reportArgumentType] a file
     except PasswordError as error:
-        raise BadFile(f"'{reading.name}' is encrypted. Save it without a password.") from error
+        raise BadFile(f"'{output.name}' is encrypted. Save it without a password.") from error
     except (CalamineError, OSError, ValueError) as error:
-        raise BadFile(f"'{reading.name}' is broken or cut off. Save it again.") from error
+        raise BadFile(f"'{output.name}' is broken or cut off. Save it again.") from error
 
 
 def _read_sheet(
-    book: CalamineWorkbook, about: SheetMetadata, formulas: Formulas, reading: Reading
+    book: CalamineWorkbook, about: SheetMetadata, formulas: Formulas, output: DocumentOutput
 ) -> bool:
     """Give a sheet out; whether there was room to begin it."""
-    reading.at(f"sheet '{about.name}'")
+    output.at(f"sheet '{about.name}'")
     try:
         sheet = book.get_sheet_by_name(about.name)
     except (CalamineError, OSError, ValueError):
-        reading.notes.append(f"Sheet '{about.name}' is broken and could not be read.")
+        output.notes.append(f"Sheet '{about.name}' is broken and could not be read.")
         return True
     hidden = "" if about.visible == SheetVisibleEnum.Visible else ", hidden"
     if sheet.start is None or sheet.end is None:
-        return reading.add(f"## Sheet '{about.name}' (empty{hidden})\n\n")
-    reading.has_rows = True
+        return output.add(f"## Sheet '{about.name}' (empty{hidden})\n\n")
+    output.has_rows = True
     total, width = sheet.end[0] + 1, sheet.end[1] + 1 - sheet.start[1]
-    size = f"{counted(total, 'row')}, {counted(width, 'column')}{hidden}"
-    if not reading.add(f"## Sheet '{about.name}' ({size})\n\n"):
+    size = f"{count_of(total, 'row')}, {count_of(width, 'column')}{hidden}"
+    if not output.add(f"## Sheet '{about.name}' ({size})\n\n"):
         return False
-    last_row = reading.start + reading.limits.rows - 1
-    special = formulas.of(about.name, reading.start, last_row)
-    _note(about.name, sheet, special, reading)
-    _give_rows(sheet, special, reading, total)
+    last_row = output.start + output.limits.rows - 1
+    special = formulas.of(about.name, output.start, last_row)
+    _note(about.name, sheet, special, output)
+    _give_rows(sheet, special, output, total)
     return True
 
 
 def _give_rows(
-    sheet: CalamineSheet, special: Mapping[tuple[int, int], str], reading: Reading, total: int
+    sheet: CalamineSheet, special: Mapping[tuple[int, int], str], output: DocumentOutput, total: int
 ) -> None:
-    first = reading.start - 1
+    first = output.start - 1
     left, shown = (sheet.start or (0, 0))[1], 0
-    for number, row in _rows(sheet, special, left, first, first + reading.limits.rows):
+    for number, row in _rows(sheet, special, left, first, first + output.limits.rows):
         if shown == 0:
-            reading.add(_head(left, len(row)))
+            output.add(_head(left, len(row)))
         shown = number
-        if not reading.add(f"{as_row([str(number), *row])}\n"):
+        if not output.add(f"{as_row([str(number), *row])}\n"):
             break
-    reading.add("\n")
+    output.add("\n")
     where = f"sheet '{sheet.name}' "
     if first:
-        reading.cuts.append(f"Passed over: {where}{counted(min(first, total), 'row')} at first.")
-    last = shown if reading.is_full else min(total, first + reading.limits.rows)
-    reading.ended_at("row", last, total, where=where)
+        output.cuts.append(f"Passed over: {where}{count_of(min(first, total), 'row')} at first.")
+    last = shown if output.is_full else min(total, first + output.limits.rows)
+    output.ended_at("row", last, total, where=where)
 
 
 def _rows(
@@ -126,31 +126,29 @@ def _head(left: int, width: int) -> str:
 
 
 def _note(
-    name: str, sheet: CalamineSheet, special: Mapping[tuple[int, int], str], reading: Reading
+    name: str, sheet: CalamineSheet, special: Mapping[tuple[int, int], str], output: DocumentOutput
 ) -> None:
     open_formulas = sum(text.startswith("=") for text in special.values())
     if open_formulas:
-        reading.notes.append(
+        output.notes.append(
             f"Sheet '{name}': saved without a result, shown as they are and without a value in a "
-            f"table: {counted(open_formulas, 'formula')}."
+            f"table: {count_of(open_formulas, 'formula')}."
         )
     if errors := len(special) - open_formulas:
-        reading.notes.append(
-            f"Sheet '{name}': {counted(errors, 'cell')} with an error, such as #N/A."
+        output.notes.append(
+            f"Sheet '{name}': {count_of(errors, 'cell')} with an error, such as #N/A."
         )
     merged = sheet.merged_cell_ranges or []
     if merged:
         named = ", ".join(_range(*one) for one in merged[:_MOST_MERGED])
         more = f" and {len(merged) - _MOST_MERGED} more" if len(merged) > _MOST_MERGED else ""
-        reading.notes.append(
+        output.notes.append(
             f"Sheet '{name}': merged cells {named}{more}; the value stands in the first of them."
         )
     if sheet.end is not None and sheet.start is not None:
         width = sheet.end[1] + 1 - sheet.start[1]
         if width > _MOST_COLUMNS:
-            reading.cuts.append(
-                f"Sheet '{name}': {_MOST_COLUMNS:,} of {width:,} columns are shown."
-            )
+            output.cuts.append(f"Sheet '{name}': {_MOST_COLUMNS:,} of {width:,} columns are shown.")
 
 
 def _range(first: tuple[int, int], last: tuple[int, int]) -> str:

@@ -19,9 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dataagent_core.data.files.tables import OpenFile
-from dataagent_core.documents.kinds import Kind, kind_of, opened
-from dataagent_core.documents.reading import Reading
+from dataagent_core.data.files.tables import InputFile
+from dataagent_core.documents.kinds import Kind, kind_of, open_content
+from dataagent_core.documents.output import DocumentOutput
 from dataagent_core.documents.types import ReadLimits
 from dataagent_core.errors import BadFile, DataAgentError, LimitReached
 
@@ -52,48 +52,48 @@ def _say(message: dict[str, Any]) -> None:
     sys.stdout.flush()
 
 
-def _read(job: dict[str, Any], reading: Reading) -> None:
-    file = OpenFile(job["name"], job["path"], job["byte_size"])
+def _read(job: dict[str, Any], output: DocumentOutput) -> None:
+    file = InputFile(job["name"], job["path"], job["byte_size"])
     content = Path(file.path).read_bytes()
-    kind: Kind = "html" if job["is_page"] else kind_of(content, reading)
+    kind: Kind = "html" if job["is_page"] else kind_of(content, output)
     match kind:
         case "text" | "csv" | "json":
             from dataagent_core.documents.plain import read_plain
 
-            read_plain(file, reading, kind)
+            read_plain(file, output, kind)
         case "html":
             from dataagent_core.documents.web import read_web
 
-            read_web(content, reading, base_url=job["base_url"], charset=job["charset"])
+            read_web(content, output, base_url=job["base_url"], charset=job["charset"])
         case "old_word" | "old_slides":
             from dataagent_core.documents.legacy import read_old
 
-            read_old(content, kind, reading, Path(job["scratch"]), path=job["programs"])
+            read_old(content, kind, output, Path(job["scratch"]), path=job["programs"])
         case "parquet":
-            reading.what, reading.has_rows = "Parquet table", True
+            output.what, output.has_rows = "Parquet table", True
         case _:
-            _read_office(kind, content, reading)
+            _read_office(kind, content, output)
 
 
-def _read_office(kind: Kind, content: bytes, reading: Reading) -> None:
+def _read_office(kind: Kind, content: bytes, output: DocumentOutput) -> None:
     """The kinds that are read from a file's bytes by a library of their own."""
     match kind:
         case "pdf":
             from dataagent_core.documents.pdf import read_pdf
 
-            read_pdf(opened(content), reading)
+            read_pdf(open_content(content), output)
         case "word":
             from dataagent_core.documents.word import read_word
 
-            read_word(opened(content), reading)
+            read_word(open_content(content), output)
         case "slides":
             from dataagent_core.documents.slides import read_slides
 
-            read_slides(opened(content), reading)
+            read_slides(open_content(content), output)
         case _:
             from dataagent_core.documents.workbook import read_workbook
 
-            read_workbook(opened(content), reading)
+            read_workbook(open_content(content), output)
 
 
 def _failure(name: str, error: BaseException) -> DataAgentError:
@@ -111,17 +111,17 @@ def _failure(name: str, error: BaseException) -> DataAgentError:
 
 def work(job: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
     """Read what the job names and say it; whatever goes wrong is said, too."""
-    reading = Reading(job["name"], ReadLimits(**job["limits"]), say, start=job["start"])
+    output = DocumentOutput(job["name"], ReadLimits(**job["limits"]), say, start=job["start"])
     try:
-        _read(job, reading)
+        _read(job, output)
     except BaseException as error:  # a library in Rust may panic, which is no Exception
         failure = _failure(job["name"], error)
-        reading.flush()
+        output.flush()
         say({"error": {"code": failure.code, "message": failure.message}})
         return
-    reading.flush()
-    about = {"what": reading.what, "notes": reading.notes, "cuts": reading.cuts}
-    say({"end": {**about, "has_rows": reading.has_rows}})
+    output.flush()
+    about = {"what": output.what, "notes": output.notes, "cuts": output.cuts}
+    say({"end": {**about, "has_rows": output.has_rows}})
 
 
 def main() -> None:

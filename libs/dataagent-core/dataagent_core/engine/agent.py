@@ -77,16 +77,16 @@ class RunDefaults:
         )
         if not given:
             return made
-        unknown = sorted(given.keys() - _GIVEN)
+        unknown = sorted(given.keys() - _CONTEXT_FIELDS)
         if unknown:
             raise BadInput(
                 f"A run's context has no {', '.join(map(repr, unknown))}. "
-                f"It may have: {', '.join(sorted(_GIVEN))}."
+                f"It may have: {', '.join(sorted(_CONTEXT_FIELDS))}."
             )
         return replace(made, **{name: each for name, each in given.items() if each is not None})
 
 
-_GIVEN = frozenset(each.name for each in fields(RunContext)) - {"session_id"}
+_CONTEXT_FIELDS = frozenset(each.name for each in fields(RunContext)) - {"session_id"}
 
 
 class Agent(Graph):
@@ -151,11 +151,11 @@ class Agent(Graph):
         # as the caller gave it
         said: Mapping[str, Any] = context or {}  # pyright: ignore[reportUnknownVariableType]
         defaults = self.defaults
-        if saver_of(self) is None and not _is_in_a_run():
+        if saver_of(self) is None and not _is_inside_graph():
             defaults = replace(defaults, auto_approve=True)  # there is nobody who could be asked
         configurable: Mapping[str, Any] = (config or {}).get("configurable") or {}
         session_id = str(configurable.get("thread_id") or uuid.uuid4())
-        return defaults.context(session_id, said, message=_asked(given))
+        return defaults.context(session_id, said, message=_last_text(given))
 
 
 def defaults_of(graph: Graph) -> RunDefaults:
@@ -163,7 +163,7 @@ def defaults_of(graph: Graph) -> RunDefaults:
     return graph.defaults if isinstance(graph, Agent) else RunDefaults()
 
 
-def _is_in_a_run() -> bool:
+def _is_inside_graph() -> bool:
     """Whether we are called from inside another graph, which may keep the thread and ask."""
     try:
         get_config()
@@ -172,7 +172,7 @@ def _is_in_a_run() -> bool:
     return True
 
 
-def _asked(given: Any) -> str:
+def _last_text(given: Any) -> str:
     """The text of the last message in what a graph is given."""
     messages: Any = (
         cast("Mapping[str, Any]", given).get("messages") if isinstance(given, Mapping) else None

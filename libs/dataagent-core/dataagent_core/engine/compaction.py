@@ -40,7 +40,7 @@ async def compact(
     if context.budget is not None:
         context.budget.reported = usage
     try:
-        told = await _compacted(graph, config, summarization, usage)
+        told = await _compact_thread(graph, config, summarization, usage)
     except Exception as error:
         yield error_event(error)
         yield DoneEvent(reason="failed", token_usage=usage or None)
@@ -49,7 +49,7 @@ async def compact(
     yield DoneEvent(token_usage=usage or None)
 
 
-async def _compacted(
+async def _compact_thread(
     graph: Graph, config: Config, summarization: Summarization, usage: dict[str, int]
 ) -> str:
     """Do it; what its user is told."""
@@ -58,7 +58,7 @@ async def _compacted(
     before = thread.get(SUMMARIZATION_EVENT_KEY)
     with get_usage_metadata_callback() as counted:
         try:
-            event = await summarization.shorten(messages, before)
+            event = await summarization.summarise(messages, before)
         finally:
             _add_up(usage, counted.usage_metadata)
     if event is None:
@@ -67,8 +67,8 @@ async def _compacted(
     count = TokenCounter()
     return _DONE.format(
         count=event["cutoff_index"] - (before["cutoff_index"] if before else 0),
-        before=count(summarization.seen(messages, before)),
-        after=count(summarization.seen(messages, event)),
+        before=count(summarization.visible_messages(messages, before)),
+        after=count(summarization.visible_messages(messages, event)),
         summary=event["summary_message"].text.removeprefix(_INTRODUCTION),
     )
 

@@ -29,7 +29,7 @@ def define(spec: AgentSpec, agents: Sequence[AgentSpec], base: AgentConfig) -> A
         model=spec.model or base.model,
         tools=spec.tools,
         skill_folders=spec.skills,
-        subagents=[helper(each) for each in reachable(spec, agents)],
+        subagents=[define_subagent(each) for each in reachable(spec, agents)],
         agents=(),
         graph=spec.graph,
     )
@@ -49,7 +49,7 @@ def reachable(spec: AgentSpec, agents: Sequence[AgentSpec]) -> list[AgentSpec]:
 
 
 @lru_cache(maxsize=512)
-def helper(spec: AgentSpec) -> SubAgentConfig:
+def define_subagent(spec: AgentSpec) -> SubAgentConfig:
     """An agent as another one reaches it with `task`: it answers that one, not the user."""
     prompt = f"{spec.system_prompt}\n\n{_AS_HELPER}" if spec.system_prompt else _AS_HELPER
     return SubAgentConfig(

@@ -2,7 +2,7 @@
 
 The one place that catches everything: whatever goes wrong becomes an `ErrorEvent`, and the stream
 ends with exactly one `DoneEvent`. When the task is cancelled the thread is repaired, the end is
-yielded and `CancelledError` raised; a caller that takes text by `say` writes that end itself. A
+yielded and `CancelledError` raised; a caller that takes text by `emit` writes that end itself. A
 `cancellation_token` stops a turn without an exception. A handler that raises `Suspended` leaves the
 thread as it waits.
 """
@@ -36,10 +36,10 @@ from dataagent_core.hitl import Decision, HITLHandler
 from dataagent_core.identity import RunContext
 from dataagent_core.middleware.history import Summarization
 from dataagent_core.models.attachments import with_files
-from dataagent_core.models.hearing import listen
+from dataagent_core.models.token_stream import set_token_sink
 
 logger = logging.getLogger(__name__)
-Say = Callable[[AnyEvent | str], None]
+Emit = Callable[[AnyEvent | str], None]
 """Takes what is said at once: an event, or running text of the main agent as it is."""
 REJECTED = "The user rejected this call; it was not executed."
 
@@ -57,7 +57,7 @@ class _Turn:
     context: RunContext
     asked: HumanMessage | None
     deadline: float | None
-    say: Say | None = None
+    emit: Emit | None = None
     translator: Translator = field(init=False)
     is_over: bool = False
 
@@ -74,17 +74,17 @@ class _Turn:
             **({"note": note} if note else {}),
         )
 
-    def hear_text(self, message_id: str, text: str) -> None:
+    def write_text(self, message_id: str, text: str) -> None:
         """Pass on text of the answer as the model says it."""
-        if self.say is not None and text:
-            self.translator.hear_text(message_id, text)
-            self.say(text)
+        if self.emit is not None and text:
+            self.translator.write_text(message_id, text)
+            self.emit(text)
 
-    def hear_chunk(self, message_id: str, chunk: AIMessageChunk) -> None:
+    def write_chunk(self, message_id: str, chunk: AIMessageChunk) -> None:
         """Pass on what else the model says."""
-        if self.say is not None:
-            for event in self.translator.hear_chunk(message_id, chunk):
-                self.say(event)
+        if self.emit is not None:
+            for event in self.translator.write_chunk(message_id, chunk):
+                self.emit(event)
 
     def done(self, **how: Any) -> DoneEvent:
         self.is_over = True
@@ -134,7 +134,7 @@ class AgentExecutor:
         context: Context = None,
         *,
         cancellation_token: asyncio.Event | None = None,
-        say: Say | None = None,
+        emit: Emit | None = None,
         files: Sequence[dict[str, Any]] = (),
     ) -> AsyncGenerator[AnyEvent]:
         """Answer a message with its files; the events end with a `DoneEvent`.
@@ -158,16 +158,16 @@ class AgentExecutor:
             yield error_event(error)
             yield DoneEvent(reason="failed")
             return
-        turn = self._turn(session_id, known, asked, say)
-        events = self._guarded(turn, {"messages": [asked]})
+        turn = self._turn(session_id, known, asked, emit)
+        events = self._with_repair(turn, {"messages": [asked]})
         if cancellation_token is not None:
-            events = _until_set(cancellation_token, turn, events)
+            events = _until_cancelled(cancellation_token, turn, events)
         async with aclosing(events):
             async for event in events:
                 yield event
 
     async def resume(
-        self, session_id: str, context: Context = None, *, say: Say | None = None
+        self, session_id: str, context: Context = None, *, emit: Emit | None = None
     ) -> AsyncGenerator[AnyEvent]:
         """Go on with a thread that waits for approvals, after its process was restarted.
 
@@ -175,8 +175,8 @@ class AgentExecutor:
             BadInput: the context is none.
         """
         known = self._defaults.context(session_id, context)
-        turn = self._turn(session_id, known, None, say)
-        async with aclosing(self._guarded(turn, None)) as events:
+        turn = self._turn(session_id, known, None, emit)
+        async with aclosing(self._with_repair(turn, None)) as events:
             async for event in events:
                 yield event
 
@@ -187,7 +187,7 @@ class AgentExecutor:
         config = lg.thread(session_id, self._recursion_limit)
         return compaction.compact(self._graph, config, summarization, context)
 
-    async def adopt(
+    async def record_interrupted_turn(
         self,
         user_input: str,
         partial_text: str,
@@ -209,7 +209,7 @@ class AgentExecutor:
         session_id: str,
         context: RunContext | None,
         asked: HumanMessage | None,
-        say: Say | None = None,
+        emit: Emit | None = None,
     ) -> _Turn:
         loop_time = asyncio.get_running_loop().time
         turn = _Turn(
@@ -218,34 +218,36 @@ class AgentExecutor:
             context=context or self._defaults.context(session_id),
             asked=asked,
             deadline=loop_time() + self._timeout_seconds if self._timeout_seconds else None,
-            say=say,
+            emit=emit,
         )
         if turn.context.budget is not None:  # so that a turn that is stopped has its count too
             turn.context.budget.reported = turn.translator.usage
         return turn
 
-    async def _guarded(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
+    async def _with_repair(self, turn: _Turn, given: Any) -> AsyncGenerator[AnyEvent]:
         depth = lg.depth(turn.graph)
-        ear = turn if turn.say is not None else None
-        listen(ear, lg.tell, depth=depth, catch_up=lg.catch_up if depth else None)
+        token_sink = turn if turn.emit is not None else None
+        set_token_sink(
+            token_sink, lg.emit_chunk, depth=depth, catch_up=lg.catch_up if depth else None
+        )
         try:
             async with aclosing(self._rounds(turn, given)) as events:
                 async for event in events:
                     yield event
         except GeneratorExit:
             if not turn.is_over:  # a reader that has the end may leave
-                await _shielded(turn.repair())
+                await _finish_shielded(turn.repair())
             raise
         except asyncio.CancelledError:
             if not turn.is_over:
-                await _shielded(turn.repair())
-                if turn.say is None:  # otherwise the caller writes the end
+                await _finish_shielded(turn.repair())
+                if turn.emit is None:  # otherwise the caller writes the end
                     yield turn.cancelled()
             raise
         except Suspended:
             raise
         except Exception as error:
-            await _shielded(turn.repair())
+            await _finish_shielded(turn.repair())
             yield error_event(error)
             yield turn.done(reason="timeout" if isinstance(error, TimeoutError) else "failed")
 
@@ -332,7 +334,7 @@ async def _parts(turn: _Turn, given: Any) -> AsyncGenerator[Part]:
             yield part
 
 
-async def _shielded(work: Any) -> None:
+async def _finish_shielded(work: Any) -> None:
     """Finish the work even if the task is cancelled again meanwhile."""
     task = asyncio.ensure_future(work)
     while not task.done():
@@ -342,7 +344,7 @@ async def _shielded(work: Any) -> None:
             continue
 
 
-async def _until_set(
+async def _until_cancelled(
     token: asyncio.Event, turn: _Turn, events: AsyncGenerator[AnyEvent]
 ) -> AsyncGenerator[AnyEvent]:
     """The events until the token is set; then the turn is stopped, and its end is the last."""
@@ -375,4 +377,4 @@ async def _until_set(
     finally:
         stopping.cancel()
         working.cancel()
-        await _shielded(asyncio.wait({working}))
+        await _finish_shielded(asyncio.wait({working}))

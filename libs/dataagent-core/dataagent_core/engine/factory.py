@@ -31,10 +31,10 @@ from dataagent_core.engine.agent import Agent, RunDefaults
 from dataagent_core.engine.config import AgentConfig, SubAgentConfig
 from dataagent_core.engine.definitions import define
 from dataagent_core.engine.graph import Graph
-from dataagent_core.engine.late import late_subagents, plain_version
-from dataagent_core.engine.sandboxed import SandboxedWorkspace
-from dataagent_core.engine.supervisor import Seat, supervise
-from dataagent_core.engine.thread import quicken
+from dataagent_core.engine.lazy_agents import lazy_subagents, without_version_lookup
+from dataagent_core.engine.sandbox_backend import SandboxedWorkspace
+from dataagent_core.engine.supervisor import RoutableAgent, build_supervisor
+from dataagent_core.engine.thread import use_fast_reducer
 from dataagent_core.engine.tuning import untraced_hooks
 from dataagent_core.errors import Misconfigured
 from dataagent_core.identity import RunContext
@@ -46,7 +46,7 @@ from dataagent_core.middleware import (
     CodeChangesMiddleware,
     ConfiguredMcp,
     FileOperationMiddleware,
-    Files,
+    FileToolsMiddleware,
     McpApprovals,
     McpCalls,
     McpToolsMiddleware,
@@ -63,14 +63,14 @@ from dataagent_core.middleware import (
     ToolErrorMiddleware,
     ToolPolicyMiddleware,
     approvals_middleware,
-    gated,
+    gated_tools,
     preview,
     summarization,
 )
 from dataagent_core.middleware.calls import OnDenied
 from dataagent_core.middleware.history import Summarization
 from dataagent_core.models.factory import close_model
-from dataagent_core.models.merge import audible
+from dataagent_core.models.merge import with_token_sink
 from dataagent_core.sandbox import LocalRunner, Sandboxes
 from dataagent_core.sandbox.factory import create_sandboxes
 from dataagent_core.sandbox.shell import LocalShells
@@ -86,11 +86,11 @@ Middleware = AgentMiddleware[Any, Any, Any]
 ARTIFACTS_ROOT = "/.agent"
 MEMORIES_ROUTE = "/memories/"
 MAIN_AGENT = "main"
-_KEPT_GRAPHS = 64
-_KEPT_AGENTS = 512
+_MAX_GRAPHS = 64
+_MAX_AGENTS = 512
 _MEMORY: Final = MEMORY_PATH.removeprefix(MEMORIES_ROUTE)
 _OTHER_NAMES: Final = {GENERAL: GENERAL_ALIAS, GENERAL_ALIAS: GENERAL}
-_WALLS: Final = {"bubblewrap": "bwrap"}
+_SANDBOX_ALIASES: Final = {"bubblewrap": "bwrap"}
 """Other names of walls."""
 
 SYSTEM_PROMPT = """You are DataAgent, an assistant that works with a company's data.
@@ -99,7 +99,7 @@ _FOLDERS = "Files you work with are in your workspace: files/, uploads/ and outp
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class _AgentResources:
     """What an agent works in."""
 
     workspaces: UserWorkspaceManager
@@ -109,7 +109,7 @@ class _Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Built:
+class _BuiltAgent:
     config: AgentConfig  # what its key names by its id is kept, so that no other gets that id
     graph: Graph
     backend: CompositeBackend
@@ -146,8 +146,8 @@ class AgentFactory:
         servers offer. `undo` is told what they change in a project.
         """
         self._settings = settings or Settings()
-        self._is_alone = workspaces is None
-        self._closing: list[Callable[[], Awaitable[object]]] = []
+        self._owns_workspaces = workspaces is None
+        self._close_callbacks: list[Callable[[], Awaitable[object]]] = []
         self._workspaces = workspaces or self._own_workspaces()
         self._tools = self._builtin_tools() if tools is None else list(tools)
         self._around_approved = list(around_tools)
@@ -160,8 +160,8 @@ class AgentFactory:
         self._counter = TokenCounter()
         self._local_shells = LocalShells(LocalRunner(home=self._settings.shell_home))
         self._models: dict[str, BaseChatModel] = {}  # by name; each has connections of its own
-        self._parts: dict[tuple[Path | None, str | None], _Parts] = {}
-        self._built: OrderedDict[tuple[Any, ...], _Built] = OrderedDict()
+        self._parts: dict[tuple[Path | None, str | None], _AgentResources] = {}
+        self._built: OrderedDict[tuple[Any, ...], _BuiltAgent] = OrderedDict()
         self._agents: OrderedDict[tuple[Any, ...], Agent] = OrderedDict()
 
     async def __aenter__(self) -> Self:
@@ -179,22 +179,22 @@ class AgentFactory:
             Misconfigured: the model or the sandbox is not available.
         """
         key, defaults = config.cache_key(), RunDefaults.of(config)
-        built = self._compiled(config)
+        built = self._get_or_build(config)
         agent = self._agents.get((key, defaults))
         if agent is None or agent.nodes is not built.graph.nodes:
             agent = Agent.of(built.graph, built.middleware, defaults)
             self._agents[key, defaults] = agent
-            while len(self._agents) > _KEPT_AGENTS:
+            while len(self._agents) > _MAX_AGENTS:
                 self._agents.popitem(last=False)
         self._agents.move_to_end((key, defaults))
         return agent, built.backend
 
-    def _compiled(self, config: AgentConfig) -> _Built:
+    def _get_or_build(self, config: AgentConfig) -> _BuiltAgent:
         key = config.cache_key()
         built = self._built.get(key)
         if built is None:
             built = self._built[key] = self._build(config)
-            while len(self._built) > _KEPT_GRAPHS:
+            while len(self._built) > _MAX_GRAPHS:
                 self._built.popitem(last=False)
         self._built.move_to_end(key)
         return built
@@ -210,48 +210,52 @@ class AgentFactory:
             memories_root=settings.home_dir / "memories",
             project=None if folder is None else Project(folder, settings.home_dir / "undo"),
         )
-        self._closing.append(own.aclose)
+        self._close_callbacks.append(own.aclose)
         return own
 
     def _builtin_tools(self) -> list[BaseTool]:
         """The built-in tools that need settings alone."""
         client = OutboundClient(allow_private_hosts=self._settings.allow_private_hosts)
-        self._closing.append(client.aclose)
+        self._close_callbacks.append(client.aclose)
         return builtin_tools(ToolContext(settings=self._settings, client=client))
 
-    def _parts_of(self, config: AgentConfig) -> _Parts:
+    def _parts_of(self, config: AgentConfig) -> _AgentResources:
         """What an agent works in, opened once for all that say the same about it.
 
         Raises:
             Misconfigured: there is no such sandbox.
         """
-        kind = self._own_kind(config.sandbox_type)
+        kind = self._sandbox_kind(config.sandbox_type)
         key = (config.workspace_root, kind)
         parts = self._parts.get(key)
         if parts is None:
             parts = self._parts[key] = self._open_parts(config.workspace_root, kind)
         return parts
 
-    def _own_kind(self, sandbox_type: str | None) -> str | None:
+    def _sandbox_kind(self, sandbox_type: str | None) -> str | None:
         """The wall to open for an agent; None if what the factory was given will do."""
         if sandbox_type in (None, "local"):
             return None
-        kind = _WALLS.get(sandbox_type, sandbox_type)
+        kind = _SANDBOX_ALIASES.get(sandbox_type, sandbox_type)
         if self._sandboxes is not None and kind in ("auto", self._settings.sandbox):
             return None
-        if kind == "auto" and not self._is_alone:  # who gave the workspaces looked for a wall
+        if (
+            kind == "auto" and not self._owns_workspaces
+        ):  # who gave the workspaces looked for a wall
             return None
         return kind
 
-    def _open_parts(self, root: Path | None, kind: str | None) -> _Parts:
-        if self._is_alone:
+    def _open_parts(self, root: Path | None, kind: str | None) -> _AgentResources:
+        if self._owns_workspaces:
             self._settings.ensure_home()
         workspaces = self._workspaces if root is None else self._workspaces_at(root)
-        return _Parts(
+        return _AgentResources(
             workspaces=workspaces,
             skills=self.skills if root is None else self._library(workspaces),
             undo=self._undo or Undo(workspaces.project, workspaces.workers),
-            sandboxes=self._sandboxes if kind is None else self._open_wall(kind, workspaces, root),
+            sandboxes=self._sandboxes
+            if kind is None
+            else self._open_sandboxes(kind, workspaces, root),
         )
 
     def _workspaces_at(self, root: Path) -> UserWorkspaceManager:
@@ -261,10 +265,10 @@ class AgentFactory:
             self._settings.workspace_quota,
             memories_root=self._workspaces.memories_root,
         )
-        self._closing.append(made.aclose)
+        self._close_callbacks.append(made.aclose)
         return made
 
-    def _open_wall(
+    def _open_sandboxes(
         self, kind: str, workspaces: UserWorkspaceManager, root: Path | None
     ) -> Sandboxes | None:
         changes: dict[str, Any] = {"sandbox": kind, "sandbox_pool_size": 0}
@@ -273,22 +277,22 @@ class AgentFactory:
         settings = self._settings.model_copy(update=changes)
         opened = create_sandboxes(settings, workspaces.ensure_user_workspace)
         if opened is not None:
-            self._closing.append(opened.aclose)
+            self._close_callbacks.append(opened.aclose)
         return opened
 
     # -- graphs ---------------------------------------------------------------------------------
 
-    def _build(self, config: AgentConfig) -> _Built:
+    def _build(self, config: AgentConfig) -> _BuiltAgent:
         if config.agents:
             return self._build_supervisor(config)
         if config.graph is not None:
             backend = CompositeBackend(default=self._workspace(self._parts_of(config)), routes={})
-            return _Built(config, config.graph, backend, ())
+            return _BuiltAgent(config, config.graph, backend, ())
         model = self._model(config.model)
         parts = self._parts_of(config)
         backend = self._backend(parts, config.skill_folders)
         middleware = self._middleware(config, parts, model, backend)
-        with untraced_hooks(), plain_version(), late_subagents():
+        with untraced_hooks(), without_version_lookup(), lazy_subagents():
             graph = create_deep_agent(
                 model,
                 [*self._bound_tools(config.tools), *config.extra_tools],
@@ -301,7 +305,7 @@ class AgentFactory:
                 context_schema=RunContext,
                 name=MAIN_AGENT,
             )
-        return _Built(config, quicken(graph), backend, tuple(middleware))
+        return _BuiltAgent(config, use_fast_reducer(graph), backend, tuple(middleware))
 
     @property
     def _prompt(self) -> str:
@@ -309,20 +313,20 @@ class AgentFactory:
         has_folders = self._workspaces.project is None
         return f"{SYSTEM_PROMPT}\n{_FOLDERS}" if has_folders else SYSTEM_PROMPT
 
-    def _build_supervisor(self, config: AgentConfig) -> _Built:
+    def _build_supervisor(self, config: AgentConfig) -> _BuiltAgent:
         """The supervisor over the very graphs its agents have when they are chosen directly."""
         defined = [(spec, define(spec, config.agents, config)) for spec in config.agents]
-        built = [(spec, self._compiled(definition)) for spec, definition in defined]
-        rules = RunRulesMiddleware(gated(()), self._on_denied)
+        built = [(spec, self._get_or_build(definition)) for spec, definition in defined]
+        rules = RunRulesMiddleware(gated_tools(()), self._on_denied)
         around = [PatchToolCalls(), rules, *self._around_calls, ToolErrorMiddleware()]
         with untraced_hooks():
-            seats = [Seat(spec, spec.agent_id, agent.graph) for spec, agent in built]
-            graph = supervise(self._model(config.model), seats, around)
-        return _Built(config, graph, built[-1][1].backend, tuple(around))
+            routable = [RoutableAgent(spec, spec.agent_id, agent.graph) for spec, agent in built]
+            graph = build_supervisor(self._model(config.model), routable, around)
+        return _BuiltAgent(config, graph, built[-1][1].backend, tuple(around))
 
     def _model(self, model: str | BaseChatModel | None) -> BaseChatModel:
         if isinstance(model, BaseChatModel):
-            return audible(model)
+            return with_token_sink(model)
         name = model or self._settings.default_model
         if name not in self._models:
             self._models[name] = self._settings.create_model(name)
@@ -354,8 +358,8 @@ class AgentFactory:
         models, self._models = self._models, {}
         for model in models.values():
             await close_model(model)
-        while self._closing:
-            await self._closing.pop()()
+        while self._close_callbacks:
+            await self._close_callbacks.pop()()
 
     @property
     def skills(self) -> SkillLibrary:
@@ -367,7 +371,7 @@ class AgentFactory:
     def _library(self, workspaces: UserWorkspaceManager) -> SkillLibrary:
         return SkillLibrary(skill_folders(self._settings.skills_dirs), workspaces)
 
-    def _backend(self, parts: _Parts, skill_folders: tuple[Path, ...]) -> CompositeBackend:
+    def _backend(self, parts: _AgentResources, skill_folders: tuple[Path, ...]) -> CompositeBackend:
         """Files in the run's workspace, memories and skills beside it, leftovers in the thread."""
         skills: Mapping[str, BackendProtocol] = parts.skills.routes(skill_folders)
         return CompositeBackend(
@@ -381,7 +385,7 @@ class AgentFactory:
         )
 
     @staticmethod
-    def _workspace(parts: _Parts) -> WorkspaceBackend:
+    def _workspace(parts: _AgentResources) -> WorkspaceBackend:
         if parts.sandboxes is None:
             return WorkspaceBackend(parts.workspaces)
         return SandboxedWorkspace(parts.workspaces, parts.sandboxes)
@@ -389,7 +393,7 @@ class AgentFactory:
     def _middleware(
         self,
         config: AgentConfig,
-        parts: _Parts,
+        parts: _AgentResources,
         model: BaseChatModel,
         backend: CompositeBackend,
     ) -> list[Middleware]:
@@ -410,7 +414,7 @@ class AgentFactory:
         if config.enable_memory:
             stack.append(
                 AgentMemoryMiddleware(
-                    backend=backend, has_memory=self._has_memory, also=self._noted_as_other
+                    backend=backend, has_memory=self._has_memory, extra_memory=self._alias_memory
                 )
             )
         stack += self._project(parts)
@@ -422,7 +426,7 @@ class AgentFactory:
         return [*stack, *config.extra_middleware, *mcp, *policy, *around]
 
     @staticmethod
-    def _project(parts: _Parts) -> list[Middleware]:
+    def _project(parts: _AgentResources) -> list[Middleware]:
         """What tells an agent that it works in a project, if it does."""
         project = parts.workspaces.project
         return [] if project is None else [ProjectMiddleware(project, parts.workspaces.workers)]
@@ -438,13 +442,13 @@ class AgentFactory:
         if config.mcp_config is None:
             return []
         made = ConfiguredMcp(config.mcp_config)
-        self._closing.append(made.aclose)
+        self._close_callbacks.append(made.aclose)
         return [made]
 
     def _has_memory(self, context: RunContext) -> bool:
         return self._workspaces.has_memory(context.user_id, context.assistant_id, _MEMORY)
 
-    async def _noted_as_other(self, context: RunContext) -> str | None:
+    async def _alias_memory(self, context: RunContext) -> str | None:
         """What the assistant noted under its other name: `general` and `agent` are one."""
         other = _OTHER_NAMES.get(context.assistant_id)
         if other is None or not self._workspaces.has_memory(context.user_id, other, _MEMORY):
@@ -454,18 +458,18 @@ class AgentFactory:
         return None if found.content is None else found.content.decode(errors="replace")
 
     @property
-    def asks_first(self) -> dict[str, str]:
+    def gated_tools(self) -> dict[str, str]:
         """The built-in tools that wait for a person, and what that person reads about them."""
-        return self._asking(self._workspaces, self._sandboxes, ())
+        return self._gated_tools(self._workspaces, self._sandboxes, ())
 
-    def _asking(
+    def _gated_tools(
         self,
         workspaces: UserWorkspaceManager,
         sandboxes: Sandboxes | None,
         own: Sequence[BaseTool],
     ) -> dict[str, str]:
         asking = {
-            **gated([*self._tools, *own]),
+            **gated_tools([*self._tools, *own]),
             **(CODE_TOOLS if workspaces.project is not None else {}),
         }
         if sandboxes is None:  # deepagents has the tool all the same, and it refuses
@@ -473,10 +477,10 @@ class AgentFactory:
         return asking
 
     def _around_tools(
-        self, parts: _Parts, backend: CompositeBackend, config: AgentConfig
+        self, parts: _AgentResources, backend: CompositeBackend, config: AgentConfig
     ) -> list[Middleware]:
         """Keep to the run's rules, ask, report file changes, turn exceptions into messages."""
-        asking = self._asking(parts.workspaces, parts.sandboxes, config.extra_tools)
+        asking = self._gated_tools(parts.workspaces, parts.sandboxes, config.extra_tools)
         has_mcp = self._mcp is not None or config.mcp_config is not None
         secrets, code = list[Middleware](), list[Middleware]()
         if parts.workspaces.project is not None:
@@ -507,7 +511,7 @@ class AgentFactory:
             return []
         return [ToolPolicyMiddleware(bound | {tool.name for tool in own}, self._on_denied)]
 
-    def _shell(self, config: AgentConfig, parts: _Parts) -> list[Middleware]:
+    def _shell(self, config: AgentConfig, parts: _AgentResources) -> list[Middleware]:
         """The shell; none where it must be in a sandbox and nobody asked for one that is missing.
 
         Raises:
@@ -528,7 +532,7 @@ class AgentFactory:
 
     @staticmethod
     def _skills_of(
-        sub: SubAgentConfig, parts: _Parts, backend: CompositeBackend
+        sub: SubAgentConfig, parts: _AgentResources, backend: CompositeBackend
     ) -> list[Middleware]:
         """A helper with folders of skills has them and everyone's; others do as they are told."""
         if not sub.skill_folders:
@@ -542,7 +546,11 @@ class AgentFactory:
         return [_GENERAL_PURPOSE, *config.subagents]
 
     def _subagent(
-        self, sub: SubAgentConfig, parts: _Parts, backend: CompositeBackend, config: AgentConfig
+        self,
+        sub: SubAgentConfig,
+        parts: _AgentResources,
+        backend: CompositeBackend,
+        config: AgentConfig,
     ) -> SubAgent | CompiledSubAgent:
         if sub.graph is not None:
             return {"name": sub.name, "description": sub.description, "runnable": sub.graph}
@@ -575,7 +583,7 @@ class AgentFactory:
 
 def _files(backend: CompositeBackend) -> Middleware:
     """Deepagents' file tools; a fixed `grep` description spares a schema rebuild per model call."""
-    return Files(
+    return FileToolsMiddleware(
         backend=backend,
         custom_tool_descriptions={"grep": "Search files for a literal string."},
     )

@@ -8,7 +8,7 @@ from langgraph.errors import GraphRecursionError
 
 from dataagent_core.errors import DataAgentError
 from dataagent_core.events import ErrorEvent
-from dataagent_core.models.failures import translated
+from dataagent_core.models.failures import translate_error
 
 logger = logging.getLogger(__name__)
 
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 def error_event(error: BaseException) -> ErrorEvent:
     """The event for a turn that failed."""
     if isinstance(error, Exception):
-        error = translated(error) or error
+        error = translate_error(error) or error
     match error:
         case DataAgentError():
             logger.warning("turn failed: %s: %s", error.code, error.message)

@@ -2,7 +2,7 @@
 
 Everything the engine asks of a compiled graph goes through these few functions, so that the rest of
 the package can be checked strictly. What comes out is a `Part` (one piece of the stream) or a
-`Snapshot` of the thread.
+`ThreadSnapshot` of the thread.
 """
 
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
@@ -27,7 +27,7 @@ from langgraph.types import Interrupt, StateSnapshot, StreamMode
 
 from dataagent_core.agents.types import SUPERVISOR
 from dataagent_core.identity import RunContext
-from dataagent_core.models.hearing import Overheard
+from dataagent_core.models.token_stream import SubagentChunk
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 Part = dict[str, Any]  # {"type": "updates" | "custom", "ns": tuple[str, ...], "data": …}
@@ -36,11 +36,11 @@ Work = Callable[[Graph, Mapping[str, Any], RunContext, int], Awaitable[dict[str,
 """What a node does: agent, thread, context and step limit in, what it adds to the thread out."""
 
 STREAM_MODES: list[StreamMode] = ["updates", "custom"]
-"""Not `messages`: what models say is heard at their edge (`models/hearing.py`)."""
+"""Not `messages`: what models say is heard at their edge (`models/token_stream.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class ThreadSnapshot:
     """A thread as its last checkpoint has it."""
 
     messages: list[BaseMessage]
@@ -86,18 +86,18 @@ async def stream(
     )
     async with aclosing(parts):
         async for part in parts:
-            if part["type"] == "custom" and isinstance(part["data"], _Mark):
+            if part["type"] == "custom" and isinstance(part["data"], _StreamMark):
                 part["data"].is_taken.set()
             else:
                 yield part
 
 
-def tell(said: Overheard) -> None:
+def emit_chunk(said: SubagentChunk) -> None:
     """Put what a model says into the run's stream, from inside a node."""
     get_stream_writer()(said)
 
 
-class _Mark:
+class _StreamMark:
     """A place in the stream. Whoever put it there learns when the reader has come to it."""
 
     __slots__ = ("is_taken",)
@@ -108,25 +108,25 @@ class _Mark:
 
 async def catch_up() -> None:
     """Wait, inside a node, until the reader of the run's stream has taken what is in it."""
-    mark = _Mark()
+    mark = _StreamMark()
     get_stream_writer()(mark)
     await mark.is_taken.wait()
 
 
-async def snapshot(graph: Graph, config: Config) -> Snapshot:
+async def snapshot(graph: Graph, config: Config) -> ThreadSnapshot:
     """The thread's messages, what its last step had reached, and what it waits for."""
     state = await graph.aget_state(config, subgraphs=depth(graph) > 0)
     messages = list(state.values.get("messages", ()))
     inner = [task.state for task in state.tasks if isinstance(task.state, StateSnapshot)]
     if inner:
         known = {message.id for message in messages}
-        unmerged = [each for at in inner for each in _reached(at) if each.id not in known]
-        return Snapshot(messages, [], False, state.interrupts, unmerged)
+        unmerged = [each for at in inner for each in _inner_messages(at) if each.id not in known]
+        return ThreadSnapshot(messages, [], False, state.interrupts, unmerged)
     has_finished = any(task.result is not None for task in state.tasks)
-    return Snapshot(messages, _results(state), has_finished, state.interrupts, [])
+    return ThreadSnapshot(messages, _results(state), has_finished, state.interrupts, [])
 
 
-def _reached(state: StateSnapshot) -> list[BaseMessage]:
+def _inner_messages(state: StateSnapshot) -> list[BaseMessage]:
     """Everything an agent has in its own thread, with the results of tools that had finished."""
     return [*state.values.get("messages", ()), *_results(state)]
 
@@ -182,7 +182,7 @@ def depth(graph: Graph) -> int:
     return int(SUPERVISOR in graph.nodes)
 
 
-def opened(graph: Graph) -> Graph:
+def as_node(graph: Graph) -> Graph:
     """An agent's graph as a node's work: it takes and gives all of its state, private parts too."""
     builder = graph.builder
     kept = builder.input_schema, builder.output_schema

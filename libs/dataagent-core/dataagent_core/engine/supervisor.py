@@ -26,17 +26,23 @@ from dataagent_core.agents.types import SUPERVISOR, AgentSpec
 from dataagent_core.engine import graph as lg
 from dataagent_core.engine.graph import Graph
 from dataagent_core.engine.supervisor_route import route_tool
-from dataagent_core.engine.thread import quicken
+from dataagent_core.engine.thread import use_fast_reducer
 from dataagent_core.identity import RunContext
 from dataagent_core.models.attachments import typed_text
 from dataagent_core.models.thread import thread_tokens
 
 Middleware = AgentMiddleware[Any, Any, Any]
-CARRIED = ("messages", "files", "todos", "_summarization_event", "_summarization_session_id")
+SHARED_STATE_KEYS = (
+    "messages",
+    "files",
+    "todos",
+    "_summarization_event",
+    "_summarization_session_id",
+)
 """What an agent finds in the thread and leaves in it: what was said, what was moved to files, its
 plan, and where a long conversation was summed up. Its skills it lists itself: they are its own."""
 
-_MOST_TOKENS = 12_000
+_MAX_TOKENS = 12_000
 _PROMPT = """You are DataAgent's supervisor. You decide who answers the user.
 
 1. A greeting, small talk, a question of common knowledge or simple arithmetic: answer yourself,
@@ -55,7 +61,7 @@ The agents:
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class RoutableAgent:
     """An agent the supervisor can hand over to."""
 
     spec: AgentSpec
@@ -63,32 +69,32 @@ class Seat:
     graph: Graph
 
 
-def supervise(
-    model: BaseChatModel, seats: Sequence[Seat], middleware: Sequence[Middleware]
+def build_supervisor(
+    model: BaseChatModel, routable: Sequence[RoutableAgent], middleware: Sequence[Middleware]
 ) -> Graph:
     """The outer graph over agents whose graphs keep the same things in a thread."""
-    specs = [seat.spec for seat in seats]
+    specs = [routable_agent.spec for routable_agent in routable]
     chooser: Graph = create_agent(
         model,
         [route_tool(specs)],
-        system_prompt=_PROMPT.format(agents=described(specs)),
-        middleware=[WhatWasSaid(), *middleware],
+        system_prompt=_PROMPT.format(agents=describe_agents(specs)),
+        middleware=[ConversationFilter(), *middleware],
         state_schema=DeepAgentState,
         context_schema=RunContext,
         name=SUPERVISOR,
     )
-    agents = {SUPERVISOR: (quicken(chooser), _work(None))}
-    for seat in seats:
-        agents[seat.spec.name] = (lg.opened(seat.graph), _work(seat))
-    return quicken(lg.team(seats[0].graph, agents, entry=SUPERVISOR))
+    agents = {SUPERVISOR: (use_fast_reducer(chooser), _work(None))}
+    for routable_agent in routable:
+        agents[routable_agent.spec.name] = (lg.as_node(routable_agent.graph), _work(routable_agent))
+    return use_fast_reducer(lg.team(routable[0].graph, agents, entry=SUPERVISOR))
 
 
-def described(agents: Sequence[AgentSpec]) -> str:
+def describe_agents(agents: Sequence[AgentSpec]) -> str:
     """The agents as the supervisor reads them, one a line."""
     return "\n".join(f"- {each.name}: {' '.join(each.description.split())}" for each in agents)
 
 
-def _work(seat: Seat | None) -> lg.Work:
+def _work(routable_agent: RoutableAgent | None) -> lg.Work:
     """A node's work: let the agent go on with the thread, and return what changed in it.
 
     That an agent has it now is noted before it begins: from then on the run is its own as well.
@@ -97,24 +103,24 @@ def _work(seat: Seat | None) -> lg.Work:
     async def work(
         agent: Graph, state: Mapping[str, Any], context: RunContext, recursion_limit: int
     ) -> dict[str, Any]:
-        given = {name: state[name] for name in CARRIED if state.get(name) is not None}
+        given = {name: state[name] for name in SHARED_STATE_KEYS if state.get(name) is not None}
         asked_for = context
-        if seat is not None:
-            asked_for = replace(context, assistant_id=seat.assistant_id)
+        if routable_agent is not None:
+            asked_for = replace(context, assistant_id=routable_agent.assistant_id)
             if context.hand_over is not None:
                 await lg.catch_up()  # what the supervisor said is its own
-                await context.hand_over(seat.spec.agent_id, seat.spec.name)
+                await context.hand_over(routable_agent.spec.agent_id, routable_agent.spec.name)
         after = await lg.invoke(agent, given, asked_for, recursion_limit)
-        return changes(given, after)
+        return thread_changes(given, after)
 
     return work
 
 
-def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+def thread_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
     """What an agent adds to the thread it was given."""
     changed = {
         name: after[name]
-        for name in CARRIED
+        for name in SHARED_STATE_KEYS
         if name != "messages" and name in after and after[name] != before.get(name)
     }
     known = {message.id: message for message in before.get("messages", ())}
@@ -126,7 +132,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, An
     return {**changed, "messages": new}
 
 
-class WhatWasSaid(AgentMiddleware[Any, Any, Any]):
+class ConversationFilter(AgentMiddleware[Any, Any, Any]):
     """Shows the supervisor what user and agents said, and no tool's result of earlier turns.
 
     So nothing that came out of a file, a page or a database asks for an agent, and a decision
@@ -139,11 +145,13 @@ class WhatWasSaid(AgentMiddleware[Any, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """Leave out the rest."""
-        shown: Any = said(request.messages)
+        shown: Any = conversation_messages(request.messages)
         return await handler(request.override(messages=shown))
 
 
-def said(messages: Sequence[BaseMessage], most_tokens: int = _MOST_TOKENS) -> list[BaseMessage]:
+def conversation_messages(
+    messages: Sequence[BaseMessage], most_tokens: int = _MAX_TOKENS
+) -> list[BaseMessage]:
     """The newest words of user and agents, and all of the turn that is under way."""
     start = max(
         (at for at, each in enumerate(messages) if isinstance(each, HumanMessage)), default=0
@@ -152,7 +160,7 @@ def said(messages: Sequence[BaseMessage], most_tokens: int = _MOST_TOKENS) -> li
     room = most_tokens - thread_tokens(current)
     earlier: list[BaseMessage] = []
     for message in reversed(messages[:start]):
-        spoken = _spoken(message)
+        spoken = _text_only(message)
         if spoken is None:
             continue
         room -= thread_tokens([spoken])
@@ -162,7 +170,7 @@ def said(messages: Sequence[BaseMessage], most_tokens: int = _MOST_TOKENS) -> li
     return [*reversed(earlier), *current]
 
 
-def _spoken(message: BaseMessage) -> BaseMessage | None:
+def _text_only(message: BaseMessage) -> BaseMessage | None:
     """A message as words alone; None if it has none, or is not of user or agent."""
     if isinstance(message, HumanMessage):
         return HumanMessage(typed_text(message), id=message.id)

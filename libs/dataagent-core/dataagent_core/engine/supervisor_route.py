@@ -15,7 +15,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.prebuilt.tool_node import ToolRuntime
 from langgraph.types import Command
 
-from dataagent_core.agents.routing import unknown_agent
+from dataagent_core.agents.routing import unknown_agent_note
 from dataagent_core.agents.types import AgentSpec
 
 ROUTE = "route"
@@ -37,9 +37,9 @@ def route_tool(agents: Sequence[AgentSpec]) -> BaseTool:
         call_id = runtime.tool_call_id or ""
         spec = next((each for each in agents if each.name == agent_name), None)
         if spec is None:
-            told = unknown_agent(str(agent_name or ""), agents)
+            told = unknown_agent_note(str(agent_name or ""), agents)
             return ToolMessage(told, name=ROUTE, tool_call_id=call_id, status="error")
-        update = {"messages": _decided(runtime.state["messages"], call_id, spec.name)}
+        update = {"messages": _close_calls(runtime.state["messages"], call_id, spec.name)}
         return Command(goto=spec.name, graph=Command.PARENT, update=update)
 
     return StructuredTool.from_function(
@@ -51,7 +51,7 @@ def route_tool(agents: Sequence[AgentSpec]) -> BaseTool:
     )
 
 
-def _decided(messages: Sequence[BaseMessage], call_id: str, agent: str) -> list[BaseMessage]:
+def _close_calls(messages: Sequence[BaseMessage], call_id: str, agent: str) -> list[BaseMessage]:
     """What the supervisor did about the question, each call with a result: none stays open."""
     last = max(at for at, each in enumerate(messages) if isinstance(each, HumanMessage))
     done = list(messages[last + 1 :])

@@ -20,7 +20,7 @@ from dataagent_core.engine.graph import Graph, message_channel
 from dataagent_core.models.thread import Thread
 
 
-def quicken(graph: Graph) -> Graph:
+def use_fast_reducer(graph: Graph) -> Graph:
     """The graph, with its message channel appending where appending is all there is to do."""
     channel = message_channel(graph)
     if channel.reducer is _messages_delta_reducer:
@@ -39,7 +39,7 @@ def reduce_messages(state: list[Any] | None, writes: Sequence[Any]) -> Thread:
     if len(fresh) < len(new) or any(thread.has(message_id) for message_id in fresh):
         # its own types are narrower than its code
         return Thread(_messages_delta_reducer(list(thread), list(writes)))
-    return thread.extended(new)
+    return thread.with_messages(new)
 
 
 def _is_appended(message: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, AIMessageChunk, ToolCall, ToolMessage
 from langgraph.types import Interrupt
 
-from dataagent_core.agents.routing import handed_over
+from dataagent_core.agents.routing import hand_over_note
 from dataagent_core.agents.types import SUPERVISOR
 from dataagent_core.engine.graph import Part
 from dataagent_core.events import (
@@ -27,7 +27,7 @@ from dataagent_core.events import (
     ToolResultEvent,
     ToolStatus,
 )
-from dataagent_core.models.hearing import Overheard
+from dataagent_core.models.token_stream import SubagentChunk
 
 _MODEL = "model"
 _ROUTE = "route"
@@ -63,7 +63,7 @@ class Translator:
         match part["type"]:
             case "updates":
                 yield from self._updates(ns, part["data"], is_above=is_above)
-            case "custom" if isinstance(part["data"], Overheard):
+            case "custom" if isinstance(part["data"], SubagentChunk):
                 said = part["data"]
                 yield from self._chunk(ns, said.chunk, said.agent, said.message_id)
             case "custom":
@@ -71,11 +71,11 @@ class Translator:
             case _:
                 return
 
-    def hear_text(self, message_id: str, text: str) -> None:
+    def write_text(self, message_id: str, text: str) -> None:
         """Take note of text that the main agent's model says itself, not in a part."""
         self._add_text((), text, message_id)
 
-    def hear_chunk(self, message_id: str, chunk: AIMessageChunk) -> Iterator[AnyEvent]:
+    def write_chunk(self, message_id: str, chunk: AIMessageChunk) -> Iterator[AnyEvent]:
         """What a chunk says that comes from the main agent's model itself, not in a part."""
         yield from self._chunk((), chunk, None, message_id)
 
@@ -138,13 +138,13 @@ class Translator:
         # state of any shape
         for message in cast("list[object]", messages) if isinstance(messages, list) else ():
             if isinstance(message, AIMessage):
-                yield from self._finished(ns, message, is_new=node == _MODEL)
+                yield from self._message_finished(ns, message, is_new=node == _MODEL)
             elif isinstance(message, ToolMessage):
                 yield from self._result(message)
         if isinstance(update.get("todos"), list):
             yield TodoUpdateEvent(todos=[dict(todo) for todo in update["todos"]])
 
-    def _finished(
+    def _message_finished(
         self, ns: tuple[str, ...], message: AIMessage, *, is_new: bool
     ) -> Iterator[AnyEvent]:
         """A model's message is complete: mark its text as final, announce its calls."""
@@ -186,7 +186,7 @@ class Translator:
 def _thought(name: str, args: dict[str, Any]) -> str:
     """What a call that is shown as thinking says."""
     text = str(args.get(THINKING_TOOLS[name], ""))
-    return handed_over(str(args.get("agent_name", "")), text) if name == _ROUTE else text
+    return hand_over_note(str(args.get("agent_name", "")), text) if name == _ROUTE else text
 
 
 def _reasoning(chunk: AIMessageChunk) -> str:

@@ -30,8 +30,8 @@ _DEFAULT_THREADS = 64
 _TRIM_SECONDS = 60.0
 _COLLECTING_SHARE = 0.001
 """Of the time, that looking for garbage everywhere may take: the loop stands still meanwhile."""
-_KEPT_PROMPTS = 512
-_KEPT_DECISIONS = 256
+_MAX_PROMPTS = 512
+_MAX_DECISIONS = 256
 _PROMPT_MODULES = ("_utils", "filesystem", "memory", "skills", "subagents", "summarization")
 _SWITCH_SECONDS = 0.001
 """How soon a waiting thread gets its turn. A commit gives the interpreter up and takes it back
@@ -47,11 +47,11 @@ def tune_process() -> None:
 
     langsmith.set_runtime_overrides(aio_to_thread=_inline)
     langsmith.configure(enabled=False)  # what follows a run says so (`telemetry/langsmith.py`)
-    spare_threads_looks()
-    remember_signatures()
-    quicken_requests()
-    remember_prompts()
-    remember_decisions()
+    skip_thread_scans()
+    cache_signatures()
+    speed_up_request_overrides()
+    cache_prompts()
+    cache_decision_schemas()
     if gc.isenabled():
         gc.collect()
     gc.freeze()
@@ -67,14 +67,14 @@ def tune_loop(loop: asyncio.AbstractEventLoop) -> None:
     About every minute from then on the process gives back the memory that it has no use for.
     """
     loop.set_default_executor(ThreadPoolExecutor(_DEFAULT_THREADS, thread_name_prefix="default"))
-    loop.call_later(_TRIM_SECONDS, _keep_giving_back, loop)
+    loop.call_later(_TRIM_SECONDS, _collect_and_trim, loop)
 
 
-def _keep_giving_back(loop: asyncio.AbstractEventLoop) -> None:
+def _collect_and_trim(loop: asyncio.AbstractEventLoop) -> None:
     with suppress(RuntimeError):  # the loop is being closed
         took_seconds = collect_garbage()
-        loop.run_in_executor(None, give_back_memory)
-        loop.call_later(pause_after(took_seconds), _keep_giving_back, loop)
+        loop.run_in_executor(None, trim_heap)
+        loop.call_later(pause_after(took_seconds), _collect_and_trim, loop)
 
 
 def collect_garbage() -> float:
@@ -94,7 +94,7 @@ def pause_after(took_seconds: float) -> float:
     return max(_TRIM_SECONDS, took_seconds / _COLLECTING_SHARE)
 
 
-def give_back_memory() -> None:
+def trim_heap() -> None:
     """Let the system have the memory that is free.
 
     The C library keeps what lies between blocks in use: under load a process would grow for hours,
@@ -105,7 +105,7 @@ def give_back_memory() -> None:
         trim(0)
 
 
-def spare_threads_looks() -> None:
+def skip_thread_scans() -> None:
     """Let the libraries' functions that look at every message ask the `Thread` instead.
 
     Each is replaced by itself with a look at the thread's own answer first; a list is looked at as
@@ -118,10 +118,10 @@ def spare_threads_looks() -> None:
         (models, "_normalize_messages"),
         (agents, "_patch_invalid_tool_calls"),
     ):
-        _ask_first(module, name)
+        _skip_plain_threads(module, name)
 
 
-def remember_signatures() -> None:
+def cache_signatures() -> None:
     """Let LangGraph look only once at how a kind of saver wants its writes, not at every run."""
     loop: Any = importlib.import_module("langgraph.pregel._loop")
     look = loop.put_writes_accepts_task_path
@@ -141,7 +141,7 @@ def remember_signatures() -> None:
     loop.put_writes_accepts_task_path = accepts
 
 
-def quicken_requests() -> None:
+def speed_up_request_overrides() -> None:
     """Let a middleware's changed copy of a request be a copy.
 
     LangChain's sets each of its nine fields with a warning that it first switches off, in the
@@ -166,7 +166,7 @@ def quicken_requests() -> None:
     kind.override = override
 
 
-def remember_prompts() -> None:
+def cache_prompts() -> None:
     """Let a section be added to a system message once, not at each call of a model.
 
     Half a dozen middlewares add theirs in turn, and what they add to is mostly what it was the last
@@ -176,24 +176,24 @@ def remember_prompts() -> None:
     for name in _PROMPT_MODULES:
         module: Any = importlib.import_module(f"deepagents.middleware.{name}")
         if not hasattr(module.append_to_system_message, "__wrapped__"):
-            module.append_to_system_message = _remembered(module.append_to_system_message, known)
+            module.append_to_system_message = _cached(module.append_to_system_message, known)
 
 
-def _remembered(add: Any, known: OrderedDict[tuple[int, str], tuple[Any, Any]]) -> Any:
+def _cached(add: Any, known: OrderedDict[tuple[int, str], tuple[Any, Any]]) -> Any:
     @functools.wraps(add)
     def added(message: Any, text: str) -> Any:
         key = (id(message), text)
         found = known.get(key)
         if found is None:
             found = known[key] = (message, add(message, text))  # kept: its id stays its own
-            if len(known) > _KEPT_PROMPTS:
+            if len(known) > _MAX_PROMPTS:
                 known.popitem(last=False)
         return found[1]
 
     return added
 
 
-def remember_decisions() -> None:
+def cache_decision_schemas() -> None:
     """Let what a person may decide about a tool be written down once, not at each approval.
 
     LangChain makes classes of it, each time anew, and most of them are never freed: about 35 KB an
@@ -211,14 +211,14 @@ def remember_decisions() -> None:
         found = known.get(key)
         if found is None:
             found = known[key] = (tool, make(allowed, name, tool))  # kept: its id stays its own
-            if len(known) > _KEPT_DECISIONS:
+            if len(known) > _MAX_DECISIONS:
                 known.popitem(last=False)
         return found[1]
 
     module._decision_schema = schema
 
 
-def _ask_first(module: Any, name: str) -> None:
+def _skip_plain_threads(module: Any, name: str) -> None:
     original = getattr(module, name)
     if hasattr(original, "__wrapped__"):
         return

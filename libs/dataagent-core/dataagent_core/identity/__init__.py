@@ -1,6 +1,6 @@
 """Users, keys, the caller and the run's context."""
 
 from dataagent_core.identity.context import RunContext
-from dataagent_core.identity.principal import Grounds, Principal, UserRole, Via
+from dataagent_core.identity.principal import CredentialRef, Principal, UserRole, Via
 
-__all__ = ["Grounds", "Principal", "RunContext", "UserRole", "Via"]
+__all__ = ["CredentialRef", "Principal", "RunContext", "UserRole", "Via"]

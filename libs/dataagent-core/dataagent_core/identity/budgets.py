@@ -19,7 +19,7 @@ from math import ceil
 from typing import Literal
 
 from dataagent_core.errors import BudgetExhausted, Unavailable
-from dataagent_core.identity.usage import Amounts, UsageBook, today
+from dataagent_core.identity.usage import Amounts, UsageRecorder, today
 
 logger = logging.getLogger(__name__)
 Kind = Literal["tokens", "tool_calls", "sql_seconds", "wall_seconds"]
@@ -86,7 +86,7 @@ class Exhausted:
 
 
 @dataclass(slots=True, eq=False)
-class _Day:
+class _DayBudget:
     """A user's day, as far as this process knows it."""
 
     user_id: str
@@ -100,7 +100,7 @@ class _Day:
         running = sum(budget.used(kind) for budget in self.live)
         return getattr(self.past, kind) + running
 
-    async def refresh(self, book: UsageBook) -> None:
+    async def refresh(self, book: UsageRecorder) -> None:
         """Read what other processes have written since."""
         if self.fresh_until <= time.monotonic():
             self.past = await book.of_day(self.user_id, self.day)
@@ -125,8 +125,8 @@ class RunBudget:
         self,
         limits: BudgetLimits | None = None,
         *,
-        day: _Day | None = None,
-        book: UsageBook | None = None,
+        day: _DayBudget | None = None,
+        book: UsageRecorder | None = None,
     ) -> None:
         self.spent = Amounts()
         self.exhausted: Exhausted | None = None
@@ -186,7 +186,7 @@ class RunBudget:
         self.spent.tool_calls += 1
         return True
 
-    def give_back_tool_call(self) -> None:
+    def refund_tool_call(self) -> None:
         """A call that was taken waits for a person: it is taken again when it runs."""
         self.spent.tool_calls -= 1
 
@@ -233,7 +233,7 @@ class Budgets:
 
     def __init__(
         self,
-        book: UsageBook,
+        book: UsageRecorder,
         *,
         per_run: BudgetLimits | None = None,
         per_day: BudgetLimits | None = None,
@@ -244,7 +244,7 @@ class Budgets:
         self._open: dict[str, tuple[str, date, RunBudget]] = {}
         self._active: dict[str, int] = {}
         self._date = today()
-        self._days: dict[str, _Day] = {}
+        self._days: dict[str, _DayBudget] = {}
 
     def active_of(self, user_id: str) -> int:
         """How many runs of a user are under way in this process."""
@@ -306,13 +306,13 @@ class Budgets:
             account.live.discard(budget)
             account.past.add(amounts)
 
-    def _day_of(self, user_id: str) -> _Day:
+    def _day_of(self, user_id: str) -> _DayBudget:
         """The user's account of today; yesterday's are forgotten on the way."""
         if (now := today()) != self._date:
             self._date, self._days = now, {}
         account = self._days.get(user_id)
         if account is None:
-            account = self._days[user_id] = _Day(user_id, now, self._per_day)
+            account = self._days[user_id] = _DayBudget(user_id, now, self._per_day)
         return account
 
 

@@ -28,7 +28,7 @@ from dataagent_core.storage.text import is_storable
 KEY_START = "dak_"
 _PREFIX_LENGTH = len(KEY_START) + 8
 _KEY_LENGTH = _PREFIX_LENGTH + 43
-_USE_IS_NEWS_AFTER = timedelta(minutes=1)
+_LAST_USED_RESOLUTION = timedelta(minutes=1)
 MAX_KEYS = 100
 
 _FIND = select(api_keys).where(api_keys.c.prefix == bindparam("at_prefix"))
@@ -141,7 +141,7 @@ class ApiKeyStore:
         A full disk is no reason to turn away a caller who only reads.
         """
         moment = _now()
-        if last_used is None or moment - last_used > _USE_IS_NEWS_AFTER:
+        if last_used is None or moment - last_used > _LAST_USED_RESOLUTION:
             values = {"key": key_id, "at": moment}
             with suppress(StorageFull):
                 await self._db.write(lambda connection: connection.execute(_TOUCH, values).rowcount)

@@ -46,15 +46,15 @@ class LoginLinkStore:
         await self._db.write(unit)
         return token
 
-    async def spend(self, token: str) -> str | None:
+    async def redeem(self, token: str) -> str | None:
         """The id of the user the token stands for; None if unknown, expired or used."""
         if not token or len(token) > _MAX_TOKEN or not token.isascii():
             return None
         hashed = _hash(token)
-        return await self._db.write(lambda connection: _spend(connection, hashed))
+        return await self._db.write(lambda connection: _redeem(connection, hashed))
 
 
-def _spend(connection: Connection, token_hash: str) -> str | None:
+def _redeem(connection: Connection, token_hash: str) -> str | None:
     found = connection.execute(_FIND, {"token": token_hash}).first()
     if found is None or not connection.execute(_SPEND, {"token": token_hash}).rowcount:
         return None

@@ -35,7 +35,7 @@ from dataagent_core.errors import (
     WrongLogin,
     WrongPassword,
 )
-from dataagent_core.identity.passwords import checked_password
+from dataagent_core.identity.passwords import encode_password
 from dataagent_core.identity.principal import Principal
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import Database
@@ -44,7 +44,7 @@ from dataagent_core.storage.tables import users as accounts
 
 _ATTEMPTS = 5
 _PLAIN_NAME = 64
-_IPV6_HOME = 64  # bits: what one subscriber is given, so all of it is one address
+_IPV6_PREFIX = 64  # bits: what one subscriber is given, so all of it is one address
 _FIRST_PAUSE = timedelta(seconds=1)
 _LONGEST_PAUSE = timedelta(seconds=30)
 _ADDRESS_LIFETIME = timedelta(days=90)
@@ -127,7 +127,7 @@ def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Logins:
+class LoginService:
     """The one way from a name and a password to a user."""
 
     def __init__(
@@ -179,7 +179,7 @@ class Logins:
             WrongPassword: the old one is not right, or there is none to compare with.
             TooManyLogins, Unavailable: as `log_in`.
         """
-        checked_password(new)
+        encode_password(new)
         user = await self._users.require(user_id)
         try:
             await self.log_in(user.username, old, address=address)
@@ -209,10 +209,14 @@ class Logins:
 
     async def log_out(self, principal: Principal) -> None:
         """End the login the caller came with, for whoever has a copy of it too."""
-        grounds = principal.grounds
-        if grounds is None or grounds.login_id is None or grounds.expires_at is None:
+        credential_ref = principal.credential_ref
+        if (
+            credential_ref is None
+            or credential_ref.login_id is None
+            or credential_ref.expires_at is None
+        ):
             return
-        row = {"login_id": grounds.login_id, "expires_at": grounds.expires_at}
+        row = {"login_id": credential_ref.login_id, "expires_at": credential_ref.expires_at}
         try:
             await self._db.write(lambda connection: connection.execute(insert(ended_logins), row))
         except IntegrityError:  # logged out twice at once
@@ -230,7 +234,7 @@ class Logins:
         if isinstance(counted, timedelta):
             seconds = max(1, math.ceil(counted.total_seconds()))
             raise TooManyLogins(
-                f"Too many wrong logins. Try again in {_in_words(seconds)}.",
+                f"Too many wrong logins. Try again in {_duration_text(seconds)}.",
                 details={"retry_after_seconds": seconds},
                 retry_after_seconds=seconds,
             )
@@ -330,11 +334,11 @@ def _network(address: str | None) -> str:
         return "unknown"
     if isinstance(parsed, ipaddress.IPv6Address):
         if parsed.ipv4_mapped is None:
-            home = ipaddress.ip_network((int(parsed), _IPV6_HOME), strict=False)
+            home = ipaddress.ip_network((int(parsed), _IPV6_PREFIX), strict=False)
             return str(home.network_address)
         parsed = parsed.ipv4_mapped
     return str(parsed)
 
 
-def _in_words(seconds: int) -> str:
+def _duration_text(seconds: int) -> str:
     return f"{seconds} seconds" if seconds < 120 else f"{math.ceil(seconds / 60)} minutes"

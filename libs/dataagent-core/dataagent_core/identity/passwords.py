@@ -25,7 +25,7 @@ ROUNDS = 12
 MAX_WAITING = 32
 
 
-def checked_password(password: str) -> bytes:
+def encode_password(password: str) -> bytes:
     """The password as bcrypt takes it.
 
     Raises:
@@ -53,10 +53,10 @@ class PasswordHasher:
         """A salted hash of the password.
 
         Raises:
-            BadInput: see `checked_password`.
+            BadInput: see `encode_password`.
             Unavailable: too many wait for theirs already.
         """
-        encoded = checked_password(password)
+        encoded = encode_password(password)
         return await self._in_turn(partial(self._hash, encoded))
 
     async def matches(self, password: str, hashed: str | None) -> bool:
@@ -66,7 +66,7 @@ class PasswordHasher:
             Unavailable: too many wait for theirs already.
         """
         try:
-            encoded = checked_password(password)
+            encoded = encode_password(password)
         except BadInput:
             encoded, hashed = b"not a password", None
         return await self._in_turn(partial(self._matches, encoded, hashed))

@@ -13,11 +13,11 @@ Via = Literal["api_key", "service_key", "cookie", "bearer", "auth_disabled", "te
 
 
 @dataclass(frozen=True, slots=True)
-class Grounds:
+class CredentialRef:
     """What a caller was let in on, as far as the database can take it back.
 
     A login rests on its token (`login_id`, until `expires_at`) and the password it was made with
-    (`stamp`); a user's API key on the key. `standing.py` looks whether they still hold.
+    (`stamp`); a user's API key on the key. `revocation.py` looks whether they still hold.
     """
 
     stamp: str | None = None
@@ -28,20 +28,20 @@ class Grounds:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """An authenticated caller. Without `grounds` nothing but a restart can take the way in back."""
+    """An authenticated caller. Without `credential_ref` only a restart can revoke the access."""
 
     user_id: str
     role: UserRole
     via: Via
     tenant_id: str | None = None
-    grounds: Grounds | None = field(default=None, compare=False, repr=False)
+    credential_ref: CredentialRef | None = field(default=None, compare=False, repr=False)
 
     @property
     def is_admin(self) -> bool:
         """Whether the caller may administer."""
         return self.role == "admin"
 
-    def whose(self, user_id: str | None) -> str:
+    def resolve_user(self, user_id: str | None) -> str:
         """The user whose things are meant: the caller, or whom an administrator names.
 
         Raises:

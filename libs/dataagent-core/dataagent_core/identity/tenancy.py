@@ -24,8 +24,8 @@ from dataagent_core.identity.tenants import (
     TenantRole,
     TenantStore,
     TenantTerms,
-    no_invitation,
-    no_tenant,
+    invitation_not_found,
+    tenant_not_found,
 )
 from dataagent_core.storage import Database
 
@@ -34,7 +34,7 @@ _KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
+class _CachedMembership:
     membership: Membership | None
     until: float
 
@@ -45,7 +45,7 @@ class Tenancy:
     def __init__(self, database: Database, *, is_on: bool) -> None:
         self.is_on = is_on
         self._store = TenantStore(database)
-        self._remembered: OrderedDict[str, _Remembered] = OrderedDict()
+        self._remembered: OrderedDict[str, _CachedMembership] = OrderedDict()
 
     # -- whose tenant -------------------------------------------------------------------------
 
@@ -57,7 +57,7 @@ class Tenancy:
         if known is not None and known.until > time.monotonic():
             return known.membership
         found = await self._store.tenant_of(user_id)
-        self._remembered[user_id] = _Remembered(found, time.monotonic() + _FRESH_SECONDS)
+        self._remembered[user_id] = _CachedMembership(found, time.monotonic() + _FRESH_SECONDS)
         self._remembered.move_to_end(user_id)
         while len(self._remembered) > _KEPT:
             self._remembered.popitem(last=False)
@@ -126,7 +126,7 @@ class Tenancy:
             return await self._store.get(tenant_id)
         own = await self._administered_by(caller)
         if own.tenant_id != tenant_id:
-            raise no_tenant(tenant_id)
+            raise tenant_not_found(tenant_id)
         return own
 
     async def create(
@@ -239,7 +239,7 @@ class Tenancy:
         """
         self._check_on()
         if caller.is_admin:  # by another credential than the account's own
-            raise no_invitation(tenant_id)
+            raise invitation_not_found(tenant_id)
         try:
             return await self._store.accept(tenant_id, caller.user_id)
         finally:

@@ -161,7 +161,7 @@ class TenantStore:
         key = str(uuid4()) if tenant_id is None else _checked_id(tenant_id, "tenant")
         moment = _now()
         times = {"created_at": moment, "updated_at": moment}
-        row = {**_row(checked(terms)), "tenant_id": key, **times}
+        row = {**_row(validate_terms(terms)), "tenant_id": key, **times}
         try:
             await self._db.write(lambda c: c.execute(insert(tenants), row).rowcount)
         except IntegrityError as error:
@@ -178,7 +178,7 @@ class TenantStore:
         if is_storable(tenant_id):
             found = await self._db.read(lambda c: c.execute(_GET, {"tenant": tenant_id}).first())
         if found is None:
-            raise no_tenant(tenant_id)
+            raise tenant_not_found(tenant_id)
         return _tenant(found)
 
     async def list(self) -> list[Tenant]:
@@ -192,9 +192,9 @@ class TenantStore:
             BadInput: a value is out of its bounds.
             TenantNotFound: there is no such tenant.
         """
-        statement = _UPDATE.values(**_row(checked(terms)), updated_at=_now())
+        statement = _UPDATE.values(**_row(validate_terms(terms)), updated_at=_now())
         if not await self._db.write(lambda c: c.execute(statement, {"tenant": tenant_id}).rowcount):
-            raise no_tenant(tenant_id)
+            raise tenant_not_found(tenant_id)
         return await self.get(tenant_id)
 
     async def delete(self, tenant_id: str) -> None:
@@ -210,7 +210,7 @@ class TenantStore:
             return connection.execute(_DELETE, values).rowcount
 
         if not await self._db.write(unit):
-            raise no_tenant(tenant_id)
+            raise tenant_not_found(tenant_id)
 
     # -- members ------------------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ class TenantStore:
 
         row = await self._db.write(unit)
         if row is None:
-            raise no_member(user_id)
+            raise member_not_found(user_id)
         return _member(row)
 
     async def remove_member(self, tenant_id: str, user_id: str) -> None:
@@ -273,7 +273,7 @@ class TenantStore:
         """
         values = {"tenant": tenant_id, "member": user_id}
         if not await self._db.write(lambda c: c.execute(_LEAVE, values).rowcount):
-            raise no_member(user_id)
+            raise member_not_found(user_id)
 
     # -- invitations --------------------------------------------------------------------------
 
@@ -317,7 +317,7 @@ class TenantStore:
         """
         values = {"tenant": tenant_id, "member": user_id}
         if not await self._db.write(lambda c: c.execute(_WITHDRAW, values).rowcount):
-            raise no_invitation(tenant_id)
+            raise invitation_not_found(tenant_id)
 
     async def accept(self, tenant_id: str, user_id: str) -> TenantMember:
         """Take the place a user was invited to.
@@ -329,24 +329,24 @@ class TenantStore:
         return await self._db.write(lambda c: _accept(c, tenant_id, user_id))
 
 
-def no_invitation(tenant_id: str) -> NotFound:
+def invitation_not_found(tenant_id: str) -> NotFound:
     """The error for an invitation that is not there, or not there any more."""
     return NotFound(f"There is no invitation to the tenant {tenant_id[:80]!r}. Ask for another.")
 
 
-def no_tenant(tenant_id: str) -> TenantNotFound:
+def tenant_not_found(tenant_id: str) -> TenantNotFound:
     """The error for a tenant that is not there, or not for the caller."""
     return TenantNotFound(f"There is no tenant {tenant_id[:80]!r}. List the tenants to see theirs.")
 
 
-def no_member(user_id: str) -> NotFound:
+def member_not_found(user_id: str) -> NotFound:
     """The error for a user who is not in the tenant, or not for the caller."""
     return NotFound(
         f"The tenant has no user {user_id[:80]!r}. List its users to see their ids, or invite one."
     )
 
 
-def checked(terms: TenantTerms) -> TenantTerms:
+def validate_terms(terms: TenantTerms) -> TenantTerms:
     """The terms, if they can be kept.
 
     Raises:
@@ -371,7 +371,7 @@ def _put_member(connection: Connection, row: Mapping[str, Any]) -> TenantMember:
     which = {"tenant": row["tenant_id"], "member": row["user_id"]}
     tenant = connection.execute(_HOLD, which).first()
     if tenant is None:
-        raise no_tenant(row["tenant_id"])
+        raise tenant_not_found(row["tenant_id"])
     known = connection.execute(_MEMBER, which).first()
     if known is not None and known.tenant_id != row["tenant_id"]:
         raise Conflict(
@@ -392,7 +392,7 @@ def _put_member(connection: Connection, row: Mapping[str, Any]) -> TenantMember:
 def _invite(connection: Connection, row: Mapping[str, Any]) -> TenantInvitation:
     which = {"tenant": row["tenant_id"], "member": row["user_id"]}
     if connection.execute(_HOLD, which).first() is None:
-        raise no_tenant(row["tenant_id"])
+        raise tenant_not_found(row["tenant_id"])
     if not _is_free(connection, row["user_id"]):
         raise NotFound(
             f"No account that can be invited has the id {row['user_id'][:80]!r}: it is active, in "
@@ -409,7 +409,7 @@ def _accept(connection: Connection, tenant_id: str, user_id: str) -> TenantMembe
     connection.execute(_HOLD, which)
     invitation = connection.execute(_INVITATION, {**which, "now": _now()}).first()
     if invitation is None or not _is_free(connection, user_id):
-        raise no_invitation(tenant_id)
+        raise invitation_not_found(tenant_id)
     row = {"tenant_id": tenant_id, "user_id": user_id, "role": invitation.role}
     return _put_member(connection, {**row, "created_at": _now()})
 

@@ -21,7 +21,7 @@ from dataagent_core.identity.principal import Principal
 from dataagent_core.storage import Database
 from dataagent_core.storage.people import usage_days
 from dataagent_core.storage.tables import users
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 
 logger = logging.getLogger(__name__)
 _PAUSE_SECONDS = 1.0
@@ -77,12 +77,12 @@ class DayUsage:
     username: str | None = None
 
 
-class UsageBook:
+class UsageRecorder:
     """What was used, in the database. Start it, and close it when all runs have ended."""
 
     def __init__(self, database: Database, *, pause_seconds: float = _PAUSE_SECONDS) -> None:
         self._db = database
-        self._add = _adding(database.dialect)
+        self._add = _upsert(database.dialect)
         self._pause_seconds = pause_seconds
         self._pending: dict[tuple[str, date], Amounts] = {}
         self._has_notes = asyncio.Event()
@@ -91,11 +91,11 @@ class UsageBook:
 
     def start(self) -> None:
         """Start writing."""
-        self._writer = asyncio.create_task(self._keep_writing(), name="usage")
+        self._writer = asyncio.create_task(self._flush_loop(), name="usage")
 
     async def aclose(self) -> None:
         """Write what is left and stop."""
-        await end_all([self._writer])
+        await cancel_all([self._writer])
         await self._try_to_flush()
 
     def note(self, user_id: str, day: date, amounts: Amounts) -> None:
@@ -196,7 +196,7 @@ class UsageBook:
                     self.note(user_id, day, amounts)
                 raise
 
-    async def _keep_writing(self) -> None:
+    async def _flush_loop(self) -> None:
         while True:
             await self._has_notes.wait()
             await self._try_to_flush()
@@ -214,7 +214,7 @@ def today() -> date:
     return datetime.now(UTC).date()
 
 
-def _adding(dialect: str) -> Insert:
+def _upsert(dialect: str) -> Insert:
     """An INSERT that adds to the row of the user and day if there is one."""
     if dialect == "mysql":
         new = mysql.insert(usage_days)

@@ -36,7 +36,7 @@ from dataagent_core.identity.keys import ApiKeyStore
 from dataagent_core.identity.links import LoginLinkStore
 from dataagent_core.identity.passwords import ROUNDS, PasswordHasher, stamp
 from dataagent_core.identity.principal import Principal, UserRole
-from dataagent_core.identity.standing import those_out
+from dataagent_core.identity.revocation import find_revoked
 from dataagent_core.storage import Database
 from dataagent_core.storage.people import ended_logins, user_tenants
 from dataagent_core.storage.tables import api_keys, login_links, users
@@ -162,13 +162,13 @@ class UserStore:
             return None
         return _user(await self._first(_OF_LOGIN, user_id, login=login_id))
 
-    async def those_out(self, principals: Sequence[Principal]) -> list[Principal]:
-        """Those of the callers who would not be let in any more; see `standing.py`.
+    async def find_revoked(self, principals: Sequence[Principal]) -> list[Principal]:
+        """Those of the callers who would not be let in any more; see `revocation.py`.
 
         Raises:
             StorageUnavailable: the database does not answer, so nobody can tell.
         """
-        return await those_out(self._db, principals)
+        return await find_revoked(self._db, principals)
 
     async def list(self) -> list[User]:
         """All accounts, oldest first."""
@@ -313,7 +313,7 @@ class UserStore:
             raise NotFound(_NO_SUCH_USER)
         row = await self._db.write(unit)
         await self.tell(user_id)
-        return _made(row)
+        return _require_row(row)
 
 
 def _refuse_lockout(connection: Connection, user_id: str, by: Principal | None) -> None:
@@ -321,7 +321,7 @@ def _refuse_lockout(connection: Connection, user_id: str, by: Principal | None) 
     if by is not None and by.user_id == user_id:
         raise OwnAccount("You cannot do this to your own account. Ask another administrator.")
     admins = set(connection.execute(_LOCK_ADMINS).scalars())
-    if by is not None and by.grounds is not None and by.user_id not in admins:
+    if by is not None and by.credential_ref is not None and by.user_id not in admins:
         raise Denied("You are no longer an administrator.")
     if admins == {user_id}:
         raise LastAdmin("This is the last active administrator. Make another one first.")
@@ -342,10 +342,10 @@ def _updated(connection: Connection, user_id: str, **values: str) -> Row[Any]:
 
 
 def _user(row: Row[Any] | None) -> User | None:
-    return None if row is None else _made(row)
+    return None if row is None else _require_row(row)
 
 
-def _made(row: Row[Any]) -> User:
+def _require_row(row: Row[Any]) -> User:
     return User(
         user_id=row.id,
         username=row.username,

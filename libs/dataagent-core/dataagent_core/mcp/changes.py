@@ -14,7 +14,7 @@ from typing import Literal
 import orjson
 
 logger = logging.getLogger(__name__)
-What = Literal["added", "updated", "removed", "status", "tools"]
+ChangeKind = Literal["added", "updated", "removed", "status", "tools"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class McpChange:
     tenant_id: str | None
     server_id: str
     name: str
-    what: What
+    what: ChangeKind
 
 
 Listener = Callable[[McpChange], None]
@@ -36,21 +36,21 @@ class Listeners:
     """Who wants to hear of changes."""
 
     def __init__(self) -> None:
-        self._heard_by: list[Listener] = []
+        self._handlers: list[Listener] = []
 
     def add(self, handler: Listener) -> Callable[[], None]:
         """Tell the handler from now on, until what is returned is called."""
-        self._heard_by.append(handler)
+        self._handlers.append(handler)
 
         def end() -> None:
-            if handler in self._heard_by:
-                self._heard_by.remove(handler)
+            if handler in self._handlers:
+                self._handlers.remove(handler)
 
         return end
 
     def tell(self, change: McpChange) -> None:
         """Tell everyone; who fails is logged and keeps nobody from hearing."""
-        for handler in list(self._heard_by):
+        for handler in list(self._handlers):
             try:
                 handler(change)
             except Exception:
@@ -58,7 +58,7 @@ class Listeners:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class PeerMessage:
     """What goes to other processes: a change, or the end of a session."""
 
     origin: str
@@ -73,7 +73,7 @@ class Message:
         )
 
     @classmethod
-    def from_bytes(cls, payload: bytes) -> Message:
+    def from_bytes(cls, payload: bytes) -> PeerMessage:
         """As it was sent."""
         fields = orjson.loads(payload)
         change = None if fields["change"] is None else McpChange(**fields["change"])

@@ -18,18 +18,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dataagent_core.errors import ServerNotFound, Unavailable
-from dataagent_core.mcp.attendance import Attendance, HasFeature, Kept, always
+from dataagent_core.mcp.caller_context import HasFeature, HubCallerContext, McpStores, always
 from dataagent_core.mcp.catalogue.validation import Validators
-from dataagent_core.mcp.changes import Listener, Listeners, McpChange, Message, What
+from dataagent_core.mcp.changes import ChangeKind, Listener, Listeners, McpChange, PeerMessage
 from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits, key_of
 from dataagent_core.mcp.gateway.authority import BindingOf
 from dataagent_core.mcp.gateway.gateway import ToolGateway
 from dataagent_core.mcp.gateway.rate import CallRate
 from dataagent_core.mcp.run_tools import RunTools
-from dataagent_core.mcp.servers.directory import Directory
+from dataagent_core.mcp.servers.directory import ServerDirectory
 from dataagent_core.mcp.servers.policy import ServerPolicy
-from dataagent_core.mcp.servers.session_servers import LastSaid
-from dataagent_core.mcp.servers.statuses import Statuses
+from dataagent_core.mcp.servers.session_servers import LastMessageAt
+from dataagent_core.mcp.servers.status_writer import StatusWriter
 from dataagent_core.mcp.types import (
     Caller,
     ConnectionKey,
@@ -37,15 +37,15 @@ from dataagent_core.mcp.types import (
     RemoteTool,
     ServerSpec,
 )
-from dataagent_core.network import OpenHosts
-from dataagent_core.storage.lookout import Lookout
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.network import HostPolicy
+from dataagent_core.storage.change_poller import ChangePoller
+from dataagent_core.storage.tasks import cancel_all
 from dataagent_core.telemetry import Traces
 
 logger = logging.getLogger(__name__)
 WAIT_SECONDS = 3.0
 Publish = Callable[[bytes], None]
-_SPEAKS = "dataagent_core.mcp.wire.opening"
+_WIRE_MODULE = "dataagent_core.mcp.wire.connect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,9 @@ class McpHub:
 
     def __init__(
         self,
-        kept: Kept,
+        kept: McpStores,
         policy: ServerPolicy,
-        hosts: OpenHosts,
+        hosts: HostPolicy,
         *,
         binding_of: BindingOf,
         has_feature: HasFeature = always,
@@ -95,19 +95,22 @@ class McpHub:
         self.policy = policy
         self._rules = rules or HubRules()
         self.pool = ConnectionPool(
-            hosts, on_tools=self._found, on_status=self._turned, limits=limits or PoolLimits()
+            hosts,
+            on_tools=self._on_tools_listed,
+            on_status=self._on_connection_status,
+            limits=limits or PoolLimits(),
         )
-        self._directory = Directory(self.servers)
-        self._attendance = Attendance(
+        self._directory = ServerDirectory(self.servers)
+        self._caller_context = HubCallerContext(
             self._directory, self.pool, kept, binding_of=binding_of, has_feature=has_feature
         )
         self.gateway = self._new_gateway(traces)
-        self._statuses = Statuses(self.servers)
+        self._status_writer = StatusWriter(self.servers)
         self._listeners = Listeners()
         self._held: dict[str, ServerSpec] = {}
         self._origin = uuid.uuid4().hex
         self._publish: Publish | None = None
-        self._lookout = Lookout("MCP servers", self.refresh)
+        self._poller = ChangePoller("MCP servers", self.refresh)
         self._keeping = asyncio.Lock()
         self._tasks: set[asyncio.Task[object]] = set()
         self._is_warm = False
@@ -115,7 +118,7 @@ class McpHub:
     def _new_gateway(self, traces: Traces | None) -> ToolGateway:
         return ToolGateway(
             self.catalogue,
-            self._attendance,
+            self._caller_context,
             Validators(),
             self.calls,
             rate=CallRate(self._rules.calls_per_minute),
@@ -135,17 +138,17 @@ class McpHub:
         """
         await self.catalogue.open()
         self.calls.start()
-        self._statuses.start()
+        self._status_writer.start()
         self._directory.put_defaults(defaults)
         await self.refresh()
-        self._lookout.start()
+        self._poller.start()
 
     async def aclose(self) -> None:
         """Close all connections and write what waits."""
-        await self._lookout.aclose()
-        await end_all(self._tasks)
+        await self._poller.aclose()
+        await cancel_all(self._tasks)
         await self.pool.aclose()
-        await self._statuses.aclose()
+        await self._status_writer.aclose()
         await self.calls.aclose()
 
     async def refresh(self) -> None:
@@ -163,7 +166,7 @@ class McpHub:
         """Load what speaks with servers before the first run waits for one, if there are any."""
         if self._rules.is_executing and not self._is_warm and not self._directory.is_empty:
             self._is_warm = True
-            self._follow_up(asyncio.to_thread(importlib.import_module, _SPEAKS))
+            self._spawn(asyncio.to_thread(importlib.import_module, _WIRE_MODULE))
 
     async def _keep_connected(self) -> None:
         """Hold connections to the servers everyone shares, as they are registered now."""
@@ -184,7 +187,7 @@ class McpHub:
 
     # -- runs -----------------------------------------------------------------------------------
 
-    def attend(
+    def prepare_run_tools(
         self,
         *,
         user_id: str,
@@ -193,7 +196,7 @@ class McpHub:
         run_id: str = "",
         api_key_id: str | None = None,
         trace_id: str = "",
-        last_said: LastSaid | None = None,
+        last_message_at: LastMessageAt | None = None,
     ) -> RunTools | None:
         """What a run will have of MCP, without finding it out yet; None if its user has nothing.
 
@@ -210,8 +213,8 @@ class McpHub:
             api_key_id=api_key_id,
             trace_id=trace_id,
         )
-        return self._attendance.attend(
-            caller, wait_seconds=self._rules.wait_seconds, last_said=last_said
+        return self._caller_context.prepare_run_tools(
+            caller, wait_seconds=self._rules.wait_seconds, last_message_at=last_message_at
         )
 
     async def tools_for(
@@ -223,7 +226,7 @@ class McpHub:
         api_key_id: str | None = None,
         wait_seconds: float | None = None,
     ) -> RunTools:
-        """As `attend`, with connections leased and waited for; empty if the user has nothing."""
+        """As `prepare_run_tools`, with connections leased and waited for; may be empty."""
         caller = Caller(
             user_id=user_id,
             agent_id="",
@@ -232,12 +235,12 @@ class McpHub:
             api_key_id=api_key_id,
         )
         wait = self._rules.wait_seconds if wait_seconds is None else wait_seconds
-        return await self._attendance.tools_for(caller, wait_seconds=wait)
+        return await self._caller_context.tools_for(caller, wait_seconds=wait)
 
     def release(self, session_id: str) -> None:
         """A session has ended: its connections are nobody's now, in all processes."""
         self._release(session_id)
-        self._send(Message(self._origin, session_id=session_id))
+        self._send(PeerMessage(self._origin, session_id=session_id))
 
     def _release(self, session_id: str) -> None:
         self._sessions.forget(session_id)
@@ -252,19 +255,19 @@ class McpHub:
         For a shared server with a `user_id`, that user's credentials were changed.
         """
         await self.refresh()
-        await self._give_up(_change(spec, what), is_shared=spec.scope != "user")
-        self._tell(_change(spec, what))
+        await self._close_connections(_change(spec, what), is_shared=spec.scope != "user")
+        self._publish_change(_change(spec, what))
 
     async def restart(self, spec: ServerSpec) -> None:
         """Connect anew to a server that is registered as it was."""
         await self._drop(spec.server_id)
-        self._tell(_change(spec, "updated"))
+        self._publish_change(_change(spec, "updated"))
 
-    async def tools_changed(self, server_id: str) -> None:
+    async def publish_tools_change(self, server_id: str) -> None:
         """An administrator has changed what is known of a server's tools: tell everyone."""
-        self._tell(_change(await self.servers.get(server_id), "tools"))
+        self._publish_change(_change(await self.servers.get(server_id), "tools"))
 
-    async def _give_up(self, change: McpChange, *, is_shared: bool) -> None:
+    async def _close_connections(self, change: McpChange, *, is_shared: bool) -> None:
         """Give up connections to what has changed, and hold anew what is shared."""
         if change.what == "added":
             return
@@ -328,18 +331,20 @@ class McpHub:
             self._listeners.tell(change)
         return report
 
-    async def _found(self, spec: ServerSpec, tools: tuple[RemoteTool, ...]) -> None:
+    async def _on_tools_listed(self, spec: ServerSpec, tools: tuple[RemoteTool, ...]) -> None:
         """A server has listed its tools."""
         report = await self.catalogue.sync(spec, tools)
         if report.is_changed:
-            self._tell(_change(spec, "tools"))
+            self._publish_change(_change(spec, "tools"))
 
-    def _turned(self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus) -> None:
+    def _on_connection_status(
+        self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus
+    ) -> None:
         """A connection is in another state."""
-        self._attendance.turned(spec, status)
-        self._statuses.note(key, spec, status)
+        self._caller_context.on_status(spec, status)
+        self._status_writer.note(key, spec, status)
         user = key.principal.removeprefix("user:") if key.principal.startswith("user:") else None
-        self._tell(
+        self._publish_change(
             McpChange(
                 user or spec.user_id or None,
                 spec.tenant_id or None,
@@ -351,48 +356,48 @@ class McpHub:
 
     # -- other processes ------------------------------------------------------------------------
 
-    def share(self, publish: Publish) -> None:
+    def set_publisher(self, publish: Publish) -> None:
         """Tell other processes of what happens here."""
         self._publish = publish
 
-    def hear(self, payload: bytes | None) -> None:
+    def on_peer_message(self, payload: bytes | None) -> None:
         """Another process tells something; None: something may have been missed."""
-        message = None if payload is None else Message.from_bytes(payload)
+        message = None if payload is None else PeerMessage.from_bytes(payload)
         if message is not None and message.origin == self._origin:
             return
-        self._lookout.tell()
+        self._poller.tell()
         if message is None:
             return
         if message.session_id:
             self._release(message.session_id)
         if message.change is not None:
-            self._follow_up(self._follow(message.change))
+            self._spawn(self._apply_peer_change(message.change))
 
-    def _follow_up(self, work: Coroutine[Any, Any, object]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
         """Do something nobody waits for."""
         task = asyncio.create_task(work, name="mcp-change")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _follow(self, change: McpChange) -> None:
+    async def _apply_peer_change(self, change: McpChange) -> None:
         """Do what a change in another process asks for here."""
         try:
             await self.refresh()
             if change.what in ("updated", "removed"):
                 shared = {spec.server_id for spec in self._directory.shared}
-                await self._give_up(change, is_shared=change.server_id in shared)
+                await self._close_connections(change, is_shared=change.server_id in shared)
         except Unavailable:
-            self._lookout.tell()
+            self._poller.tell()
         self._listeners.tell(change)
 
-    def _tell(self, change: McpChange) -> None:
+    def _publish_change(self, change: McpChange) -> None:
         self._listeners.tell(change)
-        self._send(Message(self._origin, change))
+        self._send(PeerMessage(self._origin, change))
 
-    def _send(self, message: Message) -> None:
+    def _send(self, message: PeerMessage) -> None:
         if self._publish is not None:
             self._publish(message.to_bytes())
 
 
-def _change(spec: ServerSpec, what: What) -> McpChange:
+def _change(spec: ServerSpec, what: ChangeKind) -> McpChange:
     return McpChange(spec.user_id or None, spec.tenant_id or None, spec.server_id, spec.name, what)

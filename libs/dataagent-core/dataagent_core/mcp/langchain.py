@@ -18,7 +18,7 @@ from pydantic import ConfigDict, Field
 
 from dataagent_core.errors import Misconfigured
 from dataagent_core.mcp.gateway.call_rows import status_of
-from dataagent_core.mcp.gateway.content import told
+from dataagent_core.mcp.gateway.content import result_for_model
 from dataagent_core.mcp.gateway.gateway import ToolGateway
 from dataagent_core.mcp.types import (
     Caller,
@@ -77,12 +77,12 @@ class UserMcpTool(McpTool):
         outcome = await self.gateway.call(self.tool.tool_id, arguments, self.caller)
         if outcome.result is None:
             return failure_message(outcome, self.name, "")
-        found = told(outcome.result, self.name)
+        found = result_for_model(outcome.result, self.name)
         lines = [found.text] if found.text else []
-        lines += [f"[file {each.name}, {len(each.content)} bytes]" for each in found.pieces]
-        artifact = structured(outcome.result) or {}
-        if found.pieces:
-            artifact["files"] = {each.name: each.content for each in found.pieces}
+        lines += [f"[file {each.name}, {len(each.content)} bytes]" for each in found.files]
+        artifact = structured_content(outcome.result) or {}
+        if found.files:
+            artifact["files"] = {each.name: each.content for each in found.files}
         return ToolMessage(
             "\n".join(lines) or NOTHING_TO_SHOW,
             tool_call_id="",  # known to `ainvoke`
@@ -91,7 +91,7 @@ class UserMcpTool(McpTool):
         )
 
 
-def shown(tool: CatalogueTool) -> dict[str, Any]:
+def tool_fields(tool: CatalogueTool) -> dict[str, Any]:
     """What a model is shown of a tool, as the fields of a LangChain tool."""
     definition = tool.definition
     schema = definition.input_schema
@@ -103,7 +103,7 @@ def shown(tool: CatalogueTool) -> dict[str, Any]:
     }
 
 
-def structured(result: RemoteResult) -> JsonObject | None:
+def structured_content(result: RemoteResult) -> JsonObject | None:
     """What programs that read the thread get beside the text, while it is small."""
     if result.structured is None or result.byte_size > _MOST_STRUCTURED:
         return None

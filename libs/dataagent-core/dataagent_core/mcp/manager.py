@@ -19,16 +19,16 @@ from langchain_core.tools import BaseTool
 
 from dataagent_core.errors import BadInput, LimitReached
 from dataagent_core.mcp.catalogue.file_tools import FileTools
-from dataagent_core.mcp.catalogue.merging import listed
+from dataagent_core.mcp.catalogue.merge import prepare_listing
 from dataagent_core.mcp.catalogue.validation import Validators
 from dataagent_core.mcp.connections.connection import ConnectionRules, ServerConnection
 from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits
 from dataagent_core.mcp.gateway.authority import Binding, Rights
 from dataagent_core.mcp.gateway.gateway import ToolGateway
-from dataagent_core.mcp.langchain import UserMcpTool, shown
-from dataagent_core.mcp.run_tools import Offered, named
+from dataagent_core.mcp.langchain import UserMcpTool, tool_fields
+from dataagent_core.mcp.run_tools import ServerTool, by_exposed_name
 from dataagent_core.mcp.servers.config_files import MCPConfig, MCPServerConfig
-from dataagent_core.mcp.servers.statuses import log_failure
+from dataagent_core.mcp.servers.status_writer import log_failure
 from dataagent_core.mcp.types import (
     Caller,
     CatalogueTool,
@@ -38,7 +38,7 @@ from dataagent_core.mcp.types import (
     ServerSpec,
     ServerStatus,
 )
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 
 logger = logging.getLogger(__name__)
 _ALL = Rights(Binding(agent_id="", name=""))
@@ -77,7 +77,7 @@ class MCPConnectionManager:
         """A server may take `connection_timeout` seconds to connect, less if it says so itself."""
         self._max_servers = max_servers_per_user
         self._timeout = connection_timeout
-        self._hosts = OpenHosts()
+        self._hosts = HostPolicy()
         self._tools = FileTools()
         self._pool = ConnectionPool(
             self._hosts,
@@ -120,7 +120,7 @@ class MCPConnectionManager:
         if before is not None:
             await self._end(before)
         connections = user.connections.values()
-        await asyncio.gather(*(each.first_answer(self._timeout) for each in connections))
+        await asyncio.gather(*(each.wait_for_outcome(self._timeout) for each in connections))
         for late in (each for each in connections if each.status.state == "connecting"):
             logger.warning(
                 "MCP server %s is not connected after %g s", late.spec.label, self._timeout
@@ -132,7 +132,7 @@ class MCPConnectionManager:
         user = self._users.get(user_id)
         if user is None:
             return []
-        offered = named([*self._offered(user)])
+        offered = by_exposed_name([*self._offered(user)])
         found = [self._tool(user_id, user, each.tool) for each in offered.values()]
         user.tools = {each.name: each for each in found}
         return [*found]
@@ -142,7 +142,7 @@ class MCPConnectionManager:
         if known is not None and known.tool.definition_hash == tool.definition_hash:
             return known
         caller = Caller(user_id=user_id, agent_id="")
-        return UserMcpTool(**shown(tool), tool=tool, gateway=self._gateway, caller=caller)
+        return UserMcpTool(**tool_fields(tool), tool=tool, gateway=self._gateway, caller=caller)
 
     async def disconnect_user(self, user_id: str) -> None:
         """End the user's connections; returns once they are closed and their programs ended."""
@@ -207,17 +207,17 @@ class MCPConnectionManager:
         for server_id in server_ids - still:
             self._tools.forget(server_id)
 
-    def _offered(self, user: _User) -> Iterator[Offered]:
+    def _offered(self, user: _User) -> Iterator[ServerTool]:
         for connection in user.connections.values():
             if connection.status.state == "ready":
                 for tool in self._tools.tools_of(connection.spec.server_id):
                     if tool.status != "removed":
-                        yield Offered(tool, connection.spec)
+                        yield ServerTool(tool, connection.spec)
 
     # -- what connections tell ------------------------------------------------------------------
 
     async def _on_tools(self, spec: ServerSpec, tools: tuple[RemoteTool, ...]) -> None:
-        seen = await listed(tools)
+        seen = await prepare_listing(tools)
         for warning in seen.warnings:
             logger.warning("MCP server %s: %s", spec.label, warning)
         self._tools.sync(spec, seen)

@@ -12,22 +12,22 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from dataagent_core.mcp.catalogue.definitions import distinct
+from dataagent_core.mcp.catalogue.definitions import with_unique_names
 from dataagent_core.mcp.gateway.authority import Rights, refusal
 from dataagent_core.mcp.types import Caller, CatalogueTool, ServerSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class ServerTool:
     """A tool and the server it is on."""
 
     tool: CatalogueTool
     spec: ServerSpec
 
 
-Gather = Callable[[], Awaitable[Sequence[Offered]]]
+Gather = Callable[[], Awaitable[Sequence[ServerTool]]]
 RightsOf = Callable[[Caller], Awaitable[Rights]]
-IsReady = Callable[[Offered], bool]
+IsReady = Callable[[ServerTool], bool]
 
 
 class RunTools:
@@ -41,7 +41,7 @@ class RunTools:
         self._gather = gather
         self._rights_of = rights_of
         self._is_ready = is_ready
-        self._offered: dict[str, Offered] | None = None
+        self._tools: dict[str, ServerTool] | None = None
         self._gathering = asyncio.Lock()
 
     def caller(self, agent_id: str) -> Caller:
@@ -50,7 +50,7 @@ class RunTools:
 
     async def visible(self, agent_id: str) -> tuple[CatalogueTool, ...]:
         """The tools an agent of the run may use and whose server answers, in a fixed order."""
-        offered = await self.gathered()
+        offered = await self.all_tools()
         if not offered:
             return ()
         caller = self.caller(agent_id)
@@ -63,22 +63,22 @@ class RunTools:
 
     async def find(self, exposed_name: str) -> CatalogueTool | None:
         """The tool of that name on any of the user's servers, bound or not, ready or not."""
-        found = (await self.gathered()).get(exposed_name)
+        found = (await self.all_tools()).get(exposed_name)
         return None if found is None else found.tool
 
-    async def gathered(self) -> dict[str, Offered]:
+    async def all_tools(self) -> dict[str, ServerTool]:
         """All tools by name, found out once."""
-        if self._offered is None:
+        if self._tools is None:
             async with self._gathering:
-                if self._offered is None:
-                    self._offered = named(await self._gather())
-        return self._offered
+                if self._tools is None:
+                    self._tools = by_exposed_name(await self._gather())
+        return self._tools
 
 
-def named(offered: Sequence[Offered]) -> dict[str, Offered]:
+def by_exposed_name(offered: Sequence[ServerTool]) -> dict[str, ServerTool]:
     """The tools by the name the model calls; each has one of its own."""
-    tools = distinct([each.tool for each in offered])
+    tools = with_unique_names([each.tool for each in offered])
     return {
-        tool.exposed_name: Offered(tool, each.spec)
+        tool.exposed_name: ServerTool(tool, each.spec)
         for tool, each in zip(tools, offered, strict=True)
     }

@@ -1,13 +1,18 @@
 """What wraps a model or tool call."""
 
 from dataagent_core.middleware.addresses import AddressApprovals
-from dataagent_core.middleware.approvals import DEFAULT_GATED, approvals_middleware, gated
+from dataagent_core.middleware.approvals import DEFAULT_GATED, approvals_middleware, gated_tools
 from dataagent_core.middleware.audit import AuditMiddleware
 from dataagent_core.middleware.code_changes import CODE_TOOLS, CodeChangesMiddleware
 from dataagent_core.middleware.configured_mcp import ConfiguredMcp, UserServers
 from dataagent_core.middleware.file_ops import FileOperationMiddleware, preview
-from dataagent_core.middleware.history import Files, PlainContent, TokenCounter, summarization
-from dataagent_core.middleware.limits import BudgetMiddleware, SwitchesMiddleware
+from dataagent_core.middleware.history import (
+    FileToolsMiddleware,
+    PlainContent,
+    TokenCounter,
+    summarization,
+)
+from dataagent_core.middleware.limits import BudgetMiddleware, TenantFeaturesMiddleware
 from dataagent_core.middleware.mcp_approvals import McpApprovals
 from dataagent_core.middleware.mcp_tools import McpCalls, McpToolsMiddleware
 from dataagent_core.middleware.memory import MEMORY_PATH, AgentMemoryMiddleware
@@ -19,7 +24,7 @@ from dataagent_core.middleware.skills import SkillsMiddleware
 from dataagent_core.middleware.steps import NoParentNotifier, PatchToolCalls, TodoList
 from dataagent_core.middleware.tool_errors import ToolErrorMiddleware
 from dataagent_core.middleware.tool_policy import ToolPolicyMiddleware
-from dataagent_core.middleware.tracing import McpCallsFollowed, TracingMiddleware
+from dataagent_core.middleware.tracing import McpCallTracing, TracingMiddleware
 
 __all__ = [
     "CODE_TOOLS",
@@ -32,10 +37,10 @@ __all__ = [
     "CodeChangesMiddleware",
     "ConfiguredMcp",
     "FileOperationMiddleware",
-    "Files",
+    "FileToolsMiddleware",
     "McpApprovals",
+    "McpCallTracing",
     "McpCalls",
-    "McpCallsFollowed",
     "McpToolsMiddleware",
     "NoParentNotifier",
     "PatchToolCalls",
@@ -45,7 +50,7 @@ __all__ = [
     "SecretsMiddleware",
     "ShellMiddleware",
     "SkillsMiddleware",
-    "SwitchesMiddleware",
+    "TenantFeaturesMiddleware",
     "TodoList",
     "TokenCounter",
     "ToolErrorMiddleware",
@@ -53,7 +58,7 @@ __all__ = [
     "TracingMiddleware",
     "UserServers",
     "approvals_middleware",
-    "gated",
+    "gated_tools",
     "preview",
     "summarization",
 ]

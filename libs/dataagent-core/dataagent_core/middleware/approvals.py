@@ -45,7 +45,7 @@ DEFAULT_GATED: Mapping[str, str] = {
 """
 
 
-def gated(tools: Iterable[BaseTool]) -> dict[str, str]:
+def gated_tools(tools: Iterable[BaseTool]) -> dict[str, str]:
     """Those of `DEFAULT_GATED`, and the tools that ask for it themselves.
 
     A tool does so by `metadata={"approval": "what a person reads"}`.

@@ -23,7 +23,7 @@ from dataagent_core.middleware.calls import (
     ToolHandler,
     ToolOutcome,
     call_status,
-    called,
+    called_tool,
     runtime_of,
 )
 from dataagent_core.telemetry import Metrics
@@ -59,7 +59,7 @@ class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _note(self, request: ToolCallRequest, status: str, started: float) -> None:
         call = request.tool_call
-        self._metrics.tool_called(called(request), status)
+        self._metrics.tool_called(called_tool(request), status)
         context = runtime_of(request).context
         has_run = isinstance(context, RunContext)
         self._audit.note(
@@ -71,14 +71,14 @@ class AuditMiddleware(AgentMiddleware[Any, Any, Any]):
             run_id=context.run_id if has_run else None,
             details={
                 "tool_call_id": call["id"],
-                **kept_arguments(call["name"], call["args"]),
+                **audit_arguments(call["name"], call["args"]),
                 "status": status,
                 "milliseconds": round((time.perf_counter() - started) * 1000, 1),
             },
         )
 
 
-def kept_arguments(name: str, args: dict[str, Any]) -> dict[str, Any]:
+def audit_arguments(name: str, args: dict[str, Any]) -> dict[str, Any]:
     """What is kept of a call's arguments; of an MCP tool's, which may be anything, a digest."""
     return {"arguments_digest": digest(args)} if is_mcp_name(name) else {"arguments": args}
 

@@ -30,7 +30,7 @@ def runtime_of(request: ToolCallRequest) -> ToolRuntime[object, object]:
     return cast(Any, request).runtime  # its type is open upstream
 
 
-def called(request: ToolCallRequest) -> str:
+def called_tool(request: ToolCallRequest) -> str:
     """The tool's name, for whoever counts: a model may call what there is not."""
     return request.tool_call["name"] if request.tool is not None else "unknown"
 
@@ -47,7 +47,7 @@ def is_mcp(tool: object) -> bool:
     return isinstance(tool, McpTool) or _is_configured(tool)
 
 
-def asks_first(tool: object) -> bool:
+def requires_approval(tool: object) -> bool:
     """Whether a person is asked before this tool of an MCP server is called."""
     return tool.asks_first if isinstance(tool, McpTool) else _is_configured(tool)
 

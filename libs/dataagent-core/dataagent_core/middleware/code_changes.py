@@ -31,8 +31,8 @@ CODE_TOOLS: Final[Mapping[str, str]] = {
 }
 """Tools that run something in the project, and what a person reads about them."""
 
-_MOST_TOLD: Final = 20
-_MOST_DIFFED: Final = 200_000
+_MAX_REPORTED: Final = 20
+_MAX_DIFFED: Final = 200_000
 _OPERATIONS: Final[Mapping[str, FileOperation]] = {
     "created": "write",
     "changed": "edit",
@@ -53,9 +53,9 @@ class CodeChangesMiddleware(AgentMiddleware[Any, Any, Any]):
         name, context = request.tool_call["name"], runtime_of(request).context
         if name not in CODE_TOOLS or not isinstance(context, RunContext):
             return await handler(request)
-        async with self._undo.watching(context.session_id, context.run_id) as changes:
+        async with self._undo.record_changes(context.session_id, context.run_id) as changes:
             outcome = await handler(request)
-        for change in changes[:_MOST_TOLD]:
+        for change in changes[:_MAX_REPORTED]:
             record = await self._record(name, str(request.tool_call["id"]), change, context)
             runtime_of(request).stream_writer({STREAM_KEY: record.event_data()})
         return outcome
@@ -65,9 +65,9 @@ class CodeChangesMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> FileOpRecord:
         files = await self._workspaces.open_workspace(context.user_id)
         size = await files.size(change.path)
-        [now] = await files.adownload_files([change.path]) if size <= _MOST_DIFFED else [None]
+        [now] = await files.adownload_files([change.path]) if size <= _MAX_DIFFED else [None]
         after = b"" if change.kind == "deleted" else now and now.content
-        work = partial(_difference, f"/{change.path}", change.before, after)
+        work = partial(_diff, f"/{change.path}", change.before, after)
         metrics, diff = await self._workspaces.workers.run(work)
         operation = _OPERATIONS[change.kind]
         return FileOpRecord(
@@ -75,11 +75,11 @@ class CodeChangesMiddleware(AgentMiddleware[Any, Any, Any]):
         )
 
 
-def _difference(
+def _diff(
     path: str, before: bytes | None, after: bytes | None
 ) -> tuple[dict[str, int], str | None]:
     """What changed in a text; of anything else nothing is told."""
-    if before is None or after is None or max(len(before), len(after)) > _MOST_DIFFED:
+    if before is None or after is None or max(len(before), len(after)) > _MAX_DIFFED:
         return {}, "[diff left out: the file is too large]"
     if b"\0" in before or b"\0" in after:
         return {}, None

@@ -80,7 +80,7 @@ class ConfiguredMcp(AgentMiddleware[Any, Any, Any]):
 
             self._forget()  # connections belong to a loop, which has ended
             self._servers = MCPConnectionManager()
-            closing = _close_at_the_end(self._servers)
+            closing = _close_on_cancel(self._servers)
             self._ending = asyncio.create_task(closing, name="mcp servers")
         self._loop = loop
         return self._servers
@@ -124,13 +124,13 @@ class ConfiguredMcp(AgentMiddleware[Any, Any, Any]):
         if not isinstance(context, RunContext):
             return ()
         user_id = context.user_id
-        offered = await self._offered(user_id)
+        offered = await self._current_tools(user_id)
         made = self._made.get(user_id)
         if made is None or made[0] != offered:
-            made = self._made[user_id] = (offered, [_marked(tool) for tool in offered])
+            made = self._made[user_id] = (offered, [_mark_as_mcp(tool) for tool in offered])
         return made[1]
 
-    async def _offered(self, user_id: str) -> list[BaseTool]:
+    async def _current_tools(self, user_id: str) -> list[BaseTool]:
         servers = self.servers
         connecting = self._connecting.get(user_id)
         if connecting is not None and connecting.done():
@@ -148,7 +148,7 @@ class ConfiguredMcp(AgentMiddleware[Any, Any, Any]):
             return []
 
 
-async def _close_at_the_end(servers: UserServers) -> None:
+async def _close_on_cancel(servers: UserServers) -> None:
     """Close when told so by being cancelled, which a loop does with its tasks before it ends."""
     try:
         await asyncio.Event().wait()
@@ -156,7 +156,7 @@ async def _close_at_the_end(servers: UserServers) -> None:
         await servers.close()
 
 
-def _marked(tool: BaseTool) -> BaseTool:
+def _mark_as_mcp(tool: BaseTool) -> BaseTool:
     """The tool, known as one of an MCP server."""
     if isinstance(tool, McpTool):
         return tool

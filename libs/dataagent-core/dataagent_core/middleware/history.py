@@ -65,7 +65,7 @@ class PlainContent(UnsupportedContentMiddleware[Any, Any]):
         system = request.system_message
         if not thread.is_plain or system is None:
             return super()._filter_request(request)
-        return request.override(messages=thread.headed(system), system_message=None)
+        return request.override(messages=thread.with_system_message(system), system_message=None)
 
     def _filter_message(self, message: AnyMessage, *, model: BaseChatModel) -> AnyMessage:
         content: Any = message.content  # pyright: ignore[reportUnknownMemberType] text or blocks
@@ -74,7 +74,7 @@ class PlainContent(UnsupportedContentMiddleware[Any, Any]):
         )
 
 
-class Files(FilesystemMiddleware[Any, Any]):
+class FileToolsMiddleware(FilesystemMiddleware[Any, Any]):
     """The file tools; a thread in which nothing was moved to a file needs no look."""
 
     @property
@@ -110,13 +110,13 @@ class Summarization(SummarizationMiddleware):
         """The middleware it stands in for."""
         return "SummarizationMiddleware"
 
-    def seen(
+    def visible_messages(
         self, messages: Sequence[AnyMessage], event: SummarizationEvent | None
     ) -> list[AnyMessage]:
         """What a model sees of a thread: the summary of its older part, then the rest."""
         return self._apply_event_to_messages(list(messages), event)
 
-    async def shorten(
+    async def summarise(
         self, messages: Sequence[AnyMessage], event: SummarizationEvent | None
     ) -> SummarizationEvent | None:
         """The thread's older part in short, all before its last turn; None if that is nothing.
@@ -124,11 +124,11 @@ class Summarization(SummarizationMiddleware):
         Raises:
             ModelRefused: the model has nothing to say.
         """
-        seen = self.seen(messages, event)
-        cutoff = _before_last_turn(seen)
-        if not any(not self._is_summary_message(message) for message in seen[:cutoff]):
+        visible_messages = self.visible_messages(messages, event)
+        cutoff = _before_last_turn(visible_messages)
+        if not any(not self._is_summary_message(message) for message in visible_messages[:cutoff]):
             return None
-        summary = await self._acreate_summary(seen[:cutoff])
+        summary = await self._acreate_summary(visible_messages[:cutoff])
         if not summary:
             raise ModelRefused("The model gave no summary; the conversation is as it was.")
         made = HumanMessage(

@@ -1,10 +1,10 @@
 """What a run may still use, and what its user's tenant has switched on.
 
 `BudgetMiddleware` ends a run whose budget is used up: the model is not called again, the answer
-says so. `SwitchesMiddleware` hides tools and agents that are off from the model and refuses a call
-that names one all the same. Both stand before the approvals, so that nobody is asked about a call
-that cannot be; a call that waits for a person gives back what it took. A run without limits only
-passes through. Above: `engine/`. Below: `identity/budgets.py`, `identity/tenancy.py`.
+says so. `TenantFeaturesMiddleware` hides tools and agents that are off from the model and refuses a
+call that names one all the same. Both stand before the approvals, so that nobody is asked about a
+call that cannot be; a call that waits for a person gives back what it took. A run without limits
+only passes through. Above: `engine/`. Below: `identity/budgets.py`, `identity/tenancy.py`.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         await budget.refresh()
         estimate = self._estimate(request) if budget.limits("tokens") else 0
         if not budget.reserve_tokens(estimate):
-            return ModelResponse(result=[AIMessage(_farewell(budget))])
+            return ModelResponse(result=[AIMessage(_budget_message(budget))])
         said: Sequence[BaseMessage] = ()
         try:
             response = await handler(request)
             said = response.result
         finally:
-            used_in, used_out = self._used(said, estimate)
+            used_in, used_out = self._tokens_used(said, estimate)
             budget.commit_tokens(estimate, input_tokens=used_in, output_tokens=used_out)
         return response
 
@@ -75,11 +75,11 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         if budget is None:
             return await handler(request)
         if not budget.take_tool_call():
-            return refusal(request, f"This call was not made. {_farewell(budget)}")
+            return refusal(request, f"This call was not made. {_budget_message(budget)}")
         try:
             return await handler(request)
         except GraphBubbleUp:  # it waits for a person, and comes here again
-            budget.give_back_tool_call()
+            budget.refund_tool_call()
             raise
 
     def _estimate(self, request: ModelRequest[Any]) -> int:
@@ -88,7 +88,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         sent = self._counter(system, tools=request.tools) + thread_tokens(request.messages)
         return sent + EXPECTED_OUTPUT_TOKENS
 
-    def _used(self, said: Sequence[BaseMessage], estimate: int) -> tuple[int, int]:
+    def _tokens_used(self, said: Sequence[BaseMessage], estimate: int) -> tuple[int, int]:
         """Tokens in and out, as the provider counts or else we do. A broken call had its input."""
         for message in said:
             if isinstance(message, AIMessage) and message.usage_metadata:
@@ -97,7 +97,7 @@ class BudgetMiddleware(AgentMiddleware[Any, Any, Any]):
         return max(0, estimate - EXPECTED_OUTPUT_TOKENS), self._counter(said)
 
 
-class SwitchesMiddleware(AgentMiddleware[Any, Any, Any]):
+class TenantFeaturesMiddleware(AgentMiddleware[Any, Any, Any]):
     """Keeps to the tools and agents that the user's tenant has on."""
 
     def __init__(self, tenancy: Tenancy, names_of: NamesOf) -> None:
@@ -144,5 +144,5 @@ def _budget(context: object) -> RunBudget | None:
     return context.budget if isinstance(context, RunContext) else None
 
 
-def _farewell(budget: RunBudget) -> str:
+def _budget_message(budget: RunBudget) -> str:
     return "" if budget.exhausted is None else budget.exhausted.sentence

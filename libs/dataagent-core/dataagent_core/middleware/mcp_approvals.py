@@ -1,9 +1,9 @@
 """Asks a person before an MCP tool is called that may change something.
 
 As `approvals.py` does for tools with fixed names: one interrupt a call, in sub-agents too, nobody
-is asked in a run that approves all. Which tools ask says the catalogue (`asks_first`); those of
-servers that no catalogue knows all do. The arguments' schema is a stranger's, so it is shown to who
-edits and nothing is built of it.
+is asked in a run that approves all. Which tools ask says the catalogue (`requires_approval`); those
+of servers that no catalogue knows all do. The arguments' schema is a stranger's, so it is shown to
+who edits and nothing is built of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pydantic import Discriminator
 
 from dataagent_core.mcp.langchain import McpTool
 from dataagent_core.middleware.approvals import needs_approval
-from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, asks_first
+from dataagent_core.middleware.calls import ToolHandler, ToolOutcome, requires_approval
 
 _DECISION: Any = Annotated[
     ApproveDecision | EditDecision | RejectDecision | RespondDecision, Discriminator("type")
@@ -40,7 +40,11 @@ class McpApprovals(AgentMiddleware[Any, Any, Any]):
     async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
         """Ask if the tool says so and the run does not approve all."""
         tool = request.tool
-        if not isinstance(tool, BaseTool) or not asks_first(tool) or not needs_approval(request):
+        if (
+            not isinstance(tool, BaseTool)
+            or not requires_approval(tool)
+            or not needs_approval(request)
+        ):
             return await handler(request)
         decision: dict[str, Any] = interrupt(_question(tool, request), response_schema=_DECISION)
         call = request.tool_call
@@ -54,9 +58,9 @@ class McpApprovals(AgentMiddleware[Any, Any, Any]):
                     request.override(tool_call=edited)  # pyright: ignore[reportArgumentType]
                 )
             case "respond":
-                return _said(request, decision["message"], is_error=False)
+                return _reply(request, decision["message"], is_error=False)
             case _:
-                return _said(request, "The user rejected this call; it was not executed.")
+                return _reply(request, "The user rejected this call; it was not executed.")
 
 
 def _question(tool: BaseTool, request: ToolCallRequest) -> dict[str, Any]:
@@ -83,7 +87,7 @@ def _schema(tool: BaseTool) -> dict[str, Any] | None:
     return made.model_json_schema()
 
 
-def _said(request: ToolCallRequest, text: str, *, is_error: bool = True) -> ToolMessage:
+def _reply(request: ToolCallRequest, text: str, *, is_error: bool = True) -> ToolMessage:
     call = request.tool_call
     return ToolMessage(
         text,

@@ -27,7 +27,7 @@ from dataagent_core.workspace.current_run import run_or_default
 
 logger = logging.getLogger(__name__)
 
-Also = Callable[[RunContext], Awaitable[str | None]]
+ExtraMemory = Callable[[RunContext], Awaitable[str | None]]
 MEMORY_PATH = "/memories/AGENTS.md"
 _MAX_CHARACTERS = 64_000
 
@@ -58,19 +58,19 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
         backend: BackendProtocol | None = None,
         sources: Sequence[str] = (MEMORY_PATH,),
         has_memory: Callable[[RunContext], bool] | None = None,
-        also: Also | None = None,
+        extra_memory: ExtraMemory | None = None,
         storage_root: Path | None = None,
     ) -> None:
         """Read the sources through the backend, if `has_memory` says that there are any.
 
-        `also` gives what the assistant noted under another name of its own. In an agent that is not
-        built by an `AgentFactory`: with the `backend` of its file tools, so that it can note what
-        it learns; `AgentMemoryMiddleware(storage_root=…)` reads what is in
-        `{storage_root}/memories/{user_id}/{assistant_id}/`, which is where the settings say
-        without it.
+        `extra_memory` gives what the assistant noted under another name of its own. In an agent
+        that is not built by an `AgentFactory`: with the `backend` of its file tools, so that it can
+        note what it learns; `AgentMemoryMiddleware(storage_root=…)` reads what is in
+        `{storage_root}/memories/{user_id}/{assistant_id}/`, which is where the settings say without
+        it.
         """
         self._has_memory = has_memory
-        self._also = also
+        self._extra_memory = extra_memory
         super().__init__(
             backend=backend or _own_backend(storage_root),
             sources=list(sources),
@@ -88,11 +88,11 @@ class AgentMemoryMiddleware(MemoryMiddleware[Any, Any]):
         if not self._is_known_to_be_empty(request):
             texts = _texts(await self._backend.adownload_files(self.sources))
         context: Any = request.runtime.context
-        if self._also is not None and isinstance(context, RunContext):
-            noted = await self._also(context)
+        if self._extra_memory is not None and isinstance(context, RunContext):
+            noted = await self._extra_memory(context)
             if noted:
                 own = texts.get(MEMORY_PATH)
-                texts[MEMORY_PATH] = f"{own}\n\n{_shortened(noted)}" if own else _shortened(noted)
+                texts[MEMORY_PATH] = f"{own}\n\n{_truncate(noted)}" if own else _truncate(noted)
         return await handler(self._with_memory(request, texts))
 
     def _is_known_to_be_empty(self, request: ModelRequest[Any]) -> bool:
@@ -122,13 +122,13 @@ def _texts(responses: list[FileDownloadResponse]) -> dict[str, str]:
     texts: dict[str, str] = {}
     for response in responses:
         if response.content is not None:
-            texts[response.path] = _shortened(response.content.decode(errors="replace"))
+            texts[response.path] = _truncate(response.content.decode(errors="replace"))
         elif response.error != "file_not_found":
             logger.warning("memory %s could not be read: %s", response.path, response.error)
     return texts
 
 
-def _shortened(text: str) -> str:
+def _truncate(text: str) -> str:
     if len(text) <= _MAX_CHARACTERS:
         return text
     return f"{text[:_MAX_CHARACTERS]}\n[cut: {len(text) - _MAX_CHARACTERS} more characters]"

@@ -59,13 +59,13 @@ def project_prompt(root: str, memory: tuple[str, bytes] | None) -> str:
     if memory is None:
         return where
     name, content = memory
-    text = _shortened(content.decode(errors="replace")).replace(
+    text = _truncate(content.decode(errors="replace")).replace(
         "</project_memory", "<\\/project_memory"
     )
     return f"{where}\n\n{_MEMORY.format(name=name, text=text)}"
 
 
-def _shortened(text: str) -> str:
+def _truncate(text: str) -> str:
     if len(text) <= MAX_CHARACTERS:
         return text
     return f"{text[:MAX_CHARACTERS]}\n[cut here: the file is longer; read_file shows the rest]"

@@ -25,9 +25,9 @@ from dataagent_core.middleware.calls import (
     OnDenied,
     ToolHandler,
     ToolOutcome,
-    asks_first,
     is_mcp,
     refusal,
+    requires_approval,
     runtime_of,
     tool_name,
 )
@@ -57,7 +57,7 @@ class RunRulesMiddleware(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         tools = [tool for tool in request.tools if not rules.denies(tool_name(tool))]
         request = request.override(tools=tools)
-        return await handler(_planning(request) if rules.is_plan else request)
+        return await handler(_with_plan_prompt(request) if rules.is_plan else request)
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
         """Refuse what may not be called."""
@@ -78,7 +78,7 @@ class RunRulesMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _changes(self, tool: object, name: str) -> bool:
         """Whether a call may change something: then a person would be asked before it."""
-        return asks_first(tool) if is_mcp(tool) else name in self._changing
+        return requires_approval(tool) if is_mcp(tool) else name in self._changing
 
 
 def _rules(context: object) -> RunRules | None:
@@ -88,7 +88,7 @@ def _rules(context: object) -> RunRules | None:
     return None
 
 
-def _planning(request: ModelRequest[Any]) -> ModelRequest[Any]:
+def _with_plan_prompt(request: ModelRequest[Any]) -> ModelRequest[Any]:
     """With the rules of plan mode at the end of the system prompt."""
     prompt = append_to_system_message(request.system_message, PLAN_PROMPT)
     return request.override(system_message=prompt)

@@ -118,8 +118,8 @@ def _report(result: CommandResult, timeout_seconds: float) -> str:
     Raises:
         ToolFailed: the command took too long.
     """
-    unkept = unkept_note(result.unkept)
-    output = "\n".join(part for part in (result.output.rstrip("\n"), unkept) if part)
+    uncommitted = unkept_note(result.uncommitted)
+    output = "\n".join(part for part in (result.output.rstrip("\n"), uncommitted) if part)
     if result.timed_out:
         raise ToolFailed(
             f"The command was stopped after {timeout_seconds:g} seconds, with all it started; the "

@@ -28,7 +28,7 @@ from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from dataagent_core.config import Settings
 from dataagent_core.identity import RunContext
-from dataagent_core.skills import Folders, Shelf, SkillLibrary, skill_folders
+from dataagent_core.skills import Folders, SkillLibrary, SkillSet, skill_folders
 from dataagent_core.tools.activate_skill import ActivateSkillTool, skill_prompt
 from dataagent_core.workspace import UserWorkspaceManager, run_context
 from dataagent_core.workspace.current_run import run_or_default
@@ -91,7 +91,7 @@ class SkillsMiddleware(DeepSkills[Any, Any]):
         self._library = library
         self._folders = folders
         self._is_helper = is_helper
-        self._listed: WeakKeyDictionary[Shelf, _Listed] = WeakKeyDictionary()
+        self._sections: WeakKeyDictionary[SkillSet, _ListSection] = WeakKeyDictionary()
         self._chosen: OrderedDict[str, str] = OrderedDict()
         run_of = run_or_default if self._is_alone else run_context
         self.tools = [ActivateSkillTool(library=library, folders=folders, run_of=run_of)]
@@ -110,23 +110,23 @@ class SkillsMiddleware(DeepSkills[Any, Any]):
             if not self._is_alone:
                 return request
             context = run_or_default()
-        shelf = await self._library.shelf(context.user_id, self._folders)
-        if shelf.skills:
-            request = request.override(system_message=self._list(request.system_message, shelf))
+        skill_set = await self._library.skill_set(context.user_id, self._folders)
+        if skill_set.skills:
+            request = request.override(system_message=self._list(request.system_message, skill_set))
         if context.skill is not None and not self._is_helper:
             text = await self._text(context.skill, context)
             request = request.override(messages=_with_skill(request.messages, context.skill, text))
         return request
 
-    def _list(self, system: SystemMessage | None, shelf: Shelf) -> SystemMessage:
+    def _list(self, system: SystemMessage | None, skill_set: SkillSet) -> SystemMessage:
         """The prompt with the list; the same prompt and list give the same message."""
-        listed = self._listed.get(shelf)
+        listed = self._sections.get(skill_set)
         if listed is None:
             section = SKILLS_PROMPT.format(
-                skills_list=shelf.listing, skills_locations="", skills_load_warnings=""
+                skills_list=skill_set.listing, skills_locations="", skills_load_warnings=""
             )
-            listed = self._listed[shelf] = _Listed(section)
-        return listed.behind(system)
+            listed = self._sections[skill_set] = _ListSection(section)
+        return listed.append_to(system)
 
     async def _text(self, name: str, context: RunContext) -> str:
         """The chosen skill as it was when the run first used it."""
@@ -139,17 +139,17 @@ class SkillsMiddleware(DeepSkills[Any, Any]):
         return text
 
 
-class _Listed:
+class _ListSection:
     """A list of skills as it stands in prompts, and the last prompt it was put into."""
 
     def __init__(self, section: str) -> None:
         self._section = section
         self._prompt: tuple[SystemMessage | None, SystemMessage] | None = None
 
-    def behind(self, system: SystemMessage | None) -> SystemMessage:
+    def append_to(self, system: SystemMessage | None) -> SystemMessage:
         """The system message and the list; an agent's own never changes, so this is made once."""
         if self._prompt is None or self._prompt[0] is not system:
-            self._prompt = (system, _appended(system, self._section))
+            self._prompt = (system, _append_text(system, self._section))
         return self._prompt[1]
 
 
@@ -164,7 +164,7 @@ def _with_skill(messages: list[AnyMessage], name: str, text: str) -> list[AnyMes
     return messages
 
 
-def _appended(system: SystemMessage | None, text: str) -> SystemMessage:
+def _append_text(system: SystemMessage | None, text: str) -> SystemMessage:
     """The system message with more text; plain text stays plain, which is the quickest to count."""
     # text or blocks
     content: Any = None if system is None else system.content

@@ -51,13 +51,13 @@ class ToolPolicyMiddleware(AgentMiddleware[Any, Any, Any]):
         """Refuse what is not bound."""
         if self._allows(request.tool, request.tool_call["name"]):
             return await handler(request)
-        return self._refused(request)
+        return self._deny(request)
 
     def _allows(self, tool: object, name: str) -> bool:
         """Whether it is bound; MCP tools come here only if they are (`mcp_tools.py`)."""
         return name in self._allowed or is_mcp(tool)
 
-    def _refused(self, request: ToolCallRequest) -> ToolMessage:
+    def _deny(self, request: ToolCallRequest) -> ToolMessage:
         if self._on_denied is not None:
             self._on_denied(request)
         return refusal(request, _sentence(request.tool_call["name"], self._bound))

@@ -1,6 +1,6 @@
 """A span around each model call and each tool call. Only in graphs of a process that traces.
 
-LangSmith hears of most calls from LangChain itself; of those it does not, `McpCallsFollowed` tells.
+LangSmith hears of most calls from LangChain itself; of those it does not, `McpCallTracing` tells.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataagent_core.middleware.calls import (
     ToolHandler,
     ToolOutcome,
     call_status,
-    called,
+    called_tool,
     runtime_of,
 )
 from dataagent_core.telemetry import Traces, genai
@@ -45,12 +45,14 @@ class TracingMiddleware(AgentMiddleware[Any, Any, Any]):
         name = f"chat {named['gen_ai.request.model']}"
         with self._traces.span(name, named, kind="client", passing=(GraphBubbleUp,)) as span:
             if self._traces.has_content:
-                self._traces.say(span, "gen_ai.input.messages", genai.messages(request.messages))
+                self._traces.set_content(
+                    span, "gen_ai.input.messages", genai.messages(request.messages)
+                )
             response = await handler(request)
-            self._answered(span, response)
+            self._record_response(span, response)
             return response
 
-    def _answered(self, span: Any, response: ModelResponse[Any]) -> None:
+    def _record_response(self, span: Any, response: ModelResponse[Any]) -> None:
         answers = [each for each in response.result if isinstance(each, AIMessage)]
         for answer in answers:
             counted = answer.usage_metadata
@@ -58,16 +60,16 @@ class TracingMiddleware(AgentMiddleware[Any, Any, Any]):
                 span.set_attribute("gen_ai.usage.input_tokens", counted["input_tokens"])
                 span.set_attribute("gen_ai.usage.output_tokens", counted["output_tokens"])
         if self._traces.has_content:
-            self._traces.say(span, "gen_ai.output.messages", genai.messages(answers))
+            self._traces.set_content(span, "gen_ai.output.messages", genai.messages(answers))
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: ToolHandler) -> ToolOutcome:
         """The tool call inside a span."""
         call = request.tool_call
         with self._tool_span(request) as span:
-            self._traces.say(span, "gen_ai.tool.call.arguments", call["args"])
+            self._traces.set_content(span, "gen_ai.tool.call.arguments", call["args"])
             outcome = await handler(request)
             if isinstance(outcome, ToolMessage):
-                self._traces.say(span, "gen_ai.tool.call.result", str(outcome.text))
+                self._traces.set_content(span, "gen_ai.tool.call.result", str(outcome.text))
             if (status := call_status(outcome)) != "success":
                 self._traces.failed(span, status)
             return outcome
@@ -78,7 +80,7 @@ class TracingMiddleware(AgentMiddleware[Any, Any, Any]):
             self._traces.failed(span, "denied")
 
     def _tool_span(self, request: ToolCallRequest) -> AbstractContextManager[Any]:
-        name = called(request)
+        name = called_tool(request)
         named = genai.tool(name, str(request.tool_call["id"]))
         return self._traces.span(
             f"execute_tool {name}",
@@ -87,7 +89,7 @@ class TracingMiddleware(AgentMiddleware[Any, Any, Any]):
         )
 
 
-class McpCallsFollowed(AgentMiddleware[Any, Any, Any]):
+class McpCallTracing(AgentMiddleware[Any, Any, Any]):
     """Tells LangChain's tracer of calls of MCP tools, which do not go through LangChain.
 
     List it after the approvals. Only where LangSmith is on.

@@ -30,7 +30,7 @@ _set = object.__setattr__
 
 
 @dataclass(frozen=True, slots=True)
-class CallPart:
+class ToolCallDelta:
     """What one chunk says about a tool call: its name and id once, then more of its arguments."""
 
     index: int
@@ -62,7 +62,7 @@ def full_chunk(
     *,
     text: str = "",
     reasoning: str = "",
-    calls: Sequence[CallPart] = (),
+    calls: Sequence[ToolCallDelta] = (),
     usage: UsageMetadata | None = None,
     metadata: dict[str, Any] | None = None,
     additional: dict[str, Any] | None = None,
@@ -84,7 +84,7 @@ def full_chunk(
     )
 
 
-def _tool_call_chunk(call: CallPart) -> ToolCallChunk:
+def _tool_call_chunk(call: ToolCallDelta) -> ToolCallChunk:
     return tool_call_chunk(name=call.name, args=call.arguments, id=call.call_id, index=call.index)
 
 

@@ -33,7 +33,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachedFile:
     """A file beside a user's message, as the message names it."""
 
     file_id: str
@@ -52,7 +52,7 @@ class Conversation:
     """The questions before the last one, oldest first."""
     agents: Sequence[str] = ()
     """The agents it can hand the question to; none but for a supervisor."""
-    files: Sequence[Attached] = ()
+    files: Sequence[AttachedFile] = ()
     """The files of all the user's messages, the newest last."""
 
     @property
@@ -90,7 +90,7 @@ def argument(conversation: Conversation, tool: str, *names: str) -> str:
     return next((name for name in names if name in parameters), names[0])
 
 
-def follow(conversation: Conversation, calls: Sequence[Call], *, before: str) -> Turn:
+def next_call_or_report(conversation: Conversation, calls: Sequence[Call], *, before: str) -> Turn:
     """The turn that is due: the next call, or the report when all are done."""
     done = len(conversation.results)
     if done < len(calls):
@@ -98,7 +98,7 @@ def follow(conversation: Conversation, calls: Sequence[Call], *, before: str) ->
     return [Say(report(conversation))]
 
 
-def missing(conversation: Conversation, tool: str) -> Turn:
+def missing_tool_turn(conversation: Conversation, tool: str) -> Turn:
     """The turn that says a tool is not there."""
     return [
         Say(
@@ -134,9 +134,9 @@ def _exchanges(messages: Sequence[BaseMessage]) -> list[Exchange]:
     return [*found, Exchange(question, results)]
 
 
-def _files(messages: Sequence[BaseMessage]) -> list[Attached]:
+def _files(messages: Sequence[BaseMessage]) -> list[AttachedFile]:
     """What stands beside the texts, where no text can imitate it."""
-    return [Attached(file["file_id"], file["filename"]) for file in attached_files(messages)]
+    return [AttachedFile(file["file_id"], file["filename"]) for file in attached_files(messages)]
 
 
 def _reported(conversation: Conversation, result: ToolMessage) -> str:

@@ -33,7 +33,7 @@ _LINE: Final = re.compile(r"^\s*!(echo|think|slow|tools|tool|fail)(?:[ \t]++(.*)
 _AFTER_TOOLS: Final = "Done."
 
 
-class _Misread(ValueError):
+class _BadDirective(ValueError):
     """A directive that cannot be obeyed; the model says so instead."""
 
 
@@ -65,7 +65,7 @@ def read_turns(message: str) -> list[Turn]:
     for line in lines:
         try:
             read = _READERS[line[1]]((line[2] or "").rstrip())
-        except _Misread as error:
+        except _BadDirective as error:
             return [[Say(f"Directive not understood: {line[0].strip()} ({error})")]]
         steps.extend(read)
         if isinstance(read[-1], Call):
@@ -96,22 +96,22 @@ def _read_think(rest: str) -> list[Step]:
 def _read_slow(rest: str) -> list[Step]:
     try:
         count, milliseconds = rest.split()
-        return [Say(Numbered(int(count)), float(milliseconds) / 1000)]
+        return [Say(NumberedChunks(int(count)), float(milliseconds) / 1000)]
     except ValueError as error:
-        raise _Misread("expected two numbers: CHUNKS MILLISECONDS") from error
+        raise _BadDirective("expected two numbers: CHUNKS MILLISECONDS") from error
 
 
 def _read_tool(rest: str) -> list[Step]:
     name, _, args = rest.partition(" ")
     if not name:
-        raise _Misread("expected NAME {json}")
+        raise _BadDirective("expected NAME {json}")
     return [_call(name, _json(args.strip() or "{}"))]
 
 
 def _read_tools(rest: str) -> list[Step]:
     calls = _json(rest)
     if not isinstance(calls, list) or not calls:
-        raise _Misread('expected a list of {"name", "args"}')
+        raise _BadDirective('expected a list of {"name", "args"}')
     return [_listed_call(call) for call in cast("list[Any]", calls)]  # what JSON holds
 
 
@@ -124,13 +124,13 @@ def _read_fail(rest: str) -> list[Step]:
 def _listed_call(call: object) -> Step:
     fields = cast("dict[str, Any]", call) if isinstance(call, dict) else {}  # JSON
     if not isinstance(fields.get("name"), str):
-        raise _Misread('each call is {"name", "args"}')
+        raise _BadDirective('each call is {"name", "args"}')
     return _call(fields["name"], fields.get("args", {}))
 
 
 def _call(name: str, args: object) -> Step:
     if not isinstance(args, dict):
-        raise _Misread("arguments must be a JSON object")
+        raise _BadDirective("arguments must be a JSON object")
     return Call(name, cast("dict[str, Any]", args))  # JSON objects have string keys
 
 
@@ -138,10 +138,10 @@ def _json(text: str) -> object:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise _Misread(f"not JSON: {error}") from error
+        raise _BadDirective(f"not JSON: {error}") from error
 
 
-class Numbered(Iterable[str]):
+class NumberedChunks(Iterable[str]):
     """`chunk0 `, `chunk1 `, … up to a count, made as they are asked for."""
 
     def __init__(self, count: int) -> None:

@@ -42,12 +42,12 @@ def create_model(name: str, settings: Settings) -> BaseChatModel:
     Raises:
         Misconfigured: no such model, or its package or key is missing; the message says what to do.
     """
-    from dataagent_core.models.merge import TextWindow, merged
+    from dataagent_core.models.merge import TextWindow, merge_chunks
 
     provider, model_name = _split(name.strip())
     build = _BUILDERS.get(provider) or _plugged_in(provider)
     model = build(model_name, settings) if build else _any_other(provider, model_name, settings)
-    return merged(model, TextWindow(settings.text_window_ms / 1000))
+    return merge_chunks(model, TextWindow(settings.text_window_ms / 1000))
 
 
 async def close_model(model: BaseChatModel) -> None:

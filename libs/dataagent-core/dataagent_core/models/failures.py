@@ -74,20 +74,20 @@ def presentable(text: str) -> str:
 
 
 @contextmanager
-def our_errors() -> Generator[None]:
+def translate_errors() -> Generator[None]:
     """Within this block a provider's errors are raised as ours."""
     try:
         yield
     except DataAgentError:
         raise
     except Exception as error:
-        ours = translated(error)
+        ours = translate_error(error)
         if ours is None:
             raise
         raise ours from error
 
 
-def translated(error: Exception) -> DataAgentError | None:
+def translate_error(error: Exception) -> DataAgentError | None:
     """Our error for one of a provider, SDK or HTTP client; None for anything else."""
     said = presentable(str(error))
     if isinstance(error, ContextOverflowError):

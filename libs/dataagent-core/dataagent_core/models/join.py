@@ -25,7 +25,7 @@ _THOUGHT: Final = 2
 _BLOCKS: Final = 3
 
 
-class Joiner:
+class ChunkJoiner:
     """Joins the chunks of one answer, batch by batch."""
 
     def __init__(self) -> None:

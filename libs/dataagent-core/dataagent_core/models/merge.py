@@ -1,4 +1,4 @@
-"""A model's text comes in many small chunks; `merged` hands it on in fewer.
+"""A model's text comes in many small chunks; `merge_chunks` hands it on in fewer.
 
 Each chunk costs LangChain's callbacks, LangGraph's stream and our ledger far more than it costs the
 model. So whatever arrives within a short window becomes one chunk, before any callback sees it.
@@ -29,11 +29,16 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from dataagent_core.models.chunks import Piece, text_chunk
-from dataagent_core.models.failures import our_errors
-from dataagent_core.models.hearing import Heard, called_by, ear, in_order
-from dataagent_core.models.join import Joiner
-from dataagent_core.models.streamed import StreamedChatModel
+from dataagent_core.models.failures import translate_errors
+from dataagent_core.models.join import ChunkJoiner
+from dataagent_core.models.streamed_model import StreamedChatModel
 from dataagent_core.models.thread import Thread
+from dataagent_core.models.token_stream import (
+    CallSink,
+    current_call_sink,
+    model_call,
+    wait_for_stream_reader,
+)
 
 Chunks = AsyncIterator[ChatGenerationChunk]
 Window = Callable[[], float]
@@ -65,13 +70,13 @@ class TextWindow:
         return min(max(self._least, self.streams * self._per_stream), self._most)
 
 
-def _never() -> float:
+def _no_window() -> float:
     """The window of a model that is heard, and not merged."""
     return 0.0
 
 
 @contextmanager
-def _counted(window: Window) -> Generator[None]:
+def _count_stream(window: Window) -> Generator[None]:
     """One more answer streams while this is open, if the window wants to know."""
     if not isinstance(window, TextWindow):
         yield
@@ -83,7 +88,7 @@ def _counted(window: Window) -> Generator[None]:
         window.streams -= 1
 
 
-def merged(model: BaseChatModel, window_seconds: float | Window) -> BaseChatModel:
+def merge_chunks(model: BaseChatModel, window_seconds: float | Window) -> BaseChatModel:
     """A copy of `model` that streams at most about one chunk in each window.
 
     `window_seconds` may be a function, asked again for each window. One that is 0 at the start
@@ -97,7 +102,7 @@ def merged(model: BaseChatModel, window_seconds: float | Window) -> BaseChatMode
     return clone
 
 
-def audible(model: BaseChatModel) -> BaseChatModel:
+def with_token_sink(model: BaseChatModel) -> BaseChatModel:
     """The very model someone made, in a form that a run hears: what changes in one is in both."""
     if isinstance(model, _Merging) or not _can_stream(type(model)):
         return model
@@ -123,7 +128,7 @@ def _can_stream(kind: type[BaseChatModel]) -> bool:
     )
 
 
-class _Given(PromptValue):
+class _ThreadPromptValue(PromptValue):
     """A thread as a model's input, passed on as it is."""
 
     thread: Any  # a Thread; Pydantic would make a list of it
@@ -144,7 +149,7 @@ class _Merging:
 
     def _convert_input(self, model_input: Any) -> PromptValue:
         if isinstance(model_input, Thread):
-            return _Given(thread=model_input)
+            return _ThreadPromptValue(thread=model_input)
         return cast(Any, super())._convert_input(model_input)
 
     async def ainvoke(
@@ -176,7 +181,11 @@ class _Merging:
         model = cast(Any, super())  # LangChain's
         if model._should_stream(async_api=async_api, run_manager=run_manager, **kwargs):
             return True
-        return async_api and ear() is not None and not model._streaming_disabled(**kwargs)
+        return (
+            async_api
+            and current_call_sink() is not None
+            and not model._streaming_disabled(**kwargs)
+        )
 
     async def _astream(
         self,
@@ -185,10 +194,10 @@ class _Merging:
         run_manager: Any = None,  # not handed down: callbacks see merged chunks only
         **kwargs: Any,
     ) -> Chunks:
-        window: Window = vars(self).get(_WINDOW, _never)
+        window: Window = vars(self).get(_WINDOW, _no_window)
         stream_of = cast(Any, super())._astream
-        heard = ear()
-        if heard is not None and heard.is_at_once:
+        heard = current_call_sink()
+        if heard is not None and heard.is_immediate:
             # LangChain's name
             ours = StreamedChatModel._astream  # pyright: ignore[reportPrivateUsage]
             if stream_of.__func__ is ours:
@@ -197,7 +206,7 @@ class _Merging:
         else:
             stream = _merged(stream_of(messages, stop=stop, run_manager=None, **kwargs), window)
             stream = stream if heard is None else _heard(stream, heard)
-        with our_errors(), _counted(window):
+        with translate_errors(), _count_stream(window):
             async with aclosing(stream):
                 async for chunk in stream:
                     yield chunk
@@ -210,7 +219,7 @@ class _Merging:
         **kwargs: Any,
     ) -> ChatResult:
         inner = cast(Any, super())._agenerate_with_cache  # LangChain's
-        with called_by(run_manager):
+        with model_call(run_manager):
             return await inner(messages, stop=stop, run_manager=run_manager, **kwargs)
 
     async def _agenerate(
@@ -221,7 +230,7 @@ class _Merging:
         **kwargs: Any,
     ) -> ChatResult:
         inner = cast(Any, super())._agenerate  # of the provider's class, unknown here
-        with our_errors():
+        with translate_errors():
             return await inner(messages, stop=stop, run_manager=run_manager, **kwargs)
 
 
@@ -246,18 +255,18 @@ def _merging_class(base: type[BaseChatModel]) -> type[BaseChatModel]:
 
 
 async def _heard(
-    source: AsyncGenerator[Piece], heard: Heard
+    source: AsyncGenerator[Piece], heard: CallSink
 ) -> AsyncGenerator[ChatGenerationChunk]:
     """Let the ear hear each piece as it comes; hand all of them on at the end, joined."""
     chunks: list[ChatGenerationChunk] = []
     texts: list[str] = []
-    hear_text = heard.text
+    write_text = heard.text
     async with aclosing(source):
-        if heard.is_at_once:
-            await in_order()
+        if heard.is_immediate:
+            await wait_for_stream_reader()
         async for piece in source:
             if isinstance(piece, str):
-                hear_text(piece)
+                write_text(piece)
                 texts.append(piece)
                 continue
             if isinstance(piece.message, AIMessageChunk):
@@ -265,7 +274,7 @@ async def _heard(
             _end_text(texts, chunks)
             chunks.append(piece)
     _end_text(texts, chunks)
-    for chunk in Joiner().join(chunks) if chunks else ():
+    for chunk in ChunkJoiner().join(chunks) if chunks else ():
         yield chunk
 
 
@@ -293,7 +302,7 @@ async def merge_stream(
     """
     loop = asyncio.get_running_loop()
     arrived = _Arrivals(loop)
-    joiner = Joiner()
+    joiner = ChunkJoiner()
     pump = loop.create_task(_pump(source, arrived))
     try:
         while chunks := await arrived.take():

@@ -27,7 +27,7 @@ from dataagent_core.models.openai_request import encode_body, encode_messages
 from dataagent_core.models.openai_stream import AnswerDecoder
 from dataagent_core.models.openai_transport import Endpoint, Transport
 from dataagent_core.models.profiles import profile_of
-from dataagent_core.models.streamed import StreamedChatModel
+from dataagent_core.models.streamed_model import StreamedChatModel
 from dataagent_core.models.sync import run_sync
 from dataagent_core.models.tool_schema import ToolLike, ToolSchemas, choice_of
 
@@ -170,7 +170,7 @@ class LeanChatModel(StreamedChatModel):
             if method == "json_schema":
                 asked = structured.response_format(schema, strict=strict)
             model = self.bind(response_format=asked, **kwargs)
-        return structured.beside_the_raw(model, parser) if include_raw else model | parser
+        return structured.with_raw_output(model, parser) if include_raw else model | parser
 
     # -- who it is --------------------------------------------------------------------------
 

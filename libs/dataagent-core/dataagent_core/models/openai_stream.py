@@ -16,7 +16,7 @@ from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, Us
 from langchain_core.outputs import ChatGenerationChunk
 
 from dataagent_core.errors import DataAgentError, ModelRefused, ModelUnavailable
-from dataagent_core.models.chunks import CallPart, Piece, full_chunk, text_chunk
+from dataagent_core.models.chunks import Piece, ToolCallDelta, full_chunk, text_chunk
 from dataagent_core.models.event_stream import EventParser
 from dataagent_core.models.failures import presentable, refusal
 
@@ -137,7 +137,7 @@ class AnswerReader:
         """
         error = payload.get("error") or (payload if payload.get("object") == "error" else None)
         if error:
-            raise reported(error)
+            raise provider_error(error)
         if usage := payload.get("usage"):
             self._usage = read_usage(usage)
         for key, name in (("id", "id"), ("model", "model_name"), ("system_fingerprint",) * 2):
@@ -190,7 +190,7 @@ class _Calls:
     def __init__(self) -> None:
         self._slots: dict[int | None, tuple[int, str | None]] = {}
         self._count = 0
-        self._parts: dict[int, CallPart] = {}
+        self._parts: dict[int, ToolCallDelta] = {}
 
     def add(self, raw: Json) -> None:
         """Take in one delta of one call."""
@@ -206,18 +206,20 @@ class _Calls:
             self._slots[index] = (slot, call_id)
         else:
             call_id = None
-        part = CallPart(slot, call_id, function.get("name") if is_new else None, _text_of(function))
+        part = ToolCallDelta(
+            slot, call_id, function.get("name") if is_new else None, _text_of(function)
+        )
         before = self._parts.get(slot)
         self._parts[slot] = part if before is None else _joined(before, part)
 
-    def take(self) -> list[CallPart]:
+    def take(self) -> list[ToolCallDelta]:
         parts = list(self._parts.values())
         self._parts.clear()
         return parts
 
 
-def _joined(first: CallPart, second: CallPart) -> CallPart:
-    return CallPart(
+def _joined(first: ToolCallDelta, second: ToolCallDelta) -> ToolCallDelta:
+    return ToolCallDelta(
         index=first.index,
         call_id=first.call_id or second.call_id,
         name=first.name or second.name,
@@ -269,7 +271,7 @@ def _given(**counts: int | None) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count is not None}
 
 
-def reported(error: object) -> DataAgentError:
+def provider_error(error: object) -> DataAgentError:
     """Our error for an error object that came in place of an answer."""
     fields = cast(Json, error) if isinstance(error, dict) else {"message": str(error)}  # JSON
     said = f"{fields.get('message') or fields} {fields.get('code') or ''}".strip()

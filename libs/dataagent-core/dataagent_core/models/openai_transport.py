@@ -23,7 +23,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
-from dataagent_core.config.loop_end import Ending, at_loop_end
+from dataagent_core.config.loop_end import CloseHandle, close_with_loop
 from dataagent_core.errors import DataAgentError, ModelRefused, ModelUnavailable
 from dataagent_core.models.failures import is_retryable, refusal
 
@@ -60,7 +60,7 @@ class Transport:
         self._endpoint = endpoint
         self._proxy, self._proxy_auth = _proxy_for(endpoint)
         self._sessions: WeakKeyDictionary[
-            asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, Ending]
+            asyncio.AbstractEventLoop, tuple[aiohttp.ClientSession, CloseHandle]
         ] = WeakKeyDictionary()
 
     async def aclose(self) -> None:
@@ -145,7 +145,7 @@ class Transport:
         except (aiohttp.ClientError, OSError):
             said = ""
         error = refusal(response.status, said)
-        wait = _asked_to_wait(response.headers)
+        wait = _retry_after(response.headers)
         may_retry = isinstance(error, ModelUnavailable) and is_retryable(response.status)
         return _Failure(error, may_retry=may_retry and wait <= _LONGEST_WAIT, wait_seconds=wait)
 
@@ -161,7 +161,7 @@ class Transport:
                 ),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
-            opened = self._sessions[loop] = (session, at_loop_end(session.close))
+            opened = self._sessions[loop] = (session, close_with_loop(session.close))
         return opened[0]
 
     def _backoff(self, attempt: int) -> float:
@@ -210,7 +210,7 @@ def _error_text(body: bytes) -> str:
         return body.decode("utf-8", "replace")
 
 
-def _asked_to_wait(headers: Mapping[str, str]) -> float:
+def _retry_after(headers: Mapping[str, str]) -> float:
     """Seconds the server asks us to wait; 0 if it does not say."""
     if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
         return milliseconds / 1000

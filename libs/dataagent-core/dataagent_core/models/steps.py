@@ -18,7 +18,7 @@ import orjson
 from langchain_core.messages import BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 
-from dataagent_core.models.chunks import CallPart, Piece, full_chunk, text_chunk
+from dataagent_core.models.chunks import Piece, ToolCallDelta, full_chunk, text_chunk
 from dataagent_core.models.thread import Thread
 
 _WORD: Final = re.compile(r"\S*\s+|\S+")
@@ -81,7 +81,7 @@ async def play(
         if isinstance(step, Fail):
             raise step.error
         if isinstance(step, Say):
-            pace = _Pace(step.delay_seconds)
+            pace = _ChunkPacer(step.delay_seconds)
             for text in chunks_of(step):
                 await pace.wait()
                 said += 1
@@ -99,7 +99,7 @@ async def play(
     )
 
 
-class _Pace:
+class _ChunkPacer:
     """When the next chunk is due: after its delay, or at once with a breath now and then."""
 
     __slots__ = ("_count", "_delay", "_due", "_loop")
@@ -120,8 +120,8 @@ class _Pace:
             self._count += 1
 
 
-def _call_part(index: int, call: Call, made: str) -> CallPart:
-    return CallPart(
+def _call_part(index: int, call: Call, made: str) -> ToolCallDelta:
+    return ToolCallDelta(
         index=index,
         call_id=f"call_{made}_{index}",
         name=call.name,

@@ -54,7 +54,7 @@ def name_of(schema: Schema) -> str:
     return convert_to_openai_tool(schema)["function"]["name"]
 
 
-def beside_the_raw(model: Runnable[Any, Any], parser: BaseOutputParser[Any]) -> Runnable[Any, Any]:
+def with_raw_output(model: Runnable[Any, Any], parser: BaseOutputParser[Any]) -> Runnable[Any, Any]:
     """`{"raw", "parsed", "parsing_error"}` instead of the parsed answer alone."""
     parsed = RunnablePassthrough.assign(
         parsed=itemgetter("raw") | parser, parsing_error=lambda _: None

@@ -35,7 +35,7 @@ _MEASURED: dict[int, tuple[SystemMessage, tuple[int, int]]] = {}
 
 
 class Thread(list[Any]):  # messages; LangGraph's types know no more
-    """Messages in order. It never changes: `extended` makes a longer one."""
+    """Messages in order. It never changes: `with_messages` makes a longer one."""
 
     __slots__ = (
         "_is_named",
@@ -70,7 +70,7 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
         """How long the text is."""
         self._take(list(messages))
 
-    def extended(self, new: Sequence[BaseMessage]) -> Thread:
+    def with_messages(self, new: Sequence[BaseMessage]) -> Thread:
         """The messages and some more behind them."""
         longer = self._copied(self)
         longer._take(new)
@@ -87,7 +87,7 @@ class Thread(list[Any]):  # messages; LangGraph's types know no more
             return self._places
         return [message.id for message in self if message.id is not None]
 
-    def headed(self, system: SystemMessage) -> Thread:
+    def with_system_message(self, system: SystemMessage) -> Thread:
         """The messages behind a system message."""
         whole = Thread()
         whole._know(self)

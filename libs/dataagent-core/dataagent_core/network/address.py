@@ -1,7 +1,7 @@
 """Which addresses and URLs may be reached. Pure functions; no network.
 
 Everything that is not a public unicast address is closed, however it is written or wrapped. Above:
-`names.py` resolves names, and knows what an operator lets through.
+`host_policy.py` resolves names, and knows what an operator lets through.
 """
 
 from __future__ import annotations

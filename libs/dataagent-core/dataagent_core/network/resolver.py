@@ -10,13 +10,13 @@ import socket
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from dataagent_core.network.address import Address
-from dataagent_core.network.names import OpenHosts
+from dataagent_core.network.host_policy import HostPolicy
 
 
 class CheckedResolver(AbstractResolver):
     """Resolves a name and gives back its addresses only if every one of them is open."""
 
-    def __init__(self, hosts: OpenHosts) -> None:
+    def __init__(self, hosts: HostPolicy) -> None:
         self._hosts = hosts
 
     async def resolve(

@@ -21,8 +21,8 @@ from importlib import import_module
 from multiprocessing.connection import Connection, Pipe
 from typing import Any, TypeVar
 
-from dataagent_core.processes.threads import in_thread
-from dataagent_core.processes.turns import Turns
+from dataagent_core.processes.limiter import KeyedLimiter
+from dataagent_core.processes.threads import run_in_thread
 
 T = TypeVar("T")
 _MAX_WAITING = 50  # calls of one user
@@ -51,7 +51,7 @@ class ProcessPool:
         self._cpu_seconds = cpu_seconds
         self._memory_bytes = memory_bytes
         self._threads = ThreadPoolExecutor(size, thread_name_prefix="worker-process")
-        self._turns = Turns("checks", at_once=max(1, size - 1), waiting=_MAX_WAITING)
+        self._turns = KeyedLimiter("checks", at_once=max(1, size - 1), waiting=_MAX_WAITING)
         self._idle: list[_Worker] = []
 
     async def run(self, user_id: str, function: Callable[..., T], *arguments: Any) -> T:
@@ -68,7 +68,7 @@ class ProcessPool:
         """
         call = _Call(self, pickle.dumps((function, arguments)))
         async with self._turns.turn(user_id):
-            answer = await in_thread(self._threads, call.answer, interrupt=call.kill)
+            answer = await run_in_thread(self._threads, call.answer, interrupt=call.kill)
         has_returned, value = pickle.loads(answer)  # noqa: S301  # our worker wrote it
         if has_returned:
             return value

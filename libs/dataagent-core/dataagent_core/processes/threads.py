@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def in_thread(
+async def run_in_thread(
     pool: ThreadPoolExecutor, work: Callable[[], T], *, interrupt: Callable[[], None]
 ) -> T:
     """The work's value. When the caller is cancelled, the work is interrupted and waited for."""
@@ -21,11 +21,11 @@ async def in_thread(
     except asyncio.CancelledError:
         if not running.cancel():
             interrupt()
-        await _ended(future)
+        await _wait_ended(future)
         raise
 
 
-async def _ended(future: asyncio.Future[T]) -> None:
+async def _wait_ended(future: asyncio.Future[T]) -> None:
     """Wait for the end, whatever it is and however often we are cancelled meanwhile."""
     while not future.done():
         try:

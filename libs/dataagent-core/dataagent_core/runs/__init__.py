@@ -6,7 +6,7 @@
 from dataagent_core.runs.ledger import Ledger
 from dataagent_core.runs.service import RunService, RunView
 from dataagent_core.runs.store import RunStore
-from dataagent_core.runs.types import Approval, Entry, Run, RunOptions, RunStatus, Started
+from dataagent_core.runs.types import Approval, Entry, Run, RunOptions, RunStatus, StartedRun
 from dataagent_core.runs.worker import Worker
 
 __all__ = [
@@ -19,6 +19,6 @@ __all__ = [
     "RunStatus",
     "RunStore",
     "RunView",
-    "Started",
+    "StartedRun",
     "Worker",
 ]

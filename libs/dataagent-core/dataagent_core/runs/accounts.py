@@ -34,8 +34,8 @@ class Accounts:
         asked = {"user_ids": sorted({run.user_id for run in runs})}
         rows = await self._db.read(lambda c: c.execute(_STATUSES, asked).all())
         statuses: dict[str, str] = {row.id: row.status for row in rows}
-        return [run.run_id for run in runs if not _may_go_on(run, statuses.get(run.user_id))]
+        return [run.run_id for run in runs if not _may_continue(run, statuses.get(run.user_id))]
 
 
-def _may_go_on(run: Run, status: str | None) -> bool:
+def _may_continue(run: Run, status: str | None) -> bool:
     return status == "active" if HAS_ACCOUNT in run.input else status in (None, "active")

@@ -1,8 +1,8 @@
 """Whether one more run may start: its user's runs at once, budget, stored bytes, agents.
 
 Runs of this process are counted here, without asking anyone. Where several processes share a
-database the store counts as well, in the transaction that opens the run (`Room`). Above:
-`service.py`. Below: `identity/` for budgets and tenants.
+database the store counts as well, in the transaction that opens the run (`ConcurrencyLimits`).
+Above: `service.py`. Below: `identity/` for budgets and tenants.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from dataagent_core.identity.budgets import Budgets
 from dataagent_core.identity.tenancy import Tenancy
-from dataagent_core.runs.types import Room
+from dataagent_core.runs.types import ConcurrencyLimits
 from dataagent_core.session.quota import ConversationQuota
 
 
@@ -23,7 +23,7 @@ class Admission:
         self,
         budgets: Budgets | None = None,
         tenancy: Tenancy | None = None,
-        room: Room | None = None,
+        limits: ConcurrencyLimits | None = None,
         *,
         conversations: ConversationQuota | None = None,
         is_alone: bool = True,
@@ -32,9 +32,9 @@ class Admission:
         self._budgets = budgets
         self._tenancy = tenancy
         self._conversations = conversations
-        self._room = room or Room()
-        self._entering: dict[str, int] = {}
-        self.room = None if is_alone else room
+        self._limits = limits or ConcurrencyLimits()
+        self._reserved: dict[str, int] = {}
+        self.limits = None if is_alone else limits
 
     async def check(self, user_id: str, *agent: str) -> str | None:
         """The id of the user's tenant, if they are in one and may start a run of the agent.
@@ -54,19 +54,19 @@ class Admission:
         return None if tenant is None else tenant.tenant_id
 
     @contextmanager
-    def entering(self, user_id: str) -> Generator[None]:
+    def reserve(self, user_id: str) -> Generator[None]:
         """Hold a place for a run while it is opened; from then on its budget holds it.
 
         Raises:
             TooManyRuns: the user has no place left.
         """
         known = self._budgets.active_of(user_id) if self._budgets else 0
-        entering = self._entering.get(user_id, 0)
-        self._room.check_user(known + entering)
-        self._entering[user_id] = entering + 1
+        reserve = self._reserved.get(user_id, 0)
+        self._limits.check_user(known + reserve)
+        self._reserved[user_id] = reserve + 1
         try:
             yield
         finally:
-            self._entering[user_id] -= 1
-            if not self._entering[user_id]:
-                del self._entering[user_id]
+            self._reserved[user_id] -= 1
+            if not self._reserved[user_id]:
+                del self._reserved[user_id]

@@ -22,7 +22,7 @@ from dataagent_core.agents import (
     builtin_agent,
 )
 from dataagent_core.agents.packages import load_packages, shipped_packages
-from dataagent_core.agents.registered import registered_agents
+from dataagent_core.agents.registration import load_registered_agents
 from dataagent_core.agents.service import names_of
 from dataagent_core.agents.store import AgentStore
 from dataagent_core.agents.tools import definitions
@@ -36,7 +36,7 @@ from dataagent_core.runs.types import Run
 from dataagent_core.storage import Database
 
 logger = logging.getLogger(__name__)
-AGENTS = "agents"
+AGENTS_TOPIC = "agents"
 """The bus's topic of agents that were changed; messages are empty."""
 
 
@@ -51,8 +51,8 @@ class Agents:
         """Tell other processes of changes, and look when they tell of one."""
         if not bus.is_shared:
             return
-        self.registry.tell(lambda: bus.publish(AGENTS, b""))
-        bus.subscribe(AGENTS, lambda _: self.registry.look())
+        self.registry.tell(lambda: bus.publish(AGENTS_TOPIC, b""))
+        bus.subscribe(AGENTS_TOPIC, lambda _: self.registry.check_for_changes())
 
 
 async def open_agents(
@@ -70,10 +70,10 @@ async def open_agents(
         StorageUnavailable: the database does not answer.
     """
     packages = await asyncio.to_thread(load_packages, package_folders(settings))
-    packages = [*packages, *registered_agents(settings.agent_modules)]
+    packages = [*packages, *load_registered_agents(settings.agent_modules)]
     store = AgentStore(database)
     tools = definitions(factory.bindable_tools())
-    _name_missing(packages, {tool.name for tool in tools})
+    _log_missing_tools(packages, {tool.name for tool in tools})
     registry = AgentRegistry(
         store, packages=packages, tools=tools, takes_any_name=settings.takes_any_assistant
     )
@@ -82,7 +82,7 @@ async def open_agents(
     return Agents(registry, AgentService(registry, store, tenancy, runs.active_agents))
 
 
-def _name_missing(packages: Sequence[AgentSpec], there: Set[str]) -> None:
+def _log_missing_tools(packages: Sequence[AgentSpec], there: Set[str]) -> None:
     """Say which tools packages ask for that are not here: misspelt, or not set up."""
     for spec in packages:
         missing = sorted((spec.tools or frozenset[str]()) - there)
@@ -96,7 +96,7 @@ def package_folders(settings: Settings) -> list[Path]:
     return [shipped_packages(), *own]
 
 
-def switches_of(registry: AgentRegistry | None, assistant_id: str) -> Sequence[str]:
+def feature_names(registry: AgentRegistry | None, assistant_id: str) -> Sequence[str]:
     """By which names a tenant may have the agent off that answers for an assistant.
 
     Raises:
@@ -104,7 +104,7 @@ def switches_of(registry: AgentRegistry | None, assistant_id: str) -> Sequence[s
     """
     if registry is None or assistant_id == SUPERVISOR:
         return (assistant_id,)
-    return tuple(dict.fromkeys((assistant_id, *names_of(registry.chosen(assistant_id)))))
+    return tuple(dict.fromkeys((assistant_id, *names_of(registry.resolve(assistant_id)))))
 
 
 def agent_config(
@@ -126,13 +126,13 @@ def agent_config(
         config = define_supervisor(agents, base)
     else:
         config = define(_spec(run.assistant_id, registry), agents, base)
-    chosen = run.input.get("model")
-    return config if chosen is None else replace(config, model=chosen)
+    model = run.input.get("model")
+    return config if model is None else replace(config, model=model)
 
 
 def _spec(assistant_id: str, registry: AgentRegistry | None) -> AgentSpec:
     if registry is not None:
-        return registry.chosen(assistant_id)
+        return registry.resolve(assistant_id)
     found = builtin_agent(assistant_id) or builtin_agent(GENERAL)
     assert found is not None  # noqa: S101 we ship it
     return found

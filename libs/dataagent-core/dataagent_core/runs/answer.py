@@ -16,7 +16,7 @@ from dataagent_core.runs.types import Ending
 from dataagent_core.session import now
 
 
-class Answer:
+class AnswerBuilder:
     """The text the main agent said, message by message, and the error if there was one."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Answer:
         }
 
 
-def ending_of(answer: Answer, done: DoneEvent) -> Ending:
+def ending_of(answer: AnswerBuilder, done: DoneEvent) -> Ending:
     """How the run and its message end."""
     status: Literal["done", "cancelled", "failed"] = "done"
     if answer.has_error or done.reason in ("failed", "timeout", "shutdown"):

@@ -16,14 +16,14 @@ from dataagent_core.engine import Suspended
 from dataagent_core.errors import AlreadyDecided, BadDecision, RequestNotFound, Unavailable
 from dataagent_core.events import HITLRequestEvent
 from dataagent_core.hitl import ActionRequest, Decision, check_arguments
-from dataagent_core.middleware.audit import kept_arguments
+from dataagent_core.middleware.audit import audit_arguments
 from dataagent_core.runs.cluster.control import Control
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Run
 from dataagent_core.session.types import now
 
 logger = logging.getLogger(__name__)
-_LOOK_SECONDS = 2.0
+_POLL_SECONDS = 2.0
 TIMED_OUT = Decision("reject", "No answer came in time.")
 
 
@@ -37,16 +37,16 @@ class StoredApprovals:
         self._store = store
         self._audit = audit
         self._control = control if control is not None and control.is_shared else None
-        self._looks: set[asyncio.Task[None]] = set()
+        self._rechecks: set[asyncio.Task[None]] = set()
         self._runs: dict[str, Run] = {}
         self._waiting: dict[tuple[str, str], asyncio.Future[Decision | None]] = {}
         self._is_suspended = False
 
-    def attend(self, run: Run) -> None:
+    def add_run(self, run: Run) -> None:
         """The run is executed here from now on."""
         self._runs[run.session_id] = run
 
-    def leave(self, run: Run) -> None:
+    def remove_run(self, run: Run) -> None:
         """The run has ended or is left to another process. Its session may have the next by now."""
         if self._runs.get(run.session_id) is run:
             del self._runs[run.session_id]
@@ -79,7 +79,7 @@ class StoredApprovals:
             created,
             expires,
         )
-        await self._store.ask(run, [approval])
+        await self._store.add_approvals(run, [approval])
         return True
 
     async def request_approval(self, action_request: ActionRequest, session_id: str) -> Decision:
@@ -92,7 +92,7 @@ class StoredApprovals:
         key = (run.run_id, action_request.request_id)
         answer = self._waiting.setdefault(key, asyncio.get_running_loop().create_future())
         try:
-            approval = await self._kept(run, action_request.request_id)
+            approval = await self._load(run, action_request.request_id)
             if approval.decision is None and self._is_suspended:
                 raise Suspended
             decision = approval.decision or await self._answer(run, approval, answer)
@@ -102,7 +102,7 @@ class StoredApprovals:
             await self._store.set_status(run, "running")
         return decision
 
-    async def _kept(self, run: Run, request_id: str) -> Approval:
+    async def _load(self, run: Run, request_id: str) -> Approval:
         for approval in await self._store.approvals(run.run_id):
             if approval.request_id == request_id:
                 return approval
@@ -112,19 +112,19 @@ class StoredApprovals:
         self, run: Run, approval: Approval, answer: asyncio.Future[Decision | None]
     ) -> Decision:
         while (remaining := (approval.expires_at - now()).total_seconds()) > 0:
-            pause = remaining if self._control is None else min(remaining, _LOOK_SECONDS)
+            pause = remaining if self._control is None else min(remaining, _POLL_SECONDS)
             await asyncio.wait({answer}, timeout=pause)
             if answer.done():
                 decision = answer.result()
                 if decision is None:
                     raise Suspended
                 return decision
-            await self._look(run.run_id, approval.request_id)
+            await self._recheck(run.run_id, approval.request_id)
         logger.info("approval %s of run %s timed out", approval.request_id, run.run_id)
         try:
             kept = await self._store.decide(run.run_id, approval.request_id, TIMED_OUT)
         except AlreadyDecided:
-            kept = await self._kept(run, approval.request_id)
+            kept = await self._load(run, approval.request_id)
         else:
             self._note(run, approval, TIMED_OUT, by="time")
         return kept.decision or TIMED_OUT
@@ -136,7 +136,7 @@ class StoredApprovals:
             RequestNotFound, AlreadyDecided: as `RunStore.decide`.
             BadDecision: the request does not allow this answer.
         """
-        approval = await self._kept(run, request_id)
+        approval = await self._load(run, request_id)
         check_decision(approval, decision)
         kept = await self._store.decide(run.run_id, request_id, decision)
         self._note(run, approval, decision, by="person")
@@ -144,16 +144,16 @@ class StoredApprovals:
         if waiting is not None and not waiting.done():
             waiting.set_result(decision)
         elif self._control is not None and run.lease_owner is not None:
-            self._control.decided(run.lease_owner, run.run_id, request_id)
+            self._control.notify_decided(run.lease_owner, run.run_id, request_id)
         return kept
 
-    def look(self, run_id: str, request_id: str) -> None:
+    def recheck(self, run_id: str, request_id: str) -> None:
         """Another process has kept an answer to a request of ours."""
-        task = asyncio.create_task(self._look(run_id, request_id))
-        self._looks.add(task)
-        task.add_done_callback(self._looks.discard)
+        task = asyncio.create_task(self._recheck(run_id, request_id))
+        self._rechecks.add(task)
+        task.add_done_callback(self._rechecks.discard)
 
-    async def _look(self, run_id: str, request_id: str) -> None:
+    async def _recheck(self, run_id: str, request_id: str) -> None:
         """Pass on an answer that is in the store; the next look is soon if it cannot be read."""
         waiting = self._waiting.get((run_id, request_id))
         if waiting is None or self._control is None:
@@ -183,7 +183,7 @@ class StoredApprovals:
                 "request_id": approval.request_id,
                 "decision": decision.type,
                 "by": by,
-                **kept_arguments(approval.action.name, args),
+                **audit_arguments(approval.action.name, args),
             },
         )
 

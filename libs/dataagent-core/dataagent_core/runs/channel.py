@@ -16,20 +16,20 @@ from weakref import ref
 from dataagent_core.errors import DataAgentError
 from dataagent_core.runs.types import Entry
 
-_KEPT = 512
-KEPT_SECONDS = 2.0
+_MAX_ENTRIES = 512
+CACHE_SECONDS = 2.0
 
 
-class Channel:
+class SessionChannel:
     """The recent entries of a session."""
 
-    __slots__ = ("__weakref__", "_changed", "_entries", "dismissals", "failure", "last_seq")
+    __slots__ = ("__weakref__", "_changed", "_entries", "failure", "generation", "last_seq")
 
     def __init__(self) -> None:
-        self._entries: deque[Entry] = deque(maxlen=_KEPT)
+        self._entries: deque[Entry] = deque(maxlen=_MAX_ENTRIES)
         self._changed = asyncio.Event()
         self.last_seq = 0
-        self.dismissals = 0
+        self.generation = 0
         self.failure: DataAgentError | None = None  # why what readers wait for is not coming
 
     @property
@@ -58,36 +58,36 @@ class Channel:
         if entries:
             self.publish(entries)
 
-    def fall_behind(self, last_seq: int) -> None:
+    def advance_to(self, last_seq: int) -> None:
         """The store has entries up to this one; readers get what is missing from there."""
         if last_seq > self.last_seq:
             self._entries.clear()
             self.last_seq = last_seq
             self._wake()
 
-    def dismiss(self) -> None:
+    def end_readers(self) -> None:
         """The session was deleted: end every reader there is, and hold none of its entries.
 
-        A reader compares `dismissals` with what it was when it began. One that begins later reads
+        A reader compares `generation` with what it was when it began. One that begins later reads
         a session that was restored.
         """
         self._entries.clear()
-        self.dismissals += 1
+        self.generation += 1
         self._wake()
 
     def _wake(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    def forget_soon(self, seconds: float = KEPT_SECONDS) -> None:
+    def expire_later(self, seconds: float = CACHE_SECONDS) -> None:
         """A run has ended: drop its entries when readers had a moment to take them from here.
 
         They are read from the store then. What comes meanwhile keeps them.
         """
-        channel: ref[Channel] = ref(self)
-        asyncio.get_running_loop().call_later(seconds, _forget, channel, self.last_seq)
+        channel: ref[SessionChannel] = ref(self)
+        asyncio.get_running_loop().call_later(seconds, _expire, channel, self.last_seq)
 
-    def forget_up_to(self, seq: int) -> None:
+    def expire_up_to(self, seq: int) -> None:
         """Drop the entries if this is the last of them."""
         if self.last_seq == seq:
             self._entries.clear()
@@ -103,7 +103,7 @@ class Channel:
         return newest
 
 
-def _forget(channel: ref[Channel], seq: int) -> None:
+def _expire(channel: ref[SessionChannel], seq: int) -> None:
     """A channel nobody uses any more need not be kept for this."""
     if (living := channel()) is not None:
-        living.forget_up_to(seq)
+        living.expire_up_to(seq)

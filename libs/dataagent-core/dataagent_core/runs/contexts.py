@@ -29,15 +29,15 @@ from dataagent_core.runs.ledger import RunWriter
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Run
 from dataagent_core.session import SessionManager
-from dataagent_core.telemetry import bound
+from dataagent_core.telemetry import current_context
 
 logger = logging.getLogger(__name__)
-Say = Callable[[AnyEvent], None]
+EmitEvent = Callable[[AnyEvent], None]
 _STOPPING = Decision("reject", "The process stops.")
 _LAST_MESSAGES = 4  # the run's own two, and what was said before them
 
 
-class Contexts:
+class RunContexts:
     """Makes the contexts of runs."""
 
     def __init__(
@@ -83,14 +83,14 @@ class Contexts:
         return self._budgets.open(run.run_id, run.user_id, max_tokens=run.input.get("max_tokens"))
 
     def _tools(self, mcp: McpHub, run: Run, config: AgentConfig, key_id: str | None) -> object:
-        return mcp.attend(
+        return mcp.prepare_run_tools(
             user_id=run.user_id,
             tenant_id=config.tenant_id,
             session_id=run.session_id,
             run_id=run.run_id,
             api_key_id=key_id,
-            trace_id=bound().request_id or "",
-            last_said=lambda: self._last_said(run),
+            trace_id=current_context().request_id or "",
+            last_message_at=lambda: self._last_said(run),
         )
 
     async def _last_said(self, run: Run) -> datetime | None:
@@ -104,7 +104,9 @@ class Contexts:
         before = (each.created_at for each in page if each.message_id not in own)
         return max(before, default=None)
 
-    def asking(self, run: Run, writer: RunWriter, say: Say, approvals: StoredApprovals) -> AskUser:
+    def ask_user_for(
+        self, run: Run, writer: RunWriter, emit: EmitEvent, approvals: StoredApprovals
+    ) -> AskUser:
         """The way to the run's user from inside a call."""
 
         async def ask(action: ActionRequest, allowed: tuple[DecisionType, ...]) -> Decision:
@@ -118,7 +120,7 @@ class Contexts:
             )
             await writer.flush()
             await approvals.keep(run, event)
-            say(event)
+            emit(event)
             await writer.drain()
             try:
                 return await approvals.request_approval(action, run.session_id)
@@ -128,11 +130,11 @@ class Contexts:
         return ask
 
 
-def noting(store: RunStore, run: Run, speak_as: Callable[[str], None]) -> HandOver:
+def hand_over_recorder(store: RunStore, run: Run, set_speaker: Callable[[str], None]) -> HandOver:
     """The way to note who answers a run; a store that is away does not end the run for it."""
 
     async def hand_over(agent_id: str, name: str) -> None:
-        speak_as(name)
+        set_speaker(name)
         try:
             await store.hand_over(run, agent_id)
         except Unavailable:
@@ -141,7 +143,7 @@ def noting(store: RunStore, run: Run, speak_as: Callable[[str], None]) -> HandOv
     return hand_over
 
 
-def died_asking(approvals: Iterable[Approval]) -> bool:
+def was_asking_in_call(approvals: Iterable[Approval]) -> bool:
     """Whether a run that waits does so inside a call: what it asked last was asked there."""
     last = max(approvals, key=lambda each: each.created_at, default=None)
     return last is not None and last.action.is_question

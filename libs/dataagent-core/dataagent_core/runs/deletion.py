@@ -19,13 +19,13 @@ def announce_deletion(bus: Bus, session_id: str) -> None:
     bus.publish(_DELETED_SESSIONS, session_id.encode())
 
 
-def release_deleted(bus: Bus, sessions: SessionManager, ledger: Ledger) -> None:
+def release_deleted_sessions(bus: Bus, sessions: SessionManager, ledger: Ledger) -> None:
     """Release what this process holds of sessions that are deleted in any process."""
 
     def release(message: bytes | None) -> None:
         if message is not None:
             session_id = message.decode()
             sessions.release(session_id)
-            ledger.dismiss(session_id)
+            ledger.end_readers(session_id)
 
     bus.subscribe(_DELETED_SESSIONS, release)

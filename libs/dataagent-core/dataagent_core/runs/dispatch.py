@@ -16,8 +16,8 @@ from dataagent_core.errors import Unavailable
 from dataagent_core.runs.cluster.bus import LocalBus
 from dataagent_core.runs.cluster.control import Control
 from dataagent_core.runs.store import RunStore
-from dataagent_core.runs.tracing import placed
-from dataagent_core.runs.types import NewRun, Opened, Run
+from dataagent_core.runs.tracing import with_traceparent
+from dataagent_core.runs.types import NewRun, OpenedRun, Run
 from dataagent_core.runs.worker import Worker
 from dataagent_core.session.types import now
 from dataagent_core.telemetry import Traces
@@ -51,7 +51,7 @@ class Dispatch:
         self._queue = queue
         self._traces = traces or Traces()
 
-    async def open(self, new: NewRun) -> Opened:
+    async def open(self, new: NewRun) -> OpenedRun:
         """Commit a run and have it executed.
 
         Raises:
@@ -60,14 +60,14 @@ class Dispatch:
         """
         if self._worker.is_closing:
             raise Unavailable("This process is shutting down. Try again in a moment.")
-        new = placed(new, self._traces)
+        new = with_traceparent(new, self._traces)
         if self._queue is not None:
             opened = await self._store.open(new, worker=None, lease_until=None)
             if opened.is_new:
                 self._queue.put(opened.run.run_id)
             return opened
         worker = self._worker
-        with worker.leases.taking() as until:
+        with worker.leases.acquiring() as until:
             opened = await self._store.open(new, worker=worker.name, lease_until=until)
             if opened.is_new:
                 worker.begin(opened.run, opened.last_seq)

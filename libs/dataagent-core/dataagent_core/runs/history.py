@@ -17,7 +17,7 @@ _RUNS_AT_ONCE = 20  # read in one go; others get their turn between
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class HistoryItem:
     """A message. The assistant's has what its run said, and the decisions that were asked for."""
 
     message: Message
@@ -33,23 +33,25 @@ class History:
     whoever follows the session from there.
     """
 
-    told: list[Told]
+    items: list[HistoryItem]
     total: int
     last_seq: int
 
 
-async def told_by(store: RunStore, session_id: str, messages: Sequence[Message]) -> list[Told]:
+async def load_items(
+    store: RunStore, session_id: str, messages: Sequence[Message]
+) -> list[HistoryItem]:
     """The messages of a session with what their runs said."""
     answers = {each.message_id: each.run_id for each in messages if each.role == "assistant"}
     run_ids = [run_id for run_id in answers.values() if run_id is not None]
     entries = await _entries(store, session_id, run_ids)
-    told: list[Told] = []
+    items: list[HistoryItem] = []
     for message in messages:
         said = entries.get(answers.get(message.message_id) or "", [])
         is_asked = any(entry.event_type == "hitl_request" for entry in said)
         approvals = await store.approvals(said[0].run_id) if is_asked else []
-        told.append(Told(message, said, approvals))
-    return told
+        items.append(HistoryItem(message, said, approvals))
+    return items
 
 
 async def _entries(

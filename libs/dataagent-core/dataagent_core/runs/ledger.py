@@ -20,20 +20,20 @@ from weakref import WeakValueDictionary
 
 from dataagent_core.errors import SessionDeleted, StaleAttempt, StorageFull, Unavailable
 from dataagent_core.events import AnyEvent, DoneEvent, ErrorEvent, TextEvent, event_to_wire
-from dataagent_core.runs.channel import KEPT_SECONDS, Channel
+from dataagent_core.runs.channel import CACHE_SECONDS, SessionChannel
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Batch, Ending, Entry, Run, entries_of
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 
 if TYPE_CHECKING:
     from dataagent_core.runs.relay import Relay
 
 logger = logging.getLogger(__name__)
-_FULL = 1000
+_MAX_PENDING = 1000
 _RUNS_PER_PACE = 20
-_MOST_PACES = 2.5
+_MAX_PACES = 2.5
 _RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0)
-_PATIENCE = (1.0,) * 30
+_LONG_RETRY_SECONDS = (1.0,) * 30
 
 
 class Ledger:
@@ -44,10 +44,10 @@ class Ledger:
         store: RunStore,
         *,
         pace_seconds: float = 0.02,
-        kept_seconds: float = KEPT_SECONDS,
+        cache_seconds: float = CACHE_SECONDS,
         relay: Relay | None = None,
     ) -> None:
-        """`pace_seconds` is the least time between two commits of running text, `kept_seconds` how
+        """`pace_seconds` is the least time between two commits of running text, `cache_seconds` how
         long readers get the entries of an ended run without a look into the store.
 
         With a `relay` entries go to and come from other processes, too.
@@ -55,13 +55,13 @@ class Ledger:
         self._store = store
         self.relay = relay
         self._pace_seconds = pace_seconds
-        self.kept_seconds = kept_seconds
-        self._channels: WeakValueDictionary[str, Channel] = WeakValueDictionary()
-        self.dismissals = 0
+        self.cache_seconds = cache_seconds
+        self._channels: WeakValueDictionary[str, SessionChannel] = WeakValueDictionary()
+        self.generation = 0
         self._dirty: dict[str, RunWriter] = {}
         self._urgent: dict[str, RunWriter] = {}
         self._wake = asyncio.Event()
-        self._hurry = asyncio.Event()
+        self._urgent_event = asyncio.Event()
         self._loop_task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -70,7 +70,7 @@ class Ledger:
 
     async def aclose(self) -> None:
         """Stop committing. Writers are closed by then."""
-        await end_all([self._loop_task])
+        await cancel_all([self._loop_task])
 
     def writer(self, run: Run, last_seq: int, *, written_bytes: int = 0) -> RunWriter:
         """The pen of a run's owner; `last_seq` is the session's highest number so far.
@@ -87,44 +87,44 @@ class Ledger:
             StorageFull: what the reader waits for cannot be stored.
         """
         channel = self.channel(session_id)
-        dismissals, cursor = channel.dismissals, after
+        generation, cursor = channel.generation, after
         async with nullcontext() if self.relay is None else self.relay.watch(session_id, channel):
             while True:
                 changed = channel.changed
-                is_dismissed = channel.dismissals != dismissals
-                entries = None if is_dismissed else channel.since(cursor)
+                has_ended = channel.generation != generation
+                entries = None if has_ended else channel.since(cursor)
                 if entries is None:
                     entries = await self._read(session_id, cursor)
                 if entries:
                     cursor = entries[-1].seq
                     yield entries
-                elif is_dismissed:
+                elif has_ended:
                     raise SessionDeleted(f"Session {session_id!r} was deleted.")
                 else:
                     await changed.wait()
                     if channel.failure is not None:
                         raise channel.failure
 
-    def dismiss(self, session_id: str) -> None:
+    def end_readers(self, session_id: str) -> None:
         """End the readers of a deleted session in this process."""
-        self.dismissals += 1
+        self.generation += 1
         channel = self._channels.get(session_id)
         if channel is not None:
-            channel.dismiss()
+            channel.end_readers()
 
     async def _read(self, session_id: str, after: int) -> list[Entry]:
         """Read the store, with patience: a reader need not leave because it was away a moment."""
-        for pause in (*_RETRY_SECONDS, *_PATIENCE):
+        for pause in (*_RETRY_SECONDS, *_LONG_RETRY_SECONDS):
             with suppress(Unavailable):
                 return await self._store.read(session_id, after=after)
             await asyncio.sleep(pause)
         return await self._store.read(session_id, after=after)
 
-    def channel(self, session_id: str) -> Channel:
+    def channel(self, session_id: str) -> SessionChannel:
         """The session's channel, shared by its writer and readers while there are any."""
         channel = self._channels.get(session_id)
         if channel is None:
-            channel = self._channels[session_id] = Channel()
+            channel = self._channels[session_id] = SessionChannel()
         return channel
 
     def mark(self, writer: RunWriter, *, is_urgent: bool) -> None:
@@ -132,7 +132,7 @@ class Ledger:
         self._wake.set()
         if is_urgent:
             self._urgent[writer.run.run_id] = writer
-            self._hurry.set()
+            self._urgent_event.set()
         else:
             self._dirty[writer.run.run_id] = writer
 
@@ -142,9 +142,9 @@ class Ledger:
             await self._wake.wait()
             self._wake.clear()
             started = time.monotonic()
-            runs = await self._commit_of(self._take_dirty())
-            while await self._is_hurried(started, runs):
-                await self._commit_of(self._take_urgent())
+            runs = await self._commit_writers(self._take_dirty())
+            while await self._wait_for_urgent(started, runs):
+                await self._commit_writers(self._take_urgent())
 
     def _take_dirty(self) -> dict[str, RunWriter]:
         writers = {**self._dirty, **self._take_urgent()}
@@ -152,24 +152,24 @@ class Ledger:
         return writers
 
     def _take_urgent(self) -> dict[str, RunWriter]:
-        self._hurry.clear()
+        self._urgent_event.clear()
         writers, self._urgent = self._urgent, {}
         return writers
 
-    async def _is_hurried(self, started: float, runs: int) -> bool:
+    async def _wait_for_urgent(self, started: float, runs: int) -> bool:
         """Keep commits of running text apart, the more runs the further; true if one cannot wait.
 
         What is urgent is committed alone: the others' text has its time.
         """
-        pace = self._pace_seconds * min(_MOST_PACES, max(1.0, runs / _RUNS_PER_PACE))
+        pace = self._pace_seconds * min(_MAX_PACES, max(1.0, runs / _RUNS_PER_PACE))
         remaining = started + pace - time.monotonic()
-        if remaining > 0 and not self._hurry.is_set():
+        if remaining > 0 and not self._urgent_event.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(remaining):
-                    await self._hurry.wait()
-        return self._hurry.is_set() and time.monotonic() < started + pace
+                    await self._urgent_event.wait()
+        return self._urgent_event.is_set() and time.monotonic() < started + pace
 
-    async def _commit_of(self, writers: dict[str, RunWriter]) -> int:
+    async def _commit_writers(self, writers: dict[str, RunWriter]) -> int:
         """Commit what these writers have; of how many runs."""
         taken = [batch for writer in writers.values() if (batch := writer.take()) is not None]
         if taken:
@@ -178,22 +178,22 @@ class Ledger:
 
     async def _commit(self, batches: dict[str, Batch], writers: dict[str, RunWriter]) -> None:
         try:
-            refused = await self._append_until_kept(batches)
+            refused = await self._append_with_retries(batches)
         except StorageFull as error:
             logger.warning("%d runs end: %s", len(batches), error.message)
             for run_id in batches:
                 writers[run_id].fail(error)
             return
         for run_id, batch in batches.items():
-            writers[run_id].committed(batch, is_refused=run_id in refused)
+            writers[run_id].on_committed(batch, is_refused=run_id in refused)
 
-    async def _append_until_kept(self, batches: dict[str, Batch]) -> set[str]:
+    async def _append_with_retries(self, batches: dict[str, Batch]) -> set[str]:
         """Append, trying again while the store is away; a store keeps a batch sent again once.
 
         Raises:
             StorageFull: there is no space; someone has to make room, which may take hours.
         """
-        for attempt, pause in enumerate(_pauses()):
+        for attempt, pause in enumerate(_retry_delays()):
             try:
                 return await self._store.append(list(batches.values()))
             except StorageFull:
@@ -203,14 +203,14 @@ class Ledger:
                 await asyncio.sleep(pause)
             except Exception:
                 logger.exception("a commit of %d runs failed", len(batches))
-                return await self._append_apart(batches) if len(batches) > 1 else set(batches)
+                return await self._append_each(batches) if len(batches) > 1 else set(batches)
         return set()
 
-    async def _append_apart(self, batches: dict[str, Batch]) -> set[str]:
+    async def _append_each(self, batches: dict[str, Batch]) -> set[str]:
         """Append each run's batch by itself: one that cannot be kept ends its own run only."""
         refused: set[str] = set()
         for run_id, batch in batches.items():
-            refused |= await self._append_until_kept({run_id: batch})
+            refused |= await self._append_with_retries({run_id: batch})
         return refused
 
     async def close_run(self, run: Run, ending: Ending, last: Batch) -> bool:
@@ -219,7 +219,7 @@ class Ledger:
         Raises:
             StorageFull: as for its events. A later round ends the run, once there is room.
         """
-        for attempt, pause in enumerate(_pauses()):
+        for attempt, pause in enumerate(_retry_delays()):
             try:
                 if await self._store.close(run, ending, last):
                     return True
@@ -243,10 +243,12 @@ class RunWriter:
         self._channel = ledger.channel(run.session_id)
         self._first_seq = self._last_seq = last_seq
         self._pending: list[AnyEvent] = []
-        self._running: list[str] = []  # text of the main agent after what is pending
-        self._running_since = 0.0
-        self._has_spoken = False
-        self.spoke_at: float | None = None  # when it had its first text, on the monotonic clock
+        self._text: list[str] = []  # text of the main agent after what is pending
+        self._text_since = 0.0
+        self._has_text = False
+        self.first_text_at: float | None = (
+            None  # when it had its first text, on the monotonic clock
+        )
         self._in_flight = False
         self._settled = asyncio.Event()
         self._is_refused = False
@@ -270,7 +272,7 @@ class RunWriter:
             StorageFull: there is no space for what was said before.
         """
         self._check()
-        self._end_text()
+        self._flush_text()
         if isinstance(event, TextEvent) and self._join(event):
             return
         self._pending.append(event)
@@ -284,10 +286,10 @@ class RunWriter:
             StaleAttempt, StorageFull: as `write`.
         """
         self._check()
-        if not self._running:
-            self._running_since = time.time()
+        if not self._text:
+            self._text_since = time.time()
             self._ledger.mark(self, is_urgent=self._is_first_text())
-        self._running.append(text)
+        self._text.append(text)
 
     def fail(self, error: StorageFull) -> None:
         """The commit loop cannot store what was said: the run and its readers end here."""
@@ -305,17 +307,17 @@ class RunWriter:
 
     def _is_first_text(self) -> bool:
         """Whether nothing was said before; the first piece of an answer does not wait."""
-        if self._has_spoken:
+        if self._has_text:
             return False
-        self._has_spoken = True
-        self.spoke_at = time.monotonic()
+        self._has_text = True
+        self.first_text_at = time.monotonic()
         return True
 
-    def _end_text(self) -> None:
+    def _flush_text(self) -> None:
         """Make an event of the text that runs."""
-        if self._running:
-            text = TextEvent(content="".join(self._running), timestamp=self._running_since)
-            self._running = []
+        if self._text:
+            text = TextEvent(content="".join(self._text), timestamp=self._text_since)
+            self._text = []
             if not self._join(text):
                 self._pending.append(text)
 
@@ -337,12 +339,12 @@ class RunWriter:
 
     async def drain(self) -> None:
         """Wait while too much is uncommitted, so that a fast run cannot outgrow its store."""
-        while len(self._pending) > _FULL and not self._is_refused:
+        while len(self._pending) > _MAX_PENDING and not self._is_refused:
             await self._settle()
 
     async def flush(self) -> None:
         """Wait until everything written so far is committed."""
-        while (self._waits or self._in_flight) and not self._is_refused:
+        while (self._has_pending or self._in_flight) and not self._is_refused:
             await self._settle()
 
     async def _settle(self) -> None:
@@ -351,18 +353,18 @@ class RunWriter:
 
     def take(self) -> Batch | None:
         """What to commit next, numbered; None while a commit is under way or nothing waits."""
-        if self._in_flight or not self._waits:
+        if self._in_flight or not self._has_pending:
             return None
         self._in_flight = True
         return self._batch()
 
     @property
-    def _waits(self) -> bool:
+    def _has_pending(self) -> bool:
         """Whether there is something to commit."""
-        return bool(self._pending or self._running)
+        return bool(self._pending or self._text)
 
     def _batch(self) -> Batch:
-        self._end_text()
+        self._flush_text()
         events, self._pending = self._pending, []
         first = self._last_seq + 1
         self._last_seq += len(events)
@@ -371,7 +373,7 @@ class RunWriter:
         self._bytes += sum(map(len, wires))
         return Batch(self.run.session_id, run_id, self.run.attempt, first, self._last_seq, wires)
 
-    def committed(self, batch: Batch, *, is_refused: bool) -> None:
+    def on_committed(self, batch: Batch, *, is_refused: bool) -> None:
         """The commit loop is through with a batch."""
         self._in_flight = False
         if is_refused:
@@ -380,7 +382,7 @@ class RunWriter:
             self._channel.publish(entries_of(batch.wires, batch.first_seq, batch.run_id))
             if self._ledger.relay is not None:
                 self._ledger.relay.announce(batch)
-        if self._waits:
+        if self._has_pending:
             is_text = all(isinstance(event, TextEvent) for event in self._pending)
             self._ledger.mark(self, is_urgent=not is_text)
         self._settled.set()
@@ -392,7 +394,7 @@ class RunWriter:
         if self._is_refused:
             return False
         self._in_flight = True  # the commit loop leaves the rest to us
-        self._end_text()
+        self._flush_text()
         self._pending.append(done)
         last = self._batch()
         said = len(self.run.input.get("message", "").encode()) + len(ending.content.encode())
@@ -408,11 +410,11 @@ class RunWriter:
         self._channel.publish(entries_of(last.wires, last.first_seq, last.run_id))
         if self._ledger.relay is not None:
             self._ledger.relay.announce(last)
-        self._channel.forget_soon(self._ledger.kept_seconds)
+        self._channel.expire_later(self._ledger.cache_seconds)
         return True
 
 
-def _pauses() -> Iterator[float]:
+def _retry_delays() -> Iterator[float]:
     """How long to wait for a store that is away, each time, without end."""
     return chain(_RETRY_SECONDS, repeat(_RETRY_SECONDS[-1]))
 

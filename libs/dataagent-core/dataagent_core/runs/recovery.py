@@ -21,8 +21,8 @@ from dataagent_core.runs.types import Run
 from dataagent_core.session.types import now
 
 _PAST_ALL_LEASES = datetime(9999, 1, 1, tzinfo=UTC)  # their processes are known to be gone
-_UNTOLD_SECONDS = 1.0  # a queued run no worker took by then may be one no worker was told of
-_AT_ONCE = 50
+_UNANNOUNCED_SECONDS = 1.0  # a queued run no worker took by then may be one no worker was told of
+_BATCH_SIZE = 50
 _RETRY_SECONDS = 0.2
 LOST = ErrorEvent(
     error="The process that answered this message stopped. What it had said is kept; ask again.",
@@ -37,16 +37,16 @@ NOT_TAKEN = ErrorEvent(
 
 
 @dataclass(frozen=True, slots=True)
-class Duty:
+class WorkerRole:
     """What a process does for runs it did not open."""
 
-    takes: bool = False  # answers queued runs
-    resumes: bool = True  # goes on with runs that wait for a person
-    most_runs: int = 200  # answered at once, not counting those that wait for a person
+    takes_queued: bool = False  # answers queued runs
+    resumes_waiting: bool = True  # goes on with runs that wait for a person
+    max_runs: int = 200  # answered at once, not counting those that wait for a person
     queue_seconds: float = 300.0  # after that a queued run ends as failed
 
 
-class Owner(Protocol):
+class RunOwner(Protocol):
     """What a run needs to be taken: a `Worker`."""
 
     name: str
@@ -74,32 +74,34 @@ class Owner(Protocol):
 class Recovery:
     """Finds runs without an owner and gives them to this process's worker."""
 
-    def __init__(self, store: RunStore, owner: Owner, duty: Duty) -> None:
+    def __init__(self, store: RunStore, owner: RunOwner, worker_role: WorkerRole) -> None:
         self._store = store
         self._owner = owner
-        self._duty = duty
-        self._freed = asyncio.Event()
+        self._worker_role = worker_role
+        self._capacity_freed = asyncio.Event()
 
-    async def round(self, *, not_worker: str | None = None) -> int:
+    async def recover(self, *, not_worker: str | None = None) -> int:
         """Take what is there to be taken; how many runs that were."""
         taken = 0
         at = None if not_worker is None else _PAST_ALL_LEASES
         for lost in await self._store.abandoned(now(), not_worker=not_worker):
-            if self._owner.owns(lost.run_id) or not self._is_ours_to_take(lost):
+            if self._owner.owns(lost.run_id) or not self._may_take(lost):
                 continue
             taken += await self._claim(lost.run_id, at=at)
         return taken + await self._take_queued()
 
-    def _is_ours_to_take(self, lost: Run) -> bool:
-        return self._duty.resumes or lost.status != "waiting" or lost.cancel_requested
+    def _may_take(self, lost: Run) -> bool:
+        return (
+            self._worker_role.resumes_waiting or lost.status != "waiting" or lost.cancel_requested
+        )
 
     async def _take_queued(self) -> int:
         taken, at = 0, now()
-        waiting = at - timedelta(seconds=_UNTOLD_SECONDS)
-        for run in await self._store.queued(waiting, limit=_AT_ONCE):
-            if run.created_at < at - timedelta(seconds=self._duty.queue_seconds):
+        waiting = at - timedelta(seconds=_UNANNOUNCED_SECONDS)
+        for run in await self._store.queued(waiting, limit=_BATCH_SIZE):
+            if run.created_at < at - timedelta(seconds=self._worker_role.queue_seconds):
                 taken += await self._claim(run.run_id, lost=NOT_TAKEN)
-            elif self._duty.takes and self._has_room:
+            elif self._worker_role.takes_queued and self._has_capacity:
                 taken += await self._claim(run.run_id)
         return taken
 
@@ -112,7 +114,7 @@ class Recovery:
     ) -> bool:
         if self._owner.is_closing:
             return False
-        with self._owner.leases.taking() as until:
+        with self._owner.leases.acquiring() as until:
             run = await self._store.claim(run_id, worker=self._owner.name, lease_until=until, at=at)
             if run is None:
                 return False
@@ -139,15 +141,15 @@ class Recovery:
     # -- room for more --------------------------------------------------------------------------
 
     @property
-    def _has_room(self) -> bool:
-        return self._owner.busy < self._duty.most_runs
+    def _has_capacity(self) -> bool:
+        return self._owner.busy < self._worker_role.max_runs
 
-    async def room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait until one more run can be answered."""
-        while not self._has_room:
-            self._freed.clear()
-            await self._freed.wait()
+        while not self._has_capacity:
+            self._capacity_freed.clear()
+            await self._capacity_freed.wait()
 
-    def freed(self) -> None:
+    def notify_capacity(self) -> None:
         """A run has ended, or waits for a person."""
-        self._freed.set()
+        self._capacity_freed.set()

@@ -16,23 +16,23 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
 from dataagent_core.errors import Unavailable
-from dataagent_core.runs.channel import Channel
+from dataagent_core.runs.channel import SessionChannel
 from dataagent_core.runs.cluster.bus import Bus, Subscription
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Batch, Entry, entries_of
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 
 logger = logging.getLogger(__name__)
 _CONFIRM_SECONDS = 1.0
-_LOOK_SECONDS = 1.5
-_AT_ONCE = 300
+_CHECK_SECONDS = 1.5
+_BATCH_SIZE = 300
 
 
 @dataclass(slots=True)
 class _Watch:
     """A session that has readers here."""
 
-    channel: Channel
+    channel: SessionChannel
     subscription: Subscription
     readers: int = 0
 
@@ -40,31 +40,31 @@ class _Watch:
 class Relay:
     """Announces what is committed here, and hears what is committed elsewhere."""
 
-    def __init__(self, bus: Bus, store: RunStore, *, look_seconds: float = _LOOK_SECONDS) -> None:
-        """`look_seconds` is the time between two looks at the store while anyone reads."""
+    def __init__(self, bus: Bus, store: RunStore, *, check_seconds: float = _CHECK_SECONDS) -> None:
+        """`check_seconds` is the time between two looks at the store while anyone reads."""
         self._bus = bus
         self._store = store
-        self._look_seconds = look_seconds
+        self._check_seconds = check_seconds
         self._sender = uuid.uuid4().hex[:12].encode()
         self._watches: dict[str, _Watch] = {}
         self._suspects: set[str] = set()
-        self._hurry = asyncio.Event()
-        self._looking: asyncio.Task[None] | None = None
+        self._check_now = asyncio.Event()
+        self._check_task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """Begin to look after the watched sessions."""
-        self._looking = asyncio.create_task(self._look_for_ever(), name="relay")
+        self._check_task = asyncio.create_task(self._check_loop(), name="relay")
 
     async def aclose(self) -> None:
         """Stop looking."""
-        await end_all([self._looking])
+        await cancel_all([self._check_task])
 
     def announce(self, batch: Batch) -> None:
         """Tell readers elsewhere of a committed batch."""
         self._bus.publish(_topic(batch.session_id), encode(self._sender, batch))
 
     @asynccontextmanager
-    async def watch(self, session_id: str, channel: Channel) -> AsyncGenerator[None]:
+    async def watch(self, session_id: str, channel: SessionChannel) -> AsyncGenerator[None]:
         """Fill the channel with what others commit, while open.
 
         When this is entered nothing committed from now on is missed; what was committed before is
@@ -73,12 +73,12 @@ class Relay:
         watch = self._watches.get(session_id)
         if watch is None:
             subscription = self._bus.subscribe(
-                _topic(session_id), lambda payload: self._hear(session_id, payload)
+                _topic(session_id), lambda payload: self._on_message(session_id, payload)
             )
             watch = self._watches[session_id] = _Watch(channel, subscription)
         watch.readers += 1
         try:
-            await watch.subscription.confirmed(_CONFIRM_SECONDS)
+            await watch.subscription.wait_confirmed(_CONFIRM_SECONDS)
             yield
         finally:
             watch.readers -= 1
@@ -86,36 +86,36 @@ class Relay:
                 del self._watches[session_id]
                 watch.subscription.end()
 
-    def _hear(self, session_id: str, payload: bytes | None) -> None:
+    def _on_message(self, session_id: str, payload: bytes | None) -> None:
         watch = self._watches.get(session_id)
         if watch is None:
             return
         if payload is None:
             self._suspects.add(session_id)
-            self._hurry.set()
+            self._check_now.set()
         elif not payload.startswith(self._sender):
             entries = decode(payload)
             watch.channel.receive(entries)
             if entries[-1].event_type == "done":
-                watch.channel.forget_soon()
+                watch.channel.expire_later()
 
     # -- looking at the store -------------------------------------------------------------------
 
-    async def _look_for_ever(self) -> None:
+    async def _check_loop(self) -> None:
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._look_seconds):
-                    await self._hurry.wait()
-            self._hurry.clear()
+                async with asyncio.timeout(self._check_seconds):
+                    await self._check_now.wait()
+            self._check_now.clear()
             suspects, self._suspects = self._suspects, set()
-            await self._look(suspects or self._watches.keys())
+            await self._check(suspects or self._watches.keys())
 
-    async def _look(self, session_ids: Iterable[str]) -> None:
+    async def _check(self, session_ids: Iterable[str]) -> None:
         """Compare with the store; what could not be compared is compared again next time."""
         wanted = [session_id for session_id in session_ids if session_id in self._watches]
         try:
-            for start in range(0, len(wanted), _AT_ONCE):
-                some = wanted[start : start + _AT_ONCE]
+            for start in range(0, len(wanted), _BATCH_SIZE):
+                some = wanted[start : start + _BATCH_SIZE]
                 self._compare(some, await self._store.last_seqs(some))
         except Unavailable:
             logger.info("the watched sessions wait for the store")
@@ -128,9 +128,9 @@ class Relay:
             if watch is None:
                 continue
             if session_id in tails:
-                watch.channel.fall_behind(tails[session_id])
+                watch.channel.advance_to(tails[session_id])
             else:
-                watch.channel.dismiss()
+                watch.channel.end_readers()
 
 
 def encode(sender: bytes, batch: Batch) -> bytes:

@@ -8,13 +8,13 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 
 from dataagent_core.session import SessionManager
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 
 logger = logging.getLogger(__name__)
 _SWEEP_SECONDS = 3600.0
 
 
-async def keep_erasing(
+async def purge_periodically(
     sessions: SessionManager,
     *,
     longer_than: timedelta,
@@ -23,14 +23,14 @@ async def keep_erasing(
     """Erase sessions that were put away longer ago than that, now and then, for ever."""
     while True:
         try:
-            if erased := await sessions.erase_put_away(longer_than=longer_than):
+            if erased := await sessions.purge_soft_deleted(longer_than=longer_than):
                 logger.info("%d deleted sessions were erased", erased)
         except Exception:
             logger.exception("deleted sessions could not be erased; trying again later")
         await asyncio.sleep(interval_seconds)
 
 
-def start_erasing(sessions: SessionManager, stack: AsyncExitStack, *, days: int) -> None:
-    """Begin to `keep_erasing` what was put away so many days ago; the stack ends it."""
-    erasing = keep_erasing(sessions, longer_than=timedelta(days=days))
-    stack.push_async_callback(end_all, [asyncio.create_task(erasing, name="retention")])
+def start_retention(sessions: SessionManager, stack: AsyncExitStack, *, days: int) -> None:
+    """Begin to `purge_periodically` what was put away so many days ago; the stack ends it."""
+    erasing = purge_periodically(sessions, longer_than=timedelta(days=days))
+    stack.push_async_callback(cancel_all, [asyncio.create_task(erasing, name="retention")])

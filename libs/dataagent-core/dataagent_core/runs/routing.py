@@ -22,7 +22,7 @@ from dataagent_core.skills import split_command
 _ROUTE = "route"
 
 
-def routed(
+def decide_route(
     assistant_id: str,
     message: str,
     *,
@@ -42,45 +42,49 @@ def routed(
     return route.agent or assistant_id, kept
 
 
-def told(
+def with_route_note(
     run: Run,
     executor: AgentExecutor,
     events: AsyncGenerator[AnyEvent],
     *,
-    speak: Callable[[], None],
+    on_agent_start: Callable[[], None],
 ) -> AsyncGenerator[AnyEvent]:
     """The run's events, after what its readers are told of a rule's decision.
 
-    `speak` is called as soon as the agent itself speaks.
+    `on_agent_start` is called as soon as the agent itself speaks.
     """
     route: dict[str, Any] | None = run.input.get(_ROUTE)
     if route is None:
-        speak()
+        on_agent_start()
         return events
     if not route["is_known"]:
-        return _answered(run, executor, route["note"])
-    return _announced(route["note"], events, speak)
+        return _reply_with_note(run, executor, route["note"])
+    return _prepend_note(route["note"], events, on_agent_start)
 
 
-async def refused(error: Exception) -> AsyncGenerator[AnyEvent]:
+async def failure_events(error: Exception) -> AsyncGenerator[AnyEvent]:
     """The events of a run whose agent could not be built."""
     yield error_event(error)
     yield DoneEvent(reason="failed")
 
 
-async def _announced(
-    note: str, events: AsyncGenerator[AnyEvent], speak: Callable[[], None]
+async def _prepend_note(
+    note: str, events: AsyncGenerator[AnyEvent], on_agent_start: Callable[[], None]
 ) -> AsyncGenerator[AnyEvent]:
     yield ThinkingEvent(content=note)
-    speak()
+    on_agent_start()
     async with aclosing(events) as following:
         async for event in following:
             yield event
 
 
-async def _answered(run: Run, executor: AgentExecutor, answer: str) -> AsyncGenerator[AnyEvent]:
+async def _reply_with_note(
+    run: Run, executor: AgentExecutor, answer: str
+) -> AsyncGenerator[AnyEvent]:
     """Answer without an agent; the thread has the question and the answer all the same."""
     yield TextEvent(content=answer, is_final=True)
     files = run.input.get("files", ())
-    await executor.adopt(run.input["message"], answer, run.session_id, files=files)
+    await executor.record_interrupted_turn(
+        run.input["message"], answer, run.session_id, files=files
+    )
     yield DoneEvent()

@@ -18,10 +18,10 @@ from dataagent_core.errors import BadInput, DataAgentError, NothingToCancel, Run
 from dataagent_core.hitl import Decision
 from dataagent_core.runs.admission import Admission
 from dataagent_core.runs.dispatch import Dispatch
-from dataagent_core.runs.history import History, told_by
-from dataagent_core.runs.intake import Intake
+from dataagent_core.runs.history import History, load_items
 from dataagent_core.runs.ledger import Ledger, is_done
-from dataagent_core.runs.skills import Skills
+from dataagent_core.runs.message_resolver import MessageResolver
+from dataagent_core.runs.skills import SkillService
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import (
     COMPACT,
@@ -30,7 +30,7 @@ from dataagent_core.runs.types import (
     NewRun,
     Run,
     RunOptions,
-    Started,
+    StartedRun,
 )
 from dataagent_core.runs.worker import Worker
 from dataagent_core.session import DEFAULT_TITLE, Session, SessionManager, now, title_of
@@ -39,7 +39,7 @@ from dataagent_core.workspace import FileStore
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ASSISTANT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 MAX_MESSAGE_CHARACTERS = 1_000_000
-_MOST_COUNTED = 1_000
+_MAX_COUNTED = 1_000
 T = TypeVar("T")
 
 
@@ -64,13 +64,14 @@ class RunService:
         *,
         files: FileStore | None = None,
         dispatch: Dispatch | None = None,
-        skills: Skills | None = None,
+        skills: SkillService | None = None,
         agents: AgentRegistry | None = None,
-        on_put_away: Callable[[str], None] | None = None,
+        on_soft_delete: Callable[[str], None] | None = None,
     ) -> None:
         """Without a `dispatch` runs are executed by this worker and nowhere else.
 
-        `on_put_away` is told of each session that was put away, when nothing runs in it any more.
+        `on_soft_delete` is told of each session that was put away, when nothing runs in it any
+        more.
         """
         self._store = store
         self._dispatch = dispatch or Dispatch(store, worker)
@@ -78,8 +79,8 @@ class RunService:
         self._ledger = ledger
         self._worker = worker
         self._admission = admission or Admission()
-        self._on_put_away = on_put_away
-        self._intake = Intake(self._admission, files=files, skills=skills, agents=agents)
+        self._on_put_away = on_soft_delete
+        self._resolver = MessageResolver(self._admission, files=files, skills=skills, agents=agents)
 
     async def start(
         self,
@@ -90,7 +91,7 @@ class RunService:
         client_message_id: str | None = None,
         assistant_id: str | None = None,
         options: RunOptions | None = None,
-    ) -> Started:
+    ) -> StartedRun:
         """Commit the message with its run, begin to answer it, and return once it is on the disk.
 
         The same `client_message_id` twice is one run, which is found whatever has changed since.
@@ -109,24 +110,24 @@ class RunService:
         session = await self._sessions.get(session_id, owner=owner)
         options = options or RunOptions()
         try:
-            return await self._take(session, message, client_message_id, assistant_id, options)
+            return await self._start(session, message, client_message_id, assistant_id, options)
         except DataAgentError:
             if client_message_id is None:
                 raise
-            earlier = await self._store.by_client(session_id, client_message_id)
+            earlier = await self._store.find_by_client_id(session_id, client_message_id)
             if earlier is None:
                 raise
-            return Started(earlier, 0, is_new=False)
+            return StartedRun(earlier, 0, is_new=False)
 
-    async def _take(
+    async def _start(
         self,
         session: Session,
         message: str,
         client_message_id: str | None,
         assistant_id: str | None,
         options: RunOptions,
-    ) -> Started:
-        asked = await self._intake.take(
+    ) -> StartedRun:
+        resolved = await self._resolver.resolve(
             message,
             assistant_id or session.assistant_id,
             owner=session.user_id,
@@ -138,28 +139,28 @@ class RunService:
                 run_id=str(uuid.uuid4()),
                 session_id=session.session_id,
                 user_id=session.user_id,
-                assistant_id=asked.assistant_id,
+                assistant_id=resolved.assistant_id,
                 message_id=str(uuid.uuid4()),
                 answer_id=str(uuid.uuid4()),
                 content=message,
                 created_at=now(),
                 client_message_id=client_message_id,
                 title=title_of(message) if session.title == DEFAULT_TITLE else None,
-                room=self._admission.room,
-                input={**asked.input, **options.rules()},
-                metadata=asked.metadata | _named(assistant_id),
+                limits=self._admission.limits,
+                input={**resolved.input, **options.rules()},
+                metadata=resolved.metadata | _assistant_metadata(assistant_id),
             )
         )
 
-    async def _open(self, new: NewRun) -> Started:
-        with self._admission.entering(new.user_id):
+    async def _open(self, new: NewRun) -> StartedRun:
+        with self._admission.reserve(new.user_id):
             opened = await self._dispatch.open(new)
         await self._store.settle()
-        return Started(opened.run, opened.last_seq if opened.is_new else 0, opened.is_new)
+        return StartedRun(opened.run, opened.last_seq if opened.is_new else 0, opened.is_new)
 
     async def compact(
         self, session_id: str, *, owner: str, keep: str = "", options: RunOptions | None = None
-    ) -> Started:
+    ) -> StartedRun:
         """Put the older part of a session's thread in short, as a run of its own.
 
         What the model sees changes; the history that people see stays, and tells of it. `keep` says
@@ -173,7 +174,7 @@ class RunService:
         said = f"/compact {keep}".strip()
         check_message(said)
         session = await self._sessions.get(session_id, owner=owner)
-        tenant_id = await self._intake.admit(owner, session.assistant_id)
+        tenant_id = await self._resolver.admit(owner, session.assistant_id)
         tenant = {} if tenant_id is None else {"tenant_id": tenant_id}
         rules = (options or RunOptions()).rules()
         return await self._open(
@@ -186,19 +187,19 @@ class RunService:
                 answer_id=str(uuid.uuid4()),
                 content=said,
                 created_at=now(),
-                room=self._admission.room,
+                limits=self._admission.limits,
                 input={"message": said, COMPACT: keep, **tenant, **rules},
             )
         )
 
-    async def check_room(self, owner: str, agent: str) -> None:
+    async def check_admission(self, owner: str, agent: str) -> None:
         """Whether `start` would let a run in, before a session is made for it.
 
         Raises:
             AgentNotFound, AgentDisabled, TooManyRuns, BudgetExhausted: as `start`.
         """
-        await self._intake.admit(owner, agent)
-        with self._admission.entering(owner):
+        await self._resolver.admit(owner, agent)
+        with self._admission.reserve(owner):
             return
 
     async def get(self, run_id: str, *, owner: str) -> RunView:
@@ -207,7 +208,7 @@ class RunService:
         Raises:
             RunNotFound: there is none, or it is another user's.
         """
-        run = await self._owned(run_id, owner)
+        run = await self._get_owned(run_id, owner)
         pending = await self._store.approvals(run_id, pending_only=True) if run.is_active else []
         return RunView(run, pending)
 
@@ -221,7 +222,7 @@ class RunService:
 
     async def queue_depth(self) -> int:
         """How many runs wait for a worker; a thousand stands for more."""
-        return len(await self._store.queued(now(), limit=_MOST_COUNTED))
+        return len(await self._store.queued(now(), limit=_MAX_COUNTED))
 
     async def cancel(self, run_id: str, *, owner: str) -> Run:
         """Stop a run and wait for its end. An ended run stays as it is.
@@ -229,10 +230,10 @@ class RunService:
         Raises:
             RunNotFound: as `get`.
         """
-        run = self._worker.run_of(owner, run_id=run_id) or await self._owned(run_id, owner)
+        run = self._worker.find_run(owner, run_id=run_id) or await self._get_owned(run_id, owner)
         if run.is_active:
             await self._stop(run)
-        return await self._owned(run_id, owner)
+        return await self._get_owned(run_id, owner)
 
     async def cancel_session(self, session_id: str, *, owner: str) -> Run:
         """Stop the session's active run.
@@ -241,14 +242,14 @@ class RunService:
             SessionNotFound: the session is not the owner's.
             NothingToCancel: it has no active run.
         """
-        run = self._worker.run_of(owner, session_id=session_id)
+        run = self._worker.find_run(owner, session_id=session_id)
         if run is None:
             await self._sessions.get(session_id, owner=owner)
             run = await self._store.active_run(session_id)
         if run is None:
             raise NothingToCancel("No active chat found for this session")
         await self._stop(run)
-        return await self._owned(run.run_id, owner)
+        return await self._get_owned(run.run_id, owner)
 
     async def cancel_all(self, user_id: str) -> None:
         """Stop every run of a user, in whichever process it is, and wait for their ends."""
@@ -265,7 +266,7 @@ class RunService:
             AlreadyDecided: it has another answer, or the run has ended.
             BadDecision: the request does not allow this answer.
         """
-        run = await self._owned(run_id, owner)
+        run = await self._get_owned(run_id, owner)
         return await self._worker.approvals.decide(run, request_id, decision)
 
     async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Entry]:
@@ -275,7 +276,7 @@ class RunService:
             RunNotFound: there is no such run.
             SessionDeleted: its session was deleted before its end.
         """
-        run = await self._before_following(lambda: self._store.get(run_id))
+        run = await self._read_unless_deleted(lambda: self._store.get(run_id))
         if run is None:
             raise RunNotFound(f"There is no run {run_id[:80]!r}.")
         if not run.is_active:
@@ -300,19 +301,19 @@ class RunService:
             SessionNotFound: the session is not the owner's.
             SessionDeleted: it was deleted meanwhile.
         """
-        await self._before_following(lambda: self._sessions.get(session_id, owner=owner))
+        await self._read_unless_deleted(lambda: self._sessions.get(session_id, owner=owner))
         async for burst in self._ledger.follow(session_id, after=after):
             yield burst
 
-    async def _before_following(self, look: Callable[[], Awaitable[T]]) -> T:
+    async def _read_unless_deleted(self, look: Callable[[], Awaitable[T]]) -> T:
         """What a look at the store finds, repeated if a session was deleted during it.
 
         Otherwise a reader could begin just after the readers of its session were ended.
         """
         while True:
-            dismissals = self._ledger.dismissals
+            generation = self._ledger.generation
             found = await look()
-            if dismissals == self._ledger.dismissals:
+            if generation == self._ledger.generation:
                 return found
 
     async def history(
@@ -327,11 +328,11 @@ class RunService:
         messages, total = await self._sessions.messages(
             session_id, owner=owner, limit=limit, offset=offset
         )
-        told = await told_by(self._store, session_id, messages)
-        seen = [each.entries[-1].seq for each in told if each.entries]
-        return History(told, total, max(last_seq, *seen, 0))
+        items = await load_items(self._store, session_id, messages)
+        seen = [each.entries[-1].seq for each in items if each.entries]
+        return History(items, total, max(last_seq, *seen, 0))
 
-    async def resumable(
+    async def find_resumable(
         self, session_id: str, *, owner: str, after: int, client_message_id: str | None = None
     ) -> Run | None:
         """The run whose reader comes back, having seen everything up to a `seq`. Starts nothing.
@@ -344,7 +345,7 @@ class RunService:
         """
         await self._sessions.get(session_id, owner=owner)
         if client_message_id is not None:
-            run = await self._store.by_client(session_id, client_message_id)
+            run = await self._store.find_by_client_id(session_id, client_message_id)
             if run is None:
                 raise RunNotFound(
                     "There is nothing to go on with: this message was never taken. Send it without "
@@ -356,39 +357,39 @@ class RunService:
             return await self._store.get(following[0].run_id)
         return await self._store.active_run(session_id)
 
-    async def put_away(self, session_id: str, *, owner: str) -> None:
-        """Delete a session so that `SessionManager.bring_back` can undo it; stop what runs in it.
+    async def soft_delete(self, session_id: str, *, owner: str) -> None:
+        """Delete a session so that `SessionManager.restore` can undo it; stop what runs in it.
 
         Raises:
             SessionNotFound: the session is not the owner's.
         """
-        await self._sessions.put_away(session_id, owner=owner)
+        await self._sessions.soft_delete(session_id, owner=owner)
         run = await self._store.active_run(session_id)  # none can be opened any more
         if run is not None:
             await self._stop(run)
         if self._on_put_away is not None:
             self._on_put_away(session_id)
 
-    async def forget(self, session_id: str, *, owner: str) -> None:
+    async def delete_permanently(self, session_id: str, *, owner: str) -> None:
         """Stop what runs in a session and delete it for good, with its history and artefacts.
 
         Raises:
             SessionNotFound: the session is not the owner's.
         """
-        await self.put_away(session_id, owner=owner)
+        await self.soft_delete(session_id, owner=owner)
         await self._sessions.delete(session_id, owner=owner)
 
     async def _stop(self, run: Run) -> None:
         await self._dispatch.stop(run)
 
-    async def _owned(self, run_id: str, owner: str) -> Run:
+    async def _get_owned(self, run_id: str, owner: str) -> Run:
         run = await self._store.find(run_id)
         if run is None or run.user_id != owner:
             raise RunNotFound(f"There is no run {run_id[:80]!r}.")
         return run
 
 
-def _named(assistant_id: str | None) -> dict[str, str]:
+def _assistant_metadata(assistant_id: str | None) -> dict[str, str]:
     """What a message keeps of whom it was for, if its user said so."""
     return {} if assistant_id is None else {"assistant_id": assistant_id}
 

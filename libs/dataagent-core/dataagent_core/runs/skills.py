@@ -11,27 +11,34 @@ from dataclasses import dataclass
 
 from dataagent_core.agents import AgentRegistry
 from dataagent_core.errors import SkillNotFound
-from dataagent_core.skills import Folders, Shelf, SkillEntry, SkillLibrary, SkillText, split_command
+from dataagent_core.skills import (
+    Folders,
+    SkillEntry,
+    SkillLibrary,
+    SkillSet,
+    SkillText,
+    split_command,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SkillChoice:
     """What a message asks for: the skill, and the message as the agent gets it."""
 
     skill: str | None
     task: str
 
 
-class Skills:
+class SkillService:
     """The skills as doors and runs see them: by user and agent."""
 
     def __init__(self, library: SkillLibrary, agents: AgentRegistry | None = None) -> None:
         self._library = library
         self._agents = agents
 
-    async def list(self, *, owner: str, agent: str) -> Shelf:
+    async def list(self, *, owner: str, agent: str) -> SkillSet:
         """The skills the owner can use with an agent."""
-        return await self._library.shelf(owner, self._folders_of(agent))
+        return await self._library.skill_set(owner, self._folders_of(agent))
 
     async def read(self, name: str, *, owner: str, agent: str) -> SkillText:
         """One of them, with its instructions.
@@ -60,7 +67,7 @@ class Skills:
 
     async def choose(
         self, message: str, named: str | None = None, *, owner: str, agent: str
-    ) -> Chosen:
+    ) -> SkillChoice:
         """The skill that a request names, or that its message begins with.
 
         Raises:
@@ -69,13 +76,13 @@ class Skills:
         typed = split_command(message) if named is None and message.startswith("/") else None
         name = named if typed is None else typed[0]
         if name is None:
-            return Chosen(None, message)
-        shelf = await self.list(owner=owner, agent=agent)
-        if name not in shelf.skills:
-            raise await self._refusal(name, shelf, is_typed=typed is not None)
-        return Chosen(name, message if typed is None else typed[1] or message)
+            return SkillChoice(None, message)
+        skill_set = await self.list(owner=owner, agent=agent)
+        if name not in skill_set.skills:
+            raise await self._not_found(name, skill_set, is_typed=typed is not None)
+        return SkillChoice(name, message if typed is None else typed[1] or message)
 
-    async def _refusal(self, name: str, shelf: Shelf, *, is_typed: bool) -> SkillNotFound:
+    async def _not_found(self, name: str, skill_set: SkillSet, *, is_typed: bool) -> SkillNotFound:
         for spec in self._agents.known() if self._agents else ():
             if spec.skills and name in (await self._library.shared(spec.skills)).skills:
                 return SkillNotFound(
@@ -83,7 +90,7 @@ class Skills:
                     details={"skill": name, "agent": spec.name},
                 )
         as_it_is = "Begin with a space to send the text as it is." if is_typed else ""
-        return shelf.missing(name, as_it_is)
+        return skill_set.missing(name, as_it_is)
 
     def _folders_of(self, agent: str) -> Folders:
         spec = self._agents.find(agent) if self._agents else None

@@ -12,7 +12,16 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from dataagent_core.hitl import Decision
-from dataagent_core.runs.types import Approval, Batch, Ending, Entry, NewRun, Opened, Run, RunStatus
+from dataagent_core.runs.types import (
+    Approval,
+    Batch,
+    Ending,
+    Entry,
+    NewRun,
+    OpenedRun,
+    Run,
+    RunStatus,
+)
 
 
 class RunStore(ABC):
@@ -21,7 +30,7 @@ class RunStore(ABC):
     @abstractmethod
     async def open(
         self, new: NewRun, *, worker: str | None, lease_until: datetime | None
-    ) -> Opened:
+    ) -> OpenedRun:
         """Commit the user's message, the run and its empty answer together.
 
         They are acknowledged after `settle`; the run may begin before.
@@ -76,7 +85,7 @@ class RunStore(ABC):
         """As `get`; None also if the run's session was put away."""
 
     @abstractmethod
-    async def by_client(self, session_id: str, client_message_id: str) -> Run | None:
+    async def find_by_client_id(self, session_id: str, client_message_id: str) -> Run | None:
         """The run of a client's message in a session, or None."""
 
     @abstractmethod
@@ -136,7 +145,7 @@ class RunStore(ABC):
         """
 
     @abstractmethod
-    async def ask(self, run: Run, approvals: Sequence[Approval]) -> None:
+    async def add_approvals(self, run: Run, approvals: Sequence[Approval]) -> None:
         """Keep approval requests and set the run to `waiting`. Known ids are left as they are."""
 
     @abstractmethod

@@ -12,15 +12,15 @@ from dataclasses import replace
 
 from dataagent_core.engine import Suspended
 from dataagent_core.events import DoneEvent
-from dataagent_core.runs.answer import Answer, ending_of
+from dataagent_core.runs.answer import AnswerBuilder, ending_of
 from dataagent_core.runs.types import Ending, NewRun, Run
 from dataagent_core.telemetry import CANCELLED, RunTrace, Traces
 
 _TRACEPARENT = "traceparent"
-Ended = Callable[[DoneEvent], DoneEvent]
+EndRecorder = Callable[[DoneEvent], DoneEvent]
 
 
-def placed(new: NewRun, traces: Traces) -> NewRun:
+def with_traceparent(new: NewRun, traces: Traces) -> NewRun:
     """A run that keeps its place in the trace of the request that asks for it, if there is one."""
     traceparent = traces.traceparent
     if traceparent is None:
@@ -29,7 +29,7 @@ def placed(new: NewRun, traces: Traces) -> NewRun:
 
 
 @contextmanager
-def traced(traces: Traces, run: Run, answer: Answer) -> Generator[Ended]:
+def trace_run(traces: Traces, run: Run, answer: AnswerBuilder) -> Generator[EndRecorder]:
     """Work on a run; whoever does it passes the end through what it gets."""
     trace = RunTrace(
         run_id=run.run_id,
@@ -42,15 +42,15 @@ def traced(traces: Traces, run: Run, answer: Answer) -> Generator[Ended]:
 
     with traces.run(trace, passing=(Suspended,)) as followed:
 
-        def ended(done: DoneEvent) -> DoneEvent:
+        def record_end(done: DoneEvent) -> DoneEvent:
             if followed is not None:
-                _note(trace, ending_of(answer, done))
+                _record_end(trace, ending_of(answer, done))
             return done
 
-        yield ended
+        yield record_end
 
 
-def _note(trace: RunTrace, ending: Ending) -> None:
+def _record_end(trace: RunTrace, ending: Ending) -> None:
     trace.answer = ending.content
     trace.usage = ending.token_usage or {}
     if ending.status == "failed":

@@ -121,7 +121,7 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedRun:
     """The outcome of `RunService.start`. Events of the run have a `seq` above `after`."""
 
     run: Run
@@ -130,11 +130,11 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ConcurrencyLimits:
     """How many runs there may be at once; 0 is no limit."""
 
-    most_of_user: int = 0
-    most_queued: int = 0
+    max_per_user: int = 0
+    max_queued: int = 0
 
     def check_user(self, under_way: int) -> None:
         """Refuse one more run of a user.
@@ -142,8 +142,8 @@ class Room:
         Raises:
             TooManyRuns: they have as many under way as they may.
         """
-        if self.most_of_user and under_way >= self.most_of_user:
-            raise self.crowded(under_way)
+        if self.max_per_user and under_way >= self.max_per_user:
+            raise self.user_limit_error(under_way)
 
     def check_queue(self, queued: int) -> None:
         """Refuse one more run that would have to wait.
@@ -151,23 +151,23 @@ class Room:
         Raises:
             QueueFull: as many wait as may.
         """
-        if self.most_queued and queued >= self.most_queued:
-            raise self.full(queued)
+        if self.max_queued and queued >= self.max_queued:
+            raise self.queue_full_error(queued)
 
-    def crowded(self, under_way: int) -> TooManyRuns:
+    def user_limit_error(self, under_way: int) -> TooManyRuns:
         """The error for a user who has as many runs as they may."""
         return TooManyRuns(
             f"You have {under_way} runs under way, as many as you may. Wait for one to end, "
             "or cancel one.",
-            details={"limit": self.most_of_user, "used": under_way},
+            details={"limit": self.max_per_user, "used": under_way},
             retry_after_seconds=_RETRY_AFTER_SECONDS,
         )
 
-    def full(self, queued: int) -> QueueFull:
+    def queue_full_error(self, queued: int) -> QueueFull:
         """The error for a queue that is as long as it may be."""
         return QueueFull(
             f"{queued} runs wait for a worker, as many as may wait. Try again later.",
-            details={"limit": self.most_queued, "used": queued},
+            details={"limit": self.max_queued, "used": queued},
             retry_after_seconds=_RETRY_AFTER_SECONDS,
         )
 
@@ -186,13 +186,15 @@ class NewRun:
     created_at: datetime
     client_message_id: str | None = None
     title: str | None = None  # for the session, if it has none of its own yet
-    room: Room | None = None  # to be kept to by the store, where other processes open runs too
+    limits: ConcurrencyLimits | None = (
+        None  # to be kept to by the store, where other processes open runs too
+    )
     input: dict[str, Any] = field(default_factory=dict[str, Any])
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedRun:
     """The outcome of `RunStore.open`. Not `is_new`: the `client_message_id` was seen before."""
 
     run: Run

@@ -18,7 +18,7 @@ from contextlib import aclosing, suppress
 from dataclasses import replace
 
 from dataagent_core.audit import AuditLog
-from dataagent_core.data.checking import FigureChecks
+from dataagent_core.data.figure_checks import FigureChecks
 from dataagent_core.engine import AgentConfig, AgentExecutor, Suspended, fence_threads
 from dataagent_core.errors import DataAgentError, Unavailable
 from dataagent_core.events import (
@@ -32,22 +32,22 @@ from dataagent_core.events import (
 from dataagent_core.identity import RunContext
 from dataagent_core.identity.budgets import Budgets
 from dataagent_core.runs.accounts import Accounts
-from dataagent_core.runs.answer import Answer, ending_of, failure_of
+from dataagent_core.runs.active_run import ActiveRun
+from dataagent_core.runs.answer import AnswerBuilder, ending_of, failure_of
 from dataagent_core.runs.approvals import StoredApprovals
-from dataagent_core.runs.asked import adopted, carried_out
 from dataagent_core.runs.cluster.bus import LocalBus, Subscription
 from dataagent_core.runs.cluster.control import Control
 from dataagent_core.runs.cluster.leases import Leases
-from dataagent_core.runs.contexts import Contexts, died_asking, noting
+from dataagent_core.runs.contexts import RunContexts, hand_over_recorder, was_asking_in_call
+from dataagent_core.runs.execution import record_interrupted_run, run_events
 from dataagent_core.runs.ledger import Ledger
-from dataagent_core.runs.owned import Owned
-from dataagent_core.runs.recovery import LOST, Duty, Recovery
-from dataagent_core.runs.routing import refused
+from dataagent_core.runs.recovery import LOST, Recovery, WorkerRole
+from dataagent_core.runs.routing import failure_events
 from dataagent_core.runs.store import RunStore
-from dataagent_core.runs.tracing import traced
+from dataagent_core.runs.tracing import trace_run
 from dataagent_core.runs.types import Run
 from dataagent_core.session import SessionManager
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 from dataagent_core.telemetry import Metrics, Traces, bind_run
 
 logger = logging.getLogger(__name__)
@@ -66,11 +66,11 @@ class Worker:
         config_for: ConfigFor,
         *,
         lease_seconds: float = 10.0,
-        duty: Duty | None = None,
+        worker_role: WorkerRole | None = None,
         control: Control | None = None,
         figures: FigureChecks | None = None,
         accounts: Accounts | None = None,
-        contexts: Contexts | None = None,
+        contexts: RunContexts | None = None,
         budgets: Budgets | None = None,
         audit: AuditLog | None = None,
         metrics: Metrics | None = None,
@@ -83,7 +83,7 @@ class Worker:
         self.name = name
         self._control = control or Control(LocalBus())
         self.approvals = StoredApprovals(store, audit, self._control)
-        self._recovery = Recovery(store, self, duty or Duty())
+        self._recovery = Recovery(store, self, worker_role or WorkerRole())
         self.leases = Leases(store, name, seconds=lease_seconds)
         self._store = store
         self._sessions = sessions
@@ -91,27 +91,27 @@ class Worker:
         self._config_for = config_for
         self._figures = figures
         self._accounts = accounts
-        self._contexts = contexts or Contexts(budgets=budgets)
+        self._contexts = contexts or RunContexts(budgets=budgets)
         self._budgets = budgets
         self._metrics = metrics
         self._traces = traces or Traces()
-        self._owned: dict[str, Owned] = {}
-        self._keeper: asyncio.Task[None] | None = None
-        self._round: asyncio.Task[None] | None = None
-        self._orders: list[Subscription] = []
+        self._active_runs: dict[str, ActiveRun] = {}
+        self._lease_task: asyncio.Task[None] | None = None
+        self._recovery_task: asyncio.Task[None] | None = None
+        self._subscriptions: list[Subscription] = []
         self.is_closing = False
 
     # -- life of the process ------------------------------------------------------------------
 
     async def start(self, *, is_alone: bool) -> None:
         """Keep leases, take over dead processes' runs. `is_alone`: no other process lives."""
-        self._orders = self._control.obey(
+        self._subscriptions = self._control.subscribe_worker(
             self.name,
             on_cancel=self.cancel,
-            on_decided=self.approvals.look,
-            on_look=self.leases.wake,
+            on_decided=self.approvals.recheck,
+            on_free_runs=self.leases.wake,
         )
-        self._keeper = asyncio.create_task(self._keep_leases(), name="leases")
+        self._lease_task = asyncio.create_task(self._keep_leases(), name="leases")
         await self.recover(not_worker=self.name if is_alone else None)
 
     async def aclose(self, grace_seconds: float) -> None:
@@ -120,71 +120,75 @@ class Worker:
         Leases are kept meanwhile: nobody may think that these runs are lost.
         """
         self.is_closing = True
-        await self.leases.all_taken(grace_seconds)
+        await self.leases.wait_for_acquisitions(grace_seconds)
         self.approvals.suspend()
-        tasks = {owned.owner for owned in self._owned.values() if owned.owner is not None}
+        tasks = {active.owner for active in self._active_runs.values() if active.owner is not None}
         if tasks:
             await asyncio.wait(tasks, timeout=grace_seconds)
-            for owned in list(self._owned.values()):
-                owned.stop("shutdown")
+            for active in list(self._active_runs.values()):
+                active.stop("shutdown")
             await asyncio.wait(tasks, timeout=grace_seconds)
-        await end_all([self._keeper, self._round])
-        while self._orders:
-            self._orders.pop().end()
+        await cancel_all([self._lease_task, self._recovery_task])
+        while self._subscriptions:
+            self._subscriptions.pop().end()
 
     async def _keep_leases(self) -> None:
         """Renew, and look for runs beside that: claiming many takes longer than a lease may."""
         while True:
-            await self.leases.pause()
-            await self._attempted(self._renew)
-            if self._round is None and not self.is_closing:
-                self._round = asyncio.create_task(self._attempted(self._look), name="recovery")
+            await self.leases.wait_until_due()
+            await self._log_errors(self._renew)
+            if self._recovery_task is None and not self.is_closing:
+                self._recovery_task = asyncio.create_task(
+                    self._log_errors(self._recover_and_release), name="recovery"
+                )
 
-    async def _look(self) -> None:
-        woken = self.leases.woken
+    async def _recover_and_release(self) -> None:
+        wake_count = self.leases.wake_count
         try:
             await self.recover()
-            self._sessions.use(owned.run.session_id for owned in self._owned.values())
+            self._sessions.mark_in_use(
+                active.run.session_id for active in self._active_runs.values()
+            )
             await self._sessions.release_expired()
         finally:
-            self._round = None
-            if self.leases.woken != woken:  # someone wanted a look meanwhile
+            self._recovery_task = None
+            if self.leases.wake_count != wake_count:  # someone wanted a look meanwhile
                 self.leases.wake()
 
-    async def _attempted(self, duty: Callable[[], Awaitable[None]]) -> None:
+    async def _log_errors(self, step: Callable[[], Awaitable[None]]) -> None:
         try:
-            await duty()
+            await step()
         except Unavailable:
             logger.warning("leases wait for the store")
         except Exception:
             logger.exception("lease round failed")
 
     async def _renew(self) -> None:
-        if self._owned:
-            renewed = await self.leases.renew(self._owned.keys)
+        if self._active_runs:
+            renewed = await self.leases.renew(self._active_runs.keys)
             for run_id in renewed.cancelled:
                 self.cancel(run_id)
             for run_id in renewed.lost:
-                self._lose(run_id)
-        if self._owned and self._accounts is not None:
-            owned = [each.run for each in self._owned.values()]
-            for run_id in await self._accounts.runs_to_cancel(owned):
+                self._stop_lost_run(run_id)
+        if self._active_runs and self._accounts is not None:
+            active = [each.run for each in self._active_runs.values()]
+            for run_id in await self._accounts.runs_to_cancel(active):
                 self.cancel(run_id)
 
-    def _lose(self, run_id: str) -> None:
+    def _stop_lost_run(self, run_id: str) -> None:
         """Stop what another process goes on with; nothing more of it is written here."""
-        owned = self._owned.get(run_id)
-        if owned is not None and owned.pump is not None and not owned.pump.done():
-            owned.is_lost = True
-            owned.stop("shutdown")
+        active = self._active_runs.get(run_id)
+        if active is not None and active.pump is not None and not active.pump.done():
+            active.is_lost = True
+            active.stop("shutdown")
 
     async def recover(self, *, not_worker: str | None = None) -> int:
         """Take the runs whose process died: end them visibly, or go on waiting; how many."""
-        return await self._recovery.round(not_worker=not_worker)
+        return await self._recovery.recover(not_worker=not_worker)
 
-    async def room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait until one more run can be answered."""
-        await self._recovery.room()
+        await self._recovery.wait_for_capacity()
 
     async def take(self, run_id: str) -> bool:
         """Go on with a run without a living owner; False if it has one, or this process stops."""
@@ -195,184 +199,194 @@ class Worker:
         entries = await self._store.read_run(run.run_id)
         last_seq = await self._store.last_seq(run.session_id)
         written_bytes = sum(len(entry.wire) for entry in entries)
-        owned = Owned(run, self._ledger.writer(run, last_seq, written_bytes=written_bytes))
-        unkept = Answer()  # what was said since the thread was last kept, which is at each request
+        active = ActiveRun(run, self._ledger.writer(run, last_seq, written_bytes=written_bytes))
+        unsaved = (
+            AnswerBuilder()
+        )  # what was said since the thread was last kept, which is at each request
         for event in (entry.event for entry in entries):
-            owned.answer.add(event)
-            unkept.add(event)
+            active.answer.add(event)
+            unsaved.add(event)
             if isinstance(event, HITLRequestEvent):
-                owned.shown.add(event.request_id)
-                unkept = Answer()
+                active.written_requests.add(event.request_id)
+                unsaved = AnswerBuilder()
         if run.cancel_requested:
-            events = self._call_off(run, unkept.text)
-        elif run.status == "waiting" and not died_asking(await self._store.approvals(run.run_id)):
-            events = self._work(owned, is_resumed=True)
+            events = self._cancel_lost_run(run, unsaved.text)
+        elif run.status == "waiting" and not was_asking_in_call(
+            await self._store.approvals(run.run_id)
+        ):
+            events = self._start_events(active, is_resumed=True)
         else:
-            events = self._mourn(run, unkept.text, lost)
-        self._launch(owned, events)
+            events = self._fail_lost_run(run, unsaved.text, lost)
+        self._launch(active, events)
 
-    async def _mourn(
+    async def _fail_lost_run(
         self, run: Run, partial_text: str, lost: ErrorEvent
     ) -> AsyncGenerator[AnyEvent]:
         """Give a lost run its visible end, and its thread what was said."""
         logger.warning("run %s is lost (%s); it ends as failed", run.run_id, lost.error_code)
-        await self._adopt(run, partial_text)
+        await self._record_interrupted_run(run, partial_text)
         yield ErrorEvent(error=lost.error, error_code=lost.error_code, recoverable=lost.recoverable)
         yield DoneEvent(reason="failed")
 
-    async def _call_off(self, run: Run, partial_text: str) -> AsyncGenerator[AnyEvent]:
+    async def _cancel_lost_run(self, run: Run, partial_text: str) -> AsyncGenerator[AnyEvent]:
         """End a run that was cancelled while no living process had it."""
-        await self._adopt(run, partial_text)
+        await self._record_interrupted_run(run, partial_text)
         yield DoneEvent(cancelled=True, reason="user_cancelled")
 
-    async def _adopt(self, run: Run, partial_text: str) -> None:
+    async def _record_interrupted_run(self, run: Run, partial_text: str) -> None:
         with suppress(DataAgentError):  # an agent that cannot be built has no thread
-            await adopted(run, self._executor(run, self._config_for(run)), partial_text)
+            await record_interrupted_run(
+                run, self._executor(run, self._config_for(run)), partial_text
+            )
 
     # -- life of a run --------------------------------------------------------------------------
 
     def begin(self, run: Run, last_seq: int) -> None:
         """Answer a run that was just opened for this process."""
-        owned = Owned(run, self._ledger.writer(run, last_seq))
-        self._launch(owned, self._work(owned))
+        active = ActiveRun(run, self._ledger.writer(run, last_seq))
+        self._launch(active, self._start_events(active))
 
-    def _work(self, owned: Owned, *, is_resumed: bool = False) -> AsyncGenerator[AnyEvent]:
+    def _start_events(
+        self, active: ActiveRun, *, is_resumed: bool = False
+    ) -> AsyncGenerator[AnyEvent]:
         """What the run's agent does; whatever keeps it from being built is the run's end."""
         try:
-            config = self._config_for(owned.run)
-            return carried_out(
-                owned.run,
-                self._executor(owned.run, config),
-                self._context(owned, config),
-                say=owned.say,
-                speak_as=owned.speak_as,
+            config = self._config_for(active.run)
+            return run_events(
+                active.run,
+                self._executor(active.run, config),
+                self._context(active, config),
+                emit=active.emit,
+                set_speaker=active.set_speaker,
                 summarization=lambda keep: self._sessions.summarization(config, keep=keep),
                 is_resumed=is_resumed,
             )
         except Exception as error:
-            return refused(error)
+            return failure_events(error)
 
     def cancel(
         self, run_id: str, reason: DoneReason = "user_cancelled"
     ) -> asyncio.Task[None] | None:
         """Stop a run of this process; the task ends when the run has. None: not here."""
-        owned = self._owned.get(run_id)
-        if owned is None:
+        active = self._active_runs.get(run_id)
+        if active is None:
             return None
-        owned.stop(reason)
-        return owned.owner
+        active.stop(reason)
+        return active.owner
 
-    def _launch(self, owned: Owned, events: AsyncGenerator[AnyEvent]) -> None:
-        run_id = owned.run.run_id
-        self._owned[run_id] = owned
-        self.approvals.attend(owned.run)
-        owned.pump = asyncio.create_task(self._pump(owned, events), name=f"pump-{run_id}")
-        owned.owner = asyncio.create_task(self._own(owned, owned.pump), name=f"run-{run_id}")
+    def _launch(self, active: ActiveRun, events: AsyncGenerator[AnyEvent]) -> None:
+        run_id = active.run.run_id
+        self._active_runs[run_id] = active
+        self.approvals.add_run(active.run)
+        active.pump = asyncio.create_task(self._pump(active, events), name=f"pump-{run_id}")
+        active.owner = asyncio.create_task(
+            self._write_end(active, active.pump), name=f"run-{run_id}"
+        )
 
-    async def _pump(self, owned: Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent | None:
+    async def _pump(self, active: ActiveRun, events: AsyncGenerator[AnyEvent]) -> DoneEvent | None:
         """Write what the agent says; return how it ended, or None if it is left waiting."""
-        owned.has_begun = True
-        run = owned.run
-        self._bind(owned)
-        with suppress(Suspended), traced(self._traces, run, owned.answer) as ended:
-            return ended(await self._written(owned, events))
+        active.has_begun = True
+        run = active.run
+        self._bind_task(active)
+        with suppress(Suspended), trace_run(self._traces, run, active.answer) as record_end:
+            return record_end(await self._write_events(active, events))
         return None
 
-    def _bind(self, owned: Owned) -> None:
+    def _bind_task(self, active: ActiveRun) -> None:
         """Say whom this task works for, and keep it from the thread of a run that is lost."""
 
         async def fence() -> None:
-            await self.leases.hold(owned.run, is_lost=owned.is_lost)
+            await self.leases.ensure_held(active.run, is_lost=active.is_lost)
 
-        bind_run(owned.run.run_id, owned.run.user_id)
+        bind_run(active.run.run_id, active.run.user_id)
         fence_threads(fence)
 
-    async def _written(self, owned: Owned, events: AsyncGenerator[AnyEvent]) -> DoneEvent:
-        writer = owned.writer
+    async def _write_events(self, active: ActiveRun, events: AsyncGenerator[AnyEvent]) -> DoneEvent:
+        writer = active.writer
         async with aclosing(events) as stream:
             async for event in stream:
                 if isinstance(event, DoneEvent):
                     return event
                 if isinstance(event, HITLRequestEvent):
                     await writer.flush()
-                    await self.approvals.keep(owned.run, event)
-                    if event.request_id in owned.shown:
+                    await self.approvals.keep(active.run, event)
+                    if event.request_id in active.written_requests:
                         continue
-                owned.say(event)
+                active.emit(event)
                 if not isinstance(event, TextEvent):
                     await writer.drain()
         return DoneEvent(reason="failed")
 
-    async def _own(self, owned: Owned, pump: asyncio.Task[DoneEvent | None]) -> None:
+    async def _write_end(self, active: ActiveRun, pump: asyncio.Task[DoneEvent | None]) -> None:
         """Wait for the pump and write the end, unless the run is left waiting."""
-        self._bind(owned)
+        self._bind_task(active)
         await asyncio.wait({pump})
         done: DoneEvent | None = None
         try:
-            done = owned.outcome(pump)
+            done = active.outcome(pump)
             if done is not None:
-                await self._finish(owned, done)
+                await self._finish(active, done)
         except Exception:
-            logger.exception("the end of run %s could not be written", owned.run.run_id)
+            logger.exception("the end of run %s could not be written", active.run.run_id)
         finally:
             if self._budgets is not None:
-                calls = owned.answer.tool_calls
-                self._budgets.close(owned.run.run_id, has_ended=done is not None, tool_calls=calls)
-            self.approvals.leave(owned.run)
-            self._owned.pop(owned.run.run_id, None)
-            self._recovery.freed()
+                calls = active.answer.tool_calls
+                self._budgets.close(active.run.run_id, has_ended=done is not None, tool_calls=calls)
+            self.approvals.remove_run(active.run)
+            self._active_runs.pop(active.run.run_id, None)
+            self._recovery.notify_capacity()
         if pump.done() and not pump.cancelled() and not pump.exception() and done is None:
-            await self.leases.give_up(owned.run.run_id)  # left waiting, for whoever is there
-            self._control.look()
+            await self.leases.release(active.run.run_id)  # left waiting, for whoever is there
+            self._control.announce_free_runs()
 
-    async def _finish(self, owned: Owned, done: DoneEvent) -> None:
-        if not owned.has_begun:  # cancelled in the moment it was started
-            await self._adopt(owned.run, "")
-        if done.reason in ("failed", "shutdown") and not owned.answer.has_error:
-            owned.say(failure_of(done))
-        done = await self._checked(owned, done)
-        ending = ending_of(owned.answer, done)
-        is_kept = await owned.writer.close(done, ending)
+    async def _finish(self, active: ActiveRun, done: DoneEvent) -> None:
+        if not active.has_begun:  # cancelled in the moment it was started
+            await self._record_interrupted_run(active.run, "")
+        if done.reason in ("failed", "shutdown") and not active.answer.has_error:
+            active.emit(failure_of(done))
+        done = await self._with_figure_report(active, done)
+        ending = ending_of(active.answer, done)
+        is_kept = await active.writer.close(done, ending)
         if is_kept:
-            self._count(owned, ending.status)
+            self._record_metrics(active, ending.status)
         else:
-            logger.warning("run %s was taken over; its end is written there", owned.run.run_id)
+            logger.warning("run %s was taken over; its end is written there", active.run.run_id)
 
-    def _count(self, owned: Owned, status: str) -> None:
+    def _record_metrics(self, active: ActiveRun, status: str) -> None:
         if self._metrics is None:
             return
-        spoke_at = owned.writer.spoke_at
+        first_text_at = active.writer.first_text_at
         self._metrics.run_ended(
             status,
-            time.monotonic() - owned.started_at,
-            first_text_seconds=None if spoke_at is None else spoke_at - owned.started_at,
-            events=owned.writer.written,
+            time.monotonic() - active.started_at,
+            first_text_seconds=None if first_text_at is None else first_text_at - active.started_at,
+            events=active.writer.written,
         )
 
     @property
     def active(self) -> int:
         """How many runs this process has."""
-        return len(self._owned)
+        return len(self._active_runs)
 
     @property
     def busy(self) -> int:
         """How many runs this process executes, not counting those that wait for a person."""
-        return len(self._owned) - self.approvals.waiting
+        return len(self._active_runs) - self.approvals.waiting
 
-    def run_of(self, user_id: str, *, run_id: str = "", session_id: str = "") -> Run | None:
+    def find_run(self, user_id: str, *, run_id: str = "", session_id: str = "") -> Run | None:
         """A user's run in this process, by its id or its session's; other processes have more."""
-        for run in (owned.run for owned in self._owned.values()):
+        for run in (active.run for active in self._active_runs.values()):
             if run.user_id == user_id and (run.run_id == run_id or run.session_id == session_id):
                 return run
         return None
 
     def owns(self, run_id: str) -> bool:
         """Whether this process has the run."""
-        return run_id in self._owned
+        return run_id in self._active_runs
 
-    async def _checked(self, owned: Owned, done: DoneEvent) -> DoneEvent:
+    async def _with_figure_report(self, active: ActiveRun, done: DoneEvent) -> DoneEvent:
         """The end, with what is known of the answer's figures if it rests on data."""
-        run, answer = owned.run, owned.answer
+        run, answer = active.run, active.answer
         if self._figures is None or not answer.table_ids or not answer.text:
             return done
         try:
@@ -388,7 +402,9 @@ class Worker:
     def _executor(self, run: Run, config: AgentConfig) -> AgentExecutor:
         return self._sessions.executor(run.session_id, config, self.approvals)
 
-    def _context(self, owned: Owned, config: AgentConfig) -> RunContext:
-        run = owned.run
-        ask = self._contexts.asking(run, owned.writer, owned.say, self.approvals)
-        return self._contexts.of(run, config, ask, noting(self._store, run, owned.speak_as))
+    def _context(self, active: ActiveRun, config: AgentConfig) -> RunContext:
+        run = active.run
+        ask = self._contexts.ask_user_for(run, active.writer, active.emit, self.approvals)
+        return self._contexts.of(
+            run, config, ask, hand_over_recorder(self._store, run, active.set_speaker)
+        )

@@ -9,9 +9,9 @@ from dataagent_core.sandbox.local import LocalRunner
 from dataagent_core.sandbox.types import (
     CodeResult,
     CommandResult,
-    Limits,
+    CommandRunner,
     OutputFile,
-    Runner,
+    SandboxLimits,
 )
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ __all__ = [
     "BwrapWall",
     "CodeResult",
     "CommandResult",
-    "Limits",
+    "CommandRunner",
     "LocalRunner",
     "OutputFile",
     "PoolSettings",
-    "Runner",
+    "SandboxLimits",
     "SandboxSession",
     "Sandboxes",
 ]

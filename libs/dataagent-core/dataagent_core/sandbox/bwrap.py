@@ -27,8 +27,8 @@ from dataagent_core.errors import SandboxGone, SandboxUnavailable
 from dataagent_core.sandbox.bwrap_command import BwrapCommand
 from dataagent_core.sandbox.cgroups import Cgroup, Cgroups
 from dataagent_core.sandbox.frames import Frame, FrameStream
-from dataagent_core.sandbox.places import own_folder
-from dataagent_core.sandbox.types import IN_PLACE, Limits, SandboxHome
+from dataagent_core.sandbox.process_folder import process_folder
+from dataagent_core.sandbox.types import IN_PLACE, SandboxHome, SandboxLimits
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class BwrapWall:
         self._processes: WeakSet[BwrapProcess] = WeakSet()
         self._starting = asyncio.Lock()
 
-    async def start(self, home: SandboxHome, limits: Limits) -> BwrapProcess:
+    async def start(self, home: SandboxHome, limits: SandboxLimits) -> BwrapProcess:
         """As `Wall.start`."""
         stream, pid = await self._fork()
         try:
@@ -307,7 +307,7 @@ class _ForkServer:
 
 def _new_stage() -> Path:
     """A directory that bubblewrap's user can look into."""
-    stage = own_folder(_STAGE)
+    stage = process_folder(_STAGE)
     stage.chmod(0o755)
     return stage
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from dataagent_core.sandbox.types import Limits
+from dataagent_core.sandbox.types import SandboxLimits
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Cgroup:
         return 0
 
     @property
-    def doors(self) -> list[Path]:
+    def cgroup_files(self) -> list[Path]:
         """The files into which a process writes its number to be in the groups."""
         return [folder / "cgroup.procs" for folder in dict.fromkeys(self._folders.values())]
 
@@ -70,10 +70,10 @@ class Cgroups:
         self._parents: dict[str, Path] | None = None
         self._made: set[Path] = set()
 
-    def make(self, name: str, pid: int | None, limits: Limits) -> Cgroup | None:
+    def make(self, name: str, pid: int | None, limits: SandboxLimits) -> Cgroup | None:
         """Put a process into groups with these limits; None where that is not possible.
 
-        Without a process the groups are empty; the first goes in by itself (`Cgroup.doors`).
+        Without a process the groups are empty; the first goes in by itself (`Cgroup.cgroup_files`).
         """
         if self._parents is None:
             self._parents = self._find_parents()
@@ -153,7 +153,7 @@ def _own_group(controller: str) -> str:
     return "/"
 
 
-def _set(folder: Path, controller: str, limits: Limits) -> None:
+def _set(folder: Path, controller: str, limits: SandboxLimits) -> None:
     for name, value in _values(folder, controller, limits).items():
         (folder / name).write_text(value)
     if controller == "memory":  # swap would be memory on top; not every kernel counts it
@@ -165,7 +165,7 @@ def _set(folder: Path, controller: str, limits: Limits) -> None:
                     (folder / name).write_text("0" if is_swap else str(most))
 
 
-def _values(folder: Path, controller: str, limits: Limits) -> dict[str, str]:
+def _values(folder: Path, controller: str, limits: SandboxLimits) -> dict[str, str]:
     is_second = (folder / "cgroup.controllers").exists()
     quota = str(int(limits.cpus * _PERIOD))
     if controller == "memory":

@@ -17,7 +17,7 @@ _CANCEL_SECONDS = 2.0
 """How long a runner may take to end what was cancelled."""
 
 
-class Channel:
+class RunnerChannel:
     """The conversation with one runner."""
 
     def __init__(self, process: WallProcess, on_idle: Callable[[], None]) -> None:
@@ -56,7 +56,7 @@ class Channel:
         try:
             await asyncio.wait({task}, timeout=seconds)
         except asyncio.CancelledError:
-            await _undisturbed(asyncio.create_task(self._call_off(task)))
+            await _wait_uninterrupted(asyncio.create_task(self._cancel_request(task)))
             raise
         if not task.done():
             await self._end(task)
@@ -67,7 +67,7 @@ class Channel:
         await self._process.send(frame)
         return await self._process.receive()
 
-    async def _call_off(self, task: asyncio.Task[Frame]) -> None:
+    async def _cancel_request(self, task: asyncio.Task[Frame]) -> None:
         """Have the runner end what it does; end the runner if it does not."""
         try:
             await self._process.send(Frame("cancel"))
@@ -84,7 +84,7 @@ class Channel:
         await asyncio.wait({task})
 
 
-async def _undisturbed(task: asyncio.Task[None]) -> None:
+async def _wait_uninterrupted(task: asyncio.Task[None]) -> None:
     """Wait for a task's end however often we are cancelled."""
     while not task.done():
         try:

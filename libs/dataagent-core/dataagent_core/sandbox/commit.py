@@ -1,7 +1,7 @@
 """Carrying a sandbox's changes over into the workspace: all that are wanted, or none.
 
-The workspace is the user's and has a quota; whoever keeps it is handed down as a `Keeper`. Asking
-a person first, and writing it down, is the caller's business.
+The workspace is the user's and has a quota; whoever keeps it is handed down as a `WorkspaceWriter`.
+Asking a person first, and writing it down, is the caller's business.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Fetch = Callable[[str], Awaitable[bytes | None]]
 Done = Callable[[str], Awaitable[None]]
 
 
-class Keeper(Protocol):
+class WorkspaceWriter(Protocol):
     """Keeps a user's files. Paths are relative to the workspace."""
 
     async def room(self) -> int | None:
@@ -38,7 +38,7 @@ class Keeper(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class CommitResult:
     """What was carried over; `left` could not be read any more or is no plain file."""
 
     written: tuple[str, ...]
@@ -47,17 +47,17 @@ class Committed:
 
 
 async def commit_changes(
-    changes: Sequence[FileChange], fetch: Fetch, keeper: Keeper, done: Done
-) -> Committed:
+    changes: Sequence[FileChange], fetch: Fetch, writer: WorkspaceWriter, done: Done
+) -> CommitResult:
     """Delete and write what changed, if there is room for all of it; `done` is told of each.
 
     Raises:
         QuotaExceeded: there is not; nothing was touched.
     """
-    await _require_room(changes, keeper)
+    await _require_room(changes, writer)
     deleted = [change.path for change in changes if change.kind == "deleted"]
     for path in deleted:
-        await keeper.delete(path)
+        await writer.delete(path)
         await done(path)
     written: list[str] = []
     left: list[str] = []
@@ -68,19 +68,19 @@ async def commit_changes(
         if content is None or len(content) > change.size:  # it grew since it was counted
             left.append(change.path)
             continue
-        await keeper.put(change.path, content)
+        await writer.put(change.path, content)
         await done(change.path)
         written.append(change.path)
-    return Committed(tuple(written), tuple(deleted), tuple(left))
+    return CommitResult(tuple(written), tuple(deleted), tuple(left))
 
 
-async def _require_room(changes: Sequence[FileChange], keeper: Keeper) -> None:
-    room = await keeper.room()
+async def _require_room(changes: Sequence[FileChange], writer: WorkspaceWriter) -> None:
+    room = await writer.room()
     if room is None:
         return
     needed = sum(change.size for change in changes)
     for change in changes:
-        needed -= await keeper.size(change.path)
+        needed -= await writer.size(change.path)
     if needed > room:
         raise QuotaExceeded(
             f"The changes need {needed} more bytes and the workspace has {room} left. "

@@ -19,9 +19,9 @@ from uuid import uuid4
 
 from dataagent_core.errors import SandboxGone, SandboxUnavailable
 from dataagent_core.sandbox.docker_client import DockerClient
-from dataagent_core.sandbox.docker_container import container_of
+from dataagent_core.sandbox.docker_container import container_spec
 from dataagent_core.sandbox.frames import BadFrame, Frame, FrameBuffer, encode
-from dataagent_core.sandbox.types import Limits, SandboxHome
+from dataagent_core.sandbox.types import SandboxHome, SandboxLimits
 
 logger = logging.getLogger(__name__)
 _STDOUT, _STDERR = 1, 2
@@ -73,9 +73,9 @@ class DockerWall:
             )
         return version
 
-    async def start(self, home: SandboxHome, limits: Limits) -> DockerProcess:
+    async def start(self, home: SandboxHome, limits: SandboxLimits) -> DockerProcess:
         """As `Wall.start`."""
-        container = container_of(
+        container = container_spec(
             self._image,
             limits,
             home.sandbox_id,

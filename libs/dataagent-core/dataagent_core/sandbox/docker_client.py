@@ -65,7 +65,7 @@ class DockerClient:
 
     async def remove(self, container_id: str) -> None:
         """End everything in it and remove it; returns when it is gone, also if it was before."""
-        await self._call(partial(_removed, container_id))
+        await self._call(partial(_remove_container, container_id))
 
     async def labelled(self, label: str) -> list[str]:
         """The containers with this label, running or not."""
@@ -79,7 +79,7 @@ class DockerClient:
             SandboxUnavailable: the engine does not let us.
         """
         base, version = await self._call(_address)
-        reader, writer = await _connected(base)
+        reader, writer = await _open_stream(base)
         path = f"/v{version}/containers/{container_id}/attach?stream=1&stdin=1&stdout=1&stderr=1"
         try:
             async with asyncio.timeout(_SECONDS):
@@ -131,13 +131,13 @@ class DockerClient:
             ) from error
         try:
             if self._docker is None:
-                self._docker = _opened(docker, self._url)
+                self._docker = _open_client(docker, self._url)
             return work(self._docker.api)
         except (DockerException, RequestException, OSError) as error:
             raise SandboxUnavailable(f"The Docker engine: {_reason(error)}") from error
 
 
-def _opened(docker: Any, url: str | None) -> Any:
+def _open_client(docker: Any, url: str | None) -> Any:
     """A client. Whether anybody listens is tried first: docker-py forgets sockets that fail."""
     chosen = url or environment().get("DOCKER_HOST") or _HERE
     if chosen.startswith("unix://"):
@@ -169,7 +169,7 @@ def _tls(api: Any) -> ssl.SSLContext:
     return context
 
 
-async def _connected(address: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _open_stream(address: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     try:
         if isinstance(address, str):
             return await asyncio.open_unix_connection(address, limit=_HEAD_LIMIT)
@@ -179,7 +179,7 @@ async def _connected(address: Any) -> tuple[asyncio.StreamReader, asyncio.Stream
         raise SandboxUnavailable("The Docker engine does not answer.") from error
 
 
-def _removed(container_id: str, api: Any) -> None:
+def _remove_container(container_id: str, api: Any) -> None:
     """Kill, then wait for the engine to have removed it. Whoever is gone already is fine."""
     from docker.errors import APIError
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dataagent_core.sandbox.docker_profile import seccomp_profile
-from dataagent_core.sandbox.types import Limits
+from dataagent_core.sandbox.types import SandboxLimits
 
 LABEL: Final = "dataagent.sandbox"
 NOBODY: Final = 65534
-PLACES: Final = ("/workspace", "/tmp")  # noqa: S108 inside the container
+WRITABLE_PATHS: Final = ("/workspace", "/tmp")  # noqa: S108 inside the container
 _RUNNER_PROCESSES: Final = 2
 _PERIOD: Final = 100_000
 _FILES: Final = 1024
@@ -29,9 +29,9 @@ _ENVIRONMENT: Final = {
 }
 
 
-def container_of(
+def container_spec(
     image: str,
-    limits: Limits,
+    limits: SandboxLimits,
     sandbox_id: str,
     *,
     binds: Mapping[str, str],
@@ -61,7 +61,7 @@ def container_of(
                 {"Type": "bind", "Source": source, "Target": target, "ReadOnly": True}
                 for source, target in binds.items()
             ],
-            "Tmpfs": {place: _tmpfs(limits) for place in PLACES},
+            "Tmpfs": {place: _tmpfs(limits) for place in WRITABLE_PATHS},
             **({"Runtime": runtime} if runtime else {}),
         },
     }
@@ -81,7 +81,7 @@ def _isolation(profile: str) -> dict[str, Any]:
     }
 
 
-def _amounts(limits: Limits) -> dict[str, Any]:
+def _amounts(limits: SandboxLimits) -> dict[str, Any]:
     return {
         "Memory": limits.memory_bytes,  # of the runner too
         "MemorySwap": limits.memory_bytes,
@@ -97,7 +97,7 @@ def _amounts(limits: Limits) -> dict[str, Any]:
     }
 
 
-def _tmpfs(limits: Limits) -> str:
+def _tmpfs(limits: SandboxLimits) -> str:
     return (
         f"size={limits.disk_bytes},nr_inodes={limits.inodes},uid={NOBODY},gid={NOBODY},mode=0700,"
         "nosuid,nodev"

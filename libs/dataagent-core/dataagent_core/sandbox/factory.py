@@ -3,7 +3,7 @@
 Unset takes the first wall this machine seems to have and, with none, no sandbox at all: the tools
 are then not there. Whatever is asked for by name must be possible, or the process does not start.
 There is no way from here to code without a wall that nobody asked for. Above: `app/sandbox.py`,
-`dataagent-server doctor`. Below: the walls, `choosing.py`, `pool.py`.
+`dataagent-server doctor`. Below: the walls, `wall_selection.py`, `pool.py`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from dataagent_core.config import Settings
 from dataagent_core.config.settings import environment
 from dataagent_core.errors import Misconfigured, SandboxUnavailable
 from dataagent_core.sandbox.bwrap import BwrapWall
-from dataagent_core.sandbox.choosing import (
+from dataagent_core.sandbox.docker import DockerWall
+from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
+from dataagent_core.sandbox.types import SandboxLimits, Wall
+from dataagent_core.sandbox.wall_selection import (
     FirstWall,
     bwrap_problem,
     may_have_bwrap,
     may_have_docker,
 )
-from dataagent_core.sandbox.docker import DockerWall
-from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
-from dataagent_core.sandbox.types import Limits, Wall
 from dataagent_core.telemetry import Metrics
 
 ENTRY_POINTS: Final = "dataagent.sandboxes"
@@ -133,10 +133,10 @@ async def require_wall(settings: Settings) -> None:
         raise Misconfigured(f"DATAAGENT_SANDBOX={settings.sandbox}: {problem} {_NONE}")
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> SandboxLimits:
     """What the settings let a sandbox use."""
-    file_bytes = min(Limits().file_bytes, settings.sandbox_disk)
-    return Limits(
+    file_bytes = min(SandboxLimits().file_bytes, settings.sandbox_disk)
+    return SandboxLimits(
         memory_bytes=settings.sandbox_memory,
         cpus=settings.sandbox_cpus,
         processes=settings.sandbox_processes,

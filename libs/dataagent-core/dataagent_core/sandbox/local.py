@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dataagent_core.errors import ToolFailed
-from dataagent_core.sandbox.output import CutOutput
+from dataagent_core.sandbox.output import TruncatedOutput
 from dataagent_core.sandbox.types import CommandResult
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -46,7 +46,7 @@ class LocalRunner:
 
     async def run(self, command: str, *, directory: Path, timeout_seconds: float) -> CommandResult:
         """As `Runner.run`. What the command left in the background is ended with it."""
-        output = CutOutput(self._output_limit)
+        output = TruncatedOutput(self._output_limit)
         process, reading = await self._start(command, directory, output)
         timed_out = False
         try:
@@ -64,7 +64,7 @@ class LocalRunner:
         )
 
     async def _start(
-        self, command: str, directory: Path, output: CutOutput
+        self, command: str, directory: Path, output: TruncatedOutput
     ) -> tuple[Process, asyncio.Task[None]]:
         """Start the command; its output goes through a pipe of ours.
 
@@ -91,7 +91,7 @@ class LocalRunner:
         return process, asyncio.ensure_future(_read(readable, output))
 
 
-async def _read(readable: int, output: CutOutput) -> None:
+async def _read(readable: int, output: TruncatedOutput) -> None:
     """Collect what comes through the pipe until all who hold it have ended.
 
     Not with a pipe transport: uvloop's closes the descriptor twice, and the second time it may be

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class CutOutput:
+class TruncatedOutput:
     """Keeps the first three quarters and the last quarter of `limit` bytes."""
 
     def __init__(self, limit: int) -> None:

@@ -28,7 +28,7 @@ from dataagent_core.errors import (
     UserLimit,
 )
 from dataagent_core.sandbox.session import SandboxSession
-from dataagent_core.sandbox.types import Limits, Wall
+from dataagent_core.sandbox.types import SandboxLimits, Wall
 from dataagent_core.telemetry import Metrics
 
 logger = logging.getLogger(__name__)
@@ -60,14 +60,14 @@ class Sandboxes:
         self,
         wall: Wall,
         *,
-        limits: Limits | None = None,
+        limits: SandboxLimits | None = None,
         settings: PoolSettings | None = None,
         workspace_of: WorkspaceOf | None = None,
         metrics: Metrics | None = None,
     ) -> None:
         """`workspace_of` names the directory of a user's files, if the sandbox is to see one."""
         self._wall = wall
-        self._limits = limits or Limits()
+        self._limits = limits or SandboxLimits()
         self._settings = settings or PoolSettings()
         self._workspace_of = workspace_of or _no_workspace
         self._metrics = metrics
@@ -89,7 +89,7 @@ class Sandboxes:
         return self._wall
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> SandboxLimits:
         """What each may use."""
         return self._limits
 
@@ -141,7 +141,7 @@ class Sandboxes:
             self._touch(owner)
             return session
 
-    def living(self, user_id: str, thread_id: str) -> SandboxSession | None:
+    def find_session(self, user_id: str, thread_id: str) -> SandboxSession | None:
         """The sandbox a user's thread has now; none is made."""
         session = self._bound.get((user_id, thread_id))
         return session if session is not None and session.is_alive else None
@@ -150,7 +150,7 @@ class Sandboxes:
         """End a thread's sandbox, if it has one."""
         await self._drop((user_id, thread_id), "released")
 
-    def let_go(self, thread_id: str) -> None:
+    def release_soon(self, thread_id: str) -> None:
         """End a thread's sandbox soon, whoever's it is, without anybody waiting for it."""
         for owner in [each for each in self._bound if each[1] == thread_id]:
             self._soon(owner, "released")

@@ -12,7 +12,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from dataagent_core.sandbox.pool import Sandboxes
-from dataagent_core.sandbox.shell import persistent
+from dataagent_core.sandbox.shell import persistent_command
 from dataagent_core.sandbox.types import CommandResult
 
 _STATE: Final = "/tmp/.shell-state"  # noqa: S108 inside the sandbox
@@ -61,7 +61,7 @@ class SandboxShells:
         sandbox_id: str | None,
     ) -> CommandResult:
         session = await self._sandboxes.session(user_id, session_id, sandbox_id=sandbox_id)
-        scripts = {_COMMAND: persistent(command, _STATE), f"{_COMMAND}.sh": command}
+        scripts = {_COMMAND: persistent_command(command, _STATE), f"{_COMMAND}.sh": command}
         await session.aupload_files(
             [(path, text.encode(errors="replace")) for path, text in scripts.items()]
         )
@@ -72,5 +72,5 @@ class SandboxShells:
             exit_code=None if result.status == "timeout" else result.exit_code,
             is_cut=result.is_cut,
             timed_out=result.status == "timeout",
-            unkept=tuple(session.unkept),
+            uncommitted=tuple(session.uncommitted),
         )

@@ -2,8 +2,8 @@
 
 `run_python` runs a cell whose variables stay; `execute` and deepagents' file tools act in the same
 place, because this is one of its `BaseSandbox`es. One thing runs at a time. The user's workspace is
-seen but not changed: `unkept` says what differs, `commit` carries it over. Only a project is worked
-on in place. Whoever is cancelled while something runs has ended it. Above: `pool.py`. Below:
+seen but not changed: `uncommitted` says what differs, `commit` carries it over. Only a project is
+worked on in place. Whoever is cancelled while something runs has ended it. Above: `pool.py`. Below:
 `channel.py`, and a wall.
 """
 
@@ -24,21 +24,21 @@ from deepagents.backends.protocol import (
 from deepagents.backends.sandbox import BaseSandbox
 
 from dataagent_core.errors import Conflict
-from dataagent_core.sandbox.channel import Channel
-from dataagent_core.sandbox.commit import Committed, Keeper, commit_changes
-from dataagent_core.sandbox.copying import Seen, batches_below
+from dataagent_core.sandbox.channel import RunnerChannel
+from dataagent_core.sandbox.commit import CommitResult, WorkspaceWriter, commit_changes
 from dataagent_core.sandbox.frames import Frame, pack_files
 from dataagent_core.sandbox.results import code_result, downloads, file_changes, uploads
 from dataagent_core.sandbox.types import (
     IN_PLACE,
     CodeResult,
     FileChange,
-    Limits,
     SandboxHome,
+    SandboxLimits,
     Wall,
     WallProcess,
 )
-from dataagent_core.sandbox.unkept import Unkept
+from dataagent_core.sandbox.uncommitted import UncommittedChanges
+from dataagent_core.sandbox.workspace_files import Seen, changed_batches
 
 T = TypeVar("T")
 
@@ -51,16 +51,18 @@ _ANSWER_SECONDS = 60.0
 class SandboxSession(BaseSandbox):
     """Code, commands and files of one conversation, behind a wall."""
 
-    def __init__(self, sandbox_id: str, process: WallProcess, limits: Limits) -> None:
+    def __init__(self, sandbox_id: str, process: WallProcess, limits: SandboxLimits) -> None:
         self._sandbox_id = sandbox_id
         self._process = process
         self._limits = limits
-        self._channel = Channel(process, self._became_idle)
+        self._channel = RunnerChannel(process, self._became_idle)
         self._loop = asyncio.get_running_loop()
-        self._unkept: Unkept | None = None  # none without a workspace
+        self._uncommitted: UncommittedChanges | None = None  # none without a workspace
         self._is_copied = False  # the workspace is not mounted but followed
         self._seen: Seen = {}
-        self._unlooked_ns: int | None = None  # when a run began whose changes nobody has looked at
+        self._unexamined_ns: int | None = (
+            None  # when a run began whose changes nobody has looked at
+        )
         self._has_ended = False
         self._uses = 0
         self._has_forgotten = False
@@ -68,7 +70,7 @@ class SandboxSession(BaseSandbox):
         self._on_kill: Callable[[str], None] | None = None
 
     @classmethod
-    async def start(cls, wall: Wall, sandbox_id: str, limits: Limits) -> SandboxSession:
+    async def start(cls, wall: Wall, sandbox_id: str, limits: SandboxLimits) -> SandboxSession:
         """Start a sandbox that nobody owns yet; `bind` gives it a workspace.
 
         Raises:
@@ -83,7 +85,7 @@ class SandboxSession(BaseSandbox):
         return self._sandbox_id
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> SandboxLimits:
         """What may be used here."""
         return self._limits
 
@@ -128,8 +130,8 @@ class SandboxSession(BaseSandbox):
         if workspace is None or place == IN_PLACE:
             return
         self._is_copied = not answer.fields.get("overlay")
-        self._unkept = Unkept(workspace, self._seen if self._is_copied else None)
-        await self._follow()
+        self._uncommitted = UncommittedChanges(workspace, self._seen if self._is_copied else None)
+        await self._send_updates()
 
     async def run_python(
         self,
@@ -159,16 +161,18 @@ class SandboxSession(BaseSandbox):
         return await self._run("shell", command, timeout_seconds, {})
 
     @property
-    def unkept(self) -> list[FileChange]:
+    def uncommitted(self) -> list[FileChange]:
         """What differed from the workspace after the last run and was not carried over."""
-        return [] if self._unkept is None else self._unkept.changes
+        return [] if self._uncommitted is None else self._uncommitted.changes
 
     async def changes(self) -> list[FileChange]:
         """What differs from the workspace now and was not carried over."""
-        await self._look(self._unlooked_ns or time.time_ns())
-        return self.unkept
+        await self._find_changes(self._unexamined_ns or time.time_ns())
+        return self.uncommitted
 
-    async def commit(self, keeper: Keeper, paths: frozenset[str] | None = None) -> Committed:
+    async def commit(
+        self, writer: WorkspaceWriter, paths: frozenset[str] | None = None
+    ) -> CommitResult:
         """Carry changes over into the workspace: all of them, or those that are named.
 
         Raises:
@@ -176,17 +180,19 @@ class SandboxSession(BaseSandbox):
             Conflict: the workspace's files have changed since; nothing was changed.
         """
         found = [c for c in await self.changes() if paths is None or c.path in paths]
-        unkept = self._unkept
-        if unkept is None:
-            return Committed((), ())
-        overtaken = await asyncio.to_thread(unkept.overtaken, [each.path for each in found])
-        if overtaken:
-            raise _overtaken(overtaken)
+        uncommitted = self._uncommitted
+        if uncommitted is None:
+            return CommitResult((), ())
+        conflicting = await asyncio.to_thread(
+            uncommitted.conflicting, [each.path for each in found]
+        )
+        if conflicting:
+            raise _overwrite_conflict(conflicting)
 
         async def done(path: str) -> None:
-            await asyncio.to_thread(unkept.kept, path)
+            await asyncio.to_thread(uncommitted.mark_committed, path)
 
-        return await commit_changes(found, self._fetch, keeper, done)
+        return await commit_changes(found, self._fetch, writer, done)
 
     async def close(self) -> None:
         """End the sandbox and everything in it."""
@@ -225,9 +231,9 @@ class SandboxSession(BaseSandbox):
     async def _run(
         self, op: str, text: str, timeout_seconds: float | None, fields: dict[str, Any]
     ) -> CodeResult:
-        await self._follow()
-        began_ns, was_left = self._unlooked_ns or time.time_ns(), self._unlooked_ns is not None
-        self._unlooked_ns = began_ns
+        await self._send_updates()
+        began_ns, was_left = self._unexamined_ns or time.time_ns(), self._unexamined_ns is not None
+        self._unexamined_ns = began_ns
         seconds = self._limits.seconds(timeout_seconds)
         frame = Frame(op, {**fields, "seconds": seconds}, text.encode(errors="replace"))
         self._uses += 1
@@ -241,8 +247,8 @@ class SandboxSession(BaseSandbox):
         if result.status in _REASONS:
             self._killed(result.status)
         if was_left or answer.fields.get("has_changed"):
-            await self._look(began_ns)
-        self._unlooked_ns = None
+            await self._find_changes(began_ns)
+        self._unexamined_ns = None
         if self._has_forgotten:
             self._has_forgotten = False
             result = replace(result, state_lost=True, files_lost=True)
@@ -259,44 +265,50 @@ class SandboxSession(BaseSandbox):
     async def _ask(self, frame: Frame, seconds: float = _ANSWER_SECONDS) -> Frame:
         return await self._channel.ask(frame, seconds)
 
-    async def _look(self, began_ns: int) -> None:
+    async def _find_changes(self, began_ns: int) -> None:
         """Find out what differs from the workspace after a run that began at that time."""
-        if self._unkept is not None:
+        if self._uncommitted is not None:
             found = file_changes(await self._ask(Frame("changes")))
-            await asyncio.to_thread(self._unkept.update, found, began_ns=began_ns)
+            await asyncio.to_thread(self._uncommitted.update, found, began_ns=began_ns)
 
     async def _fetch(self, path: str) -> bytes | None:
         [download] = await self.adownload_files([path])
         return download.content
 
-    async def _follow(self) -> None:
+    async def _send_updates(self) -> None:
         """Send what has changed in the workspace and is not seen by itself."""
-        unkept = self._unkept
-        if unkept is None:
+        uncommitted = self._uncommitted
+        if uncommitted is None:
             return
-        gone = await asyncio.to_thread(unkept.gone) if self._has_copies(unkept) else []
-        if gone:
-            await self._ask(Frame("drop", {"files": gone}))
+        deleted_files = (
+            await asyncio.to_thread(uncommitted.deleted_files)
+            if self._has_copies(uncommitted)
+            else []
+        )
+        if deleted_files:
+            await self._ask(Frame("drop", {"files": deleted_files}))
         if not self._is_copied:
-            if not unkept.has_copies:
+            if not uncommitted.has_copies:
                 return
-            newer = await asyncio.to_thread(unkept.newer, self._limits.file_bytes)
-            if newer:
-                await self._send(newer, unkept)
+            newer_files = await asyncio.to_thread(uncommitted.newer_files, self._limits.file_bytes)
+            if newer_files:
+                await self._send(newer_files, uncommitted)
             return
-        batches = batches_below(unkept.workspace, self._limits, self._seen, but=unkept.paths)
+        batches = changed_batches(
+            uncommitted.workspace, self._limits, self._seen, exclude=uncommitted.paths
+        )
         while (batch := await asyncio.to_thread(_next, batches)) is not None:
-            await self._send(batch, unkept)
+            await self._send(batch, uncommitted)
 
-    async def _send(self, files: list[tuple[str, bytes]], unkept: Unkept) -> None:
+    async def _send(self, files: list[tuple[str, bytes]], uncommitted: UncommittedChanges) -> None:
         """Put files there as the workspace has them; what finds no room is nothing it has seen."""
         answer = await self._ask(_put(files, known=True))
         for each in uploads([path for path, _ in files], answer):
             if each.error is not None:
-                unkept.missed(each.path)
+                uncommitted.mark_missing(each.path)
 
-    def _has_copies(self, unkept: Unkept) -> bool:
-        return self._is_copied or unkept.has_copies
+    def _has_copies(self, uncommitted: UncommittedChanges) -> bool:
+        return self._is_copied or uncommitted.has_copies
 
     def _from_thread(self, work: Coroutine[Any, Any, T]) -> T:  # Any: asyncio's own
         try:
@@ -316,7 +328,7 @@ _REASONS = {
 }
 
 
-def _overtaken(paths: list[str]) -> Conflict:
+def _overwrite_conflict(paths: list[str]) -> Conflict:
     named = ", ".join(repr(path) for path in paths)
     return Conflict(
         f"Changed in the workspace since the code ran: {named}. Nothing was kept. Read what is "
@@ -334,7 +346,7 @@ def _next(batches: Iterator[list[tuple[str, bytes]]]) -> list[tuple[str, bytes]]
     return next(batches, None)
 
 
-def _limit_fields(limits: Limits) -> dict[str, float]:
+def _limit_fields(limits: SandboxLimits) -> dict[str, float]:
     return {
         "memory": limits.memory_bytes,
         "processes": limits.processes,

@@ -4,7 +4,8 @@ Directory, variables, functions, aliases and options (but `set -e`) are written 
 ends and taken up by the next one of the same conversation. So a command that is stopped for its
 time, or that ends the shell, costs nothing of what was before it, and between two commands nothing
 runs. What is not kept: processes in the background, open files, traps. Above:
-`middleware/shell.py`. Below: a `Runner`, which starts the process and ends it with all it started.
+`middleware/shell.py`. Below: a `CommandRunner`, which starts the process and ends it
+with all it started.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from dataagent_core.sandbox.local import DEFAULT_PATH
-from dataagent_core.sandbox.places import own_folder
-from dataagent_core.sandbox.types import CommandResult, Runner
+from dataagent_core.sandbox.process_folder import process_folder
+from dataagent_core.sandbox.types import CommandResult, CommandRunner
 
 MAX_STATE_BYTES: Final = 1_000_000
 
@@ -71,7 +72,7 @@ class Shells(Protocol):
         """Run a command where the last one of this conversation left off, the first in `directory`.
 
         Raises:
-            ToolFailed: as `Runner.run`.
+            ToolFailed: as `CommandRunner.run`.
         """
         ...
 
@@ -82,7 +83,7 @@ class LocalShells:
     Without bash a command is run as it is, and nothing is kept.
     """
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: CommandRunner) -> None:
         self._runner = runner
         self._has_bash = shutil.which("bash", path=DEFAULT_PATH) is not None
         self._folder: Path | None = None
@@ -103,7 +104,7 @@ class LocalShells:
         async with self._turns.setdefault(key, asyncio.Lock()):
             state = self._place() / key[:32]
             return await self._runner.run(
-                persistent(command, str(state)),
+                persistent_command(command, str(state)),
                 directory=directory,
                 timeout_seconds=timeout_seconds,
             )
@@ -117,23 +118,23 @@ class LocalShells:
     def _place(self) -> Path:
         """A folder that is ours alone: what shells keep may hold secrets."""
         if self._folder is None:
-            self._folder = own_folder("dataagent-shells-")
+            self._folder = process_folder("dataagent-shells-")
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         return self._folder
 
 
-def persistent(command: str, state: str) -> str:
+def persistent_command(command: str, state: str) -> str:
     """A command for bash that takes up the state in a file, runs, and leaves its own there.
 
     All of it is one line, so that bash counts the command's own lines in what it reports.
     """
-    take_up = _quoted(_TAKE_UP.replace("MAX_BYTES", str(MAX_STATE_BYTES)))
+    take_up = _quote(_TAKE_UP.replace("MAX_BYTES", str(MAX_STATE_BYTES)))
     return (
-        f"__da_state={_quoted(state)}; eval {take_up}; eval {_quoted(command)}\n"
+        f"__da_state={_quote(state)}; eval {take_up}; eval {_quote(command)}\n"
         '__da_keep\nexit "$__da_status"'
     )
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """The text as one word of bash on one line."""
     return "$'" + "".join(_QUOTED.get(letter, letter) for letter in text) + "'"

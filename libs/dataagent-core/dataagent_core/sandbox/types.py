@@ -1,7 +1,7 @@
 """What runs commands and code, and what comes back. Plain data and protocols.
 
-Two notions stand side by side. A `Runner` runs a command of the person at the keyboard. A `Wall`
-starts a place for code that nobody trusts; bubblewrap and Docker are walls, and `session.py`
+Two notions stand side by side. A `CommandRunner` runs a command of the person at the keyboard. A
+`Wall` starts a place for code that nobody trusts; bubblewrap and Docker are walls, and `session.py`
 talks to what they started.
 """
 
@@ -30,10 +30,10 @@ class CommandResult:
     exit_code: int | None
     is_cut: bool = False
     timed_out: bool = False
-    unkept: tuple[FileChange, ...] = ()  # in a sandbox: what differs from the user's files
+    uncommitted: tuple[FileChange, ...] = ()  # in a sandbox: what differs from the user's files
 
 
-class Runner(Protocol):
+class CommandRunner(Protocol):
     """Runs one command at a time for a caller; calls may overlap."""
 
     async def run(self, command: str, *, directory: Path, timeout_seconds: float) -> CommandResult:
@@ -49,7 +49,7 @@ class Runner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """How much a sandbox may use. A run that asks for more time gets at most `max_wall_seconds`."""
 
     memory_bytes: int = 512 * _MIB
@@ -157,7 +157,7 @@ class Wall(Protocol):
         """`bwrap` or `docker`."""
         ...
 
-    async def start(self, home: SandboxHome, limits: Limits) -> WallProcess:
+    async def start(self, home: SandboxHome, limits: SandboxLimits) -> WallProcess:
         """Build the wall and start a runner in it, which waits for frames.
 
         Raises:

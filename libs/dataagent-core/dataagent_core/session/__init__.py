@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from dataagent_core.session.manager import Belongings, SessionManager, new_session_id
+from dataagent_core.session.manager import SessionManager, SessionResources, new_session_id
 from dataagent_core.session.store import ConversationStore, MessageStore, SessionStore
 from dataagent_core.session.stores.databases import (
     MySQLMessageStore,
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_TITLE",
-    "Belongings",
     "ConversationStore",
     "MemoryMessageStore",
     "MemorySessionStore",
@@ -47,6 +46,7 @@ __all__ = [
     "SQLiteSessionStore",
     "Session",
     "SessionManager",
+    "SessionResources",
     "SessionStore",
     "SessionStoreFactory",
     "new_session_id",

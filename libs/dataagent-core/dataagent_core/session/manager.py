@@ -35,26 +35,26 @@ from dataagent_core.middleware.history import Summarization
 from dataagent_core.session.quota import ConversationQuota
 from dataagent_core.session.store import ConversationStore, MessageStore, SessionStore
 from dataagent_core.session.stores.memory import MemoryMessageStore
-from dataagent_core.session.titles import cleaned
+from dataagent_core.session.titles import clean_title
 from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, now
 
 logger = logging.getLogger(__name__)
-_LOOKED_THROUGH = 50  # sessions a store looks through in one go; others get their turn between
+_SEARCH_BATCH = 50  # sessions a store looks through in one go; others get their turn between
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 @dataclass(slots=True)
-class _Live:
+class _LiveExecutor:
     executor: AgentExecutor
     config_key: tuple[Any, ...]
     used_at: float
 
 
-MostSessions = Callable[[str], Awaitable[int | None]]
+MaxSessions = Callable[[str], Awaitable[int | None]]
 """How many sessions a user may have; None for any number."""
 
 
-class Belongings(Protocol):
+class SessionResources(Protocol):
     """What users' sessions leave behind elsewhere, say artefacts."""
 
     async def delete_session(self, session_id: str, *, owner: str) -> int:
@@ -73,11 +73,11 @@ class SessionManager:
         factory: AgentFactory | None = None,
         checkpoints: Checkpoints | None = None,
         new_ids: Literal["any", "uuid"] = "any",
-        belongings: Sequence[Belongings] = (),
-        most_sessions: MostSessions | None = None,
+        resources: Sequence[SessionResources] = (),
+        most_sessions: MaxSessions | None = None,
         quota: ConversationQuota | None = None,
         assistant_id_of: Callable[[str], str] | None = None,
-        on_rest: Callable[[str], None] | None = None,
+        on_idle: Callable[[str], None] | None = None,
         timeout_seconds: float = 3600.0,
         hitl_timeout_seconds: float = 300.0,
     ) -> None:
@@ -104,14 +104,14 @@ class SessionManager:
         self._is_own_factory = factory is None
         self._checkpoints = checkpoints
         self._new_ids = new_ids
-        self._belongings = belongings
+        self._resources = resources
         self._most_sessions = most_sessions
         self._quota = quota
         self._assistant_id_of = assistant_id_of
-        self._on_rest = on_rest
+        self._on_idle = on_idle
         self._timeout_seconds = timeout_seconds
         self._hitl_timeout_seconds = hitl_timeout_seconds
-        self._live: dict[str, _Live] = {}
+        self._live: dict[str, _LiveExecutor] = {}
 
     @property
     def _conversations(self) -> ConversationStore:
@@ -143,15 +143,15 @@ class SessionManager:
         """
         if self._assistant_id_of is not None:
             assistant_id = self._assistant_id_of(assistant_id)
-        title = cleaned(title or "") or DEFAULT_TITLE
+        title = clean_title(title or "") or DEFAULT_TITLE
         if self._quota is not None:
             await self._quota.check(owner)
         most = None if self._most_sessions is None else await self._most_sessions(owner)
         if most is not None:
-            await self._check_room(owner, most, more=1)
+            await self._check_session_limit(owner, most, more=1)
         session = await self._add(owner, assistant_id, session_id, title, metadata)
         if most is not None:
-            await self._keep_if_room(session, most)
+            await self._delete_if_over_limit(session, most)
         return session
 
     async def _add(
@@ -172,15 +172,15 @@ class SessionManager:
             await self._store.update(session)
         return session
 
-    async def _keep_if_room(self, session: Session, most: int) -> None:
+    async def _delete_if_over_limit(self, session: Session, most: int) -> None:
         """Take a new session back if others that were made at the same moment fill the room."""
         try:
-            await self._check_room(session.user_id, most)
+            await self._check_session_limit(session.user_id, most)
         except TenantLimit:
             await self._conversations.delete(session.session_id, frees_id=True)
             raise
 
-    async def _check_room(self, owner: str, most: int, *, more: int = 0) -> None:
+    async def _check_session_limit(self, owner: str, most: int, *, more: int = 0) -> None:
         used = await self._conversations.count_by_user(owner)
         if used + more > most:
             raise over_limit("max_sessions_per_user", most, used, "Delete a session first.")
@@ -203,7 +203,7 @@ class SessionManager:
         session = await self._store.get(session_id)
         if session is None and (self._new_ids == "any" or _UUID.fullmatch(session_id)):
             session = await self._create(user_id, assistant_id, session_id)
-        return _owned(session, session_id, user_id)
+        return _require_owned(session, session_id, user_id)
 
     async def _create(self, user_id: str, assistant_id: str, session_id: str) -> Session:
         try:
@@ -220,7 +220,7 @@ class SessionManager:
         Raises:
             SessionNotFound: there is none, or it is another user's.
         """
-        return _owned(await self._store.get(session_id), session_id, owner)
+        return _require_owned(await self._store.get(session_id), session_id, owner)
 
     async def get_by_thread(self, thread_id: str, *, owner: str) -> Session:
         """The owner's session with that `thread_id`.
@@ -253,15 +253,15 @@ class SessionManager:
     async def _search(self, text: str, owner: str) -> builtins.list[Session]:
         own = await self._store.list_by_user(owner)
         found: list[Session] = []
-        for first in range(0, len(own), _LOOKED_THROUGH):
-            found += await self._having(text, own[first : first + _LOOKED_THROUGH])
+        for first in range(0, len(own), _SEARCH_BATCH):
+            found += await self._matching(text, own[first : first + _SEARCH_BATCH])
         return found
 
-    async def _having(self, text: str, some: Sequence[Session]) -> builtins.list[Session]:
+    async def _matching(self, text: str, some: Sequence[Session]) -> builtins.list[Session]:
         wanted = text.casefold()
         titled = {each.session_id for each in some if wanted in each.title.casefold()}
         others = [each.session_id for each in some if each.session_id not in titled]
-        hits = titled | await self._messages.sessions_saying(text, others)
+        hits = titled | await self._messages.sessions_containing(text, others)
         return [each for each in some if each.session_id in hits]
 
     async def messages(
@@ -286,34 +286,34 @@ class SessionManager:
             SessionNotFound: as `get`.
         """
         session = await self.get(session_id, owner=owner)
-        session.title = cleaned(title) or DEFAULT_TITLE
+        session.title = clean_title(title) or DEFAULT_TITLE
         session.last_active = now()
         await self._store.update(session)
         return session
 
     # -- ends -----------------------------------------------------------------------------------
 
-    async def put_away(self, session_id: str, *, owner: str) -> None:
-        """Delete the session for every reader, in a way `bring_back` can undo for some days.
+    async def soft_delete(self, session_id: str, *, owner: str) -> None:
+        """Delete the session for every reader, in a way `restore` can undo for some days.
 
-        `RunService.put_away` also stops what runs in it.
+        `RunService.soft_delete` also stops what runs in it.
 
         Raises:
             SessionNotFound: as `get`.
         """
         await self.get(session_id, owner=owner)
         self.release(session_id)
-        await self._conversations.put_away(session_id)
+        await self._conversations.soft_delete(session_id)
 
-    async def bring_back(self, session_id: str, *, owner: str) -> Session:
-        """Undo `put_away`. A session that was not put away stays as it is.
+    async def restore(self, session_id: str, *, owner: str) -> Session:
+        """Undo `soft_delete`. A session that was not put away stays as it is.
 
         Raises:
             SessionNotFound: there is none of the owner's, or its days are over.
         """
-        away = await self._conversations.get_put_away(session_id)
+        away = await self._conversations.get_soft_deleted(session_id)
         if away is not None and away.user_id == owner:
-            await self._conversations.bring_back(session_id)
+            await self._conversations.restore(session_id)
         return await self.get(session_id, owner=owner)
 
     async def delete(self, session_id: str, *, owner: str) -> None:
@@ -326,15 +326,15 @@ class SessionManager:
         """
         session = await self._store.get(session_id)
         if session is None and isinstance(self._store, ConversationStore):
-            session = await self._store.get_put_away(session_id)
-        await self._erase(_owned(session, session_id, owner))
+            session = await self._store.get_soft_deleted(session_id)
+        await self._erase(_require_owned(session, session_id, owner))
 
-    async def erase_put_away(self, *, longer_than: timedelta) -> int:
+    async def purge_soft_deleted(self, *, longer_than: timedelta) -> int:
         """Delete for good what was put away longer ago than that; how many sessions."""
         erased = 0
-        for session in await self._conversations.put_away_before(now() - longer_than):
+        for session in await self._conversations.soft_deleted_before(now() - longer_than):
             try:
-                if await self._conversations.get_put_away(session.session_id) is not None:
+                if await self._conversations.get_soft_deleted(session.session_id) is not None:
                     await self._erase(session)
                     erased += 1
             except Exception:
@@ -344,10 +344,10 @@ class SessionManager:
     async def _erase(self, session: Session) -> None:
         """The session goes last: what fails before is found again as long as it is there."""
         self.release(session.session_id)
-        for each in self._belongings:
+        for each in self._resources:
             while await each.delete_session(session.session_id, owner=session.user_id):
                 continue
-        checkpoints = await self._opened_checkpoints()
+        checkpoints = await self._get_checkpoints()
         await checkpoints.delete(session.session_id)
         if self._has_messages_apart:
             await self._messages.delete_messages(session.session_id)
@@ -371,7 +371,7 @@ class SessionManager:
         """
         await self.release_expired()
         await self._touch(session.session_id)
-        await self._opened_checkpoints()
+        await self._get_checkpoints()
         config = replace(config, user_id=config.user_id or session.user_id)
         return self.executor(session.session_id, config, hitl_handler)
 
@@ -397,7 +397,7 @@ class SessionManager:
         key = (config.cache_key(), *runs_as, *limits, id(hitl_handler))
         live = self._live.get(session_id)
         if live is None or live.config_key != key:
-            agent, _backend = self._made_factory().create_agent(config)
+            agent, _backend = self._get_factory().create_agent(config)
             executor = AgentExecutor(
                 agent,
                 self._checkpoints.saver(),
@@ -406,7 +406,7 @@ class SessionManager:
                 timeout_seconds=config.timeout,
                 hitl_timeout_seconds=self._hitl_timeout_seconds,
             )
-            live = self._live[session_id] = _Live(executor, key, 0.0)
+            live = self._live[session_id] = _LiveExecutor(executor, key, 0.0)
         live.used_at = time.monotonic()
         return live.executor
 
@@ -416,14 +416,14 @@ class SessionManager:
         Raises:
             Misconfigured: the agent's model is not available.
         """
-        return self._made_factory().summarization(config, keep=keep)
+        return self._get_factory().summarization(config, keep=keep)
 
-    def _made_factory(self) -> AgentFactory:
+    def _get_factory(self) -> AgentFactory:
         if self._factory is None:
             self._factory = AgentFactory()
         return self._factory
 
-    async def _opened_checkpoints(self) -> Checkpoints:
+    async def _get_checkpoints(self) -> Checkpoints:
         if self._checkpoints is None:
             self._checkpoints = await _checkpoints_of(self._store)
         return self._checkpoints
@@ -433,7 +433,7 @@ class SessionManager:
         """How many sessions hold live resources."""
         return len(self._live)
 
-    def use(self, session_ids: Iterable[str]) -> None:
+    def mark_in_use(self, session_ids: Iterable[str]) -> None:
         """Something runs in these sessions, however long ago it began: they are not idle."""
         for session_id in session_ids:
             if session_id in self._live:
@@ -451,8 +451,8 @@ class SessionManager:
     def release(self, session_id: str) -> None:
         """Free what a session holds in this process while it is in use."""
         self._live.pop(session_id, None)
-        if self._on_rest is not None:
-            self._on_rest(session_id)
+        if self._on_idle is not None:
+            self._on_idle(session_id)
 
     async def close(self) -> None:
         """Free what all sessions hold in this process, and the agents, if they are its own.
@@ -486,7 +486,7 @@ def new_session_id() -> str:
     return str(uuid.uuid4())
 
 
-def _owned(session: Session | None, session_id: str, owner: str) -> Session:
+def _require_owned(session: Session | None, session_id: str, owner: str) -> Session:
     if session is None or session.user_id != owner:
         raise SessionNotFound(f"There is no session {session_id[:80]!r}.")
     return session

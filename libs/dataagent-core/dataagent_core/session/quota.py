@@ -20,7 +20,7 @@ _MESSAGE_BYTES = 4 * 1024**2  # more than a message and its answer usually take
 
 
 @dataclass(slots=True)
-class _Counted:
+class _MessageAllowance:
     """What a user may send before their conversations are counted again."""
 
     messages: int
@@ -34,7 +34,7 @@ class ConversationQuota:
         """A `quota` of 0 is no limit."""
         self._sessions = sessions
         self._quota = quota
-        self._counted: OrderedDict[str, _Counted] = OrderedDict()  # by user
+        self._allowances: OrderedDict[str, _MessageAllowance] = OrderedDict()  # by user
 
     async def check(self, user_id: str) -> None:
         """Refuse to write more for a user.
@@ -42,7 +42,7 @@ class ConversationQuota:
         Raises:
             UserLimit: their conversations hold as much as they may.
         """
-        if not self._quota or self._was_counted(user_id):
+        if not self._quota or self._use_allowance(user_id):
             return
         used = await self._sessions.bytes_of_user(user_id)
         if used >= self._quota:
@@ -56,16 +56,16 @@ class ConversationQuota:
             )
         self._remember(user_id, used)
 
-    def _was_counted(self, user_id: str) -> bool:
-        counted = self._counted.get(user_id)
-        if counted is None or not counted.messages or counted.until < time.monotonic():
+    def _use_allowance(self, user_id: str) -> bool:
+        allowance = self._allowances.get(user_id)
+        if allowance is None or not allowance.messages or allowance.until < time.monotonic():
             return False
-        counted.messages -= 1
+        allowance.messages -= 1
         return True
 
     def _remember(self, user_id: str, used: int) -> None:
         messages = (self._quota - used) // 2 // _MESSAGE_BYTES
-        self._counted.pop(user_id, None)
-        self._counted[user_id] = _Counted(messages, time.monotonic() + _COUNTED_SECONDS)
-        while len(self._counted) > _COUNTED_USERS:
-            self._counted.popitem(last=False)
+        self._allowances.pop(user_id, None)
+        self._allowances[user_id] = _MessageAllowance(messages, time.monotonic() + _COUNTED_SECONDS)
+        while len(self._allowances) > _COUNTED_USERS:
+            self._allowances.popitem(last=False)

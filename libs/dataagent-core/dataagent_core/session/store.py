@@ -139,22 +139,22 @@ class ConversationStore(SessionStore):
         """
 
     @abstractmethod
-    async def put_away(self, session_id: str) -> bool:
+    async def soft_delete(self, session_id: str) -> bool:
         """Hide the session from every reader until it is brought back; False if there is none.
 
         No run can be opened in it from then on.
         """
 
     @abstractmethod
-    async def get_put_away(self, session_id: str) -> Session | None:
+    async def get_soft_deleted(self, session_id: str) -> Session | None:
         """The session if it was put away, or None."""
 
     @abstractmethod
-    async def bring_back(self, session_id: str) -> bool:
+    async def restore(self, session_id: str) -> bool:
         """Show a session that was put away again; False if there is none."""
 
     @abstractmethod
-    async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
+    async def soft_deleted_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
         """Sessions that were put away before a time, those longest away first."""
 
     @abstractmethod
@@ -225,16 +225,16 @@ class MessageStore(Store, ABC):
             count += len(page)
         return count
 
-    async def sessions_saying(self, text: str, session_ids: Sequence[str]) -> set[str]:
+    async def sessions_containing(self, text: str, session_ids: Sequence[str]) -> set[str]:
         """Those of the sessions in which a message has the text somewhere in it.
 
         The text is taken as it is, no character in it stands for another. ASCII letters match in
         upper and lower case.
         """
         wanted = text.lower()
-        return {each for each in session_ids if await self._is_said(wanted, each)}
+        return {each for each in session_ids if await self._contains(wanted, each)}
 
-    async def _is_said(self, wanted: str, session_id: str) -> bool:
+    async def _contains(self, wanted: str, session_id: str) -> bool:
         offset = 0
         while page := await self.get_messages(session_id, _PAGE, offset):
             if any(wanted in message.content.lower() for message in page):

@@ -25,7 +25,7 @@ _UNSPACED = re.compile(
 _JOINER = "\u200d"
 
 
-def cleaned(title: str) -> str:
+def clean_title(title: str) -> str:
     """The title on one line, without what cannot be seen, cut to 50 characters."""
     return _one_line(title[:_READ])[:TITLE_LENGTH].strip()
 

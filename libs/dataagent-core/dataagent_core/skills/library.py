@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Final
 
 from dataagent_core.errors import BadInput, SkillNotFound
 from dataagent_core.skills.document import is_skill_name, parse_skill
-from dataagent_core.skills.places import SkillFolder
-from dataagent_core.skills.reading import Found, Place, is_unchanged, read_place, read_skill
-from dataagent_core.skills.shelf import Shelf, shelf_of
+from dataagent_core.skills.folders import SkillFolder
+from dataagent_core.skills.loader import RootContent, SkillRoot, is_unchanged, read_root, read_skill
+from dataagent_core.skills.skill_set import SkillSet, merge_skills
 from dataagent_core.skills.types import (
     MAX_OWN,
     MAX_SHARED,
@@ -41,17 +41,17 @@ logger = logging.getLogger(__name__)
 OWN_FOLDER: Final = "skills"
 SHARED_ROUTE: Final = "/.skills"
 _KEPT_USERS: Final = 512
-_NOTHING: Final = Found()
+_NOTHING: Final = RootContent()
 Folders = tuple[Path, ...]
 
 
 @dataclass(slots=True)
-class _Own:
+class _UserSkills:
     """A user's skills as they were last read, and the shelves made with them."""
 
-    place: Place
-    found: Found
-    shelves: dict[Folders, Shelf] = field(default_factory=dict[Folders, Shelf])
+    root: SkillRoot
+    found: RootContent
+    skill_sets: dict[Folders, SkillSet] = field(default_factory=dict[Folders, SkillSet])
 
 
 class SkillLibrary:
@@ -62,27 +62,29 @@ class SkillLibrary:
         self._folders = tuple(folders)
         self._workspaces = workspaces
         self._workers = workspaces.workers
-        self._read: dict[Path, Found] = {}
-        self._shared: dict[Folders, Shelf] = {}
-        self._own: OrderedDict[str, _Own] = OrderedDict()
+        self._read: dict[Path, RootContent] = {}
+        self._shared: dict[Folders, SkillSet] = {}
+        self._own: OrderedDict[str, _UserSkills] = OrderedDict()
 
     # -- shelves ----------------------------------------------------------------------------
 
-    async def shelf(self, user_id: str, folders: Folders = ()) -> Shelf:
+    async def skill_set(self, user_id: str, folders: Folders = ()) -> SkillSet:
         """The user's skills with an agent that has these folders of its own."""
         shared = await self.shared(folders)
         if not self._may_have_own(user_id):
             return shared
-        own = await self._own_of(user_id)
+        own = await self._load_own(user_id)
         if not own.found.entries and not own.found.problems:
             return shared
-        shelf = own.shelves.get(folders)
-        if shelf is None:
-            mine = (own.place, own.found)
-            shelf = own.shelves[folders] = shelf_of([*self._places(folders), mine])
-        return shelf
+        skill_set = own.skill_sets.get(folders)
+        if skill_set is None:
+            mine = (own.root, own.found)
+            skill_set = own.skill_sets[folders] = merge_skills(
+                [*self._root_contents(folders), mine]
+            )
+        return skill_set
 
-    async def shared(self, folders: Folders = ()) -> Shelf:
+    async def shared(self, folders: Folders = ()) -> SkillSet:
         """The skills that are nobody's own."""
         known = self._shared.get(folders)
         if known is not None:
@@ -95,18 +97,18 @@ class SkillLibrary:
         Raises:
             SkillNotFound: the user has none of this name here, or it can no longer be used.
         """
-        _, place = (await self.shelf(user_id, folders)).find(name)
+        _, root = (await self.skill_set(user_id, folders)).find(name)
         try:
-            return await self._workers.run(partial(read_skill, place, name))
+            return await self._workers.run(partial(read_skill, root, name))
         except BadSkill as bad:
             raise SkillNotFound(f"The skill {name!r} cannot be used any more: {bad}.") from bad
 
     def routes(self, folders: Folders = ()) -> dict[str, BackendProtocol]:
         """The shared folders as routes of an agent's file system, which cannot write there."""
         return {
-            f"{place.location}/": self._workspaces.open_read_only(place.path)
-            for place in self._shared_places(folders)
-            if place.path.is_dir()
+            f"{root.location}/": self._workspaces.open_read_only(root.path)
+            for root in self._shared_roots(folders)
+            if root.path.is_dir()
         }
 
     # -- a user's own -----------------------------------------------------------------------
@@ -122,14 +124,14 @@ class SkillLibrary:
             parse_skill(content.encode(), folder=name)
         except BadSkill as bad:
             raise BadInput(f"This is no skill: {bad}.") from bad
-        await self._check_room(user_id, name)
+        await self._check_capacity(user_id, name)
         backend = await self._workspaces.open_workspace(user_id)
         try:
             await backend.put(f"{OWN_FOLDER}/{name}/{SKILL_FILE}", content.encode())
         except OSError as error:
             raise BadInput(f"The skill {name!r} cannot be written to your workspace.") from error
         self._own.pop(user_id, None)
-        return (await self.shelf(user_id)).find(name)[0]
+        return (await self.skill_set(user_id)).find(name)[0]
 
     async def delete(self, user_id: str, name: str) -> None:
         """Delete one of the user's own, with all its files.
@@ -137,7 +139,7 @@ class SkillLibrary:
         Raises:
             SkillNotFound: they have none of this name.
         """
-        is_mine = is_skill_name(name) and (self._own_place(user_id).path / name).exists()
+        is_mine = is_skill_name(name) and (self._own_root(user_id).path / name).exists()
         if self._workspaces.is_archived(user_id) or is_mine:
             backend = await self._workspaces.open_workspace(user_id)
             if (await backend.adelete(f"/{OWN_FOLDER}/{name}")).error is None:
@@ -145,8 +147,8 @@ class SkillLibrary:
                 return
         raise SkillNotFound(f"You have no skill {name[:64]!r} of your own.")
 
-    async def _check_room(self, user_id: str, name: str) -> None:
-        own = {entry.name for entry in await self.shelf(user_id) if entry.source == "own"}
+    async def _check_capacity(self, user_id: str, name: str) -> None:
+        own = {entry.name for entry in await self.skill_set(user_id) if entry.source == "own"}
         if name not in own and len(own) >= MAX_OWN:
             raise BadInput(f"You have {MAX_OWN} skills, the most there may be. Delete one first.")
 
@@ -157,31 +159,31 @@ class SkillLibrary:
         workspace = self._workspaces.get_user_workspace(user_id)
         return os.path.exists(f"{workspace}/{OWN_FOLDER}") or self._workspaces.is_archived(user_id)
 
-    async def _own_of(self, user_id: str) -> _Own:
+    async def _load_own(self, user_id: str) -> _UserSkills:
         known = self._own.get(user_id)
-        if known is not None and is_unchanged(known.place, known.found.stamp):
+        if known is not None and is_unchanged(known.root, known.found.stamp):
             self._own.move_to_end(user_id)
             return known
         if self._workspaces.is_archived(user_id):
             await self._workspaces.prepare(user_id)
-        place = self._own_place(user_id)
-        found = await self._workers.run(partial(read_place, place))
-        _warn(place, found)
-        known = self._own[user_id] = _Own(place, found)
+        root = self._own_root(user_id)
+        found = await self._workers.run(partial(read_root, root))
+        _warn(root, found)
+        known = self._own[user_id] = _UserSkills(root, found)
         while len(self._own) > _KEPT_USERS:
             self._own.popitem(last=False)
         return known
 
     # -- places -----------------------------------------------------------------------------
 
-    def _own_place(self, user_id: str) -> Place:
+    def _own_root(self, user_id: str) -> SkillRoot:
         jail = Jail(self._workspaces.get_user_workspace(user_id))
-        return Place(jail, OWN_FOLDER, "own", f"/{OWN_FOLDER}", MAX_OWN)
+        return SkillRoot(jail, OWN_FOLDER, "own", f"/{OWN_FOLDER}", MAX_OWN)
 
-    def _shared_places(self, folders: Folders) -> list[Place]:
+    def _shared_roots(self, folders: Folders) -> list[SkillRoot]:
         packages = [SkillFolder("package", folder) for folder in folders]
         return [
-            Place(
+            SkillRoot(
                 Jail(folder.directory),
                 "",
                 folder.source,
@@ -191,22 +193,22 @@ class SkillLibrary:
             for number, folder in enumerate([*self._folders, *packages], 1)
         ]
 
-    def _places(self, folders: Folders) -> list[tuple[Place, Found]]:
-        return [(place, self._found(place)) for place in self._shared_places(folders)]
+    def _root_contents(self, folders: Folders) -> list[tuple[SkillRoot, RootContent]]:
+        return [(root, self._content_of(root)) for root in self._shared_roots(folders)]
 
-    def _found(self, place: Place) -> Found:
+    def _content_of(self, root: SkillRoot) -> RootContent:
         """What a shared place has; read once. Two that read at once find the same."""
-        found = self._read.get(place.path)
+        found = self._read.get(root.path)
         if found is None:
-            found = self._read[place.path] = read_place(place)
-            _warn(place, found)
+            found = self._read[root.path] = read_root(root)
+            _warn(root, found)
         return found
 
-    def _open(self, folders: Folders) -> Shelf:
-        shelf = self._shared[folders] = shelf_of(self._places(folders))
-        return shelf
+    def _open(self, folders: Folders) -> SkillSet:
+        skill_set = self._shared[folders] = merge_skills(self._root_contents(folders))
+        return skill_set
 
 
-def _warn(place: Place, found: Found) -> None:
+def _warn(root: SkillRoot, found: RootContent) -> None:
     for problem in found.problems:
-        logger.warning("skill %s/%s is left out: %s", place.path, problem.path, problem.reason)
+        logger.warning("skill %s/%s is left out: %s", root.path, problem.path, problem.reason)

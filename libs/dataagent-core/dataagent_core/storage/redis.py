@@ -99,11 +99,11 @@ def open_redis(url: str, *, prefix: str = "dataagent:", pool_size: int = 50) -> 
         raise Misconfigured(
             "DATAAGENT_REDIS_URL is not a Redis URL. Use redis://host:6379/0."
         ) from error
-    pool.connection_class = type("Connection", (_Checked, pool.connection_class), {})
+    pool.connection_class = type("Connection", (_CheckedConnection, pool.connection_class), {})
     return RedisSpace(Redis.from_pool(pool), prefix=prefix)
 
 
-class _Checked(AbstractConnection):
+class _CheckedConnection(AbstractConnection):
     """A connection that tells its pool when it was broken off while nobody used it.
 
     The pool asks before it hands a connection out, and then connects anew; but the client's own
@@ -145,11 +145,11 @@ def fields_of(values: dict[str, Any]) -> list[Value]:
     row: list[Value] = []
     for name, value in values.items():
         if value is not None:
-            row += [name, _written(value)]
+            row += [name, _encode(value)]
     return row
 
 
-def _written(value: Any) -> Value:
+def _encode(value: Any) -> Value:
     match value:
         case bool():
             return int(value)

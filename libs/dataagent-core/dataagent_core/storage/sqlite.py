@@ -28,7 +28,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
-from dataagent_core.config.home import close_to_others
+from dataagent_core.config.home import restrict_to_owner
 from dataagent_core.errors import StorageFull, StorageUnavailable
 from dataagent_core.storage.database import Database, Unit
 
@@ -397,7 +397,7 @@ def _make_private(path: Path) -> None:
     with suppress(OSError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     for suffix in ("", "-wal", "-shm"):
-        close_to_others(path.with_name(path.name + suffix))
+        restrict_to_owner(path.with_name(path.name + suffix))
 
 
 def _configure(connection: sqlite3.Connection, _record: object) -> None:

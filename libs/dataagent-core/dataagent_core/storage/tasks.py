@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 _CANCEL_SECONDS = 0.2
 
 
-async def end_all(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
+async def cancel_all(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
     """Cancel tasks and wait for their end; one that had failed is in the log.
 
     Again and again, because a cancellation may be lost on its way: up to Python 3.11

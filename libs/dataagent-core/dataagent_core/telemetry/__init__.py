@@ -1,12 +1,12 @@
 """Structured logs, metrics and traces; on whose behalf work is done; the scrubbing of secrets."""
 
 from dataagent_core.telemetry.context import (
-    Bound,
+    RequestContext,
     accepted_request_id,
     bind_request_id,
     bind_run,
     bind_user,
-    bound,
+    current_context,
     current_request_id,
     new_request_id,
     unbind_request_id,
@@ -19,9 +19,9 @@ from dataagent_core.telemetry.traces import Traces, open_traces
 
 __all__ = [
     "CANCELLED",
-    "Bound",
     "JsonFormatter",
     "Metrics",
+    "RequestContext",
     "RunTrace",
     "Scrubber",
     "Traces",
@@ -29,8 +29,8 @@ __all__ = [
     "bind_request_id",
     "bind_run",
     "bind_user",
-    "bound",
     "configure_logging",
+    "current_context",
     "current_request_id",
     "known_secrets",
     "new_request_id",

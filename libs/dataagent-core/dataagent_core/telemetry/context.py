@@ -13,7 +13,7 @@ from contextvars import ContextVar, Token
 from typing import NamedTuple
 
 
-class Bound(NamedTuple):
+class RequestContext(NamedTuple):
     """Who asks, from where, for which run. None: not known here."""
 
     request_id: str | None = None
@@ -23,8 +23,8 @@ class Bound(NamedTuple):
     address: str | None = None
 
 
-_NOTHING = Bound()
-_CURRENT: ContextVar[Bound] = ContextVar("dataagent_bound", default=_NOTHING)
+_NOTHING = RequestContext()
+_CURRENT: ContextVar[RequestContext] = ContextVar("dataagent_bound", default=_NOTHING)
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -40,12 +40,12 @@ def accepted_request_id(candidate: str | None) -> str:
     return new_request_id()
 
 
-def bind_request_id(request_id: str, *, address: str | None = None) -> Token[Bound]:
+def bind_request_id(request_id: str, *, address: str | None = None) -> Token[RequestContext]:
     """Make a new request current for this task and those it starts; undo with `unbind_…`."""
-    return _CURRENT.set(Bound(request_id=request_id, address=address))
+    return _CURRENT.set(RequestContext(request_id=request_id, address=address))
 
 
-def unbind_request_id(token: Token[Bound]) -> None:
+def unbind_request_id(token: Token[RequestContext]) -> None:
     """Restore what was current before."""
     _CURRENT.reset(token)
 
@@ -60,7 +60,7 @@ def bind_run(run_id: str, user_id: str) -> None:
     _CURRENT.set(_CURRENT.get()._replace(run_id=run_id, user_id=user_id))
 
 
-def bound() -> Bound:
+def current_context() -> RequestContext:
     """What is known of the work under way."""
     return _CURRENT.get()
 

@@ -72,12 +72,12 @@ def usage(counted: Mapping[str, int]) -> dict[str, int]:
 # -- what was said --------------------------------------------------------------------------------
 
 
-def asked(text: str) -> list[dict[str, Any]] | None:
+def user_message(text: str) -> list[dict[str, Any]] | None:
     """A user's message."""
     return [_message("user", [_text(text)])] if text else None
 
 
-def answered(text: str) -> list[dict[str, Any]] | None:
+def agent_message(text: str) -> list[dict[str, Any]] | None:
     """An agent's answer."""
     return [_message("assistant", [_text(text)])] if text else None
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 from dataagent_core.config import Settings
 from dataagent_core.config.settings import environment
 from dataagent_core.errors import Misconfigured
-from dataagent_core.telemetry.closing import within
 from dataagent_core.telemetry.logs import known_secrets
 from dataagent_core.telemetry.run_trace import Errors, RunTrace, failure_kind
 from dataagent_core.telemetry.scrub import Scrubber
+from dataagent_core.telemetry.shutdown import finish_within
 
 if TYPE_CHECKING:
     from langsmith import Client
@@ -90,7 +90,7 @@ class LangSmith:
 
     async def aclose(self) -> None:
         """Send what is left. The library would wait for ever where its own thread has died."""
-        await within(_CLOSE_SECONDS, lambda: self._client.close(timeout=_FLUSH_SECONDS))
+        await finish_within(_CLOSE_SECONDS, lambda: self._client.close(timeout=_FLUSH_SECONDS))
 
 
 def open_langsmith(settings: Settings) -> LangSmith | None:

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from structlog.stdlib import ProcessorFormatter
 
 from dataagent_core.config import Settings
-from dataagent_core.telemetry.context import bound
+from dataagent_core.telemetry.context import current_context
 from dataagent_core.telemetry.scrub import Scrubber
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
@@ -53,7 +53,7 @@ class _Line:
 
     def __call__(self, _logger: Any, _name: str, event: Any) -> dict[str, Any]:
         record: logging.LogRecord = event["_record"]
-        context = bound()
+        context = current_context()
         line: dict[str, Any] = {
             "timestamp": _moment(record.created),
             "level": record.levelname.lower(),

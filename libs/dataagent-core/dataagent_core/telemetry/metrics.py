@@ -42,7 +42,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._make_runs()
-        self._make_doors()
+        self._make_requests()
         self._make_work()
         self._make_sandbox()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
@@ -59,7 +59,7 @@ class Metrics:
             "dataagent_queue_depth", "Runs that wait for a worker.", registry=self.registry
         )
 
-    def _make_doors(self) -> None:
+    def _make_requests(self) -> None:
         self._requests = self._counter(
             "http_requests", "Requests and sockets, when they end.", "method", "route", "status"
         )
@@ -137,7 +137,7 @@ class Metrics:
         """A login was refused."""
         self._login_failures.inc()
 
-    def committed(self, seconds: float) -> None:
+    def transaction_committed(self, seconds: float) -> None:
         """Our own database took a transaction. May be called from any thread."""
         self._commit_seconds.observe(seconds)
 
@@ -150,7 +150,7 @@ class Metrics:
                 self._tool_names.add(tool)
         self._tools.labels(tool, status).inc()
 
-    def queried(self, outcome: str, seconds: float) -> None:
+    def query_ended(self, outcome: str, seconds: float) -> None:
         """A statement on a data source ended."""
         self._sql_seconds.labels(outcome).observe(seconds)
 
@@ -174,7 +174,7 @@ class Metrics:
         """Audit records could not be written."""
         self._audit_lost.inc(count)
 
-    def queue_is(self, depth: int) -> None:
+    def set_queue_depth(self, depth: int) -> None:
         """As many runs wait for a worker, in all processes."""
         self._queue.set(depth)
 

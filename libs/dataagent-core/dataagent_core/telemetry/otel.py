@@ -25,12 +25,12 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from dataagent_core.config import Settings
 from dataagent_core.telemetry import genai
-from dataagent_core.telemetry.closing import within
-from dataagent_core.telemetry.context import bound
+from dataagent_core.telemetry.context import current_context
 from dataagent_core.telemetry.langsmith import LangSmith
 from dataagent_core.telemetry.logs import known_secrets
 from dataagent_core.telemetry.run_trace import CANCELLED, Errors, RunTrace, failure_kind
 from dataagent_core.telemetry.scrub import Scrubber
+from dataagent_core.telemetry.shutdown import finish_within
 from dataagent_core.telemetry.traces import Attributes, Kind, Traces
 
 _KINDS: dict[Kind, trace.SpanKind] = {
@@ -78,7 +78,9 @@ class OpenTelemetryTraces(Traces):
     ) -> AbstractContextManager[trace.Span]:
         """As `Traces.span`; the block gets the span."""
         context = None if headers is None else _W3C.extract(headers)
-        return self._span(name, {**_whose(), **(attributes or {})}, kind, context, passing)
+        return self._span(
+            name, {**_owner_attributes(), **(attributes or {})}, kind, context, passing
+        )
 
     @contextmanager
     def _span(
@@ -106,8 +108,8 @@ class OpenTelemetryTraces(Traces):
                 raise
 
     @contextmanager
-    def joined(self, headers: Mapping[str, str]) -> Generator[None]:
-        """As `Traces.joined`."""
+    def join(self, headers: Mapping[str, str]) -> Generator[None]:
+        """As `Traces.join`."""
         token = contexts.attach(_W3C.extract(headers))
         try:
             yield
@@ -122,9 +124,9 @@ class OpenTelemetryTraces(Traces):
             self.span(run.name, genai.agent(run), headers=headers, passing=passing) as span,
             super().run(run, passing),
         ):
-            self.say(span, "gen_ai.input.messages", genai.asked(run.message))
+            self.set_content(span, "gen_ai.input.messages", genai.user_message(run.message))
             yield run
-            self.say(span, "gen_ai.output.messages", genai.answered(run.answer))
+            self.set_content(span, "gen_ai.output.messages", genai.agent_message(run.answer))
             span.set_attributes(genai.usage(run.usage))
             if run.failure is not None:
                 self.failed(span, run.failure)
@@ -135,8 +137,8 @@ class OpenTelemetryTraces(Traces):
         if kind != CANCELLED:
             span.set_status(_ERROR)
 
-    def say(self, span: Any, name: str, value: Any) -> None:
-        """As `Traces.say`."""
+    def set_content(self, span: Any, name: str, value: Any) -> None:
+        """As `Traces.set_content`."""
         if self._scrubber is None or value is None or not span.is_recording():
             return
         said = self._scrubber.field("", value)
@@ -158,14 +160,14 @@ class OpenTelemetryTraces(Traces):
 
     async def aclose(self) -> None:
         """As `Traces.aclose`."""
-        await within(_FLUSH_SECONDS, self._provider.force_flush)
-        await within(_CLOSE_SECONDS, self._provider.shutdown)
+        await finish_within(_FLUSH_SECONDS, self._provider.force_flush)
+        await finish_within(_CLOSE_SECONDS, self._provider.shutdown)
         await super().aclose()
 
 
-def _whose() -> dict[str, str]:
+def _owner_attributes() -> dict[str, str]:
     """On whose behalf it is done: on every span, so that each can be found by it."""
-    known = bound()
+    known = current_context()
     found = {
         "dataagent.request_id": known.request_id,
         RUN_ID: known.run_id,
@@ -177,7 +179,7 @@ def _whose() -> dict[str, str]:
 # -- where they go --------------------------------------------------------------------------------
 
 
-class _ForLangfuse(SpanProcessor):
+class _LangfuseProcessor(SpanProcessor):
     """Passes on what belongs to runs, of a share of the traces, under names Langfuse asks for."""
 
     def __init__(self, inner: SpanProcessor, rate: float, environment: str) -> None:
@@ -245,7 +247,7 @@ def _langfuse(settings: Settings) -> SpanProcessor:
     }
     batched = _batched(f"{settings.langfuse_base_url.rstrip('/')}{_LANGFUSE_PATH}", headers)
     environment = settings.langfuse_tracing_environment
-    return _ForLangfuse(batched, settings.langfuse_sample_rate, environment)
+    return _LangfuseProcessor(batched, settings.langfuse_sample_rate, environment)
 
 
 def _batched(endpoint: str, headers: dict[str, str] | None) -> SpanProcessor:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured
-from dataagent_core.telemetry.context import bound
+from dataagent_core.telemetry.context import current_context
 from dataagent_core.telemetry.langsmith import LangSmith, open_langsmith
 from dataagent_core.telemetry.run_trace import Errors, RunTrace
 
@@ -50,7 +50,7 @@ class Traces:
         """
         return _NOTHING
 
-    def joined(self, headers: Mapping[str, str]) -> AbstractContextManager[Any]:
+    def join(self, headers: Mapping[str, str]) -> AbstractContextManager[Any]:
         """No span, but what the block does belongs to the one the headers name, if they do."""
         return _NOTHING
 
@@ -58,7 +58,9 @@ class Traces:
         """What is around a whole run, whichever tracers there are."""
         if self._langsmith is None:
             return _NOTHING
-        return self._langsmith.run(run, self.trace_id or bound().request_id or "", passing)
+        return self._langsmith.run(
+            run, self.trace_id or current_context().request_id or "", passing
+        )
 
     @property
     def has_langsmith(self) -> bool:
@@ -68,7 +70,7 @@ class Traces:
     def failed(self, span: Any, kind: str) -> None:
         """Mark a block that failed without raising."""
 
-    def say(self, span: Any, name: str, value: Any) -> None:
+    def set_content(self, span: Any, name: str, value: Any) -> None:
         """Add what was said to a span, if spans may hold it."""
 
     @property

@@ -22,7 +22,7 @@ class OutboundTool(BaseTool):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     client: OutboundClient = Field(exclude=True)
-    is_alone: bool = False
+    is_standalone: bool = False
     """Whether what goes wrong is its result, because nothing around it says so."""
 
     @abstractmethod
@@ -30,25 +30,25 @@ class OutboundTool(BaseTool):
         """Do it with this client."""
 
     async def _arun(self, **arguments: Any) -> str:
-        return await self._done(self.client, arguments)
+        return await self._run_with(self.client, arguments)
 
-    async def _done(self, client: OutboundClient, arguments: dict[str, Any]) -> str:
+    async def _run_with(self, client: OutboundClient, arguments: dict[str, Any]) -> str:
         try:
             return await self.work(client, **arguments)
         except DataAgentError as error:
-            if self.is_alone:
+            if self.is_standalone:
                 return f"Error: {error.message}"
             raise
 
     def _run(self, **arguments: Any) -> str:
-        return run_blocking(self._alone(arguments))
+        return run_blocking(self._run_standalone(arguments))
 
-    async def _alone(self, arguments: dict[str, Any]) -> str:
+    async def _run_standalone(self, arguments: dict[str, Any]) -> str:
         async with self.client.fresh() as client:
-            return await self._done(client, arguments)
+            return await self._run_with(client, arguments)
 
 
-def followed_by(tool_name: str, allowed_hosts: Sequence[str] = ()) -> MayFollow | None:
+def redirect_policy(tool_name: str, allowed_hosts: Sequence[str] = ()) -> MayFollow | None:
     """Which redirects a tool follows in this run; None: all of them.
 
     What a person approved is one server's. So another one is reached only if it is an allowed host,
@@ -63,7 +63,7 @@ def followed_by(tool_name: str, allowed_hosts: Sequence[str] = ()) -> MayFollow 
     return lambda here, there: is_same_site(here, there) or is_on(there, allowed_hosts)
 
 
-def shortened(text: str, limit: int) -> str:
+def truncate(text: str, limit: int) -> str:
     """The text, or its beginning and how much is missing."""
     if len(text) <= limit:
         return text

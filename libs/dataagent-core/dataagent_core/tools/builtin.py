@@ -33,7 +33,7 @@ def builtin_tools(context: ToolContext) -> list[BaseTool]:
     package = dataagent_core.tools
     found: dict[str, tuple[BaseTool, str]] = {}
     for name in sorted(module.name for module in iter_modules(package.__path__)):
-        for tool in _offered(_loaded(f"{package.__name__}.{name}", name), name, context):
+        for tool in _offered_tools(_load(f"{package.__name__}.{name}", name), name, context):
             if tool.name in found:
                 raise Misconfigured(
                     f"tools/{name}.py and tools/{found[tool.name][1]}.py both offer a tool "
@@ -43,14 +43,14 @@ def builtin_tools(context: ToolContext) -> list[BaseTool]:
     return [tool for tool, _ in found.values()]
 
 
-def _loaded(module: str, name: str) -> ModuleType:
+def _load(module: str, name: str) -> ModuleType:
     try:
         return import_module(module)
     except Exception as error:
         raise Misconfigured(f"tools/{name}.py cannot be loaded: {error}") from error
 
 
-def _offered(module: ModuleType, name: str, context: ToolContext) -> list[BaseTool]:
+def _offered_tools(module: ModuleType, name: str, context: ToolContext) -> list[BaseTool]:
     offer: Callable[[ToolContext], Any] | None = vars(module).get(OFFER)  # Any: checked below
     if offer is None:
         return []

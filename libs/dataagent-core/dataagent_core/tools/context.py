@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from dataagent_core.config import Settings
 from dataagent_core.documents.reader import DocumentReader
-from dataagent_core.sandbox.watching import CodeWatch
+from dataagent_core.sandbox.observer import CodeObserver
 from dataagent_core.tools.outbound import OutboundClient
 from dataagent_core.tools.research import Research
 
 if TYPE_CHECKING:
-    from dataagent_core.data.pictures import Charts
+    from dataagent_core.data.chart_service import ChartService
     from dataagent_core.data.service import DataService
-    from dataagent_core.data.uploaded import UploadedSources
+    from dataagent_core.data.uploaded_sources import UploadedSources
     from dataagent_core.sandbox import Sandboxes
     from dataagent_core.workspace import FileStore, UserWorkspaceManager
 
@@ -31,9 +31,9 @@ class ToolContext:
     documents: DocumentReader = field(default_factory=DocumentReader)
     research: Research = field(default_factory=Research)
     data: DataService | None = None
-    charts: Charts | None = None
+    charts: ChartService | None = None
     files: FileStore | None = None
     sources: UploadedSources | None = None
     workspaces: UserWorkspaceManager | None = None
     sandboxes: Sandboxes | None = None
-    watch: CodeWatch = field(default_factory=CodeWatch)
+    watch: CodeObserver = field(default_factory=CodeObserver)

@@ -22,9 +22,9 @@ from langchain_core.tools import BaseTool, InjectedToolCallId
 from langgraph.config import get_stream_writer
 from pydantic import BaseModel, ConfigDict, Field
 
-from dataagent_core.data.pictures import Charts
-from dataagent_core.data.service import Asked, DataService
-from dataagent_core.data.types import Artifact, Limits, Reader
+from dataagent_core.data.chart_service import ChartService
+from dataagent_core.data.service import DataService, QueryContext
+from dataagent_core.data.types import Artifact, QueryLimits, Reader
 from dataagent_core.errors import (
     BudgetExhausted,
     DataAgentError,
@@ -36,8 +36,8 @@ from dataagent_core.identity import RunContext
 from dataagent_core.workspace import run_context
 
 logger = logging.getLogger(__name__)
-MOST_BYTES = 4_000
-_KEPT_RUNS = 1_000
+MAX_RESULT_BYTES = 4_000
+_MAX_RUNS = 1_000
 
 
 class DataArguments(BaseModel):
@@ -59,30 +59,30 @@ class DataTool(BaseTool):
     service: DataService = Field(exclude=True)
 
     @abstractmethod
-    async def work(self, asked: Asked, **arguments: Any) -> dict[str, Any]:
+    async def work(self, asked: QueryContext, **arguments: Any) -> dict[str, Any]:
         """Do it for this reader."""
 
     async def _arun(self, tool_call_id: str = "", **arguments: Any) -> ToolMessage:
         context = run_context()
         try:
-            asked = await self._asked(context)
+            asked = await self._request_for(context)
             found = await self.work(asked, **arguments)
         except DataAgentError as error:
             logger.info("%s: %s", self.name, error.code)
-            return _failed(self.name, tool_call_id, error)
-        return ToolMessage(text_of(found), tool_call_id=tool_call_id, name=self.name)
+            return _error_message(self.name, tool_call_id, error)
+        return ToolMessage(json_text(found), tool_call_id=tool_call_id, name=self.name)
 
     def _run(self, **_arguments: Any) -> str:
         raise Misconfigured(f"{self.name} is asynchronous; call it with ainvoke.")
 
-    async def _asked(self, context: RunContext) -> Asked:
+    async def _request_for(self, context: RunContext) -> QueryContext:
         reader = await self.service.reader(
             context.user_id,
             role=context.role,
             tenant_id=context.tenant_id,
             agent_id=context.assistant_id,
         )
-        return Asked(reader, context.session_id, context.run_id)
+        return QueryContext(reader, context.session_id, context.run_id)
 
     async def source_of(self, reader: Reader, name: str | None) -> Any:
         """The source that is meant."""
@@ -90,7 +90,7 @@ class DataTool(BaseTool):
 
 
 @contextmanager
-def timed(limits: Limits) -> Generator[Limits]:
+def within_budget(limits: QueryLimits) -> Generator[QueryLimits]:
     """Count a statement's time on the run's budget; the limits keep it within what is left.
 
     Raises:
@@ -114,10 +114,10 @@ def timed(limits: Limits) -> Generator[Limits]:
 class ChartingTool(DataTool):
     """A data tool that also draws."""
 
-    charts: Charts = Field(exclude=True)
+    charts: ChartService = Field(exclude=True)
 
 
-class Repairs:
+class RepairCounter:
     """How often each run's statements have failed in a row; the fourth is not tried."""
 
     MOST = 3
@@ -125,27 +125,27 @@ class Repairs:
     def __init__(self) -> None:
         self._failures: OrderedDict[str, int] = OrderedDict()
 
-    def are_used_up(self, run_id: str | None) -> bool:
+    def is_exhausted(self, run_id: str | None) -> bool:
         """Whether a further try would be one too many."""
         return self._failures.get(run_id or "", 0) > self.MOST
 
-    def failed(self, run_id: str | None) -> None:
+    def record_failure(self, run_id: str | None) -> None:
         """One more failure."""
         self._failures[run_id or ""] = self._failures.get(run_id or "", 0) + 1
-        while len(self._failures) > _KEPT_RUNS:
+        while len(self._failures) > _MAX_RUNS:
             self._failures.popitem(last=False)
 
-    def worked(self, run_id: str | None) -> None:
+    def record_success(self, run_id: str | None) -> None:
         """The row of failures is over."""
         self._failures.pop(run_id or "", None)
 
 
-def text_of(found: dict[str, Any]) -> str:
+def json_text(found: dict[str, Any]) -> str:
     """The JSON the model reads."""
     return orjson.dumps(found, default=str).decode()
 
 
-def announce(artifact: Artifact, preview: dict[str, Any]) -> None:
+def emit_artifact(artifact: Artifact, preview: dict[str, Any]) -> None:
     """Tell the run's readers of a new artefact."""
     get_stream_writer()(
         {
@@ -160,13 +160,13 @@ def announce(artifact: Artifact, preview: dict[str, Any]) -> None:
     )
 
 
-def _failed(name: str, tool_call_id: str, error: DataAgentError) -> ToolMessage:
+def _error_message(name: str, tool_call_id: str, error: DataAgentError) -> ToolMessage:
     status = "denied" if isinstance(error, Denied) else "error"
     if isinstance(error, QueryTimedOut):
         status = "timeout"
     explained = {"code": error.code, "message": error.message[:2_000], **(error.details or {})}
     return ToolMessage(
-        text_of({"error": explained})[:MOST_BYTES],
+        json_text({"error": explained})[:MAX_RESULT_BYTES],
         tool_call_id=tool_call_id,
         name=name,
         status="error",

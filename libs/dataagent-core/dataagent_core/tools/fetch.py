@@ -15,9 +15,9 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
 from dataagent_core.documents import Document
-from dataagent_core.documents.reader import DocumentReader, Source
+from dataagent_core.documents.reader import DocumentReader, DocumentSource
 from dataagent_core.errors import BadFile, LimitReached, Misconfigured, ToolFailed
-from dataagent_core.tools.base import OutboundTool, followed_by, shortened
+from dataagent_core.tools.base import OutboundTool, redirect_policy, truncate
 from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.outbound import MayFollow, OutboundClient, Reply, Request
 from dataagent_core.tools.research import Research
@@ -62,7 +62,7 @@ class FetchUrlArguments(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """A page as read. `address` is where it was in the end, after redirects."""
 
     address: str
@@ -88,8 +88,8 @@ class FetchUrlTool(OutboundTool):
         """Fetch and convert."""
         wanted = FetchUrlArguments.model_validate(arguments)
         documents = self.documents if client is self.client else self.documents.fresh()
-        may_follow = followed_by(self.name, self.allowed_hosts)
-        page = await fetched(
+        may_follow = redirect_policy(self.name, self.allowed_hosts)
+        page = await fetch_page(
             client, documents, wanted.url, start=wanted.start, may_follow=may_follow
         )
         lines = [f"[{self.research.number(page.address)}] {page.title}", page.address]
@@ -97,14 +97,14 @@ class FetchUrlTool(OutboundTool):
         return "\n".join([*lines, "", page.text])
 
 
-async def fetched(
+async def fetch_page(
     client: OutboundClient,
     documents: DocumentReader,
     url: str,
     *,
     start: int = 1,
     may_follow: MayFollow | None = None,
-) -> Page:
+) -> WebPage:
     """A page of the web as text.
 
     Raises:
@@ -118,22 +118,22 @@ async def fetched(
     cuts = ("The page is longer than what was read of it.",) if reply.is_cut else ()
     source = _source(reply)
     if source is None:
-        return Page(reply.url, "Text", shortened(reply.text(), _MAX_CHARACTERS), cuts)
+        return WebPage(reply.url, "Text", truncate(reply.text(), _MAX_CHARACTERS), cuts)
     try:
         read = await documents.read(source, user_id=_user_id(), start=start)
     except (BadFile, LimitReached) as error:
         raise ToolFailed(error.message) from error
-    return Page(reply.url, _title(read), read.text.strip(), (*cuts, *read.cuts, *read.notes))
+    return WebPage(reply.url, _title(read), read.text.strip(), (*cuts, *read.cuts, *read.notes))
 
 
-def _source(reply: Reply) -> Source | None:
+def _source(reply: Reply) -> DocumentSource | None:
     """What has to be read; None for text that is as it is.
 
     Raises:
         ToolFailed: nobody can read it.
     """
     if "html" in reply.content_type:
-        return Source(
+        return DocumentSource(
             reply.url, reply.body, is_page=True, base_url=reply.url, charset=reply.charset
         )
     name = PurePosixPath(unquote(urlsplit(reply.url).path)).name or "document"
@@ -142,7 +142,7 @@ def _source(reply: Reply) -> Source | None:
         if reply.is_cut:
             raise ToolFailed(f"The document has more than {len(reply.body):,} bytes; not read.")
         is_named = name.lower().endswith(extension)
-        return Source(name if is_named else f"{name}{extension}", reply.body)
+        return DocumentSource(name if is_named else f"{name}{extension}", reply.body)
     if not any(kind in reply.content_type for kind in _TEXTUAL):
         raise ToolFailed(f"The address is not a page but {reply.content_type}.")
     return None

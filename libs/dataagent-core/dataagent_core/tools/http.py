@@ -9,7 +9,7 @@ from langchain_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
 from dataagent_core.errors import ToolFailed
-from dataagent_core.tools.base import OutboundTool, followed_by, shortened
+from dataagent_core.tools.base import OutboundTool, redirect_policy, truncate
 from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.outbound import OutboundClient, Reply, Request
 
@@ -48,13 +48,13 @@ class HttpRequestTool(OutboundTool):
     async def work(self, client: OutboundClient, **arguments: Any) -> str:
         """Send it."""
         wanted = HttpRequestArguments.model_validate(arguments)
-        body, headers = _encoded(wanted)
+        body, headers = _encode(wanted)
         request = Request(wanted.url, wanted.method, headers, body)
-        reply = await client.send(request, followed_by(self.name))
+        reply = await client.send(request, redirect_policy(self.name))
         return _report(reply)
 
 
-def _encoded(wanted: HttpRequestArguments) -> tuple[bytes | None, dict[str, str]]:
+def _encode(wanted: HttpRequestArguments) -> tuple[bytes | None, dict[str, str]]:
     if wanted.body is None or isinstance(wanted.body, str):
         return (wanted.body.encode() if wanted.body else None), wanted.headers
     names = {name.lower() for name in wanted.headers}
@@ -81,5 +81,5 @@ def _report(reply: Reply) -> str:
             return orjson.dumps({**answer, "json": orjson.Fragment(text)}).decode()
         except ValueError:
             answer["note"] = "The body says it is JSON and is not."
-    answer["text"] = shortened(text, _MAX_CHARACTERS)
+    answer["text"] = truncate(text, _MAX_CHARACTERS)
     return orjson.dumps(answer).decode()

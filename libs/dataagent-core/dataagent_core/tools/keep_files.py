@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dataagent_core.errors import BadInput, DataAgentError, Misconfigured, ToolFailed
 from dataagent_core.events import FileOperation
-from dataagent_core.sandbox.commit import Committed
+from dataagent_core.sandbox.commit import CommitResult
 from dataagent_core.sandbox.pool import Sandboxes
 from dataagent_core.sandbox.types import FileChange
 from dataagent_core.tools.context import ToolContext
@@ -80,25 +80,25 @@ class KeepFiles(BaseTool):
         context = run_context()
         written = frozenset(map(_relative, paths or ()))
         gone = frozenset(map(_relative, deleted or ()))
-        session = self.sandboxes.living(context.user_id, context.session_id)
+        session = self.sandboxes.find_session(context.user_id, context.session_id)
         if session is None:
             raise ToolFailed(
                 "There is no sandbox any more, nor what it changed. Run the code anew."
             )
         _check(await session.changes(), written, gone)
-        keeper = _UserFiles(
+        writer = _UserFiles(
             await self.workspaces.open_workspace(context.user_id), self.workspaces, context.user_id
         )
         try:
-            done = await session.commit(keeper, written | gone)
+            done = await session.commit(writer, written | gone)
         except DataAgentError as error:
-            if keeper.done:  # somebody else took the room in this moment
-                error.message += f" Kept before that: {', '.join(keeper.done)}."
+            if writer.done:  # somebody else took the room in this moment
+                error.message += f" Kept before that: {', '.join(writer.done)}."
             raise
         finally:
-            for record in keeper.records:
+            for record in writer.records:
                 get_stream_writer()({"file_operation": record.event_data()})
-        return _report(done, session.unkept)
+        return _report(done, session.uncommitted)
 
     def _run(self, **_arguments: Any) -> str:
         raise Misconfigured(f"{self.name} is asynchronous; call it with ainvoke.")
@@ -129,7 +129,7 @@ class _UserFiles:
         try:
             await self.files.put(path, content)
         except OSError as error:
-            raise _refused(path, error) from error
+            raise _write_error(path, error) from error
         self._note("write", path, before, content)
 
     async def delete(self, path: str) -> None:
@@ -140,7 +140,7 @@ class _UserFiles:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise _refused(path, error) from error
+            raise _write_error(path, error) from error
         self._note("delete", path, before, b"")
 
     async def _text(self, path: str) -> bytes:
@@ -151,13 +151,13 @@ class _UserFiles:
 
     def _note(self, operation: FileOperation, path: str, before: bytes, after: bytes) -> None:
         self.done.append(path)
-        metrics, diff = _difference(path, before, after)
+        metrics, diff = _diff(path, before, after)
         self.records.append(
             FileOpRecord("keep_files", "", operation, f"/{path}", "success", metrics, diff)
         )
 
 
-def _difference(path: str, before: bytes, after: bytes) -> tuple[dict[str, int], str | None]:
+def _diff(path: str, before: bytes, after: bytes) -> tuple[dict[str, int], str | None]:
     """What changed in a text; of anything else how long it is."""
     size = {"bytes_written": len(after)}
     if b"\0" in before or b"\0" in after or len(after) > _MOST_DIFFED:
@@ -193,11 +193,11 @@ def _check(changes: list[FileChange], written: frozenset[str], gone: frozenset[s
         )
 
 
-def _refused(path: str, error: OSError) -> ToolFailed:
+def _write_error(path: str, error: OSError) -> ToolFailed:
     return ToolFailed(f"{path!r} cannot be kept there: {error.strerror or type(error).__name__}.")
 
 
-def _report(done: Committed, unkept: list[FileChange]) -> str:
+def _report(done: CommitResult, uncommitted: list[FileChange]) -> str:
     parts: list[str] = []
     if done.written:
         parts.append(f"Kept in the user's files: {', '.join(done.written)}.")
@@ -208,4 +208,4 @@ def _report(done: Committed, unkept: list[FileChange]) -> str:
             f"Not kept, because they are too large or were changed meanwhile: "
             f"{', '.join(done.left)}."
         )
-    return " ".join([*parts, unkept_note(unkept)]).strip()
+    return " ".join([*parts, unkept_note(uncommitted)]).strip()

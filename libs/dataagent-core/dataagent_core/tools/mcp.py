@@ -18,15 +18,20 @@ from pydantic import Field
 
 from dataagent_core.errors import DataAgentError, Misconfigured
 from dataagent_core.identity import RunContext
-from dataagent_core.mcp.gateway.content import Piece, Told, told
+from dataagent_core.mcp.gateway.content import ModelResult, ResultFile, result_for_model
+from dataagent_core.mcp.gateway.elicitation import (
+    DECLINED,
+    elicitation_answer,
+    elicitation_request,
+    plain_text,
+)
 from dataagent_core.mcp.gateway.gateway import ToolGateway
-from dataagent_core.mcp.gateway.questions import DECLINED, answer, card, plain
 from dataagent_core.mcp.langchain import (
     NOTHING_TO_SHOW,
     McpTool,
     failure_message,
-    shown,
-    structured,
+    structured_content,
+    tool_fields,
 )
 from dataagent_core.mcp.run_tools import RunTools
 from dataagent_core.mcp.types import (
@@ -64,26 +69,26 @@ class AgentMcpTool(McpTool):
             self.tool.tool_id,
             call["args"],
             run.caller(self.agent_id),
-            on_progress=_reports(self.name, write),
-            on_elicit=_asks(self.name, context),
+            on_progress=_progress_reporter(self.name, write),
+            on_elicit=_elicitation_handler(self.name, context),
         )
         if outcome.result is None:
             return failure_message(outcome, self.name, call_id)
-        return await self._answered(outcome.result, context, write, call_id)
+        return await self._result_message(outcome.result, context, write, call_id)
 
-    async def _answered(
+    async def _result_message(
         self, result: RemoteResult, context: RunContext, write: Write, call_id: str
     ) -> ToolMessage:
-        found = told(result, self.name)
-        kept = [await self._keep(piece, context, write) for piece in found.pieces]
+        found = result_for_model(result, self.name)
+        kept = [await self._keep(piece, context, write) for piece in found.files]
         return ToolMessage(
             _text(found, kept),
             tool_call_id=call_id,
             name=self.name,
-            artifact=structured(result),
+            artifact=structured_content(result),
         )
 
-    async def _keep(self, piece: Piece, context: RunContext, write: Write) -> MadeFile:
+    async def _keep(self, piece: ResultFile, context: RunContext, write: Write) -> MadeFile:
         """Keep a file for the user and tell the run's readers."""
         size = len(piece.content)
         try:
@@ -121,7 +126,7 @@ class McpTools:
         made = self._made.get(key)
         if made is None or made.tool != tool:
             made = self._made[key] = AgentMcpTool(
-                **shown(tool),
+                **tool_fields(tool),
                 tool=tool,
                 agent_id=agent_id,
                 gateway=self.gateway,
@@ -133,7 +138,7 @@ class McpTools:
         return made
 
 
-def _text(found: Told, kept: list[MadeFile]) -> str:
+def _text(found: ModelResult, kept: list[MadeFile]) -> str:
     if not kept:
         return found.text or NOTHING_TO_SHOW
     lines = [found.text] if found.text else []
@@ -144,7 +149,7 @@ def _text(found: Told, kept: list[MadeFile]) -> str:
     return "\n".join(lines)
 
 
-def _reports(name: str, write: Write) -> OnProgress:
+def _progress_reporter(name: str, write: Write) -> OnProgress:
     """Tells the run's readers how far a call is, twice a second at most."""
     told_at = float("-inf")
 
@@ -154,26 +159,26 @@ def _reports(name: str, write: Write) -> OnProgress:
         is_last = progress.total is not None and progress.progress >= progress.total
         if now - told_at >= _PROGRESS_SECONDS or is_last:
             told_at = now
-            write({"tool_progress": f"{name}: {_how_far(progress)}"})
+            write({"tool_progress": f"{name}: {_progress_text(progress)}"})
 
     return report
 
 
-def _how_far(progress: Progress) -> str:
+def _progress_text(progress: Progress) -> str:
     far = f"{progress.progress:g}"
     if progress.total:
         far = f"{far} of {progress.total:g}"
-    said = plain(progress.message, _MOST_PROGRESS_TEXT) if progress.message else ""
+    said = plain_text(progress.message, _MOST_PROGRESS_TEXT) if progress.message else ""
     return f"{far} - {said}" if said else far
 
 
-def _asks(name: str, context: RunContext) -> OnElicit:
+def _elicitation_handler(name: str, context: RunContext) -> OnElicit:
     """Puts a server's question to the run's user; where nobody can be asked, it is declined."""
 
     async def ask(question: Elicitation) -> ElicitationAnswer:
         if context.ask is None:
             return DECLINED
-        action, allowed = card(question, name)
-        return answer(action, await context.ask(action, allowed))
+        action, allowed = elicitation_request(question, name)
+        return elicitation_answer(action, await context.ask(action, allowed))
 
     return ask

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 
 from yarl import URL
 
-from dataagent_core.config.loop_end import Ending, at_loop_end
+from dataagent_core.config.loop_end import CloseHandle, close_with_loop
 from dataagent_core.errors import ToolFailed
-from dataagent_core.network import Lookup, OpenHosts, Target, parse_target
+from dataagent_core.network import HostPolicy, Lookup, Target, parse_target
 
 if TYPE_CHECKING:
     import aiohttp
 else:
-    from dataagent_core.config.libraries import Library
+    from dataagent_core.config.lazy_module import LazyModule
 
-    aiohttp = Library("aiohttp")
+    aiohttp = LazyModule("aiohttp")
 
 MayFollow = Callable[[str, str], bool]
 """Whether a redirect from the first address to the second may be followed."""
@@ -33,8 +33,10 @@ MayFollow = Callable[[str, str], bool]
 _MAX_REDIRECTS = 5
 _MAX_SHOWN_URL = 2000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_OURS_TO_SET = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade"})
-_KNOWN_HARMLESS = frozenset(  # any other header may be a key: each service has its own name for it
+_RESERVED_HEADERS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade"}
+)
+_SAFE_HEADERS = frozenset(  # any other header may be a key: each service has its own name for it
     {
         "accept",
         "accept-charset",
@@ -95,11 +97,11 @@ class OutboundClient:
         lookup: Lookup | None = None,
     ) -> None:
         """Let through, whatever their address, only the hosts named (`host` or `host:port`)."""
-        self._hosts = OpenHosts(allow_private_hosts, lookup=lookup)
+        self._hosts = HostPolicy(allow_private_hosts, lookup=lookup)
         self._max_bytes = max_bytes
         self._timeout = timeout_seconds
         self._session: aiohttp.ClientSession | None = None
-        self._ending: Ending | None = None
+        self._ending: CloseHandle | None = None
 
     async def __aenter__(self) -> OutboundClient:
         return self
@@ -143,15 +145,15 @@ class OutboundClient:
         except TimeoutError as error:
             raise ToolFailed(f"No complete answer within {self._timeout:g} seconds.") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise ToolFailed(f"The request failed: {_why(error)}.") from error
+            raise ToolFailed(f"The request failed: {_failure_reason(error)}.") from error
 
     async def _follow(self, request: Request, may_follow: MayFollow | None) -> Reply:
         for _ in range(_MAX_REDIRECTS + 1):
-            target = self._hosts.checked(request.url)
-            outcome = await self._once(target, request)
+            target = self._hosts.check_url(request.url)
+            outcome = await self._send_once(target, request)
             if isinstance(outcome, Reply):
                 return outcome
-            request = _redirected(request, target, outcome)
+            request = _next_request(request, target, outcome)
             if may_follow is not None and not may_follow(str(target.url), request.url):
                 raise ToolFailed(
                     f"The server redirects to another one: {request.url[:_MAX_SHOWN_URL]} "
@@ -159,8 +161,8 @@ class OutboundClient:
                 )
         raise ToolFailed(f"More than {_MAX_REDIRECTS} redirects.")
 
-    async def _once(self, target: Target, request: Request) -> Reply | _Redirect:
-        headers = {k: v for k, v in request.headers.items() if k.lower() not in _OURS_TO_SET}
+    async def _send_once(self, target: Target, request: Request) -> Reply | _Redirect:
+        headers = {k: v for k, v in request.headers.items() if k.lower() not in _RESERVED_HEADERS}
         async with self._open_session().request(
             request.method, target.url, headers=headers, data=request.body, allow_redirects=False
         ) as response:
@@ -190,7 +192,7 @@ class OutboundClient:
                 headers={"User-Agent": "DataAgent"},
                 trust_env=False,
             )
-            self._ending = at_loop_end(self._session.close)
+            self._ending = close_with_loop(self._session.close)
         return self._session
 
 
@@ -200,7 +202,7 @@ class _Redirect:
     location: str
 
 
-def _redirected(request: Request, target: Target, redirect: _Redirect) -> Request:
+def _next_request(request: Request, target: Target, redirect: _Redirect) -> Request:
     """The next request. What may be a credential stays behind when the origin changes."""
     try:
         url = str(target.url.join(URL(redirect.location)))
@@ -210,7 +212,7 @@ def _redirected(request: Request, target: Target, redirect: _Redirect) -> Reques
     headers = {
         name: value
         for name, value in request.headers.items()
-        if is_same_origin or name.lower() in _KNOWN_HARMLESS
+        if is_same_origin or name.lower() in _SAFE_HEADERS
     }
     becomes_get = redirect.status == 303 or (
         redirect.status in (301, 302) and request.method == "POST"
@@ -230,7 +232,7 @@ async def _read(response: aiohttp.ClientResponse, limit: int) -> tuple[bytes, bo
     return bytes(body), False
 
 
-def _why(error: Exception) -> str:
+def _failure_reason(error: Exception) -> str:
     """The kind of failure, without addresses or paths of ours."""
     match error:
         case aiohttp.ClientConnectorDNSError():

@@ -20,9 +20,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dataagent_core.errors import BudgetExhausted, DataAgentError, Misconfigured
 from dataagent_core.identity import RunContext
+from dataagent_core.sandbox.observer import CodeObserver
 from dataagent_core.sandbox.pool import Sandboxes
-from dataagent_core.sandbox.types import CodeResult, FileChange, Limits, OutputFile
-from dataagent_core.sandbox.watching import CodeWatch
+from dataagent_core.sandbox.types import CodeResult, FileChange, OutputFile, SandboxLimits
 from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.python_report import MOST_SHOWN, MadeFile, report
 from dataagent_core.workspace import FileStore, run_context
@@ -88,7 +88,7 @@ class ExecutePython(BaseTool):
     args_schema: ArgsSchema | None = PythonArguments
     sandboxes: Sandboxes = Field(exclude=True)
     files: FileStore = Field(exclude=True)
-    watch: CodeWatch = Field(exclude=True, default_factory=CodeWatch)
+    watch: CodeObserver = Field(exclude=True, default_factory=CodeObserver)
 
     async def _arun(
         self,
@@ -101,21 +101,23 @@ class ExecutePython(BaseTool):
         context = run_context()
         seconds = self._seconds(context, timeout_seconds)
         try:
-            result, unkept = await self._run_code(context, code, seconds, reset=reset)
+            result, uncommitted = await self._run_code(context, code, seconds, reset=reset)
         except DataAgentError as error:
-            self.watch.refused(code, context, error.code)
+            self.watch.record_refusal(code, context, error.code)
             raise
-        self.watch.ran(code, context, result, self._limits, wall=self.sandboxes.wall.name)
-        made = await self._kept(context, result, filename)
+        self.watch.record_run(code, context, result, self._limits, wall=self.sandboxes.wall.name)
+        made = await self._store_files(context, result, filename)
         notes = _missing(filename, made) if filename is not None and result.status == "ok" else ""
-        told = report(result, made, self._limits, seconds=seconds, notes=notes, unkept=unkept)
+        told = report(
+            result, made, self._limits, seconds=seconds, notes=notes, uncommitted=uncommitted
+        )
         return _message(self.name, tool_call_id, told, result)
 
     def _run(self, **_arguments: Any) -> str:
         raise Misconfigured(f"{self.name} is asynchronous; call it with ainvoke.")
 
     @property
-    def _limits(self) -> Limits:
+    def _limits(self) -> SandboxLimits:
         return self.sandboxes.limits
 
     def _seconds(self, context: RunContext, asked: float | None) -> float:
@@ -138,12 +140,12 @@ class ExecutePython(BaseTool):
         session = await self.sandboxes.session(
             context.user_id, context.session_id, sandbox_id=context.sandbox_id
         )
-        self.watch.waited(time.perf_counter() - asked)
+        self.watch.record_wait(time.perf_counter() - asked)
         code_runs = session.run_python(code, timeout_seconds=seconds, reset=reset)
-        result = await self.watch.running(self.sandboxes.wall.name, code_runs)
-        return result, session.unkept
+        result = await self.watch.observe(self.sandboxes.wall.name, code_runs)
+        return result, session.uncommitted
 
-    async def _kept(
+    async def _store_files(
         self, context: RunContext, result: CodeResult, wanted: str | None
     ) -> list[MadeFile]:
         """Keep what the code made, the wanted file first, and tell the run's readers."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from dataagent_core.sandbox.output import CutOutput
-from dataagent_core.sandbox.types import CodeResult, FileChange, Limits
+from dataagent_core.sandbox.output import TruncatedOutput
+from dataagent_core.sandbox.types import CodeResult, FileChange, SandboxLimits
 
 MOST_SHOWN: Final = 50 * 1024
 _MOST_NAMES: Final = 40
@@ -37,11 +37,11 @@ class MadeFile:
 def report(
     result: CodeResult,
     made: Sequence[MadeFile],
-    limits: Limits,
+    limits: SandboxLimits,
     *,
     seconds: float,
     notes: str = "",
-    unkept: Sequence[FileChange] = (),
+    uncommitted: Sequence[FileChange] = (),
 ) -> str:
     """The text the model reads."""
     parts = [_ending(result, limits, seconds)]
@@ -52,8 +52,8 @@ def report(
             parts.append(f"{name}:\n{cut(text)}")
     if made or result.files_left_out:
         parts.append(_files(made, result.files_left_out))
-    if unkept:
-        parts.append(unkept_note(unkept))
+    if uncommitted:
+        parts.append(unkept_note(uncommitted))
     if result.names:
         parts.append(f"variables: {_listed(result.names)}")
     return "\n".join(parts)
@@ -76,12 +76,12 @@ def unkept_note(changes: Sequence[FileChange]) -> str:
 
 def cut(text: str) -> str:
     """The text, or its beginning and its end."""
-    output = CutOutput(MOST_SHOWN)
+    output = TruncatedOutput(MOST_SHOWN)
     output.add(text.encode(errors="replace"))
     return output.text().rstrip()
 
 
-def _ending(result: CodeResult, limits: Limits, seconds: float) -> str:
+def _ending(result: CodeResult, limits: SandboxLimits, seconds: float) -> str:
     lost = _lost(result)
     kept = lost or " Variables are as they were before this call."
     match result.status:

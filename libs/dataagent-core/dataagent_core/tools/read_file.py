@@ -3,7 +3,7 @@
 The text is cut at limits, and what is missing is always told. A file that is a table is
 made a data source of its owner's as well, in full, so that no figure has to be worked out from a
 cut text. A file of another user is not found. Above: an agent. Below: `workspace/uploads.py`,
-`documents/`, `data/uploaded.py`.
+`documents/`, `data/uploaded_sources.py`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from dataagent_core.data import Table
 from dataagent_core.data.service import DataService
-from dataagent_core.data.uploaded import UploadedSources
+from dataagent_core.data.uploaded_sources import UploadedSources
 from dataagent_core.documents import Document
-from dataagent_core.documents.reader import DocumentReader, Source
+from dataagent_core.documents.reader import DocumentReader, DocumentSource
 from dataagent_core.errors import DataAgentError, LimitReached, Misconfigured
 from dataagent_core.identity import RunContext
 from dataagent_core.tools.context import ToolContext
@@ -86,10 +86,10 @@ class ReadUploadedFileTool(BaseTool):
         context = run_context()
         file, pieces = await self.files.open(file_id, owner=context.user_id)
         most = self.documents.limits.max_bytes
-        content = await self.workspaces.workers.search(partial(_joined, pieces, most + 1))
+        content = await self.workspaces.workers.search(partial(_join, pieces, most + 1))
         document = await self._document(file, content, context, start)
         tables = await self._tables(file, content, document, context)
-        return _told(file, document, tables)
+        return _text_for_model(file, document, tables)
 
     def _run(self, file_id: str, start: int = 1) -> str:
         raise Misconfigured(f"{self.name} is asynchronous; call it with ainvoke.")
@@ -97,7 +97,7 @@ class ReadUploadedFileTool(BaseTool):
     async def _document(
         self, file: StoredFile, content: bytes, context: RunContext, start: int
     ) -> Document:
-        source = Source(file.filename, content)
+        source = DocumentSource(file.filename, content)
         try:
             return await self.documents.read(source, user_id=context.user_id, start=start)
         except LimitReached as error:
@@ -125,10 +125,10 @@ class ReadUploadedFileTool(BaseTool):
         except DataAgentError as error:
             logger.info("no table of an upload: %s", error.code)
             return f"Tables: none could be made of it. {error.message}"
-        return _offered(source.name, state.catalogue.tables, state.left_out)
+        return _describe_source(source.name, state.catalogue.tables, state.left_out)
 
 
-def _joined(pieces: Callable[[], Generator[bytes]], most: int) -> bytes:
+def _join(pieces: Callable[[], Generator[bytes]], most: int) -> bytes:
     """The content, or a little more of it than may be read. Blocks."""
     held = bytearray()
     for piece in pieces():
@@ -138,26 +138,26 @@ def _joined(pieces: Callable[[], Generator[bytes]], most: int) -> bytes:
     return bytes(held)
 
 
-def _offered(source: str, tables: tuple[Table, ...], left_out: tuple[str, ...]) -> str:
+def _describe_source(source: str, tables: tuple[Table, ...], left_out: tuple[str, ...]) -> str:
     lines = [
         "Tables, whole and with exact types, for SQL (DuckDB): use sql_db_query with "
         f'source="{source}".'
     ]
-    lines += [f"- {_described(table)}" for table in tables[:_MOST_TABLES]]
+    lines += [f"- {_describe(table)}" for table in tables[:_MOST_TABLES]]
     if len(tables) > _MOST_TABLES:
         lines.append(f"- and {len(tables) - _MOST_TABLES} more: sql_db_list_tables names them.")
     lines += [f"Left out: {sentence}" for sentence in left_out[:_MOST_TABLES]]
     return "\n".join(lines)
 
 
-def _described(table: Table) -> str:
+def _describe(table: Table) -> str:
     columns = ", ".join(f'"{one.name}" {one.type}' for one in table.columns[:_MOST_COLUMNS])
     more = len(table.columns) - _MOST_COLUMNS
     rows = "rows unknown" if table.row_count is None else f"{table.row_count:,} rows"
     return f'"{table.name}" ({rows}): {columns}{f" and {more} more columns" if more > 0 else ""}'
 
 
-def _told(file: StoredFile, document: Document, tables: str) -> str:
+def _text_for_model(file: StoredFile, document: Document, tables: str) -> str:
     """What the model reads. What the file says stands at the end, fenced by its id."""
     about = [f"{file.filename}: {document.what}, {file.byte_size:,} bytes."]
     about += [f"CUT: {cut}" for cut in document.cuts]

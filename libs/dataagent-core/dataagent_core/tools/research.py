@@ -91,7 +91,7 @@ class Research:
         context = _context()
         if context is None:
             return 1
-        numbers = _kept(self._sources, context.session_id, dict[str, int])
+        numbers = _get_or_make(self._sources, context.session_id, dict[str, int])
         return numbers.setdefault(url, len(numbers) + 1)
 
     def left(self) -> str:
@@ -128,7 +128,7 @@ class Research:
 
     def _run(self) -> _Run | None:
         context = _context()
-        return None if context is None else _kept(self._runs, context.run_id, _Run)
+        return None if context is None else _get_or_make(self._runs, context.run_id, _Run)
 
 
 def _key(aspect: str) -> str:
@@ -143,7 +143,7 @@ def _context() -> RunContext | None:
         return None
 
 
-def _kept(of: OrderedDict[str, T], key: str, make: Callable[[], T]) -> T:
+def _get_or_make(of: OrderedDict[str, T], key: str, make: Callable[[], T]) -> T:
     if key not in of:
         of[key] = make()
         while len(of) > _KEPT:

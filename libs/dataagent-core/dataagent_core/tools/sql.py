@@ -15,26 +15,26 @@ from langchain_core.tools.base import ArgsSchema
 from pydantic import Field, WithJsonSchema
 
 from dataagent_core.data.catalogue import CatalogueState, find_table, search
-from dataagent_core.data.results import Draft, preview
-from dataagent_core.data.service import Answered, Asked
-from dataagent_core.data.types import Limits, Receipt, Table
+from dataagent_core.data.results import ArtifactDraft, preview
+from dataagent_core.data.service import ExecutedQuery, QueryContext
+from dataagent_core.data.types import QueryLimits, Receipt, Table
 from dataagent_core.errors import QueryFailed, ToolFailed, UnknownName
 from dataagent_core.tools.context import ToolContext
 from dataagent_core.tools.data import (
-    MOST_BYTES,
+    MAX_RESULT_BYTES,
     ChartingTool,
     DataArguments,
     DataTool,
-    Repairs,
-    announce,
-    text_of,
-    timed,
+    RepairCounter,
+    emit_artifact,
+    json_text,
+    within_budget,
 )
 
-_MOST_SCHEMA_BYTES = 24_000
+_MAX_SCHEMA_BYTES = 24_000
 _SAMPLES = 5
-_MOST_SQL = 600
-_MOST_RULE = 120
+_MAX_SQL = 600
+_MAX_RULE = 120
 _RULES = 5
 
 
@@ -45,9 +45,9 @@ def tools(context: ToolContext) -> list[BaseTool]:
         return []
     return [
         ListTables(service=service),
-        Schema(service=service),
+        DescribeTables(service=service),
         SearchCatalogue(service=service),
-        Query(service=service),
+        RunQuery(service=service),
         CheckQuery(service=service),
         QueryArtifact(service=service),
         MakeChart(service=service, charts=charts),
@@ -68,7 +68,7 @@ class ListTables(DataTool):
     args_schema: ArgsSchema | None = ListArguments
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: Asked, tool_input: str = "", source: str | None = None
+        self, asked: QueryContext, tool_input: str = "", source: str | None = None
     ) -> dict[str, Any]:
         """The tables, as many as fit."""
         del tool_input  # the toolkit's tool has it and reads it no more than we do
@@ -83,7 +83,7 @@ class ListTables(DataTool):
             "other_sources": [name for name in others if name != chosen.name],
             **_left_out(state),
         }
-        return _fitted(found, [_short(table) for table in catalogue.tables], _MOST_SCHEMA_BYTES)
+        return _fit(found, [_short(table) for table in catalogue.tables], _MAX_SCHEMA_BYTES)
 
 
 TableNames = Annotated[str | list[str], WithJsonSchema({"type": "string"})]
@@ -100,7 +100,7 @@ class SchemaArguments(DataArguments):
     )
 
 
-class Schema(DataTool):
+class DescribeTables(DataTool):
     """`sql_db_schema`."""
 
     name: str = "sql_db_schema"
@@ -108,7 +108,7 @@ class Schema(DataTool):
     args_schema: ArgsSchema | None = SchemaArguments
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: Asked, table_names: str | list[str] = "", source: str | None = None
+        self, asked: QueryContext, table_names: str | list[str] = "", source: str | None = None
     ) -> dict[str, Any]:
         """The tables asked for, or as many as fit."""
         chosen = await self.source_of(asked.reader, source)
@@ -123,7 +123,7 @@ class Schema(DataTool):
             "tables": [],
             **_left_out(state),
         }
-        return _fitted(found, [_described(table) for table in wanted], _MOST_SCHEMA_BYTES)
+        return _fit(found, [_describe(table) for table in wanted], _MAX_SCHEMA_BYTES)
 
 
 class SearchArguments(DataArguments):
@@ -140,7 +140,7 @@ class SearchCatalogue(DataTool):
     args_schema: ArgsSchema | None = SearchArguments
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: Asked, query: str, source: str | None = None
+        self, asked: QueryContext, query: str, source: str | None = None
     ) -> dict[str, Any]:
         """The tables that fit best."""
         chosen = await self.source_of(asked.reader, source)
@@ -149,7 +149,7 @@ class SearchCatalogue(DataTool):
             {"table": hit.table_key, "columns": list(hit.columns), "why": hit.why}
             for hit in search(catalogue, query)
         ]
-        return _fitted({"source": chosen.name, "hits": []}, hits, MOST_BYTES, key="hits")
+        return _fit({"source": chosen.name, "hits": []}, hits, MAX_RESULT_BYTES, key="hits")
 
 
 class QueryArguments(DataArguments):
@@ -159,7 +159,7 @@ class QueryArguments(DataArguments):
     title: str | None = Field(default=None, description="What the result shows, in a few words.")
 
 
-class Query(DataTool):
+class RunQuery(DataTool):
     """`sql_db_query`."""
 
     name: str = "sql_db_query"
@@ -168,27 +168,27 @@ class Query(DataTool):
         "rows; the whole result is kept under its artifact_id. Never repeat a statement that ran."
     )
     args_schema: ArgsSchema | None = QueryArguments
-    repairs: Repairs = Field(default_factory=Repairs, exclude=True)
+    repairs: RepairCounter = Field(default_factory=RepairCounter, exclude=True)
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: Asked, query: str, title: str | None = None, source: str | None = None
+        self, asked: QueryContext, query: str, title: str | None = None, source: str | None = None
     ) -> dict[str, Any]:
         """Run it; a run may repair a failing statement three times."""
-        if self.repairs.are_used_up(asked.run_id):
+        if self.repairs.is_exhausted(asked.run_id):
             raise ToolFailed(
                 "Statements of this run failed four times in a row; no further one is tried. "
                 "Tell the user what failed and what you would need to know."
             )
         chosen = await self.source_of(asked.reader, source)
         try:
-            with timed(chosen.limits) as limits:
+            with within_budget(chosen.limits) as limits:
                 asked = replace(asked, title=title, limits=limits)
                 answered = await self.service.query(chosen, query, asked)
         except (QueryFailed, UnknownName):
-            self.repairs.failed(asked.run_id)
+            self.repairs.record_failure(asked.run_id)
             raise
-        self.repairs.worked(asked.run_id)
-        return told(answered)
+        self.repairs.record_success(asked.run_id)
+        return result_for_model(answered)
 
 
 class CheckQuery(DataTool):
@@ -199,7 +199,7 @@ class CheckQuery(DataTool):
     args_schema: ArgsSchema | None = QueryArguments
 
     async def work(  # type: ignore[override] its own arguments
-        self, asked: Asked, query: str, title: str | None = None, source: str | None = None
+        self, asked: QueryContext, query: str, title: str | None = None, source: str | None = None
     ) -> dict[str, Any]:
         """What would run."""
         chosen = await self.source_of(asked.reader, source)
@@ -207,7 +207,7 @@ class CheckQuery(DataTool):
         return {
             "ok": True,
             "source": plan.source_name,
-            "sql_executed": _beginning(plan.sql_executed, _MOST_SQL),
+            "sql_executed": _truncate(plan.sql_executed, _MAX_SQL),
             "policy": list(plan.policy),
         }
 
@@ -229,17 +229,17 @@ class QueryArtifact(DataTool):
 
     async def work(  # type: ignore[override] its own arguments
         self,
-        asked: Asked,
+        asked: QueryContext,
         query: str,
         artifact_ids: list[str],
         title: str | None = None,
         source: str | None = None,
     ) -> dict[str, Any]:
         """Run it over what was kept."""
-        with timed(Limits()) as limits:
+        with within_budget(QueryLimits()) as limits:
             asked = replace(asked, title=title, limits=limits)
             answered = await self.service.query_results(query, artifact_ids, asked)
-        return told(answered)
+        return result_for_model(answered)
 
 
 class ChartArguments(DataArguments):
@@ -263,19 +263,19 @@ class MakeChart(ChartingTool):
 
     async def work(  # type: ignore[override] its own arguments
         self,
-        asked: Asked,
+        asked: QueryContext,
         artifact_id: str,
         spec: dict[str, Any] | None = None,
         title: str | None = None,
         source: str | None = None,
     ) -> dict[str, Any]:
         """Make it and show it."""
-        draft = Draft(asked.reader.user_id, title or "", asked.session_id, asked.run_id)
+        draft = ArtifactDraft(asked.reader.user_id, title or "", asked.session_id, asked.run_id)
         chart = await self.charts.make(artifact_id, draft, spec=spec)
         mark: Any = (chart.spec or {}).get("mark")
         # Vega-Lite has both forms
         kind = cast("dict[str, Any]", mark).get("type") if isinstance(mark, dict) else mark
-        announce(chart, {"parent_id": artifact_id, "spec": chart.spec, "mark": kind})
+        emit_artifact(chart, {"parent_id": artifact_id, "spec": chart.spec, "mark": kind})
         return {
             "artifact_id": chart.artifact_id,
             "parent_id": artifact_id,
@@ -284,20 +284,20 @@ class MakeChart(ChartingTool):
         }
 
 
-def told(answered: Answered) -> dict[str, Any]:
+def result_for_model(answered: ExecutedQuery) -> dict[str, Any]:
     """What the model and the run's readers are told of a result; under 4 kB as text."""
     receipt = receipt_of(answered.receipt)
     about: dict[str, Any] = {
         "artifact_id": answered.artifact.artifact_id,
         "source": receipt["source"],
-        "sql_executed": _beginning(receipt["sql_executed"], _MOST_SQL),
+        "sql_executed": _truncate(receipt["sql_executed"], _MAX_SQL),
         "duration_ms": receipt["duration_ms"],
         "policy": _rules(receipt["policy"]),
         "time_zone": receipt["time_zone"],
     }
-    room = MOST_BYTES - len(text_of(about).encode()) - 10
+    room = MAX_RESULT_BYTES - len(json_text(about).encode()) - 10
     shown = preview(answered.kept, max_bytes=max(1_000, room))
-    announce(answered.artifact, {**shown, "receipt": receipt})
+    emit_artifact(answered.artifact, {**shown, "receipt": receipt})
     return {**about, **shown}
 
 
@@ -320,12 +320,12 @@ def receipt_of(receipt: Receipt) -> dict[str, Any]:
 
 def _rules(sentences: list[str]) -> list[str]:
     """What a policy did, or what was left out, in the few words there is room for."""
-    shown = [_beginning(sentence, _MOST_RULE) for sentence in sentences[:_RULES]]
+    shown = [_truncate(sentence, _MAX_RULE) for sentence in sentences[:_RULES]]
     more = len(sentences) - len(shown)
     return [*shown, f"and {more} more"] if more else shown
 
 
-def _beginning(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     """The text, or its beginning and a mark that it is cut."""
     return text if len(text) <= most else f"{text[:most]}…"
 
@@ -347,7 +347,7 @@ def _short(table: Table) -> dict[str, Any]:
     return {"name": table.key, "comment": table.comment, "row_count": table.row_count}
 
 
-def _described(table: Table) -> dict[str, Any]:
+def _describe(table: Table) -> dict[str, Any]:
     return {
         **_short(table),
         "primary_key": list(table.primary_key),
@@ -380,13 +380,13 @@ def _samples(samples: tuple[str, ...], is_truncated: bool) -> dict[str, Any]:
     }
 
 
-def _fitted(
+def _fit(
     found: dict[str, Any], items: list[dict[str, Any]], room: int, *, key: str = "tables"
 ) -> dict[str, Any]:
     """As many items as fit; `omitted` says how many do not, and search finds those."""
-    used = len(text_of(found).encode()) + 40
+    used = len(json_text(found).encode()) + 40
     for number, item in enumerate(items):
-        used += len(text_of(item).encode()) + 1
+        used += len(json_text(item).encode()) + 1
         if used > room and number:
             return {**found, key: items[:number], "omitted": len(items) - number}
     return {**found, key: items}

@@ -25,14 +25,14 @@ def standalone_tool(name: str) -> BaseTool:
     client = OutboundClient(allow_private_hosts=settings.allow_private_hosts)
     match name:
         case "http_request":
-            return HttpRequestTool(client=client, is_alone=True)
+            return HttpRequestTool(client=client, is_standalone=True)
         case "fetch_url":
             hosts = tuple(settings.fetch_hosts)
-            return FetchUrlTool(client=client, is_alone=True, allowed_hosts=hosts)
+            return FetchUrlTool(client=client, is_standalone=True, allowed_hosts=hosts)
         case "web_search":
             return WebSearchTool(
                 client=client,
-                is_alone=True,
+                is_standalone=True,
                 api_key=settings.tavily_api_key,
                 base_url=settings.tavily_base_url,
             )

@@ -16,9 +16,9 @@ from pydantic import BaseModel, Field, SecretStr
 
 from dataagent_core.documents.reader import DocumentReader
 from dataagent_core.errors import DataAgentError, ToolFailed
-from dataagent_core.tools.base import OutboundTool, shortened
+from dataagent_core.tools.base import OutboundTool, truncate
 from dataagent_core.tools.context import ToolContext
-from dataagent_core.tools.fetch import fetched
+from dataagent_core.tools.fetch import fetch_page
 from dataagent_core.tools.outbound import OutboundClient, Request
 from dataagent_core.tools.research import Research
 
@@ -89,14 +89,16 @@ class WebSearchTool(OutboundTool):
     async def work(self, client: OutboundClient, **arguments: Any) -> str:
         """Search."""
         wanted = WebSearchArguments.model_validate(arguments)
-        results = await self.searched(client, wanted)
+        results = await self.fetch_results(client, wanted)
         blocks = [
-            self.block(wanted, result, shortened(result.excerpt, _MAX_PER_RESULT))
+            self.block(wanted, result, truncate(result.excerpt, _MAX_PER_RESULT))
             for result in results
         ]
-        return self.told(blocks)
+        return self.report(blocks)
 
-    async def searched(self, client: OutboundClient, wanted: WebSearchArguments) -> list[_Result]:
+    async def fetch_results(
+        self, client: OutboundClient, wanted: WebSearchArguments
+    ) -> list[_Result]:
         """What the service finds.
 
         Raises:
@@ -125,7 +127,7 @@ class WebSearchTool(OutboundTool):
         number = self.research.found(wanted.aspect, result.url, result.score)
         return f"[{number}] {result.title}\n{result.url}\n{text}"
 
-    def told(self, blocks: list[str]) -> str:
+    def report(self, blocks: list[str]) -> str:
         """The results as the model reads them."""
         found = "\n\n".join(blocks) or "Nothing was found."
         left = self.research.left()
@@ -146,22 +148,22 @@ class TavilySearchTool(WebSearchTool):
         """Search and read."""
         wanted = TavilySearchArguments.model_validate(arguments)
         documents = self.documents if client is self.client else self.documents.fresh()
-        results = await self.searched(client, wanted)
+        results = await self.fetch_results(client, wanted)
         texts = await asyncio.gather(*(_page(client, documents, result) for result in results))
         blocks = [
             self.block(wanted, result, text) for result, text in zip(results, texts, strict=True)
         ]
-        return self.told(blocks)
+        return self.report(blocks)
 
 
 async def _page(client: OutboundClient, documents: DocumentReader, result: _Result) -> str:
     """The page's text; what the service says of it when it cannot be read."""
     try:
-        page = await fetched(client, documents, result.url)
+        page = await fetch_page(client, documents, result.url)
     except DataAgentError as error:
-        excerpt = shortened(result.excerpt, _MAX_PER_RESULT)
+        excerpt = truncate(result.excerpt, _MAX_PER_RESULT)
         return f"{excerpt}\n[an excerpt: the page was not read. {error.message}]"
-    text = shortened(page.text, _MAX_PER_PAGE)
+    text = truncate(page.text, _MAX_PER_PAGE)
     return "\n".join([text, *(f"CUT: {cut}" for cut in page.cuts)])
 
 

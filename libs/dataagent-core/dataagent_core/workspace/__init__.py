@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dataagent_core.workspace.current_run import run_context
     from dataagent_core.workspace.manager import UserWorkspaceManager
     from dataagent_core.workspace.memories import Memories
-    from dataagent_core.workspace.stored import StoredFile
+    from dataagent_core.workspace.stored_file import StoredFile
     from dataagent_core.workspace.sweeper import Sweeper
     from dataagent_core.workspace.uploads import FileStore
 
@@ -21,7 +21,7 @@ _LOADED_WHEN_ASKED_FOR = {
     "Memories": "memories",
     "MemoriesBackend": "context_backend",
     "SandboxedFilesystemBackend": "backend",
-    "StoredFile": "stored",
+    "StoredFile": "stored_file",
     "Sweeper": "sweeper",
     "UserWorkspaceManager": "manager",
     "WorkspaceBackend": "context_backend",

@@ -30,7 +30,7 @@ _EMPTY = TreeSize(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ArchivePaths:
     """What may lie in a user's place, in the order it comes about."""
 
     folder: Path
@@ -77,25 +77,25 @@ class WorkspaceArchive:
         The directory may not exist yet. It counts as used from the end of this on.
         """
         workspace = self._root / user_id
-        place = self._place(user_id)
-        with _locked(place.lock, is_patient=True):
-            self._bring_back(place, workspace)
+        paths = self._paths(user_id)
+        with _lock(paths.lock, blocking=True):
+            self._restore(paths, workspace)
             yield workspace
             with suppress(FileNotFoundError):
                 os.utime(workspace)
 
-    def put_away(self, user_id: str, *, unused_since: float) -> bool:
+    def archive(self, user_id: str, *, unused_since: float) -> bool:
         """Pack a workspace that has files and was not used since; False if it was left alone."""
         workspace = self._root / user_id
-        place = self._place(user_id)
-        with _locked(place.lock, is_patient=False) as is_held:
+        paths = self._paths(user_id)
+        with _lock(paths.lock, blocking=False) as is_held:
             if not is_held or not workspace.is_dir() or last_used(workspace) >= unused_since:
                 return False
-            self._bring_back(place, workspace)
+            self._restore(paths, workspace)
             size = measure(Jail(workspace))
             if size.files == 0:
                 return False
-            self._pack(place, workspace, size)
+            self._pack(paths, workspace, size)
         return True
 
     def size_of(self, user_id: str) -> TreeSize:
@@ -114,46 +114,46 @@ class WorkspaceArchive:
         """Forget what of the user's is in the archive."""
         shutil.rmtree(self._root / ARCHIVE / user_id, ignore_errors=True)
 
-    def _place(self, user_id: str) -> _Place:
-        place = _Place(self._root / ARCHIVE / user_id)
-        place.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return place
+    def _paths(self, user_id: str) -> _ArchivePaths:
+        paths = _ArchivePaths(self._root / ARCHIVE / user_id)
+        paths.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return paths
 
-    def _pack(self, place: _Place, workspace: Path, size: TreeSize) -> None:
-        os.rename(workspace, place.tree)
-        part = place.folder / f"part-{secrets.token_hex(4)}"
+    def _pack(self, paths: _ArchivePaths, workspace: Path, size: TreeSize) -> None:
+        os.rename(workspace, paths.tree)
+        part = paths.folder / f"part-{secrets.token_hex(4)}"
         try:
             with part.open("xb") as file, tarfile.open(fileobj=file, mode="w:gz") as tar:
-                tar.add(place.tree, arcname=".", filter=_packable)
-            _synced(part)
-            place.size.write_text(json.dumps({"bytes": size.bytes, "files": size.files}))
-            os.replace(part, place.packed)
+                tar.add(paths.tree, arcname=".", filter=_packable)
+            _fsync(part)
+            paths.size.write_text(json.dumps({"bytes": size.bytes, "files": size.files}))
+            os.replace(part, paths.packed)
         except BaseException:
             part.unlink(missing_ok=True)
-            place.size.unlink(missing_ok=True)
-            os.rename(place.tree, workspace)
+            paths.size.unlink(missing_ok=True)
+            os.rename(paths.tree, workspace)
             raise
-        shutil.rmtree(place.tree)
+        shutil.rmtree(paths.tree)
 
-    def _bring_back(self, place: _Place, workspace: Path) -> None:
+    def _restore(self, paths: _ArchivePaths, workspace: Path) -> None:
         """Finish what was begun, and unpack what is packed."""
-        if place.unpacked.exists():
-            self._move_in(place.unpacking, workspace)
-            self._done(place)
-        if place.tree.exists():
-            if place.packed.exists():
-                shutil.rmtree(place.tree)
+        if paths.unpacked.exists():
+            self._move_in(paths.unpacking, workspace)
+            self._finish_restore(paths)
+        if paths.tree.exists():
+            if paths.packed.exists():
+                shutil.rmtree(paths.tree)
             else:
-                self._move_in(place.tree, workspace)
-                self._done(place)
-        if place.packed.exists():
-            shutil.rmtree(place.unpacking, ignore_errors=True)
-            with tarfile.open(place.packed, mode="r:gz") as tar:
+                self._move_in(paths.tree, workspace)
+                self._finish_restore(paths)
+        if paths.packed.exists():
+            shutil.rmtree(paths.unpacking, ignore_errors=True)
+            with tarfile.open(paths.packed, mode="r:gz") as tar:
                 # the filter confines it
-                tar.extractall(place.unpacking, filter=_unpackable)  # noqa: S202
-            os.replace(place.packed, place.unpacked)
-            self._move_in(place.unpacking, workspace)
-            self._done(place)
+                tar.extractall(paths.unpacking, filter=_unpackable)  # noqa: S202
+            os.replace(paths.packed, paths.unpacked)
+            self._move_in(paths.unpacking, workspace)
+            self._finish_restore(paths)
 
     def _move_in(self, tree: Path, workspace: Path) -> None:
         """Put a tree in the workspace's place; beside what is there, should something be."""
@@ -165,9 +165,9 @@ class WorkspaceArchive:
             workspace.parent.mkdir(exist_ok=True)
         os.rename(tree, workspace)
 
-    def _done(self, place: _Place) -> None:
-        place.size.unlink(missing_ok=True)
-        place.unpacked.unlink(missing_ok=True)
+    def _finish_restore(self, paths: _ArchivePaths) -> None:
+        paths.size.unlink(missing_ok=True)
+        paths.unpacked.unlink(missing_ok=True)
 
 
 def last_used(directory: Path) -> float:
@@ -181,12 +181,12 @@ def last_used(directory: Path) -> float:
 
 
 @contextmanager
-def _locked(path: Path, *, is_patient: bool) -> Generator[bool]:
+def _lock(path: Path, *, blocking: bool) -> Generator[bool]:
     """Hold a lock among all processes; False if another has it and we do not wait."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if is_patient else fcntl.LOCK_NB))
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if blocking else fcntl.LOCK_NB))
         except BlockingIOError:
             yield False
             return
@@ -209,7 +209,7 @@ def _unpackable(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
         return None
 
 
-def _synced(path: Path) -> None:
+def _fsync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

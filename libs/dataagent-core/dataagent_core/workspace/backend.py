@@ -42,10 +42,10 @@ from dataagent_core.errors import BadInput, OutsideWorkspace, QuotaExceeded
 from dataagent_core.workspace import files as disk
 from dataagent_core.workspace import search
 from dataagent_core.workspace.async_backend import AsyncBackend
+from dataagent_core.workspace.file_errors import FileProblem, explain, transfer_code
 from dataagent_core.workspace.jail import Jail, split_path
 from dataagent_core.workspace.quota import QuotaLedger
-from dataagent_core.workspace.results import FileProblem, explain, transfer_code
-from dataagent_core.workspace.workers import FileWorkers, to_the_end
+from dataagent_core.workspace.workers import FileWorkers, run_to_completion
 
 if TYPE_CHECKING:
     from dataagent_core.workspace.manager import UserWorkspaceManager
@@ -58,7 +58,7 @@ _EDIT_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class WriteQuota:
     """Whose bytes are counted, and how many there may be."""
 
     ledger: QuotaLedger
@@ -75,13 +75,13 @@ class FolderBackend(AsyncBackend):
         root: Path,
         workers: FileWorkers,
         *,
-        allowance: Allowance | None = None,
+        write_quota: WriteQuota | None = None,
         protected: frozenset[str] = frozenset(),
     ) -> None:
         """Serve `root`; the `protected` top-level names cannot be deleted."""
         self._jail = Jail(root)
         self._workers = workers
-        self._allowance = allowance
+        self._write_quota = write_quota
         self._protected = protected
         self._writing = threading.Lock()  # held by worker threads, never by the loop
 
@@ -158,9 +158,9 @@ class FolderBackend(AsyncBackend):
         except FileProblem as error:
             return GrepResult(error=explain("search", path or "/", error))
 
-    def _scope(self, path: str | None) -> search.Scope:
+    def _scope(self, path: str | None) -> search.SearchScope:
         """Where a search looks."""
-        return search.Scope(path or "/")
+        return search.SearchScope(path or "/")
 
     async def _search(
         self, work: Callable[[], search.Outcome], budget: search.Budget
@@ -176,7 +176,7 @@ class FolderBackend(AsyncBackend):
     async def awrite(self, file_path: str, content: str) -> WriteResult:
         """As `BackendProtocol.awrite`; the file is replaced whole or stays as it was."""
         try:
-            await to_the_end(self._store(file_path, content.encode()))
+            await run_to_completion(self._store(file_path, content.encode()))
         except FileProblem as error:
             return WriteResult(error=explain("write", file_path, error))
         return WriteResult(path=file_path)
@@ -189,7 +189,7 @@ class FolderBackend(AsyncBackend):
             OutsideWorkspace: the path leads out.
             OSError: the path cannot be a file's.
         """
-        await to_the_end(self._store(path, content))
+        await run_to_completion(self._store(path, content))
 
     async def size(self, path: str) -> int:
         """Bytes of the file there now; 0 when there is none.
@@ -206,14 +206,16 @@ class FolderBackend(AsyncBackend):
             OutsideWorkspace: the path leads out.
             OSError: there is nothing, or it must stay.
         """
-        await to_the_end(self._remove(path))
+        await run_to_completion(self._remove(path))
 
     async def aedit(
         self, file_path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> EditResult:
         """As `BackendProtocol.aedit`; the file keeps its line endings."""
         try:
-            return await to_the_end(self._edit(file_path, old_string, new_string, replace_all))
+            return await run_to_completion(
+                self._edit(file_path, old_string, new_string, replace_all)
+            )
         except FileProblem as error:
             return EditResult(error=explain("edit", file_path, error))
 
@@ -242,7 +244,7 @@ class FolderBackend(AsyncBackend):
 
     async def _upload(self, path: str, content: bytes) -> FileUploadResponse:
         try:
-            await to_the_end(self._store(path, content))
+            await run_to_completion(self._store(path, content))
         except FileProblem as error:
             return FileUploadResponse(path=path, error=transfer_code(error))
         return FileUploadResponse(path=path)
@@ -250,25 +252,25 @@ class FolderBackend(AsyncBackend):
     async def adelete(self, file_path: str) -> DeleteResult:
         """As `BackendProtocol.adelete`; a link is removed, not its target."""
         try:
-            await to_the_end(self._remove(file_path))
+            await run_to_completion(self._remove(file_path))
         except FileProblem as error:
             return DeleteResult(error=explain("delete", file_path, error))
         return DeleteResult(path=file_path)
 
     async def _store(self, path: str, content: bytes, expected: bytes | None = None) -> None:
         """Reserve, write, settle. A failed write gives its reservation back."""
-        allowance = self._writable()
-        _check_size(len(content), allowance.max_file_bytes)
+        write_quota = self._writable()
+        _check_size(len(content), write_quota.max_file_bytes)
         before = await self._workers.run(partial(disk.size_of, self._jail, path))
         reserved = max(0, len(content) - before)
         if reserved:
-            await allowance.ledger.reserve(allowance.user_id, reserved, allowance.quota())
+            await write_quota.ledger.reserve(write_quota.user_id, reserved, write_quota.quota())
         grown = 0
         try:
             grown = await self._workers.run(partial(self._replace, path, content, expected))
         finally:
             if reserved != grown:
-                await allowance.ledger.release(allowance.user_id, reserved - grown)
+                await write_quota.ledger.release(write_quota.user_id, reserved - grown)
 
     def _replace(self, path: str, content: bytes, expected: bytes | None) -> int:
         with self._writing:
@@ -277,17 +279,17 @@ class FolderBackend(AsyncBackend):
             return disk.replace(self._jail, path, content)
 
     async def _remove(self, path: str) -> None:
-        allowance = self._writable()
+        write_quota = self._writable()
         steps = split_path(path)
         if len(steps) == 1 and steps[0] in self._protected:
             raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
         freed = await self._workers.run(partial(disk.remove, self._jail, path))
-        await allowance.ledger.release(allowance.user_id, freed)
+        await write_quota.ledger.release(write_quota.user_id, freed)
 
-    def _writable(self) -> Allowance:
-        if self._allowance is None:
+    def _writable(self) -> WriteQuota:
+        if self._write_quota is None:
             raise OSError(errno.EROFS, os.strerror(errno.EROFS))
-        return self._allowance
+        return self._write_quota
 
 
 class SandboxedFilesystemBackend(FolderBackend):
@@ -311,7 +313,7 @@ class SandboxedFilesystemBackend(FolderBackend):
         super().__init__(
             self._root,
             workspace_manager.workers,
-            allowance=workspace_manager.allowance(user_id),
+            write_quota=workspace_manager.write_quota(user_id),
             protected=FOLDERS,
         )
 

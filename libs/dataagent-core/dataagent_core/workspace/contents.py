@@ -42,7 +42,7 @@ Fits = Callable[[BinaryIO], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class UploadKind:
     """A kind of file that can be uploaded: how it is sent back, and what its bytes must be."""
 
     content_type: str
@@ -65,7 +65,7 @@ def check_content(stream: BinaryIO, filename: str) -> None:
         )
 
 
-def allowed_kind(filename: str) -> Kind:
+def allowed_kind(filename: str) -> UploadKind:
     """The kind of file a name promises.
 
     Raises:
@@ -155,13 +155,13 @@ def _is_office(folder: str) -> Fits:
     def fits(stream: BinaryIO) -> bool:
         if not _starts(_ZIP)(stream):
             return False
-        names = _archived(stream)
+        names = _archive_names(stream)
         return "[Content_Types].xml" in names and any(each.startswith(folder) for each in names)
 
     return fits
 
 
-def _archived(stream: BinaryIO) -> set[str]:
+def _archive_names(stream: BinaryIO) -> set[str]:
     """The names in an archive that is not meant to fill a disk.
 
     Raises:
@@ -183,24 +183,26 @@ def _archived(stream: BinaryIO) -> set[str]:
 
 
 _OPEN_XML: Final = "application/vnd.openxmlformats-officedocument"
-KINDS: Final[Mapping[str, Kind]] = {
-    ".txt": Kind("text/plain", "text", _is_text, is_text=True),
-    ".md": Kind("text/markdown", "text", _is_text, is_text=True),
-    ".json": Kind("application/json", "JSON", _is_json, is_text=True),
-    ".csv": Kind("text/csv", "text", _is_text, is_text=True),
-    ".tsv": Kind("text/tab-separated-values", "text", _is_text, is_text=True),
-    ".parquet": Kind("application/vnd.apache.parquet", "Parquet", _is_parquet),
-    ".pdf": Kind("application/pdf", "a PDF", _is_pdf),
-    ".doc": Kind("application/msword", "a Word document of the old format", _starts(_OLE)),
-    ".docx": Kind(f"{_OPEN_XML}.wordprocessingml.document", "a Word document", _is_office("word/")),
-    ".ppt": Kind("application/vnd.ms-powerpoint", "slides of the old format", _starts(_OLE)),
-    ".pptx": Kind(
+KINDS: Final[Mapping[str, UploadKind]] = {
+    ".txt": UploadKind("text/plain", "text", _is_text, is_text=True),
+    ".md": UploadKind("text/markdown", "text", _is_text, is_text=True),
+    ".json": UploadKind("application/json", "JSON", _is_json, is_text=True),
+    ".csv": UploadKind("text/csv", "text", _is_text, is_text=True),
+    ".tsv": UploadKind("text/tab-separated-values", "text", _is_text, is_text=True),
+    ".parquet": UploadKind("application/vnd.apache.parquet", "Parquet", _is_parquet),
+    ".pdf": UploadKind("application/pdf", "a PDF", _is_pdf),
+    ".doc": UploadKind("application/msword", "a Word document of the old format", _starts(_OLE)),
+    ".docx": UploadKind(
+        f"{_OPEN_XML}.wordprocessingml.document", "a Word document", _is_office("word/")
+    ),
+    ".ppt": UploadKind("application/vnd.ms-powerpoint", "slides of the old format", _starts(_OLE)),
+    ".pptx": UploadKind(
         f"{_OPEN_XML}.presentationml.presentation", "PowerPoint slides", _is_office("ppt/")
     ),
-    ".xls": Kind("application/vnd.ms-excel", "a workbook of the old format", _starts(_OLE)),
-    ".xlsx": Kind(f"{_OPEN_XML}.spreadsheetml.sheet", "an Excel workbook", _is_office("xl/")),
-    ".png": Kind("image/png", "a PNG picture", _starts(b"\x89PNG\r\n\x1a\n")),
-    ".jpg": Kind("image/jpeg", "a JPEG picture", _starts(b"\xff\xd8\xff")),
-    ".jpeg": Kind("image/jpeg", "a JPEG picture", _starts(b"\xff\xd8\xff")),
+    ".xls": UploadKind("application/vnd.ms-excel", "a workbook of the old format", _starts(_OLE)),
+    ".xlsx": UploadKind(f"{_OPEN_XML}.spreadsheetml.sheet", "an Excel workbook", _is_office("xl/")),
+    ".png": UploadKind("image/png", "a PNG picture", _starts(b"\x89PNG\r\n\x1a\n")),
+    ".jpg": UploadKind("image/jpeg", "a JPEG picture", _starts(b"\xff\xd8\xff")),
+    ".jpeg": UploadKind("image/jpeg", "a JPEG picture", _starts(b"\xff\xd8\xff")),
 }
 """What can be uploaded, by extension. Pages, drawings and programs are not among it."""

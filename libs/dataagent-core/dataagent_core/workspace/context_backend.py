@@ -36,7 +36,7 @@ _USE_SECONDS = 3600.0  # opening says that the files are in use, which must not 
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _CachedBackend:
     backend: FolderBackend
     until: float
 
@@ -50,7 +50,7 @@ class _PerRunBackend(AsyncBackend):
         """`run` says in which run we are."""
         self._manager = manager
         self._run = run
-        self._recent: OrderedDict[tuple[str, ...], _Opened] = OrderedDict()
+        self._recent: OrderedDict[tuple[str, ...], _CachedBackend] = OrderedDict()
 
     @abstractmethod
     def _key(self, context: RunContext) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class _PerRunBackend(AsyncBackend):
     async def _open(self, context: RunContext) -> FolderBackend:
         """The backend for a run."""
 
-    async def _mine(self) -> FolderBackend:
+    async def _current_backend(self) -> FolderBackend:
         context = self._run()
         key = self._key(context)
         opened = self._recent.get(key)
@@ -68,7 +68,7 @@ class _PerRunBackend(AsyncBackend):
             backend = await self._open(context)
             held = self._recent.get(key)  # by another call meanwhile: edits wait for each other
             until = monotonic() + _USE_SECONDS
-            opened = self._recent[key] = _Opened(held.backend if held else backend, until)
+            opened = self._recent[key] = _CachedBackend(held.backend if held else backend, until)
             if len(self._recent) > _KEPT:
                 self._recent.popitem(last=False)
         self._recent.move_to_end(key)
@@ -76,11 +76,11 @@ class _PerRunBackend(AsyncBackend):
 
     async def als(self, path: str) -> LsResult:
         """As `BackendProtocol.als`."""
-        return await (await self._mine()).als(path)
+        return await (await self._current_backend()).als(path)
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """As `BackendProtocol.aread`."""
-        return await (await self._mine()).aread(file_path, offset, limit)
+        return await (await self._current_backend()).aread(file_path, offset, limit)
 
     async def agrep(
         self,
@@ -91,33 +91,35 @@ class _PerRunBackend(AsyncBackend):
         max_count: int | None = None,
     ) -> GrepResult:
         """As `BackendProtocol.agrep`."""
-        return await (await self._mine()).agrep(pattern, path, glob, max_count=max_count)
+        return await (await self._current_backend()).agrep(pattern, path, glob, max_count=max_count)
 
     async def aglob(self, pattern: str, path: str | None = None) -> GlobResult:
         """As `BackendProtocol.aglob`."""
-        return await (await self._mine()).aglob(pattern, path)
+        return await (await self._current_backend()).aglob(pattern, path)
 
     async def awrite(self, file_path: str, content: str) -> WriteResult:
         """As `BackendProtocol.awrite`."""
-        return await (await self._mine()).awrite(file_path, content)
+        return await (await self._current_backend()).awrite(file_path, content)
 
     async def aedit(
         self, file_path: str, old_string: str, new_string: str, replace_all: bool = False
     ) -> EditResult:
         """As `BackendProtocol.aedit`."""
-        return await (await self._mine()).aedit(file_path, old_string, new_string, replace_all)
+        return await (await self._current_backend()).aedit(
+            file_path, old_string, new_string, replace_all
+        )
 
     async def adelete(self, file_path: str) -> DeleteResult:
         """As `BackendProtocol.adelete`."""
-        return await (await self._mine()).adelete(file_path)
+        return await (await self._current_backend()).adelete(file_path)
 
     async def aupload_files(self, files: list[tuple[str, bytes]]) -> list[FileUploadResponse]:
         """As `BackendProtocol.aupload_files`."""
-        return await (await self._mine()).aupload_files(files)
+        return await (await self._current_backend()).aupload_files(files)
 
     async def adownload_files(self, paths: list[str]) -> list[FileDownloadResponse]:
         """As `BackendProtocol.adownload_files`."""
-        return await (await self._mine()).adownload_files(paths)
+        return await (await self._current_backend()).adownload_files(paths)
 
 
 class WorkspaceBackend(_PerRunBackend):

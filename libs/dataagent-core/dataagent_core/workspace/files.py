@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from deepagents.backends.protocol import FileData, FileInfo, ReadResult
 from deepagents.backends.utils import slice_read_response
 
-from dataagent_core.workspace.jail import Jail, Place, open_regular, split_path, walk
+from dataagent_core.workspace.jail import Jail, PathHandle, open_regular, split_path, walk
 
 WHOLE_READ_LIMIT = 20 * 1024 * 1024
 """Above this a text file is read in windows, and not edited or sent as a picture."""
@@ -118,7 +118,7 @@ def replace(jail: Jail, path: str, content: bytes, *, mode: int | None = None) -
         return len(content) - (before.st_size if before else 0)
 
 
-def _replaceable(place: Place) -> os.stat_result | None:
+def _replaceable(place: PathHandle) -> os.stat_result | None:
     """Status of the file to be replaced, or None for a new one."""
     try:
         status = place.stat()
@@ -202,4 +202,4 @@ def file_info(virtual: str, directory: int, name: str) -> FileInfo | None:
 
 def open_in(directory: int, name: str) -> int:
     """Open a regular file of an open directory for reading."""
-    return open_regular(Place(directory, name))
+    return open_regular(PathHandle(directory, name))

@@ -20,7 +20,7 @@ _PART = ".incoming-"
 _ABANDONED_SECONDS = 86_400.0
 
 
-class Incoming:
+class IncomingFile:
     """A file for a folder of a workspace: `begin`, `write`, then `put`, `close` or `discard`."""
 
     def __init__(self, jail: Jail, folder: str) -> None:

@@ -28,7 +28,7 @@ MAX_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PathHandle:
     """An existing directory, open, and a name in it that is not a link (or is not there yet).
 
     `folders` are the real names from the root to the directory.
@@ -93,7 +93,7 @@ class Jail:
         create_parents: bool = False,
         follow_last: bool = True,
         writing: bool = False,
-    ) -> Generator[Place]:
+    ) -> Generator[PathHandle]:
         """Open the directory that holds the path's last name; `writing` says what for.
 
         Raises:
@@ -104,12 +104,12 @@ class Jail:
         closed = self._read_only if writing else frozenset[str]()
         walk = _Walk(self._root, create_parents=create_parents, closed=closed)
         try:
-            name = walk.to(split_path(path), follow_last=follow_last)
-            yield Place(walk.here, name, walk.folders)
+            name = walk.descend(split_path(path), follow_last=follow_last)
+            yield PathHandle(walk.here, name, walk.folders)
         finally:
             walk.close()
 
-    def resolved(self, path: str) -> tuple[str, ...]:
+    def resolve_steps(self, path: str) -> tuple[str, ...]:
         """The steps of a path without links; those that are not there yet are taken as they are.
 
         Raises:
@@ -151,7 +151,7 @@ class Jail:
             return open_regular(place)
 
 
-def open_regular(place: Place) -> int:
+def open_regular(place: PathHandle) -> int:
     """Open a regular file for reading; a pipe or device neither blocks nor opens.
 
     Raises:
@@ -212,7 +212,7 @@ class _Walk:
         while self._open:
             os.close(self._open.pop())
 
-    def to(self, steps: tuple[str, ...], *, follow_last: bool) -> str:
+    def descend(self, steps: tuple[str, ...], *, follow_last: bool) -> str:
         """Go to the directory of the last step and return that step's real name."""
         pending = deque(steps)
         while pending:
@@ -250,7 +250,7 @@ class _Walk:
             try:
                 target = str(Path(os.path.normpath(target)).relative_to(self._root))
             except ValueError:
-                raise _leads_out() from None
+                raise _outside_workspace() from None
             while len(self._open) > 1:
                 self._up()
         return [step for step in target.split("/") if step not in ("", ".")]
@@ -272,10 +272,10 @@ class _Walk:
 
     def _up(self) -> None:
         if len(self._open) == 1:
-            raise _leads_out()
+            raise _outside_workspace()
         os.close(self._open.pop())
         self._names.pop()
 
 
-def _leads_out() -> OutsideWorkspace:
+def _outside_workspace() -> OutsideWorkspace:
     return OutsideWorkspace("Permission denied: a link on the path leads out of the workspace.")

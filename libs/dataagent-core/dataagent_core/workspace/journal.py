@@ -35,7 +35,7 @@ _NO_FILE: Final = "no plain file"
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class FileState:
     """A file as it was. Its content is None when it was too large to be kept."""
 
     size: int
@@ -44,7 +44,7 @@ class Before:
 
 
 @dataclass(slots=True)
-class Entry:
+class JournalEntry:
     """What is known of one file in a turn: the mark of each state, None where there was no file."""
 
     before: str | None
@@ -60,15 +60,15 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Turn:
+class JournalTurn:
     """The files one run has changed, by their paths below the project."""
 
     folder: Path
     run_id: str
-    entries: dict[str, Entry] = field(default_factory=dict[str, Entry])
+    entries: dict[str, JournalEntry] = field(default_factory=dict[str, JournalEntry])
     kept_bytes: int = 0
 
-    def content(self, entry: Entry) -> bytes:
+    def content(self, entry: JournalEntry) -> bytes:
         """A file as it was before the turn.
 
         Raises:
@@ -85,9 +85,9 @@ class Journal:
         self._root = root / _name(str(jail.root))
         self._jail = jail
         self._lock = threading.Lock()
-        self._open: dict[tuple[str, str], Turn] = {}
+        self._open: dict[tuple[str, str], JournalTurn] = {}
 
-    def before(self, path: str) -> Before | None:
+    def before(self, path: str) -> FileState | None:
         """The file as it is now; None if there is none.
 
         Raises:
@@ -100,10 +100,10 @@ class Journal:
                 content = file.read(MAX_KEPT_BYTES) if is_kept else None
         except FileNotFoundError:
             return None
-        return Before(about.st_size, stat.S_IMODE(about.st_mode), content)
+        return FileState(about.st_size, stat.S_IMODE(about.st_mode), content)
 
     def note(
-        self, session_id: str, run_id: str, found: Iterable[tuple[str, Before | None]]
+        self, session_id: str, run_id: str, found: Iterable[tuple[str, FileState | None]]
     ) -> None:
         """These files were changed just now, and were so before."""
         with self._lock:
@@ -112,13 +112,13 @@ class Journal:
                 self._note(turn, path, before)
             _write(turn.folder / _TURN, json.dumps(_as_json(turn)).encode())
 
-    def _note(self, turn: Turn, path: str, before: Before | None) -> None:
+    def _note(self, turn: JournalTurn, path: str, before: FileState | None) -> None:
         after = self.mark(path)
         known = turn.entries.get(path)
         if known is not None:
             known.after = after
             return
-        entry = turn.entries[path] = Entry(None if before is None else "lost", after)
+        entry = turn.entries[path] = JournalEntry(None if before is None else "lost", after)
         if before is None:
             return
         entry.size, entry.mode = before.size, before.mode
@@ -141,12 +141,12 @@ class Journal:
         except (OSError, DataAgentError):
             return _NO_FILE
 
-    def is_as_before(self, path: str, before: Before | None) -> bool:
+    def is_as_before(self, path: str, before: FileState | None) -> bool:
         """Whether a file has the content it had, as far as that is known."""
         content = None if before is None else before.content
         return content is not None and self.mark(path) == _digest(content)
 
-    def latest(self, session_id: str) -> Turn | None:
+    def latest(self, session_id: str) -> JournalTurn | None:
         """The last turn of a conversation that left something changed."""
         with self._lock:
             for folder in self._of(session_id):
@@ -155,13 +155,13 @@ class Journal:
                     return turn
         return None
 
-    def forget(self, session_id: str, turn: Turn) -> None:
+    def forget(self, session_id: str, turn: JournalTurn) -> None:
         """The turn was taken back."""
         with self._lock:
             self._open.pop((session_id, turn.run_id), None)
             shutil.rmtree(turn.folder, ignore_errors=True)
 
-    def restore(self, turn: Turn, path: str) -> None:
+    def restore(self, turn: JournalTurn, path: str) -> None:
         """Make a file what it was before the turn.
 
         Raises:
@@ -174,7 +174,7 @@ class Journal:
             return
         disk.replace(self._jail, path, turn.content(entry), mode=entry.mode)
 
-    def _turn(self, session_id: str, run_id: str) -> Turn:
+    def _turn(self, session_id: str, run_id: str) -> JournalTurn:
         known = self._open.get((session_id, run_id))
         if known is not None and known.folder.is_dir():
             return known
@@ -183,7 +183,7 @@ class Journal:
             self._make_room()
             folder = self._root / _name(session_id) / f"{time.time_ns():020d}"
             folder.mkdir(parents=True, mode=0o700)
-            turn = Turn(folder, run_id)
+            turn = JournalTurn(folder, run_id)
         self._open = {(session_id, run_id): turn, **self._recent()}
         return turn
 
@@ -191,7 +191,7 @@ class Journal:
         """The turns of a conversation, the last one first."""
         return sorted(_folders(self._root / _name(session_id)), reverse=True)
 
-    def _recent(self) -> dict[tuple[str, str], Turn]:
+    def _recent(self) -> dict[tuple[str, str], JournalTurn]:
         """Only a few runs are under way at once."""
         return dict(list(self._open.items())[:15])
 
@@ -205,18 +205,18 @@ class Journal:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _as_json(turn: Turn) -> dict[str, Any]:
+def _as_json(turn: JournalTurn) -> dict[str, Any]:
     entries = {path: asdict(entry) for path, entry in turn.entries.items()}
     return {"run_id": turn.run_id, "entries": entries}
 
 
-def _read(folder: Path) -> Turn | None:
+def _read(folder: Path) -> JournalTurn | None:
     """A turn as it was kept; None if it was not, or cannot be read any more."""
     try:
         kept = json.loads((folder / _TURN).read_bytes())
-        entries = {path: Entry(**entry) for path, entry in kept["entries"].items()}
+        entries = {path: JournalEntry(**entry) for path, entry in kept["entries"].items()}
         size = sum(entry.size for entry in entries.values() if entry.blob)
-        return Turn(folder, kept["run_id"], entries, size)
+        return JournalTurn(folder, kept["run_id"], entries, size)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -26,9 +26,9 @@ from dataagent_core.errors import OutsideWorkspace, QuotaExceeded
 from dataagent_core.workspace.archive import WorkspaceArchive
 from dataagent_core.workspace.backend import (
     FOLDERS,
-    Allowance,
     FolderBackend,
     SandboxedFilesystemBackend,
+    WriteQuota,
 )
 from dataagent_core.workspace.files import TreeSize, measure, tree_size
 from dataagent_core.workspace.jail import Jail
@@ -80,18 +80,18 @@ class UserWorkspaceManager:
         self._workers = workers or FileWorkers()
         self._project = project
         self._archive = WorkspaceArchive(self._root)
-        self._beside: list[Callable[[str], Awaitable[int]]] = []
+        self._usage_sources: list[Callable[[str], Awaitable[int]]] = []
         self._quota_of: Callable[[str], int | None] | None = None
         self._booking: dict[str, asyncio.Task[None]] = {}
         self._closing = asyncio.Event()
 
-    def ask_quota(self, quota_of: Callable[[str], int | None]) -> None:
+    def set_quota_lookup(self, quota_of: Callable[[str], int | None]) -> None:
         """Ask first how many bytes a user may keep; None is as many as everyone."""
         self._quota_of = quota_of
 
-    def count_beside(self, usage: Callable[[str], Awaitable[int]]) -> None:
+    def add_usage_source(self, usage: Callable[[str], Awaitable[int]]) -> None:
         """Count bytes kept elsewhere on the same quota (a user's artefacts, say)."""
-        self._beside.append(usage)
+        self._usage_sources.append(usage)
 
     @property
     def root(self) -> Path:
@@ -116,12 +116,12 @@ class UserWorkspaceManager:
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
         """
-        kept = self._kept(user_id)
+        kept = self._storage_path(user_id)
         return kept if self._project is None else self._project.root
 
-    def _kept(self, user_id: str) -> Path:
+    def _storage_path(self, user_id: str) -> Path:
         """Where we keep the user's files."""
-        return self._root / _safe(user_id)
+        return self._root / _checked_name(user_id)
 
     def ensure_user_workspace(self, user_id: str) -> Path:
         """Create the directory the user's agents work in, for the owner only, and return it.
@@ -134,10 +134,10 @@ class UserWorkspaceManager:
         """
         if self._project is not None:
             return self.get_user_workspace(user_id)
-        return self._ensure_kept(user_id)
+        return self._ensure_storage(user_id)
 
-    def _ensure_kept(self, user_id: str) -> Path:
-        with self._archive.in_use(_safe(user_id)) as workspace:
+    def _ensure_storage(self, user_id: str) -> Path:
+        with self._archive.in_use(_checked_name(user_id)) as workspace:
             workspace.mkdir(parents=True, exist_ok=True, mode=0o700)
             for folder in FOLDERS:
                 (workspace / folder).mkdir(exist_ok=True)
@@ -145,19 +145,19 @@ class UserWorkspaceManager:
 
     def is_archived(self, user_id: str) -> bool:
         """Whether the workspace, or some of it, is in the archive: one look at a directory."""
-        return self._project is None and self._archive.has(_safe(user_id))
+        return self._project is None and self._archive.has(_checked_name(user_id))
 
     async def prepare(self, user_id: str) -> Path:
         """As `ensure_user_workspace`, off the event loop."""
         return await self._workers.run(partial(self.ensure_user_workspace, user_id))
 
-    async def prepare_kept(self, user_id: str) -> Path:
+    async def prepare_storage(self, user_id: str) -> Path:
         """As `prepare`, for uploads and outputs: with a project they are not in it.
 
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
         """
-        return await self._workers.run(partial(self._ensure_kept, user_id))
+        return await self._workers.run(partial(self._ensure_storage, user_id))
 
     def memories_dir(self, user_id: str, assistant_id: str) -> Path:
         """Where an assistant's memory of a user is kept.
@@ -165,7 +165,7 @@ class UserWorkspaceManager:
         Raises:
             OutsideWorkspace: an id cannot be a directory's name.
         """
-        return self._memories_root / _safe(user_id) / _safe(assistant_id)
+        return self._memories_root / _checked_name(user_id) / _checked_name(assistant_id)
 
     @property
     def memories_root(self) -> Path:
@@ -178,7 +178,7 @@ class UserWorkspaceManager:
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
         """
-        return self._memories_root / _safe(user_id)
+        return self._memories_root / _checked_name(user_id)
 
     def has_memory(self, user_id: str, assistant_id: str, name: str) -> bool:
         """Whether a memory of that name is there: one look at the directory, no reading."""
@@ -207,7 +207,7 @@ class UserWorkspaceManager:
             OutsideWorkspace: the id cannot be a directory's name.
         """
         if self._project is not None:
-            _safe(user_id)
+            _checked_name(user_id)
             return ProjectBackend(self._project, self._workers)
         return await self._workers.run(partial(SandboxedFilesystemBackend, user_id, self))
 
@@ -218,18 +218,18 @@ class UserWorkspaceManager:
             OutsideWorkspace: an id cannot be a directory's name.
         """
         root = self.memories_dir(user_id, assistant_id)
-        await self._workers.run(partial(_ready, root))
+        await self._workers.run(partial(_ensure_directory, root))
         await self.usage(user_id)  # the ledger must know the user before it books
-        allowance = self.allowance(user_id, max_file_bytes=MAX_MEMORY_BYTES)
-        return FolderBackend(root, self._workers, allowance=allowance)
+        write_quota = self.write_quota(user_id, max_file_bytes=MAX_MEMORY_BYTES)
+        return FolderBackend(root, self._workers, write_quota=write_quota)
 
     def open_read_only(self, root: Path) -> FolderBackend:
         """A directory that is nobody's (skills, say) as a backend that cannot write."""
         return FolderBackend(root, self._workers)
 
-    def allowance(self, user_id: str, *, max_file_bytes: int | None = None) -> Allowance:
+    def write_quota(self, user_id: str, *, max_file_bytes: int | None = None) -> WriteQuota:
         """What of a user's a backend may write."""
-        return Allowance(self._ledger, user_id, partial(self.quota, user_id), max_file_bytes)
+        return WriteQuota(self._ledger, user_id, partial(self.quota, user_id), max_file_bytes)
 
     # -- quota ------------------------------------------------------------------------------
 
@@ -239,18 +239,18 @@ class UserWorkspaceManager:
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
         """
-        _safe(user_id)
+        _checked_name(user_id)
         given = self._quota_of(user_id) if self._quota_of is not None else None
         return self._quota if given is None else given
 
     def get_workspace_usage(self, user_id: str) -> int:
         """Bytes of the user's files and memories here, measured on disk. Slow for a large tree."""
-        memories = self._memories_root / _safe(user_id)
-        return self._measured(user_id).bytes + tree_size(Jail(memories))
+        memories = self._memories_root / _checked_name(user_id)
+        return self._measure(user_id).bytes + tree_size(Jail(memories))
 
-    def _measured(self, user_id: str) -> TreeSize:
+    def _measure(self, user_id: str) -> TreeSize:
         """The user's files, those in the archive among them."""
-        here, away = measure(Jail(self._kept(user_id))), self._archive.size_of(user_id)
+        here, away = measure(Jail(self._storage_path(user_id))), self._archive.size_of(user_id)
         return TreeSize(here.bytes + away.bytes, here.files + away.files)
 
     def check_quota(self, user_id: str, additional_bytes: int = 0) -> bool:
@@ -263,7 +263,7 @@ class UserWorkspaceManager:
         if booked is not None:
             return booked
         actual = await self._actual(user_id)
-        await self._ledger.introduce(user_id, actual)
+        await self._ledger.initialize(user_id, actual)
         return actual
 
     async def reconcile(self, user_id: str) -> int:
@@ -291,7 +291,7 @@ class UserWorkspaceManager:
     async def _actual(self, user_id: str) -> int:
         """Bytes of the user's files, measured, and of what is kept beside them."""
         actual = await self._workers.search(partial(self.get_workspace_usage, user_id))
-        for usage in self._beside:
+        for usage in self._usage_sources:
             actual += await usage(user_id)
         return actual
 
@@ -300,7 +300,7 @@ class UserWorkspaceManager:
 
         A process that died in the middle of a write had booked what it never wrote.
         """
-        return await self._ledger.corrected(user_id, partial(self._actual, user_id))
+        return await self._ledger.correct_if_quiet(user_id, partial(self._actual, user_id))
 
     async def correct_all(self) -> None:
         """As `correct`, for everyone who has a workspace."""
@@ -331,7 +331,7 @@ class UserWorkspaceManager:
         Raises:
             OutsideWorkspace: the id cannot be a directory's name.
         """
-        size = await self._workers.search(partial(self._measured, _safe(user_id)))
+        size = await self._workers.search(partial(self._measure, _checked_name(user_id)))
         booked = await self.correct(user_id)
         return WorkspaceSummary(
             user_id=user_id,
@@ -347,13 +347,13 @@ class UserWorkspaceManager:
         """Pack the workspaces that were not used since; how many. The next use brings one back."""
         packed = 0
         for user_id in await self._workers.search(lambda: [*_user_ids(self._root)]):
-            work = partial(self._archive.put_away, user_id, unused_since=unused_since)
+            work = partial(self._archive.archive, user_id, unused_since=unused_since)
             packed += await self._workers.search(work)
         return packed
 
     def cleanup_workspace(self, user_id: str) -> None:
         """Remove what we keep of the user's files. `reconcile` frees the booked bytes."""
-        shutil.rmtree(self._kept(user_id), ignore_errors=False, onerror=_ignore_missing)
+        shutil.rmtree(self._storage_path(user_id), ignore_errors=False, onerror=_ignore_missing)
         self._archive.erase(user_id)
 
     async def aclose(self) -> None:
@@ -368,7 +368,7 @@ class UserWorkspaceManager:
         self._workers.close()
 
 
-def _ready(directory: Path) -> None:
+def _ensure_directory(directory: Path) -> None:
     """Make the directory if need be; it counts as used from now on."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.utime(directory)
@@ -383,7 +383,7 @@ def _user_ids(root: Path) -> Iterator[str]:
     yield from (name for name in names if _SAFE_ID.fullmatch(name))
 
 
-def _safe(name: str) -> str:
+def _checked_name(name: str) -> str:
     if not _SAFE_ID.fullmatch(name):
         raise OutsideWorkspace(
             f"Permission denied: {name[:80]!r} cannot name a workspace. Letters, digits and "

@@ -24,10 +24,10 @@ from dataagent_core.identity import Principal
 from dataagent_core.workspace import files as disk
 from dataagent_core.workspace.access import require_own, require_own_or_admin
 from dataagent_core.workspace.archive import last_used
+from dataagent_core.workspace.file_errors import explain
 from dataagent_core.workspace.jail import Jail, walk
 from dataagent_core.workspace.manager import MAX_MEMORY_BYTES, UserWorkspaceManager
-from dataagent_core.workspace.results import explain
-from dataagent_core.workspace.workers import to_the_end
+from dataagent_core.workspace.workers import run_to_completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Memories:
         """
         require_own_or_admin(user_id, asked_by)
         root = self._workspaces.user_memories_dir(user_id)
-        return await self._workers.search(lambda: [*_listed(root)])
+        return await self._workers.search(lambda: [*_list_memories(root)])
 
     async def read(self, user_id: str, assistant_id: str, path: str, *, asked_by: Principal) -> str:
         """The text of one of the caller's memories.
@@ -110,9 +110,9 @@ class Memories:
         """
         require_own_or_admin(user_id, asked_by)
         jail = Jail(self._workspaces.memories_dir(user_id, assistant_id))
-        await to_the_end(self._removed(user_id, jail, path))
+        await run_to_completion(self._remove(user_id, jail, path))
 
-    async def _removed(self, user_id: str, jail: Jail, path: str) -> None:
+    async def _remove(self, user_id: str, jail: Jail, path: str) -> None:
         try:
             freed = await self._workers.run(partial(disk.remove, jail, path))
         except OSError as error:
@@ -135,9 +135,9 @@ class Memories:
         else:
             chosen = [self._workspaces.memories_dir(user_id, assistant_id)]
         for folder in chosen:
-            await to_the_end(self._emptied(user_id, folder))
+            await run_to_completion(self._clear(user_id, folder))
 
-    async def _emptied(self, user_id: str, folder: Path) -> None:
+    async def _clear(self, user_id: str, folder: Path) -> None:
         """Empty a folder and leave it: a run that has it open may remember anew."""
         freed = await self._workers.search(partial(_empty, folder))
         await self._workspaces.release(user_id, freed)
@@ -164,7 +164,7 @@ def _folders(root: Path) -> Iterator[Path]:
                 yield Path(entry.path)
 
 
-def _listed(root: Path) -> Iterator[Memory]:
+def _list_memories(root: Path) -> Iterator[Memory]:
     for folder in _folders(root):
         with suppress(FileNotFoundError), Jail(folder).directory("/") as directory:
             for steps, names, descriptor in walk(directory):

@@ -3,7 +3,7 @@
 A pattern is split at its slashes. Each segment becomes a regular expression without backtracking
 (atomic groups: the earliest place that fits is kept), and the segments are walked with the set of
 positions a path can be at, so that many `**` cost no more than many names. Patterns come from
-models, people and files in a project. Pure. Above: `search.py`, `ignored.py`, `thread_files.py`.
+models, people and files in a project. Pure. Above: `search.py`, `gitignore.py`, `thread_files.py`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PathPattern:
         """Without `matches_dots` a name that begins with a dot needs a dot in the pattern."""
         self._matches_dots = matches_dots
         self._segments = [
-            None if each == ANY_DEPTH else compiled([each], matches_dots=matches_dots)
+            None if each == ANY_DEPTH else compile_segments([each], matches_dots=matches_dots)
             for each in segments
         ]
 
@@ -99,7 +99,7 @@ class IncludeGlob:
             raise InvalidGlobPatternError(
                 f"A glob pattern has at most {_MAX_CHARACTERS} characters. Shorten it."
             )
-        alternatives = _expanded(pattern.lstrip("/"))
+        alternatives = _expand_braces(pattern.lstrip("/"))
         self._names: re.Pattern[str] | None = None
         self._paths: list[PathPattern] = []
         if "/" in pattern:
@@ -109,7 +109,7 @@ class IncludeGlob:
                 if (segments := _segments(each))
             ]
         else:
-            self._names = compiled(alternatives, matches_dots=False)
+            self._names = compile_segments(alternatives, matches_dots=False)
 
     def matches(self, relative: str, spend: Spend) -> bool:
         """Whether a file is meant, by its path from where the search begins."""
@@ -120,13 +120,13 @@ class IncludeGlob:
         return any(each.matches(names, spend) for each in self._paths)
 
 
-def compiled(segments: Iterable[str], *, matches_dots: bool) -> re.Pattern[str]:
+def compile_segments(segments: Iterable[str], *, matches_dots: bool) -> re.Pattern[str]:
     """A regular expression for a name that fits one of the segments; it does not backtrack far."""
     sources = [_segment_source(each, matches_dots=matches_dots) for each in segments]
     return re.compile("|".join(f"(?:{each})" for each in sources) or r"(?!)", re.DOTALL)
 
 
-def _expanded(pattern: str) -> list[str]:
+def _expand_braces(pattern: str) -> list[str]:
     """The pattern with each of its alternatives in braces."""
     try:
         return bracex.expand(pattern, keep_escapes=True, limit=_MAX_ALTERNATIVES)

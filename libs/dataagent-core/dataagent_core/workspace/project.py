@@ -24,11 +24,11 @@ from dataagent_core.identity import RunContext
 from dataagent_core.workspace import files as disk
 from dataagent_core.workspace.backend import FolderBackend
 from dataagent_core.workspace.current_run import current_run
-from dataagent_core.workspace.ignored import GIT
+from dataagent_core.workspace.file_errors import FileProblem, explain, transfer_code
+from dataagent_core.workspace.gitignore import GIT
 from dataagent_core.workspace.jail import Jail, shorten, split_path, walk
-from dataagent_core.workspace.journal import Before, Journal
-from dataagent_core.workspace.results import FileProblem, explain, transfer_code
-from dataagent_core.workspace.search import Scope
+from dataagent_core.workspace.journal import FileState, Journal
+from dataagent_core.workspace.search import SearchScope
 from dataagent_core.workspace.secret_files import is_secret
 from dataagent_core.workspace.workers import FileWorkers
 
@@ -38,7 +38,7 @@ MEMORY_FILES: Final = ("AGENTS.md", "CLAUDE.md")
 
 _MAX_MEMORY: Final = 256 * 1024
 _MAX_DELETED: Final = 5_000
-_Changed = list[tuple[str, Before | None]]
+_Changed = list[tuple[str, FileState | None]]
 
 
 class Project:
@@ -81,7 +81,7 @@ class ProjectBackend(FolderBackend):
         super().__init__(project.root, workers)
         self._jail = project.jail
         self._journal = project.journal
-        self._noting = threading.Lock()  # held by worker threads, never by the loop
+        self._journal_lock = threading.Lock()  # held by worker threads, never by the loop
 
     async def aread(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """As `BackendProtocol.aread`; a file with secrets only under its own name."""
@@ -113,8 +113,8 @@ class ProjectBackend(FolderBackend):
             return GrepResult(error=explain("search", path or "/", error))
         return await super().agrep(pattern, path, glob, max_count=max_count)
 
-    def _scope(self, path: str | None) -> Scope:
-        return Scope(path or "/", leave_ignored=True, is_closed=is_secret)
+    def _scope(self, path: str | None) -> SearchScope:
+        return SearchScope(path or "/", leave_ignored=True, is_closed=is_secret)
 
     def _require_named(self, path: str) -> None:
         """Who asks for a file with secrets must say so: whether it is shown is asked by its name.
@@ -122,27 +122,27 @@ class ProjectBackend(FolderBackend):
         Raises:
             Denied: the path is a link to such a file.
         """
-        if is_secret(self._jail.resolved(path)) and not is_secret(split_path(path)):
+        if is_secret(self._jail.resolve_steps(path)) and not is_secret(split_path(path)):
             raise Denied(
                 f"'{shorten(path)}' is a link to a file with secrets. Name that file itself."
             )
 
     async def _store(self, path: str, content: bytes, expected: bytes | None = None) -> None:
         work = partial(self._replace, path, content, expected)
-        await self._noted(partial(self._before_write, path), work)
+        await self._run_journaled(partial(self._before_write, path), work)
 
     async def _remove(self, path: str) -> None:
         work = partial(disk.remove, self._jail, path)
-        await self._noted(partial(self._before_delete, path), work)
+        await self._run_journaled(partial(self._before_delete, path), work)
 
-    async def _noted(self, before: Callable[[], _Changed], work: Callable[[], int]) -> None:
+    async def _run_journaled(self, before: Callable[[], _Changed], work: Callable[[], int]) -> None:
         """Do it; if a run does, with what was there before noted for it."""
         await self._workers.run(partial(self._note, current_run(), before, work))
 
     def _note(
         self, run: RunContext | None, before: Callable[[], _Changed], work: Callable[[], int]
     ) -> None:
-        with self._noting:  # what is noted first must be the first state
+        with self._journal_lock:  # what is noted first must be the first state
             found = before()
             work()
             if run is None:
@@ -153,7 +153,7 @@ class ProjectBackend(FolderBackend):
                 logger.exception("a change was not noted: it cannot be taken back")
 
     def _before_write(self, path: str) -> _Changed:
-        place = "/".join(self._jail.resolved(path))
+        place = "/".join(self._jail.resolve_steps(path))
         return [(place, self._journal.before(place))]
 
     def _before_delete(self, path: str) -> _Changed:
@@ -166,7 +166,7 @@ class ProjectBackend(FolderBackend):
         if not split_path(path):  # it is refused anyway
             return []
         *folders, name = split_path(path)
-        place = "/".join((*self._jail.resolved("/".join(folders)), name))
+        place = "/".join((*self._jail.resolve_steps("/".join(folders)), name))
         with self._jail.place(place, follow_last=False) as found:
             kind = found.stat().st_mode
         if stat.S_ISREG(kind):

@@ -3,7 +3,7 @@
 Measuring a tree on every write is slow and two writers at once both pass the test. Here a write
 first reserves its bytes in one atomic step, then happens, then gives back what it did not need.
 What was written behind the ledger's back (a shell command) is caught by `reconcile` with the
-measured size, what a process that died had booked and never wrote by `corrected`. Above: the
+measured size, what a process that died had booked and never wrote by `correct_if_quiet`. Above: the
 workspace backends. Below: `storage/` for the shared ledger.
 """
 
@@ -48,14 +48,14 @@ class QuotaLedger(ABC):
         """Bytes in use, or None for a user the ledger has never seen."""
 
     @abstractmethod
-    async def introduce(self, user_id: str, actual: int) -> None:
+    async def initialize(self, user_id: str, actual: int) -> None:
         """Begin a user's book with what was measured; one that is begun stays as it is."""
 
     @abstractmethod
     async def reconcile(self, user_id: str, actual: int) -> None:
         """Replace what is booked by what was measured."""
 
-    async def corrected(
+    async def correct_if_quiet(
         self,
         user_id: str,
         measure: Callable[[], Awaitable[int]],
@@ -114,8 +114,8 @@ class MemoryQuotaLedger(QuotaLedger):
         """As `QuotaLedger.usage`."""
         return self._used.get(user_id)
 
-    async def introduce(self, user_id: str, actual: int) -> None:
-        """As `QuotaLedger.introduce`."""
+    async def initialize(self, user_id: str, actual: int) -> None:
+        """As `QuotaLedger.initialize`."""
         with self._lock:
             if user_id not in self._used:
                 self._put(user_id, actual)
@@ -161,8 +161,8 @@ class SqlQuotaLedger(QuotaLedger):
         """As `QuotaLedger.usage`."""
         return await self._database.read(lambda connection: _used(connection, user_id))
 
-    async def introduce(self, user_id: str, actual: int) -> None:
-        """As `QuotaLedger.introduce`."""
+    async def initialize(self, user_id: str, actual: int) -> None:
+        """As `QuotaLedger.initialize`."""
         with suppress(IntegrityError):  # another was quicker, and may have booked since
             await self._database.write(lambda connection: _insert(connection, user_id, actual))
 

@@ -2,8 +2,8 @@
 
 Blocking; run in the workers kept for searches. Links are not followed. How much is looked at is
 bounded, in time and in steps; a search that is cut short says so (`truncated`). In a project it
-leaves out what `ignored.py` says, and looks into no file that a `Scope` keeps closed. Above:
-`backend.py`. Below: `jail.py`, `patterns.py`.
+leaves out what `gitignore.py` says, and looks into no file that a `SearchScope` keeps closed.
+Above: `backend.py`. Below: `jail.py`, `patterns.py`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from deepagents.backends.protocol import FileInfo, GlobResult, GrepMatch, GrepRe
 from deepagents.backends.utils import InvalidGlobPatternError
 
 from dataagent_core.workspace import files
-from dataagent_core.workspace.ignored import Kept
+from dataagent_core.workspace.gitignore import IgnoreFilter
 from dataagent_core.workspace.jail import Jail, split_path, walk
 from dataagent_core.workspace.patterns import IncludeGlob
 
-__all__ = ["Budget", "InvalidGlobPatternError", "Outcome", "Scope", "glob", "grep"]
+__all__ = ["Budget", "InvalidGlobPatternError", "Outcome", "SearchScope", "glob", "grep"]
 
 Outcome = TypeVar("Outcome", GlobResult, GrepResult)
 _MAX_SEARCHED_BYTES = 50 * 1024 * 1024
@@ -58,7 +58,7 @@ class Budget:
         """Count steps."""
         self.steps += steps
 
-    def look(self) -> bool:
+    def count_entry(self) -> bool:
         """Count one entry of a folder; False if the search must end before it."""
         if self.is_spent:
             self.is_cut = True
@@ -75,7 +75,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SearchScope:
     """How far a search goes: below the path, all of it or without what Git ignores.
 
     Files that `is_closed`, told their steps from the root without links, are found by name but not
@@ -88,7 +88,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundFile:
     virtual: str
     relative: str
     below: tuple[str, ...]
@@ -96,7 +96,7 @@ class _Found:
     name: str
 
 
-def glob(jail: Jail, pattern: str, scope: Scope, budget: Budget) -> GlobResult:
+def glob(jail: Jail, pattern: str, scope: SearchScope, budget: Budget) -> GlobResult:
     """Regular files whose path below the scope's matches the pattern.
 
     Raises:
@@ -106,7 +106,7 @@ def glob(jail: Jail, pattern: str, scope: Scope, budget: Budget) -> GlobResult:
     wanted = IncludeGlob(pattern)
     found: list[FileInfo] = []
     for entry in _walk(jail, scope, lambda path: wanted.matches(path, budget.spend), budget):
-        info = _quietly(
+        info = _or_none(
             lambda entry=entry: files.file_info(entry.virtual, entry.directory, entry.name)
         )
         if info is not None:
@@ -119,7 +119,7 @@ def glob(jail: Jail, pattern: str, scope: Scope, budget: Budget) -> GlobResult:
 def grep(
     jail: Jail,
     pattern: str,
-    scope: Scope,
+    scope: SearchScope,
     *,
     include: str | None,
     max_count: int | None,
@@ -154,11 +154,13 @@ def _included(include: str | None, budget: Budget) -> Callable[[str], bool]:
     return lambda relative: wanted.matches(relative, budget.spend)
 
 
-def _open_only(matches: Callable[[str], bool], jail: Jail, scope: Scope) -> Callable[[str], bool]:
+def _open_only(
+    matches: Callable[[str], bool], jail: Jail, scope: SearchScope
+) -> Callable[[str], bool]:
     is_closed = scope.is_closed
     if is_closed is None:
         return matches
-    above = jail.resolved(scope.path)  # a folder's name may be what closes the files in it
+    above = jail.resolve_steps(scope.path)  # a folder's name may be what closes the files in it
     return lambda relative: matches(relative) and not is_closed((*above, *relative.split("/")))
 
 
@@ -167,37 +169,37 @@ def _by_path(found: list[FileInfo]) -> list[FileInfo]:
 
 
 def _walk(
-    jail: Jail, scope: Scope, matches: Callable[[str], bool], budget: Budget
-) -> Iterator[_Found]:
+    jail: Jail, scope: SearchScope, matches: Callable[[str], bool], budget: Budget
+) -> Iterator[_FoundFile]:
     """Each file below the path, or the path itself when it is a file; fewer if that is too much."""
     steps = split_path(scope.path)
     try:
         with jail.directory(scope.path) as directory:
-            kept = Kept(jail, scope.path) if scope.leave_ignored else None
+            kept = IgnoreFilter(jail, scope.path) if scope.leave_ignored else None
             for found in _walk_directory(directory, steps, kept, budget):
                 if matches(found.relative) and (kept is None or kept.has(found.below, found.name)):
                     yield found
     except NotADirectoryError:
         with jail.place(scope.path) as place:
-            yield _Found("/" + "/".join(steps), place.name, (), place.directory, place.name)
+            yield _FoundFile("/" + "/".join(steps), place.name, (), place.directory, place.name)
     except FileNotFoundError:
         return
 
 
 def _walk_directory(
-    directory: int, steps: tuple[str, ...], kept: Kept | None, budget: Budget
-) -> Iterator[_Found]:
+    directory: int, steps: tuple[str, ...], kept: IgnoreFilter | None, budget: Budget
+) -> Iterator[_FoundFile]:
     for below, names, descriptor in walk(directory, kept.enter if kept else None):
-        if not budget.look():
+        if not budget.count_entry():
             return
         for name in names:
-            if not budget.look():
+            if not budget.count_entry():
                 return
             relative = "/".join((*below, name))
-            yield _Found("/" + "/".join((*steps, relative)), relative, below, descriptor, name)
+            yield _FoundFile("/" + "/".join((*steps, relative)), relative, below, descriptor, name)
 
 
-def _quietly(work: Callable[[], FileInfo | None]) -> FileInfo | None:
+def _or_none(work: Callable[[], FileInfo | None]) -> FileInfo | None:
     """None for a file that went away or cannot be looked at."""
     try:
         return work()
@@ -205,7 +207,7 @@ def _quietly(work: Callable[[], FileInfo | None]) -> FileInfo | None:
         return None
 
 
-def _lines_with(pattern: str, entry: _Found, budget: Budget) -> Iterator[GrepMatch]:
+def _lines_with(pattern: str, entry: _FoundFile, budget: Budget) -> Iterator[GrepMatch]:
     """Matching lines of one file; binary and unreadable files have none.
 
     Raises:
@@ -225,7 +227,7 @@ def _lines_with(pattern: str, entry: _Found, budget: Budget) -> Iterator[GrepMat
             return
 
 
-def _content(entry: _Found) -> bytes:
+def _content(entry: _FoundFile) -> bytes:
     with os.fdopen(files.open_in(entry.directory, entry.name), "rb", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         if size > _MAX_SEARCHED_BYTES:

@@ -23,7 +23,7 @@ _INTERVAL_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweepReport:
     """What one sweep did."""
 
     archived: int
@@ -48,7 +48,7 @@ class Sweeper:
         self._retention_days = retention_days
         self._now = now
 
-    async def sweep(self) -> Swept:
+    async def sweep(self) -> SweepReport:
         """Archive and erase what is due, and correct what is booked."""
         archived = erased = 0
         await self._workspaces.correct_all()
@@ -58,7 +58,7 @@ class Sweeper:
         if self._retention_days:
             since = self._now() - self._retention_days * _DAY_SECONDS
             erased = await self._memories.erase_unused(since)
-        return Swept(archived, erased)
+        return SweepReport(archived, erased)
 
     async def run(self) -> None:
         """Sweep now and every hour."""

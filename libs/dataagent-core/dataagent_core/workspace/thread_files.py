@@ -25,7 +25,7 @@ class ThreadFiles(StateBackend):
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """As `BackendProtocol.glob`."""
         try:
-            wanted = _Wanted(pattern, path)
+            wanted = _GlobFilter(pattern, path)
         except InvalidGlobPatternError as error:
             return GlobResult(error=str(error))
         found = super().glob(_EVERYTHING, path)
@@ -44,7 +44,7 @@ class ThreadFiles(StateBackend):
         if not glob:
             return super().grep(pattern, path, max_count=max_count)
         try:
-            wanted = _Wanted(glob, path)
+            wanted = _GlobFilter(glob, path)
         except InvalidGlobPatternError as error:
             return GrepResult(error=str(error))
         found = super().grep(pattern, path)
@@ -53,7 +53,7 @@ class ThreadFiles(StateBackend):
         return GrepResult(matches=matches[:max_count], truncated=is_cut, error=found.error)
 
 
-class _Wanted:
+class _GlobFilter:
     """Which files below a path a pattern means."""
 
     def __init__(self, pattern: str, path: str | None) -> None:
@@ -66,7 +66,7 @@ class _Wanted:
         return self._budget.is_cut
 
     def has(self, path: str) -> bool:
-        if not self._budget.look():
+        if not self._budget.count_entry():
             return False
         relative = path.removeprefix(f"{self._below}/")
         if path == self._below:  # the search begins at a file

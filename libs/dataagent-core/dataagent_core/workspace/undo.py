@@ -1,10 +1,10 @@
 """Taking back what the last turn did to the files of a project.
 
 File tools note what they change (`project.py`); around commands and code the project is looked at
-before and after (`watching`). A turn is taken back whole, or not at all if somebody else has
+before and after (`record_changes`). A turn is taken back whole, or not at all if somebody else has
 changed one of its files since. What was too large to be kept stays as it is, and is named. Without
 a project there is nothing to take back. Above: the terminal, `middleware/`. Below: `journal.py`,
-`copies.py`.
+`snapshot.py`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from functools import partial
 from typing import Literal
 
 from dataagent_core.errors import Conflict, ToolFailed
-from dataagent_core.workspace.copies import Copies, Seen
-from dataagent_core.workspace.journal import Before, Entry, Journal, Turn
+from dataagent_core.workspace.journal import FileState, Journal, JournalEntry, JournalTurn
 from dataagent_core.workspace.project import Project
-from dataagent_core.workspace.workers import FileWorkers, to_the_end
+from dataagent_core.workspace.snapshot import ProjectSnapshot, Seen
+from dataagent_core.workspace.workers import FileWorkers, run_to_completion
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Undo:
 
     def __init__(self, project: Project | None, workers: FileWorkers) -> None:
         self._journal = None if project is None else project.journal
-        self._copies = None if project is None else Copies(project.jail)
+        self._snapshot = None if project is None else ProjectSnapshot(project.jail)
         self._workers = workers
 
     async def last(self, session_id: str) -> list[Change]:
@@ -69,28 +69,32 @@ class Undo:
         """
         if self._journal is None:
             return []
-        return await to_the_end(self._workers.run(partial(_take_back, self._journal, session_id)))
+        return await run_to_completion(
+            self._workers.run(partial(_take_back, self._journal, session_id))
+        )
 
     @asynccontextmanager
-    async def watching(self, session_id: str, run_id: str) -> AsyncGenerator[list[CodeChange]]:
+    async def record_changes(
+        self, session_id: str, run_id: str
+    ) -> AsyncGenerator[list[CodeChange]]:
         """Around a command: note what it changes; the list has it at the end."""
         changes: list[CodeChange] = []
-        if self._journal is None or self._copies is None:
+        if self._journal is None or self._snapshot is None:
             yield changes
             return
-        seen = await self._workers.search(self._copies.look)
+        seen = await self._workers.search(self._snapshot.take)
         try:
             yield changes
         finally:
-            work = partial(_compare, self._journal, self._copies, seen, (session_id, run_id))
-            changes += await to_the_end(self._workers.search(work))
+            work = partial(_compare, self._journal, self._snapshot, seen, (session_id, run_id))
+            changes += await run_to_completion(self._workers.search(work))
 
 
 def _compare(
-    journal: Journal, copies: Copies, seen: Seen, whose: tuple[str, str]
+    journal: Journal, snapshot: ProjectSnapshot, seen: Seen, whose: tuple[str, str]
 ) -> list[CodeChange]:
     """Note what has changed; a record that cannot be written does not fail what was done."""
-    found = [each for each in copies.changed_since(seen) if not journal.is_as_before(*each)]
+    found = [each for each in snapshot.changed_since(seen) if not journal.is_as_before(*each)]
     if not found:
         return []
     try:
@@ -100,7 +104,7 @@ def _compare(
     return [_code_change(journal, path, before) for path, before in found]
 
 
-def _code_change(journal: Journal, path: str, before: Before | None) -> CodeChange:
+def _code_change(journal: Journal, path: str, before: FileState | None) -> CodeChange:
     if before is None:
         return CodeChange(path, "created", b"")
     is_there = journal.mark(path) is not None
@@ -112,12 +116,12 @@ def _last(journal: Journal, session_id: str) -> list[Change]:
     return [] if turn is None else _changes(turn)
 
 
-def _changes(turn: Turn) -> list[Change]:
+def _changes(turn: JournalTurn) -> list[Change]:
     changed = sorted((p, e) for p, e in turn.entries.items() if e.before != e.after)
     return [_change(path, entry, turn.run_id) for path, entry in changed]
 
 
-def _change(path: str, entry: Entry, run_id: str) -> Change:
+def _change(path: str, entry: JournalEntry, run_id: str) -> Change:
     problem = f"it had {entry.size} bytes, too many to be kept" if entry.is_lost else None
     if entry.before is None:
         return Change(path, "created", run_id)
@@ -144,13 +148,13 @@ def _take_back(journal: Journal, session_id: str) -> list[Change]:
     return changes
 
 
-def _is_foreign(journal: Journal, turn: Turn, change: Change) -> bool:
+def _is_foreign(journal: Journal, turn: JournalTurn, change: Change) -> bool:
     """Whether the file is neither as the turn left it nor, after an undo cut short, as before."""
     entry = turn.entries[change.path]
     return change.problem is None and journal.mark(change.path) not in (entry.after, entry.before)
 
 
-def _restore(journal: Journal, turn: Turn, path: str) -> None:
+def _restore(journal: Journal, turn: JournalTurn, path: str) -> None:
     try:
         journal.restore(turn, path)
     except OSError as error:

@@ -39,22 +39,22 @@ from dataagent_core.workspace.contents import (
     is_text,
 )
 from dataagent_core.workspace.file_names import extension_of, shown_name
-from dataagent_core.workspace.incoming import Incoming
+from dataagent_core.workspace.incoming import IncomingFile
 from dataagent_core.workspace.jail import Jail
 from dataagent_core.workspace.manager import UserWorkspaceManager
-from dataagent_core.workspace.stored import (
+from dataagent_core.workspace.stored_file import (
     FOLDERS,
     Origin,
     Preview,
     StoredFile,
-    copied,
-    pieces_of,
-    preview_of,
-    removed,
+    copy_content,
+    iter_content,
+    read_preview,
+    remove_content,
 )
-from dataagent_core.workspace.workers import to_the_end
+from dataagent_core.workspace.workers import run_to_completion
 
-Check = Callable[[Incoming], None]
+Check = Callable[[IncomingFile], None]
 MAX_ATTACHED = 50
 _PIECE = 512 * 1024  # each is booked before it is written
 _C = files.c
@@ -69,11 +69,11 @@ class FileStore:
         self._database = database
         self._workspaces = workspaces
         self._max_upload_bytes = max_upload_bytes
-        self._when_deleted: builtins.list[Callable[[StoredFile], Awaitable[None]]] = []
+        self._on_delete: builtins.list[Callable[[StoredFile], Awaitable[None]]] = []
 
-    def when_deleted(self, forget: Callable[[StoredFile], Awaitable[None]]) -> None:
+    def on_delete(self, forget: Callable[[StoredFile], Awaitable[None]]) -> None:
         """Have what was made of a file removed with it."""
-        self._when_deleted.append(forget)
+        self._on_delete.append(forget)
 
     # -- making -----------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ class FileStore:
         """
         name = shown_name(filename)
         allowed_kind(name)
-        new = _drawn_up(owner, name, "upload")
+        new = _new_file(owner, name, "upload")
         return await self._add(
             new,
             content,
@@ -112,8 +112,10 @@ class FileStore:
             QuotaExceeded: the owner has no room for it.
         """
         name = shown_name(filename)
-        new = _drawn_up(owner, name, "generated", session_id=session_id, run_id=run_id)
-        return await self._add(new, _once(content) if isinstance(content, bytes) else content)
+        new = _new_file(owner, name, "generated", session_id=session_id, run_id=run_id)
+        return await self._add(
+            new, _single_chunk(content) if isinstance(content, bytes) else content
+        )
 
     async def _add(
         self,
@@ -125,9 +127,9 @@ class FileStore:
     ) -> StoredFile:
         """Book, write, check, name, insert; on failure none of it."""
         workspaces, workers = self._workspaces, self._workspaces.workers
-        jail = Jail(await workspaces.prepare_kept(new.user_id))
+        jail = Jail(await workspaces.prepare_storage(new.user_id))
         await workspaces.usage(new.user_id)  # the ledger must know the user before it books
-        incoming, booked = Incoming(jail, FOLDERS[new.origin]), 0
+        incoming, booked = IncomingFile(jail, FOLDERS[new.origin]), 0
 
         async def book(size: int) -> None:
             nonlocal booked
@@ -135,22 +137,22 @@ class FileStore:
             booked += size
 
         try:
-            await to_the_end(workers.run(incoming.begin))
-            async with aclosing(_gathered(content)) as pieces:
+            await run_to_completion(workers.run(incoming.begin))
+            async with aclosing(_in_chunks(content)) as pieces:
                 async for piece in pieces:
                     if max_bytes is not None and incoming.size + len(piece) > max_bytes:
                         raise _too_large(max_bytes)
-                    await to_the_end(book(len(piece)))
-                    await to_the_end(workers.run(partial(incoming.write, piece)))
+                    await run_to_completion(book(len(piece)))
+                    await run_to_completion(workers.run(partial(incoming.write, piece)))
             if check is not None:
-                await to_the_end(workers.search(partial(check, incoming)))
-            return await to_the_end(self._keep(new, incoming))
+                await run_to_completion(workers.search(partial(check, incoming)))
+            return await run_to_completion(self._keep(new, incoming))
         except BaseException:
-            await to_the_end(workers.run(incoming.discard))
-            await to_the_end(workspaces.release(new.user_id, booked))
+            await run_to_completion(workers.run(incoming.discard))
+            await run_to_completion(workspaces.release(new.user_id, booked))
             raise
 
-    async def _keep(self, new: StoredFile, incoming: Incoming) -> StoredFile:
+    async def _keep(self, new: StoredFile, incoming: IncomingFile) -> StoredFile:
         run = self._workspaces.workers.run
         await run(partial(incoming.put, new.stored_name))
         file = replace(new, byte_size=incoming.size, sha256=incoming.sha256)
@@ -184,7 +186,7 @@ class FileStore:
         found = {file.file_id: file for file in await self._find(wanted, owner)}
         for file_id in wanted:
             if file_id not in found:
-                raise _no_such(file_id)
+                raise _file_not_found(file_id)
         return [found[file_id] for file_id in wanted]
 
     async def _find(self, wanted: builtins.list[str], owner: str) -> builtins.list[StoredFile]:
@@ -213,9 +215,9 @@ class FileStore:
         """
         file = await self.get(file_id, owner=owner)
         if filename is not None and filename != file.filename:
-            raise _no_such(file_id)
-        jail = Jail(await self._workspaces.prepare_kept(owner))
-        return file, partial(pieces_of, jail, file)
+            raise _file_not_found(file_id)
+        jail = Jail(await self._workspaces.prepare_storage(owner))
+        return file, partial(iter_content, jail, file)
 
     async def preview(self, file_id: str, *, owner: str) -> Preview:
         """The beginning of one of the owner's text files.
@@ -227,8 +229,8 @@ class FileStore:
         file = await self.get(file_id, owner=owner)
         if not is_text(file.filename):
             raise BadInput("Only text files have a preview. Download the file instead.")
-        jail = Jail(await self._workspaces.prepare_kept(owner))
-        return await self._workspaces.workers.search(partial(preview_of, jail, file))
+        jail = Jail(await self._workspaces.prepare_storage(owner))
+        return await self._workspaces.workers.search(partial(read_preview, jail, file))
 
     async def copy(self, file: StoredFile, place: Path) -> None:
         """Copy a file's content to a new file outside the workspace.
@@ -237,8 +239,10 @@ class FileStore:
             FileNotFound: the content is gone.
             OSError: the place is taken or cannot be written to.
         """
-        jail = Jail(await self._workspaces.prepare_kept(file.user_id))
-        await to_the_end(self._workspaces.workers.search(partial(copied, jail, file, place)))
+        jail = Jail(await self._workspaces.prepare_storage(file.user_id))
+        await run_to_completion(
+            self._workspaces.workers.search(partial(copy_content, jail, file, place))
+        )
 
     # -- ends -------------------------------------------------------------------------------
 
@@ -249,25 +253,25 @@ class FileStore:
             FileNotFound: as `get`.
         """
         file = await self.get(file_id, owner=owner)
-        await to_the_end(self._delete(file))
+        await run_to_completion(self._delete(file))
 
     async def delete_session(self, session_id: str, *, owner: str) -> int:
         """Delete what was made in one of the owner's sessions; how many files there were."""
         made = await self._select(_C.user_id == owner, _C.session_id == session_id)
         for file in made:
             with suppress(FileNotFound):  # another was quicker
-                await to_the_end(self._delete(file))
+                await run_to_completion(self._delete(file))
         return len(made)
 
     async def _delete(self, file: StoredFile) -> None:
         """The row first: of two who try, one is told that it went."""
         gone = delete(files).where(_C.file_id == file.file_id)
         if not await self._database.write(lambda c: c.execute(gone).rowcount):
-            raise _no_such(file.file_id)
-        jail = Jail(await self._workspaces.prepare_kept(file.user_id))
-        freed = await self._workspaces.workers.run(partial(removed, jail, file.path))
+            raise _file_not_found(file.file_id)
+        jail = Jail(await self._workspaces.prepare_storage(file.user_id))
+        freed = await self._workspaces.workers.run(partial(remove_content, jail, file.path))
         await self._workspaces.release(file.user_id, freed)
-        for forget in self._when_deleted:
+        for forget in self._on_delete:
             await forget(file)
 
     async def _select(
@@ -279,7 +283,7 @@ class FileStore:
         return [StoredFile(**{str(name): row[name] for name in row}) for row in rows]
 
 
-def _drawn_up(
+def _new_file(
     owner: str,
     name: str,
     origin: Origin,
@@ -303,11 +307,11 @@ def _drawn_up(
     )
 
 
-async def _once(content: bytes) -> AsyncIterator[bytes]:
+async def _single_chunk(content: bytes) -> AsyncIterator[bytes]:
     yield content
 
 
-async def _gathered(content: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
+async def _in_chunks(content: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
     """The same bytes in pieces worth a booking each."""
     held = bytearray()
     async for piece in content:
@@ -319,7 +323,7 @@ async def _gathered(content: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
         yield bytes(held)
 
 
-def _checked(incoming: Incoming, filename: str) -> None:
+def _checked(incoming: IncomingFile, filename: str) -> None:
     if incoming.size == 0:
         raise BadFile("The file is empty.")
     check_content(incoming.content, filename)
@@ -332,5 +336,5 @@ def _too_large(max_bytes: int) -> UploadTooLarge:
     )
 
 
-def _no_such(file_id: str) -> FileNotFound:
+def _file_not_found(file_id: str) -> FileNotFound:
     return FileNotFound(f"There is no file {file_id[:64]!r}. List your files to see them.")

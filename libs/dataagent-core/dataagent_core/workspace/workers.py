@@ -37,7 +37,7 @@ class FileWorkers:
         self._search.shutdown(wait=True, cancel_futures=True)
 
 
-async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
+async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
     """Await work that must not stop half-way; a cancellation waits for its end, then goes on."""
     task = asyncio.ensure_future(work)
     try:

@@ -14,7 +14,7 @@ from dataagent_core.agents.store import AgentStore
 from dataagent_core.agents.tools import ToolDefinition
 from dataagent_core.errors import AgentBusy
 from dataagent_core.identity.tenancy import Tenancy
-from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
 from dataagent_core.mcp.servers.servers import NewServer, ServerStore
 from dataagent_core.mcp.types import RemoteTool, Scope
 from dataagent_core.storage import Database, open_database
@@ -31,7 +31,7 @@ class Place:
     database: Database
     registry: AgentRegistry
     service: AgentService
-    catalogue: Catalogue
+    catalogue: ToolCatalogue
     active: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
 
     async def found(self, name: str, *tools: str, scope: Scope = "global") -> list[int]:
@@ -66,7 +66,7 @@ async def place(url: str) -> AsyncGenerator[Place]:
 
     service = AgentService(registry, store, Tenancy(database, is_on=False), runs)
     await registry.open()
-    catalogue = Catalogue(database)
+    catalogue = ToolCatalogue(database)
     await catalogue.open()
     yield Place(database, registry, service, catalogue, active)
     await registry.aclose()

@@ -116,16 +116,16 @@ async def test_agents_of_all_kinds_are_one_list_with_general_last(place: str) ->
         assert (writer.tools, writer.system_prompt) == ({"ls"}, "Write.")
         with pytest.raises(AgentNotFound):
             await one.registry.get("nobody")
-        assert one.registry.chosen("nobody").name == "general"
+        assert one.registry.resolve("nobody").name == "general"
         await one.service.delete("zeta")
         with pytest.raises(AgentNotFound):
-            one.registry.chosen(made.spec.agent_id)
+            one.registry.resolve(made.spec.agent_id)
 
 
 @requirement("B1", "B2")
 async def test_a_change_in_one_process_holds_in_the_other(place: str) -> None:
     async with process(place) as one, process(place) as other:
-        one.registry.tell(other.registry.look)  # as the bus does
+        one.registry.tell(other.registry.check_for_changes)  # as the bus does
         before = other.registry.version()
         wanted = [one.number("ls")]
         await one.service.update("sql", {"tool_ids": wanted, "system_prompt": "Mine."})

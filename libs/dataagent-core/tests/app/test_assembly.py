@@ -31,7 +31,7 @@ async def test_second_process_on_the_same_home_leaves_the_firsts_runs_alone(
         await chat.seen(run, "text")
         async with open_core(make_settings()) as second:
             assert (await second.runs.get(run.run_id, owner="anna")).run.status == "running"
-            assert second.worker._owned == {}
+            assert second.worker._active_runs == {}
         assert (await chat.run(run)).attempt == 1
         await first.runs.cancel(run.run_id, owner="anna")
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.audit.chain import START, ChainWalk, chained, moment
-from dataagent_core.audit.types import AuditRecord, AuditRow, Head, Verdict
+from dataagent_core.audit.chain import START, ChainVerifier, chain_records, moment
+from dataagent_core.audit.types import AuditRecord, AuditRow, ChainVerdict, Head
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678000, UTC)
 
@@ -31,11 +31,11 @@ def record(target: str) -> AuditRecord:
 
 
 def rows(count: int) -> list[AuditRow]:
-    return chained(START, 1, [record(str(i)) for i in range(count)])
+    return chain_records(START, 1, [record(str(i)) for i in range(count)])
 
 
-def verdict(found: list[AuditRow], head: Head | None) -> Verdict:
-    walk = ChainWalk()
+def verdict(found: list[AuditRow], head: Head | None) -> ChainVerdict:
+    walk = ChainVerifier()
     walk.take(found)
     return walk.verdict(head)
 

@@ -8,13 +8,13 @@ import sys
 import langgraph_sdk.client
 import pytest
 
-from dataagent_core.config.unused import leave_unused
+from dataagent_core.config.lazy_imports import install_lazy_modules
 
 START = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataagent_core.config.unused import leave_unused
-leave_unused()
+from dataagent_core.config.lazy_imports import install_lazy_modules
+install_lazy_modules()
 import deepagents
 """
 
@@ -72,5 +72,5 @@ print(len(found), types.Run in found)
 
 def test_what_is_loaded_already_stays() -> None:
     before = sys.modules["langgraph_sdk"], langgraph_sdk.client.LangGraphClient
-    leave_unused()
+    install_lazy_modules()
     assert before == (sys.modules["langgraph_sdk"], langgraph_sdk.client.LangGraphClient)

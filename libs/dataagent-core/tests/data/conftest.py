@@ -17,11 +17,11 @@ from pydantic import SecretStr
 from sqlalchemy import make_url
 
 from dataagent_core.config import Settings
-from dataagent_core.data.room import Data, open_room
-from dataagent_core.data.service import Asked, DataService
+from dataagent_core.data.runtime import DataRuntime, open_standalone_runtime
+from dataagent_core.data.service import DataService, QueryContext
 from dataagent_core.data.sources import EVERYONE, NewSource, Source
 from dataagent_core.data.types import Reader
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.services import fresh_database
 
 ENGINES = ("sqlite", "duckdb", "postgres", "mysql")
@@ -87,13 +87,15 @@ def _connected(kind: str, url: str) -> Any:
 
 
 @pytest.fixture
-async def data(tmp_path: Path) -> AsyncGenerator[Data]:
-    async with open_room(Settings(home=lived_in(tmp_path / "home"), sample_data=False)) as room:
+async def data(tmp_path: Path) -> AsyncGenerator[DataRuntime]:
+    async with open_standalone_runtime(
+        Settings(home=prepared_home(tmp_path / "home"), sample_data=False)
+    ) as room:
         yield room
 
 
 @pytest.fixture
-def service(data: Data) -> DataService:
+def service(data: DataRuntime) -> DataService:
     return data.service
 
 
@@ -109,8 +111,8 @@ def register(service: DataService) -> Callable[..., Awaitable[Source]]:
 
 
 @pytest.fixture
-def asked() -> Asked:
-    return Asked(Reader("anna"), session_id="s1", run_id="r1")
+def asked() -> QueryContext:
+    return QueryContext(Reader("anna"), session_id="s1", run_id="r1")
 
 
 @pytest.fixture(params=ENGINES)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dataagent_core.data.results import export
-from dataagent_core.data.service import Asked, DataService
+from dataagent_core.data.service import DataService, QueryContext
 from dataagent_core.data.sources import EVERYONE, NewSource
 
 from .files.books import xlsx
@@ -45,7 +45,7 @@ def written(kind: str, texts: Sequence[str]) -> bytes:
     ],
 )
 async def test_a_sum_of_amounts_is_exact_and_the_same_every_time(
-    kind: str, count: int, tmp_path: Path, service: DataService, asked: Asked
+    kind: str, count: int, tmp_path: Path, service: DataService, asked: QueryContext
 ) -> None:
     folder = tmp_path / "drop"
     folder.mkdir()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dataagent_core.data.service import Asked, DataService
+from dataagent_core.data.service import DataService, QueryContext
 from dataagent_core.data.sources import Source
 from dataagent_core.errors import QueryFailed
 
@@ -49,7 +49,7 @@ async def source(source_place: Any, service: DataService, register: Register) ->
 
 
 async def test_that_hidden_rows_are_warned_of_is_not_shown(
-    service: DataService, source: Source, asked: Asked
+    service: DataService, source: Source, asked: QueryContext
 ) -> None:
     answered = await service.query(source, "SELECT id FROM people WHERE name = 0", asked)
     assert answered.receipt.warnings == ()
@@ -58,7 +58,7 @@ async def test_that_hidden_rows_are_warned_of_is_not_shown(
 
 
 async def test_an_error_does_not_quote_the_policy(
-    service: DataService, source: Source, asked: Asked
+    service: DataService, source: Source, asked: QueryContext
 ) -> None:
     for sql in QUOTING:
         with pytest.raises(QueryFailed) as failed:
@@ -71,7 +71,7 @@ async def test_an_error_does_not_quote_the_policy(
 
 
 async def test_an_error_that_quotes_the_author_is_shown_whole(
-    service: DataService, source: Source, asked: Asked
+    service: DataService, source: Source, asked: QueryContext
 ) -> None:
     with pytest.raises(QueryFailed, match=r"near '\(a\)' at line 1"):
         await service.query(source, "SELECT p.id FROM people AS p, numbers AS x(a)", asked)

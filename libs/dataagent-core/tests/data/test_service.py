@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from dataagent_core.data.checking import FigureChecks
+from dataagent_core.data.chart_service import ChartService
 from dataagent_core.data.engines.base import Statement
-from dataagent_core.data.execution import Execution
-from dataagent_core.data.pictures import Charts
-from dataagent_core.data.results import Draft, export, reopen
-from dataagent_core.data.service import Asked, DataService
+from dataagent_core.data.execution import QueryExecution
+from dataagent_core.data.figure_checks import FigureChecks
+from dataagent_core.data.results import ArtifactDraft, export, load_stored_result
+from dataagent_core.data.service import DataService, QueryContext
 from dataagent_core.data.sources import Source
-from dataagent_core.data.types import Limits, Reader
+from dataagent_core.data.types import QueryLimits, Reader
 from dataagent_core.errors import (
     ArtifactNotFound,
     DataAgentError,
@@ -58,7 +58,7 @@ def fill(place: Any) -> None:
 
 
 async def test_result_is_kept_with_its_receipt(
-    source_place: Any, service: DataService, register: Register, asked: Asked
+    source_place: Any, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     fill(source_place)
     source = await register(source_place.url)
@@ -77,7 +77,7 @@ async def test_result_is_kept_with_its_receipt(
 
 
 async def test_refused_statement_never_reaches_the_engine(
-    source_place: Any, service: DataService, register: Register, asked: Asked
+    source_place: Any, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     fill(source_place)
     source = await register(source_place.url)
@@ -94,7 +94,7 @@ async def test_refused_statement_never_reaches_the_engine(
 
 
 async def test_recursion_is_never_cut_short(
-    source_place: Any, service: DataService, register: Register, asked: Asked
+    source_place: Any, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     fill(source_place)
     source = await register(source_place.url)
@@ -107,11 +107,11 @@ async def test_recursion_is_never_cut_short(
 
 
 async def test_limits_stop_the_reading_and_leave_the_statement_alone(
-    source_place: Any, service: DataService, register: Register, asked: Asked
+    source_place: Any, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     fill(source_place)
     source = await register(source_place.url)
-    tight = Asked(asked.reader, limits=Limits(max_rows=2))
+    tight = QueryContext(asked.reader, limits=QueryLimits(max_rows=2))
     answered = await service.query(source, "SELECT * FROM orders", tight)
     assert (answered.kept.row_count, answered.kept.truncated_by) == (2, "rows")
     assert "LIMIT" not in answered.receipt.sql_executed.upper()
@@ -123,20 +123,20 @@ async def test_cancelled_statement_is_gone_from_the_engine_and_the_source_goes_o
     source_place: Any,
     service: DataService,
     register: Register,
-    asked: Asked,
+    asked: QueryContext,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fill(source_place)
-    source = await register(source_place.url, limits=Limits(timeout_seconds=600))
+    source = await register(source_place.url, limits=QueryLimits(timeout_seconds=600))
     # the moment the engine gets it
-    begun, begin = asyncio.Event(), Execution._begin  # pyright: ignore[reportPrivateUsage]
+    begun, begin = asyncio.Event(), QueryExecution._begin  # pyright: ignore[reportPrivateUsage]
     loop = asyncio.get_running_loop()
 
-    def noted(self: Execution, statement: Statement) -> None:
+    def noted(self: QueryExecution, statement: Statement) -> None:
         begin(self, statement)
         loop.call_soon_threadsafe(begun.set)
 
-    monkeypatch.setattr(Execution, "_begin", noted)
+    monkeypatch.setattr(QueryExecution, "_begin", noted)
     task = asyncio.create_task(service.query(source, LONG[source_place.kind], asked))
     await asyncio.wait({task, asyncio.create_task(begun.wait())}, return_when="FIRST_COMPLETED")
     await asyncio.sleep(0.1)  # well into it
@@ -191,7 +191,7 @@ async def test_forbidden_table_does_not_exist_for_the_reader(
     await service.sources.policies.put(source.source_id, "regions", POLICY)
     await service.sources.attributes.set("anna", {"region": "EU"})
     reader = await service.reader("anna")
-    asked = Asked(reader)
+    asked = QueryContext(reader)
     catalogue = await service.catalogue(source, reader)
     assert [table.name for table in catalogue.tables] == ["orders", "tall"]
     said: list[str] = [repr(catalogue)]
@@ -207,7 +207,9 @@ async def test_forbidden_table_does_not_exist_for_the_reader(
     answered = await service.query(source, "SELECT COUNT(*) AS n FROM orders", asked)
     assert answered.kept.preview_rows == ((2,),)
     assert answered.receipt.policy
-    other = await service.query(source, "SELECT COUNT(*) AS n FROM orders", Asked(Reader("bob")))
+    other = await service.query(
+        source, "SELECT COUNT(*) AS n FROM orders", QueryContext(Reader("bob"))
+    )
     assert other.kept.preview_rows == ((0,),)  # no attribute, no rows
     assert CANARY not in "".join(said) + caplog.text
     assert not [p for p in tmp_path.rglob("*.parquet") if CANARY.encode() in p.read_bytes()]
@@ -230,7 +232,7 @@ async def test_source_that_is_not_granted_is_not_there(
 
 
 async def test_earlier_results_are_queried_again_without_the_source(
-    source_place: Any, service: DataService, register: Register, asked: Asked
+    source_place: Any, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     fill(source_place)
     source = await register(source_place.url)
@@ -241,17 +243,17 @@ async def test_earlier_results_are_queried_again_without_the_source(
     with pytest.raises(DataAgentError):
         await service.query_results("SELECT * FROM '/etc/passwd'", ids, asked)
     with pytest.raises(ArtifactNotFound):
-        await service.query_results("SELECT 1 AS x FROM r1", ids, Asked(Reader("bob")))
+        await service.query_results("SELECT 1 AS x FROM r1", ids, QueryContext(Reader("bob")))
 
 
 async def test_a_result_whose_file_went_is_missing_at_every_door(
-    source_place: Any, service: DataService, register: Register, asked: Asked
+    source_place: Any, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     fill(source_place)
     source = await register(source_place.url)
     sql = "SELECT id, amount FROM orders"
     table = (await service.query(source, sql, asked)).artifact
-    draft, charts = Draft(asked.owner_id, "Orders"), Charts(service.artifacts)
+    draft, charts = ArtifactDraft(asked.owner_id, "Orders"), ChartService(service.artifacts)
     spec = {"mark": "bar", "encoding": {"x": {"field": "id"}, "y": {"field": "amount"}}}
     chart = await charts.make(table.artifact_id, draft, spec=spec)
     service.artifacts.path_of(table).unlink()
@@ -272,18 +274,18 @@ async def test_a_result_whose_file_went_is_missing_at_every_door(
 
 
 async def test_what_is_computed_from_a_cut_result_says_that_it_is_cut(
-    source_place: Any, service: DataService, register: Register, asked: Asked
+    source_place: Any, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     fill(source_place)
     source = await register(source_place.url)
-    tight = replace(asked, limits=Limits(max_rows=2))
+    tight = replace(asked, limits=QueryLimits(max_rows=2))
     cut = (await service.query(source, "SELECT * FROM orders", tight)).artifact.artifact_id
     whole = (await service.query(source, "SELECT 1 AS one", asked)).artifact.artifact_id
 
     count = await service.query_results("SELECT COUNT(*) AS n FROM r1", [cut, whole], asked)
     assert count.kept.preview_rows == ((2,),)
     assert (count.receipt.is_truncated, count.receipt.truncated_by) == (True, "rows")
-    assert reopen(service.artifacts.path_of(count.artifact)).truncated_by == "rows"
+    assert load_stored_result(service.artifacts.path_of(count.artifact)).truncated_by == "rows"
 
     ids = [count.artifact.artifact_id]
     doubled = await service.query_results("WITH c AS (FROM r1) SELECT n * 2 FROM c", ids, asked)
@@ -296,7 +298,7 @@ async def test_an_engine_that_is_replaced_outlives_its_longest_statement(
     source_place: Any,
     service: DataService,
     register: Register,
-    asked: Asked,
+    asked: QueryContext,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The loop's clock is looked at: nobody can wait for an hour here."""
@@ -310,7 +312,7 @@ async def test_an_engine_that_is_replaced_outlives_its_longest_statement(
 
     monkeypatch.setattr(loop, "call_later", later)
     fill(source_place)
-    source = await register(source_place.url, limits=Limits(timeout_seconds=3600))
+    source = await register(source_place.url, limits=QueryLimits(timeout_seconds=3600))
     await service.query(source, "SELECT 1 AS one", asked)
     await service.forget(source.source_id)
 
@@ -318,7 +320,7 @@ async def test_an_engine_that_is_replaced_outlives_its_longest_statement(
 
 
 async def test_engine_error_is_told_and_leaves_nothing(
-    source_place: Any, service: DataService, register: Register, asked: Asked
+    source_place: Any, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     source_place.execute("CREATE TABLE words (w VARCHAR(20))")
     source_place.execute("INSERT INTO words VALUES ('one')")
@@ -336,7 +338,7 @@ async def test_engine_error_is_told_and_leaves_nothing(
 
 
 async def test_folder_of_files_is_a_source_and_follows_its_files(
-    tmp_path: Path, service: DataService, asked: Asked
+    tmp_path: Path, service: DataService, asked: QueryContext
 ) -> None:
     from dataagent_core.data.sources import EVERYONE, NewSource
 
@@ -355,7 +357,7 @@ async def test_folder_of_files_is_a_source_and_follows_its_files(
 
 
 async def test_bad_file_of_a_folder_is_named_and_the_rest_is_there(
-    tmp_path: Path, service: DataService, asked: Asked
+    tmp_path: Path, service: DataService, asked: QueryContext
 ) -> None:
     from dataagent_core.data.sources import EVERYONE, NewSource
 

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from dataagent_core.config import Settings
-from dataagent_core.data import room
+from dataagent_core.data import runtime as room
 from dataagent_core.data.engines.base import Statement
-from dataagent_core.data.execution import Execution
-from dataagent_core.data.room import open_room
-from dataagent_core.data.service import Asked, DataService
+from dataagent_core.data.execution import QueryExecution
+from dataagent_core.data.runtime import open_standalone_runtime
+from dataagent_core.data.service import DataService, QueryContext
 from dataagent_core.data.sources import Source
-from dataagent_core.data.types import Limits, Reader
+from dataagent_core.data.types import QueryLimits, Reader
 from dataagent_core.errors import QueryRefused, UserLimit
 from dataagent_core.processes import ProcessPool
-from dataagent_core.processes.turns import Turns
-from tests.homes import lived_in
+from dataagent_core.processes.limiter import KeyedLimiter
+from tests.homes import prepared_home
 from tests.waiting import until
 
 COUNT = "SELECT COUNT(*) AS n FROM Track"
@@ -34,7 +34,7 @@ SLOW = (
 
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncGenerator[tuple[DataService, Source, Reader]]:
-    async with open_room(Settings(home=lived_in(folder / "home"))) as data:
+    async with open_standalone_runtime(Settings(home=prepared_home(folder / "home"))) as data:
         dora = await data.service.reader("dora")
         yield data.service, await data.service.source(dora), dora
 
@@ -59,18 +59,18 @@ async def test_forty_slow_statements_of_one_user_leave_a_connection_to_the_other
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # the moment the engine gets it
-    begun, begin = Counter[str](), Execution._begin  # pyright: ignore[reportPrivateUsage]
+    begun, begin = Counter[str](), QueryExecution._begin  # pyright: ignore[reportPrivateUsage]
 
-    def noted(self: Execution, statement: Statement) -> None:
+    def noted(self: QueryExecution, statement: Statement) -> None:
         begin(self, statement)
         begun["statements"] += 1
 
-    monkeypatch.setattr(Execution, "_begin", noted)
+    monkeypatch.setattr(QueryExecution, "_begin", noted)
     async with opened(tmp_path) as (service, source, dora):
-        hog = Asked(Reader("hog"), limits=Limits(timeout_seconds=600))
+        hog = QueryContext(Reader("hog"), limits=QueryLimits(timeout_seconds=600))
         slow = [asyncio.create_task(service.query(source, SLOW, hog)) for _ in range(40)]
         await until(lambda: begun["statements"] == 4)
-        answered = await service.query(source, COUNT, Asked(dora))
+        answered = await service.query(source, COUNT, QueryContext(dora))
         assert answered.kept.preview_rows == ((3581,),)
         for each in slow:
             each.cancel()
@@ -80,7 +80,7 @@ async def test_forty_slow_statements_of_one_user_leave_a_connection_to_the_other
 
 
 async def test_a_user_who_has_too_many_under_way_is_refused_and_nobody_else() -> None:
-    turns = Turns("statements", at_once=1, waiting=2)
+    turns = KeyedLimiter("statements", at_once=1, waiting=2)
     order: list[int] = []
     is_over = asyncio.Event()
 

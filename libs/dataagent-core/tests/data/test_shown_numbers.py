@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from python_calamine import CalamineWorkbook
 
-from dataagent_core.data.checking import FigureChecks
-from dataagent_core.data.pictures import Charts
-from dataagent_core.data.results import Draft, export, page, preview
-from dataagent_core.data.service import Answered, Asked, DataService
+from dataagent_core.data.chart_service import ChartService
+from dataagent_core.data.figure_checks import FigureChecks
+from dataagent_core.data.results import ArtifactDraft, export, page, preview
+from dataagent_core.data.service import DataService, ExecutedQuery, QueryContext
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import ExportFormat
 from dataagent_core.processes import shared_pool
@@ -29,12 +29,12 @@ NUMBERS = [4.7, 0.1, 1234567.8, 16777.1, -3.3e-7, 2.5]
 PRICES = [22.5, 2.61, 22.74, 20.85, 6.41, 19.24, 16.41, 27.52]  # 138.27999999999997 in binary
 
 
-def exported(service: DataService, answered: Answered, fmt: ExportFormat) -> bytes:
+def exported(service: DataService, answered: ExecutedQuery, fmt: ExportFormat) -> bytes:
     path = service.artifacts.path_of(answered.artifact)
     return b"".join(export(path, answered.artifact.columns, fmt))
 
 
-def everywhere(service: DataService, answered: Answered) -> dict[str, list[Any]]:
+def everywhere(service: DataService, answered: ExecutedQuery) -> dict[str, list[Any]]:
     """The first column as each reader of the result gets it."""
     name = answered.artifact.columns[0].name
     text = exported(service, answered, "csv").decode()
@@ -50,7 +50,7 @@ def everywhere(service: DataService, answered: Answered) -> dict[str, list[Any]]
 
 @pytest.mark.parametrize("kind", SINGLE)
 async def test_a_single_precision_number_is_shown_as_its_shortest_decimal(
-    kind: str, tmp_path: Path, service: DataService, register: Register, asked: Asked
+    kind: str, tmp_path: Path, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     with place(kind, tmp_path) as made:
         made.execute(f"CREATE TABLE weights (id INTEGER, w {SINGLE[kind]})")
@@ -66,10 +66,10 @@ async def test_a_single_precision_number_is_shown_as_its_shortest_decimal(
     assert (about["min"], about["max"]) == (-3.3e-7, 1234567.8)
     assert about["sum"] == 1251352.19999967
 
-    charts = Charts(service.artifacts)
+    charts = ChartService(service.artifacts)
     spec = {"mark": "point", "encoding": {"y": {"field": "w", "type": "quantitative"}}}
     chart = await charts.make(
-        answered.artifact.artifact_id, Draft(asked.owner_id, "Weights"), spec=spec
+        answered.artifact.artifact_id, ArtifactDraft(asked.owner_id, "Weights"), spec=spec
     )
     drawn = await charts.shown(chart)
     assert [next(iter(row.values())) for row in drawn["data"]["values"]] == NUMBERS
@@ -86,7 +86,7 @@ async def test_a_single_precision_number_is_shown_as_its_shortest_decimal(
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres", "mysql", "duckdb"])
 async def test_a_sum_of_doubles_is_the_same_number_on_the_screen_and_in_every_export(
-    kind: str, tmp_path: Path, service: DataService, register: Register, asked: Asked
+    kind: str, tmp_path: Path, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     with place(kind, tmp_path) as made:
         made.execute("CREATE TABLE sales (amount DOUBLE PRECISION)")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dataagent_core.data.room import keep_swept
-from dataagent_core.data.service import Asked, DataService
+from dataagent_core.data.runtime import sweep_expired_artifacts
+from dataagent_core.data.service import DataService, QueryContext
 from dataagent_core.data.sources import Source
 from dataagent_core.errors import ArtifactNotFound
 from tests.waiting import WAIT_SECONDS
@@ -24,7 +24,7 @@ async def test_expired_artefact_is_removed_with_its_file_and_its_bytes(
     source_place: Any,
     service: DataService,
     register: Register,
-    asked: Asked,
+    asked: QueryContext,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source_place.execute("CREATE TABLE t (n INTEGER)")
@@ -34,7 +34,7 @@ async def test_expired_artefact_is_removed_with_its_file_and_its_bytes(
     path = artifacts.path_of(answered.artifact)
     assert path.exists()
     monkeypatch.setattr(artifacts, "_now", lambda: datetime.now(UTC) + timedelta(days=31))
-    sweeping = asyncio.create_task(keep_swept(artifacts, interval_seconds=0.01))
+    sweeping = asyncio.create_task(sweep_expired_artifacts(artifacts, interval_seconds=0.01))
     async with asyncio.timeout(WAIT_SECONDS):
         while path.exists():
             await asyncio.sleep(0.01)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from dataagent_core.data.results import preview, reopen
-from dataagent_core.data.service import Asked, DataService
+from dataagent_core.data.results import load_stored_result, preview
+from dataagent_core.data.service import DataService, QueryContext
 from dataagent_core.data.sources import Source
 
 from .conftest import place
@@ -16,7 +16,7 @@ MEGABYTE = 1_000_000
 
 
 async def test_a_value_that_mariadb_cuts_is_truncated_and_the_receipt_has_its_warning(
-    tmp_path: Path, service: DataService, register: Register, asked: Asked
+    tmp_path: Path, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     with place("mysql", tmp_path) as made:
         made.execute("CREATE TABLE parts (n INTEGER, p LONGTEXT)")
@@ -36,14 +36,14 @@ async def test_a_value_that_mariadb_cuts_is_truncated_and_the_receipt_has_its_wa
 
     stored = await service.artifacts.get(cut.artifact.artifact_id, owner=asked.owner_id)
     assert stored.receipt == cut.receipt
-    assert reopen(service.artifacts.path_of(stored)).warnings == cut.receipt.warnings
+    assert load_stored_result(service.artifacts.path_of(stored)).warnings == cut.receipt.warnings
     ids = [cut.artifact.artifact_id]
     later = await service.query_results("SELECT LENGTH(x) AS n FROM r1", ids, asked)
     assert (later.receipt.truncated_by, later.receipt.warnings) == ("values", cut.receipt.warnings)
 
 
 async def test_a_division_by_zero_and_a_value_that_is_no_number_are_warned_of(
-    tmp_path: Path, service: DataService, register: Register, asked: Asked
+    tmp_path: Path, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     with place("mysql", tmp_path) as made:
         made.execute("CREATE TABLE words (w VARCHAR(10), f FLOAT)")
@@ -62,7 +62,7 @@ async def test_a_division_by_zero_and_a_value_that_is_no_number_are_warned_of(
 
 
 async def test_a_warning_of_postgresql_is_in_the_receipt_and_a_notice_is_not(
-    tmp_path: Path, service: DataService, register: Register, asked: Asked
+    tmp_path: Path, service: DataService, register: Register, asked: QueryContext
 ) -> None:
     with place("postgres", tmp_path) as made:
         made.execute(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dataagent_core.documents import Document, ReadLimits
-from dataagent_core.documents.reader import DocumentReader, Source, _Said
+from dataagent_core.documents.reader import DocumentReader, DocumentSource, _ProcessOutput
 from dataagent_core.documents.worker import work
 
 Read = Callable[..., Awaitable[Document]]
@@ -23,10 +23,12 @@ Read = Callable[..., Awaitable[Document]]
 class ReaderHere(DocumentReader):
     """Does in the test's process what a process of its own would do, under no limits."""
 
-    async def _run(self, job: dict[str, Any], descriptor: int) -> _Said:
+    async def _run(self, job: dict[str, Any], descriptor: int) -> _ProcessOutput:
         said: list[dict[str, Any]] = []
         work(job, said.append)
-        return _Said("".join(json.dumps(one) + "\n" for one in said).encode(), b"", 0, False)
+        return _ProcessOutput(
+            "".join(json.dumps(one) + "\n" for one in said).encode(), b"", 0, False
+        )
 
 
 def reads_with(kind: type[DocumentReader]) -> Read:
@@ -34,7 +36,7 @@ def reads_with(kind: type[DocumentReader]) -> Read:
 
     async def once(name: str, content: bytes, *, start: int = 1, **limits: Any) -> Document:
         reader = kind(replace(ReadLimits(), **limits))
-        return await reader.read(Source(name, content), start=start)
+        return await reader.read(DocumentSource(name, content), start=start)
 
     return once
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from dataagent_core.documents import Document, ReadLimits
-from dataagent_core.documents.reader import DocumentReader, Source
+from dataagent_core.documents.reader import DocumentReader, DocumentSource
 from dataagent_core.errors import BadFile, DataAgentError, LimitReached
 from tests.documents import (
     MIB,
@@ -211,7 +211,7 @@ async def test_a_page_tree_that_never_ends_is_refused(read: Read) -> None:
 async def test_cancelling_ends_the_process_that_reads() -> None:
     reader = DocumentReader(replace(ReadLimits(), timeout_seconds=WAIT_SECONDS))
     before = set(psutil.Process().children())
-    reading = asyncio.create_task(reader.read(Source("slow.pdf", slow_pdf())))
+    reading = asyncio.create_task(reader.read(DocumentSource("slow.pdf", slow_pdf())))
     async with asyncio.timeout(WAIT_SECONDS):
         while not (new := set(psutil.Process().children()) - before):
             await asyncio.sleep(0.01)
@@ -227,11 +227,11 @@ async def test_one_users_slow_file_leaves_room_for_anothers() -> None:
     reader = DocumentReader(replace(ReadLimits(), timeout_seconds=WAIT_SECONDS), at_once=2)
     before = set(psutil.Process().children())
     slow = [
-        asyncio.create_task(reader.read(Source("slow.pdf", slow_pdf()), user_id="greedy"))
+        asyncio.create_task(reader.read(DocumentSource("slow.pdf", slow_pdf()), user_id="greedy"))
         for _ in range(4)
     ]
     async with asyncio.timeout(WAIT_SECONDS):
-        quick = await reader.read(Source("a.txt", b"hello"), user_id="other")
+        quick = await reader.read(DocumentSource("a.txt", b"hello"), user_id="other")
     assert quick.text == "hello\n"
     assert not any(task.done() for task in slow)
     assert len(set(psutil.Process().children()) - before) <= 2
@@ -253,7 +253,7 @@ async def test_the_process_that_reads_is_poor_and_knows_nothing(
     converter.chmod(0o700)
     reader = DocumentReader(programs=str(tmp_path))
     content = OLE + b"\0" * 504 + "WordDocument".encode("utf-16-le")
-    document = await reader.read(Source("a.doc", content))
+    document = await reader.read(DocumentSource("a.doc", content))
     nice, seconds, memory, core, *environment = document.text.splitlines()
     assert int(nice) >= os.nice(0) + 10
     assert (int(seconds), int(memory), core) == (15, 768 * 1024, "0")

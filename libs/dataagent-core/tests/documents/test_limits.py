@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dataagent_core.documents import ReadLimits
-from dataagent_core.documents.reader import DocumentReader, Source, _Said
+from dataagent_core.documents.reader import DocumentReader, DocumentSource, _ProcessOutput
 from dataagent_core.errors import LimitReached
 from tests.documents import pdf, word, workbook
 from tests.requirements import requirement
@@ -113,9 +113,9 @@ async def test_a_process_that_is_ended_in_the_middle_of_a_line_leaves_what_it_sa
     """Where the line ends is made up here: it is a matter of chance otherwise."""
 
     class Ended(DocumentReader):
-        async def _run(self, job: dict[str, Any], descriptor: int) -> _Said:
-            return _Said(b'{"text": "the first"}\n{"text": "of a {style}', b"", -9, True)
+        async def _run(self, job: dict[str, Any], descriptor: int) -> _ProcessOutput:
+            return _ProcessOutput(b'{"text": "the first"}\n{"text": "of a {style}', b"", -9, True)
 
-    document = await Ended().read(Source("a.css", b"x"))
+    document = await Ended().read(DocumentSource("a.css", b"x"))
     assert document.text == "the first"
     assert "reading was stopped" in document.cuts[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dataagent_core.documents import Document
-from dataagent_core.documents.reader import DocumentReader, Source
+from dataagent_core.documents.reader import DocumentReader, DocumentSource
 from dataagent_core.errors import BadFile
 from tests.documents import old_office, slides
 from tests.old_documents import compound, old_slides, old_word
@@ -46,7 +46,7 @@ def program(folder: Path, name: str, script: str) -> None:
 @pytest.mark.parametrize("converter", ["antiword", "catdoc"])
 async def test_a_word_document_gives_its_text_and_its_table(programs: Path, converter: str) -> None:
     reader = installed(programs, converter)
-    document = await reader.read(Source("report.doc", old_word()))
+    document = await reader.read(DocumentSource("report.doc", old_word()))
     assert document.what == "Word document of the old format"
     text = " ".join(document.text.replace("|", " ").split())
     assert text.startswith(
@@ -54,7 +54,7 @@ async def test_a_word_document_gives_its_text_and_its_table(programs: Path, conv
     )
     assert text.endswith("Paragraph 60: the figures of this region are in the table below. "
                          "region amount north 40 The end.")  # fmt: skip
-    rest = await reader.read(Source("report.doc", old_word()), start=30)
+    rest = await reader.read(DocumentSource("report.doc", old_word()), start=30)
     assert "Quarterly report" not in rest.text
     assert rest.text.strip().endswith("The end.")
 
@@ -62,7 +62,7 @@ async def test_a_word_document_gives_its_text_and_its_table(programs: Path, conv
 @requirement("S2.4.2d")
 async def test_slides_give_titles_and_texts_and_say_what_is_not_read(programs: Path) -> None:
     reader = installed(programs, "catppt")
-    document = await reader.read(Source("review.ppt", old_slides(REVIEW)))
+    document = await reader.read(DocumentSource("review.ppt", old_slides(REVIEW)))
     assert [line for line in document.text.splitlines() if line.strip()] == [
         "Quarterly review",
         "Revenue grew by 12 %",
@@ -78,7 +78,7 @@ async def test_slides_give_titles_and_texts_and_say_what_is_not_read(programs: P
 
 async def test_slides_with_text_in_boxes_alone_are_not_said_to_be_empty(programs: Path) -> None:
     reader = installed(programs, "catppt")
-    document = await reader.read(Source("review.ppt", old_slides(REVIEW, in_boxes=True)))
+    document = await reader.read(DocumentSource("review.ppt", old_slides(REVIEW, in_boxes=True)))
     assert document.text == ""
     assert (
         "The converter found no text in it. If it has some, save it as .pptx" in (document.notes[0])
@@ -87,7 +87,7 @@ async def test_slides_with_text_in_boxes_alone_are_not_said_to_be_empty(programs
     (programs / "modern").write_bytes(slides(["Converted"]))
     assert (
         "## Slide 1: Converted"
-        in (await reader.read(Source("review.ppt", old_slides(REVIEW, in_boxes=True)))).text
+        in (await reader.read(DocumentSource("review.ppt", old_slides(REVIEW, in_boxes=True)))).text
     )
 
 
@@ -95,12 +95,12 @@ async def test_what_one_converter_refuses_another_reads(programs: Path) -> None:
     """The first that is tried need not be the one that can."""
     reader = installed(programs, "antiword", "catdoc")
     with pytest.raises(BadFile, match="broken or encrypted"):
-        await reader.read(Source("a.doc", old_office("WordDocument")))
-    nothing = await reader.read(Source("a.doc", compound({"WordDocument": bytes(5000)})))
+        await reader.read(DocumentSource("a.doc", old_office("WordDocument")))
+    nothing = await reader.read(DocumentSource("a.doc", compound({"WordDocument": bytes(5000)})))
     assert "found no text" in nothing.notes[0]
     (programs / "antiword").unlink()
     program(programs, "antiword", "exit 1")
-    document = await reader.read(Source("report.doc", old_word()))
+    document = await reader.read(DocumentSource("report.doc", old_word()))
     assert "The end." in document.text
 
 
@@ -121,7 +121,7 @@ async def test_a_broken_file_is_named_or_read_in_part_and_never_stalls(
         content = old_office(stream)
     outcome: Document | str
     try:
-        outcome = await reader.read(Source(name, content))
+        outcome = await reader.read(DocumentSource(name, content))
     except BadFile as error:
         outcome = error.message
         assert name in outcome
@@ -141,7 +141,7 @@ async def test_without_a_converter_an_old_file_says_what_to_do(
 ) -> None:
     reader = DocumentReader(programs=str(programs))
     with pytest.raises(BadFile) as caught:
-        await reader.read(Source(name, old_office(stream)))
+        await reader.read(DocumentSource(name, old_office(stream)))
     assert f"Save it as {modern}" in caught.value.message
     assert "install" in caught.value.message
     assert "LibreOffice" in caught.value.message

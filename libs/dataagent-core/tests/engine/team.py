@@ -58,7 +58,7 @@ def noting(events: list[AnyEvent]) -> Callable[[AnyEvent | str], None]:
     return lambda each: events.append(TextEvent(content=each) if isinstance(each, str) else each)
 
 
-async def told(
+async def collect_events(
     executor: AgentExecutor, message: str, *, is_heard: bool = True, session_id: str = "s"
 ) -> list[AnyEvent]:
     """All events of a turn in the order they came; heard ones come past LangGraph's stream."""
@@ -66,8 +66,8 @@ async def told(
     context = RunContext("u", session_id, "r", "supervisor")
 
     async def run() -> None:
-        say = noting(events) if is_heard else None
-        async for event in executor.execute(message, session_id, context, say=say):
+        emit = noting(events) if is_heard else None
+        async for event in executor.execute(message, session_id, context, emit=emit):
             events.append(event)
 
     async with asyncio.timeout(WAIT_SECONDS):

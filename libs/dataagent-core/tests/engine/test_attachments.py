@@ -43,7 +43,7 @@ async def test_a_turn_that_died_leaves_its_files_in_the_thread(
 ) -> None:
     model = listening(["one"])
     executor = executor_of(model=model)
-    await executor.adopt("look", "I beg", "s", files=FILES)
+    await executor.record_interrupted_turn("look", "I beg", "s", files=FILES)
     async for _ in executor.execute("again", "s", RunContext("u", "s", "r", "agent")):
         pass
     assert asked_of(model) == [TOLD, "again"]

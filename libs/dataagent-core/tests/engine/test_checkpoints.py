@@ -24,7 +24,7 @@ from dataagent_core.engine import (
     open_checkpoints,
 )
 from dataagent_core.engine import graph as lg
-from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
+from dataagent_core.engine.checkpoints.serialiser import CachingSerialiser
 from dataagent_core.engine.checkpoints.sqlite import SqliteCheckpoints
 from dataagent_core.errors import StaleAttempt
 from dataagent_core.storage import open_database
@@ -166,7 +166,7 @@ def attacks(mark: Path) -> list[bytes]:
 def test_stored_value_that_names_a_function_is_not_run(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     for stored in attacks(mark):
-        RememberingSerialiser().loads_typed(("msgpack", stored))
+        CachingSerialiser().loads_typed(("msgpack", stored))
         assert not mark.exists()
 
 
@@ -179,7 +179,7 @@ def test_library_default_would_have_run_it(tmp_path: Path) -> None:
 
 def test_pickles_are_refused() -> None:
     with pytest.raises((NotImplementedError, ValueError)):
-        RememberingSerialiser().loads_typed(("pickle", b"cos\nsystem\n(S'true'\ntR."))
+        CachingSerialiser().loads_typed(("pickle", b"cos\nsystem\n(S'true'\ntR."))
 
 
 async def test_every_saver_reads_with_the_strict_serialiser(
@@ -212,7 +212,7 @@ async def test_planted_write_is_not_run_when_its_thread_is_read(
 
 
 def test_messages_come_back_equal_and_containers_are_never_shared() -> None:
-    serialiser = RememberingSerialiser()
+    serialiser = CachingSerialiser()
     value = {"messages": [HumanMessage("q", id="1"), AIMessage("a", id="2")], "n": [1, {"x": [2]}]}
     stored = serialiser.dumps_typed(value)
     first, second = serialiser.loads_typed(stored), serialiser.loads_typed(stored)
@@ -223,7 +223,7 @@ def test_messages_come_back_equal_and_containers_are_never_shared() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    serialiser = RememberingSerialiser(kept_bytes=40_000)
+    serialiser = CachingSerialiser(max_bytes=40_000)
     for number in range(200):
         stored = serialiser.dumps_typed(f"text {number:050}")
         assert serialiser.loads_typed(stored) == f"text {number:050}"

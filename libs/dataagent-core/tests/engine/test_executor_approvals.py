@@ -319,7 +319,7 @@ async def test_resumed_turn_that_cannot_read_its_thread_ends_and_leaves_nothing_
         await listen(executor_of(hitl_handler=Leaving()).execute(line(write("a.txt")), "s"), [])
     read, failures = lg.snapshot, [failure]
 
-    async def away(*arguments: Any) -> lg.Snapshot:
+    async def away(*arguments: Any) -> lg.ThreadSnapshot:
         if failures:
             raise failures.pop()
         return await read(*arguments)

@@ -181,8 +181,8 @@ async def test_cancel_inside_a_sub_agent_closes_the_main_thread(executor_of: Exe
 
 async def test_adopted_turn_is_in_the_thread_as_it_was_seen(executor_of: ExecutorOf) -> None:
     executor = executor_of()
-    await executor.adopt("first", "Half an", "s")
-    await executor.adopt("second", "", "s")
+    await executor.record_interrupted_turn("first", "Half an", "s")
+    await executor.record_interrupted_turn("second", "", "s")
     assert shape(await thread_of(executor)) == [
         ("human", "first"),
         ("ai", "Half an"),
@@ -206,7 +206,7 @@ async def test_turn_that_died_after_an_approval_has_its_question_once(
     with suppress(Suspended):  # the thread waits, as it would after a death
         async for _event in executor.execute(message, "s"):
             pass
-    await executor.adopt(message, "Then.", "s")
+    await executor.record_interrupted_turn(message, "Then.", "s")
     assert shape(await thread_of(executor)) == [
         ("human", message),
         ("ai", "First."),

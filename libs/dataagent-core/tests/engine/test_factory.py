@@ -262,7 +262,7 @@ def test_other_definition_gets_another_graph(factory: AgentFactory, other: dict[
 def test_graphs_not_used_for_long_are_dropped(
     factory: AgentFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(factory_module, "_KEPT_GRAPHS", 2)
+    monkeypatch.setattr(factory_module, "_MAX_GRAPHS", 2)
     first, _ = factory.create_agent(AgentConfig("agent", system_prompt="1"))
     factory.create_agent(AgentConfig("agent", system_prompt="2"))
     assert factory.create_agent(AgentConfig("agent", system_prompt="1"))[0] is first

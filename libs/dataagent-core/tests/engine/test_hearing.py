@@ -18,10 +18,16 @@ from langgraph.constants import TAG_NOSTREAM
 from dataagent_core.engine import AgentExecutor, SubAgentConfig
 from dataagent_core.errors import ModelRefused
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolCallEvent, ToolResultEvent
-from dataagent_core.models.hearing import Heard, Overheard, called_by, ear, listen
-from dataagent_core.models.merge import TextWindow, merged
+from dataagent_core.models.merge import TextWindow, merge_chunks
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.models.steps import Call, Fail, Say, Think, Turn
+from dataagent_core.models.token_stream import (
+    CallSink,
+    SubagentChunk,
+    current_call_sink,
+    model_call,
+    set_token_sink,
+)
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
@@ -30,7 +36,7 @@ LS = Call("ls", {"path": "/"})
 
 
 def scripted(*turns: Turn) -> Any:
-    return merged(ScriptedChatModel(turns), TextWindow(0.02))
+    return merge_chunks(ScriptedChatModel(turns), TextWindow(0.02))
 
 
 def as_event(said: AnyEvent | str) -> AnyEvent:
@@ -38,12 +44,12 @@ def as_event(said: AnyEvent | str) -> AnyEvent:
     return TextEvent(content=said) if isinstance(said, str) else said
 
 
-async def told(executor: AgentExecutor) -> list[AnyEvent]:
+async def collect_events(executor: AgentExecutor) -> list[AnyEvent]:
     """All events, said or yielded, in the order they came."""
     events: list[AnyEvent] = []
 
     async def run() -> None:
-        async for event in executor.execute("go", "s1", say=lambda e: events.append(as_event(e))):
+        async for event in executor.execute("go", "s1", emit=lambda e: events.append(as_event(e))):
             events.append(event)
 
     await asyncio.create_task(run())
@@ -72,7 +78,7 @@ async def test_events_are_the_same_and_in_the_same_order_as_without_listening(
     executor_of: ExecutorOf,
 ) -> None:
     turns = ([Think("hm "), Say("one two "), LS], [Say("three "), LS, LS], [Say("four five")])
-    heard = await told(executor_of(model=scripted(*turns)))
+    heard = await collect_events(executor_of(model=scripted(*turns)))
     plain = [e async for e in executor_of(model=scripted(*turns)).execute("go", "s2")]
     assert shape(heard) == shape(plain)
     assert shape(heard)[:4] == ["thinking", "one two ", "tool_call", "tool_result"]
@@ -93,16 +99,16 @@ async def test_chunks_are_said_while_the_model_still_speaks(executor_of: Executo
 
     said: list[AnyEvent] = []
 
-    def say(event: AnyEvent | str) -> None:
+    def emit(event: AnyEvent | str) -> None:
         said.append(as_event(event))
         heard.set()
 
     held: Any = Held
-    model = merged(held([[Say(["first ", "second "])]]), TextWindow(3600.0))
+    model = merge_chunks(held([[Say(["first ", "second "])]]), TextWindow(3600.0))
     executor = executor_of(model=model)
 
     async def run() -> list[AnyEvent]:
-        return [event async for event in executor.execute("go", "s1", say=say)]
+        return [event async for event in executor.execute("go", "s1", emit=emit)]
 
     task = asyncio.create_task(run())
     await asyncio.wait_for(heard.wait(), WAIT_SECONDS)
@@ -123,7 +129,7 @@ async def test_sub_agent_is_heard_in_the_stream_under_its_name(executor_of: Exec
         [Say("ask "), Call("task", {"description": "x", "subagent_type": "helper"})],
         [Say("end")],
     )
-    events = await told(executor_of(model=main, subagents=[sub]))
+    events = await collect_events(executor_of(model=main, subagents=[sub]))
     by_speaker = [
         (e.agent, e.content) for e in events if isinstance(e, TextEvent) and e.content.strip()
     ]
@@ -136,7 +142,7 @@ async def test_sub_agent_is_heard_in_the_stream_under_its_name(executor_of: Exec
 async def test_model_that_breaks_has_said_what_it_said(executor_of: ExecutorOf) -> None:
     model = scripted([Say("so far "), Fail(ModelRefused("no"))], [Say("again")])
     executor = executor_of(model=model)
-    events = await told(executor)
+    events = await collect_events(executor)
     assert shape(events) == ["so far ", "error", "done"]
     again = [event async for event in executor.execute("more", "s1")]
     assert again[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
@@ -152,7 +158,7 @@ async def test_model_that_cannot_stream_is_shown_whole(
 
     executor = executor_of(model=Whole(responses=["all at once"], disable_streaming=True))
     if is_heard:
-        events = await told(executor)
+        events = await collect_events(executor)
     else:
         events = [event async for event in executor.execute("go", "s1")]
     assert [(e.content, e.is_final) for e in events if isinstance(e, TextEvent)] == [
@@ -161,16 +167,16 @@ async def test_model_that_cannot_stream_is_shown_whole(
 
 
 def test_who_is_heard_is_decided_by_where_a_model_is_called() -> None:
-    told_to_stream: list[Overheard] = []
+    told_to_stream: list[SubagentChunk] = []
     hearing = _Noting()
 
-    def called(ns: str, *, tags: tuple[str, ...] = (), **metadata: str) -> Heard | None:
+    def called(ns: str, *, tags: tuple[str, ...] = (), **metadata: str) -> CallSink | None:
         metadata = {"langgraph_node": "model", "langgraph_checkpoint_ns": ns, **metadata}
-        with called_by(SimpleNamespace(run_id="r", metadata=metadata, tags=tags)):
-            return ear()
+        with model_call(SimpleNamespace(run_id="r", metadata=metadata, tags=tags)):
+            return current_call_sink()
 
-    def all_calls() -> list[Heard | None]:
-        listen(hearing, told_to_stream.append, depth=0)
+    def all_calls() -> list[CallSink | None]:
+        set_token_sink(hearing, told_to_stream.append, depth=0)
         return [
             called("model:1"),
             called("tools:1|model:2", lc_agent_name="helper"),
@@ -182,7 +188,7 @@ def test_who_is_heard_is_decided_by_where_a_model_is_called() -> None:
     main, sub, *others = contextvars.Context().run(all_calls)
     assert others == [None, None, None]
     assert main is not None
-    assert main.is_at_once
+    assert main.is_immediate
     main.text("mine")
     assert hearing.texts == [("lc_run--r", "mine")]
     assert sub is not None
@@ -196,10 +202,10 @@ class _Noting:
     def __init__(self) -> None:
         self.texts: list[tuple[str, str]] = []
 
-    def hear_text(self, message_id: str, text: str) -> None:
+    def write_text(self, message_id: str, text: str) -> None:
         self.texts.append((message_id, text))
 
-    def hear_chunk(self, message_id: str, chunk: AIMessageChunk) -> None:
+    def write_chunk(self, message_id: str, chunk: AIMessageChunk) -> None:
         self.texts.append((message_id, chunk.text))
 
 
@@ -212,7 +218,7 @@ async def test_answer_is_the_same_with_callbacks_that_follow_it(executor_of: Exe
 
     model = scripted([Say("one two "), LS], [Say("three")])
     model.callbacks = [Following()]
-    followed = await told(executor_of(model=model))
-    alone = await told(executor_of(model=scripted([Say("one two "), LS], [Say("three")])))
+    followed = await collect_events(executor_of(model=model))
+    alone = await collect_events(executor_of(model=scripted([Say("one two "), LS], [Say("three")])))
     assert shape(followed) == shape(alone)
     assert ends == ["one two ", "three"]

@@ -13,14 +13,14 @@ from langchain_core.tools import BaseTool, tool
 
 from dataagent_core.agents.types import AgentSpec
 from dataagent_core.engine import AgentConfig, AgentExecutor, AgentFactory
-from dataagent_core.engine.definitions import define, helper
-from dataagent_core.engine.supervisor import changes, said
+from dataagent_core.engine.definitions import define, define_subagent
+from dataagent_core.engine.supervisor import conversation_messages, thread_changes
 from dataagent_core.events import (
     AnyEvent,
     TextEvent,
     ToolResultEvent,
 )
-from dataagent_core.models.merge import TextWindow, merged
+from dataagent_core.models.merge import TextWindow, merge_chunks
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.models.steps import Call, Say
 from dataagent_core.workspace import UserWorkspaceManager
@@ -32,13 +32,13 @@ from .team import (
     DONE,
     WRITER,
     ExecutorOf,
+    collect_events,
     delegated,
     kinds,
     noting,
     shape,
     thread_of,
     to,
-    told,
     use,
 )
 
@@ -53,7 +53,7 @@ def team(executor_of: ExecutorOf) -> AgentExecutor:
 
 @requirement("S2.2.1d")
 async def test_small_things_are_answered_by_the_supervisor(team: AgentExecutor) -> None:
-    assert shape(await told(team, "!echo Hello.")) == ["main says Hello.", "done"]
+    assert shape(await collect_events(team, "!echo Hello.")) == ["main says Hello.", "done"]
     assert kinds(await thread_of(team)) == ["human", "ai"]
 
 
@@ -65,7 +65,7 @@ async def test_routed_agent_speaks_to_the_user_in_its_place(
     message = "\n".join(
         [to("sql", "count them"), "!echo One moment.", use("ls", path="/"), "!echo Three."]
     )
-    events = await told(team, message, is_heard=is_heard)
+    events = await collect_events(team, message, is_heard=is_heard)
     assert shape(events) == [
         "thinks → sql: count them",
         "main says One moment.",
@@ -86,12 +86,12 @@ async def test_no_word_comes_before_what_was_done_earlier(executor_of: ExecutorO
         *([Say(["a ", "b "]), Call("ls", {"path": "/"})] for _ in range(5)),
         [Say("end")],
     ]
-    model = merged(ScriptedChatModel(turns), TextWindow(0.02))
+    model = merge_chunks(ScriptedChatModel(turns), TextWindow(0.02))
     executor = executor_of(agents=AGENTS, model=model)
     events: list[AnyEvent] = []
 
     async def read() -> None:
-        async for event in executor.execute("go", "s", say=noting(events)):
+        async for event in executor.execute("go", "s", emit=noting(events)):
             for _ in range(20):  # others have their turn before the next one is taken
                 await asyncio.sleep(0)
             events.append(event)
@@ -116,16 +116,16 @@ async def test_words_of_the_routed_agent_are_said_while_it_speaks(executor_of: E
 
     held: Any = Held
     turns = [[Call("route", {"agent_name": "sql"})], [Say(["first ", "second"])]]
-    model = merged(held(turns), TextWindow(3600.0))
+    model = merge_chunks(held(turns), TextWindow(3600.0))
     executor = executor_of(agents=AGENTS, model=model)
     said_now: list[AnyEvent] = []
 
-    def say(event: AnyEvent | str) -> None:
+    def emit(event: AnyEvent | str) -> None:
         noting(said_now)(event)
         heard.set()
 
     async def run() -> list[AnyEvent]:
-        return [event async for event in executor.execute("go", "s", say=say)]
+        return [event async for event in executor.execute("go", "s", emit=emit)]
 
     task = asyncio.create_task(run())
     await asyncio.wait_for(heard.wait(), WAIT_SECONDS)
@@ -138,7 +138,7 @@ async def test_words_of_the_routed_agent_are_said_while_it_speaks(executor_of: E
 async def test_a_name_that_there_is_not_is_answered_with_those_that_there_are(
     team: AgentExecutor,
 ) -> None:
-    events = await told(team, f"{to('sqll')}\n{to('sql')}\n!echo Here.")
+    events = await collect_events(team, f"{to('sqll')}\n{to('sql')}\n!echo Here.")
     assert shape(events) == ["thinks → sqll: it", "thinks → sql: it", "main says Here.", "done"]
     thread = await thread_of(team)
     assert kinds(thread) == ["human", "ai", "tool", "ai", "tool", "ai"]
@@ -150,7 +150,7 @@ async def test_a_name_that_there_is_not_is_answered_with_those_that_there_are(
 @requirement("S2.2.1f")
 async def test_of_two_choices_at_once_one_agent_answers(team: AgentExecutor) -> None:
     both = [{"name": "route", "args": {"agent_name": name}} for name in ("sql", "writer")]
-    events = await told(team, f"!tools {json.dumps(both)}\n!echo Once.")
+    events = await collect_events(team, f"!tools {json.dumps(both)}\n!echo Once.")
     assert shape(events)[2:] == ["main says Once.", "done"]
     assert kinds(await thread_of(team)) == ["human", "ai", "tool", "tool", "ai"]
 
@@ -160,7 +160,7 @@ async def test_each_agent_has_its_own_prompt_and_only_the_supervisor_can_route(
     executor_of: ExecutorOf, listening: Any
 ) -> None:
     model = listening()
-    await told(executor_of(agents=AGENTS, model=model), f"{to('writer')}\n!echo Mine.")
+    await collect_events(executor_of(agents=AGENTS, model=model), f"{to('writer')}\n!echo Mine.")
     prompts = [heard[0].text for heard in model.heard]
     assert prompts[0].startswith("You are DataAgent's supervisor.")
     assert "- sql: Answers questions about data.\n- writer: Writes.\n- general: " in prompts[0]
@@ -174,7 +174,7 @@ async def test_the_supervisor_is_told_when_to_answer_hand_over_and_ask_back(
     executor_of: ExecutorOf, listening: Any
 ) -> None:
     model = listening()
-    await told(executor_of(agents=AGENTS, model=model), "!echo Which of the two?")
+    await collect_events(executor_of(agents=AGENTS, model=model), "!echo Which of the two?")
     rules = " ".join(model.heard[0][0].text.split())
     assert "common knowledge or simple arithmetic: answer yourself" in rules
     assert "clearly fits one of the agents below: call `route` with its name" in rules
@@ -186,7 +186,7 @@ async def test_the_supervisor_is_told_when_to_answer_hand_over_and_ask_back(
 
 
 async def test_an_agent_that_calls_route_is_told_that_it_cannot(team: AgentExecutor) -> None:
-    events = await told(team, f"{to('sql')}\n{to('writer')}\n!echo Still sql.")
+    events = await collect_events(team, f"{to('sql')}\n{to('writer')}\n!echo Still sql.")
     assert shape(events) == [
         "thinks → sql: it",
         "main calls route",
@@ -200,7 +200,7 @@ async def test_the_memory_is_the_routed_agents(
     team: AgentExecutor, workspaces: UserWorkspaceManager
 ) -> None:
     note = use("write_file", file_path="/memories/AGENTS.md", content="likes tables")
-    await told(team, f"{to('writer')}\n{note}")
+    await collect_events(team, f"{to('writer')}\n{note}")
     assert workspaces.has_memory("u", "w1", "AGENTS.md")
     assert not workspaces.has_memory("u", "supervisor", "AGENTS.md")
 
@@ -218,7 +218,7 @@ async def test_supervisor_and_agents_go_on_from_one_another(executor_of: Executo
         (team, f"{to('writer')}\n!echo Four."),
         (direct, "!echo Five."),
     ):
-        assert (await told(executor, message))[-1] == DONE
+        assert (await collect_events(executor, message))[-1] == DONE
     for executor in (team, direct):
         spoken = [m.text for m in await thread_of(executor) if m.type == "ai" and m.text]
         assert spoken == ["One.", "Two.", "Three.", "Four.", "Five."]
@@ -228,7 +228,7 @@ async def test_routed_agents_plan_is_there_for_the_next_turn(
     executor_of: ExecutorOf, team: AgentExecutor
 ) -> None:
     plan = [{"content": "count", "status": "pending"}]
-    await told(team, f"{to('general')}\n{use('write_todos', todos=plan)}")
+    await collect_events(team, f"{to('general')}\n{use('write_todos', todos=plan)}")
     for executor in (team, executor_of()):
         turn = executor._turn("s", None, None)
         # LangGraph's
@@ -242,9 +242,9 @@ def test_an_agent_adds_what_is_new_and_no_more() -> None:
     new = [AIMessage("c", id="3")]
     before = {"messages": old, "todos": [1], "files": {"/x": 1}}
     after = {"messages": [*read_again, *new], "todos": [1], "files": {"/x": 2}, "jump_to": None}
-    assert changes(before, after) == {"messages": new, "files": {"/x": 2}}
+    assert thread_changes(before, after) == {"messages": new, "files": {"/x": 2}}
     marked = HumanMessage("a", id="1", additional_kwargs={"moved": True})
-    assert changes(before, {"messages": [marked, old[1]]}) == {"messages": [marked]}
+    assert thread_changes(before, {"messages": [marked, old[1]]}) == {"messages": [marked]}
 
 
 # -- what the supervisor reads --------------------------------------------------------------------
@@ -261,9 +261,9 @@ async def test_no_result_of_an_earlier_turn_reaches_the_supervisor(
     extra: list[BaseTool] = [page]
     model = listening()
     executor = executor_of(agents=AGENTS, model=model, extra_tools=extra)
-    await told(executor, f"{to('sql')}\n{use('page')}\n!echo I read it.")
+    await collect_events(executor, f"{to('sql')}\n{use('page')}\n!echo I read it.")
     model.heard.clear()
-    events = await told(executor, "!echo Next.")
+    events = await collect_events(executor, "!echo Next.")
     assert shape(events) == ["main says Next.", "done"]
     (seen,) = model.heard
     assert [(m.type, m.text) for m in seen[1:]] == [
@@ -275,10 +275,13 @@ async def test_no_result_of_an_earlier_turn_reaches_the_supervisor(
 
 def test_the_supervisor_reads_the_newest_words_that_fit() -> None:
     earlier = [HumanMessage("x" * 4000, id=str(n)) for n in range(100)]
-    shown = said([*earlier, HumanMessage("now", id="now")], most_tokens=5100)
+    shown = conversation_messages([*earlier, HumanMessage("now", id="now")], most_tokens=5100)
     assert [m.id for m in shown] == ["95", "96", "97", "98", "99", "now"]
-    assert said([HumanMessage("y" * 100_000, id="long")], most_tokens=10)[0].id == "long"
-    assert said([]) == []
+    assert (
+        conversation_messages([HumanMessage("y" * 100_000, id="long")], most_tokens=10)[0].id
+        == "long"
+    )
+    assert conversation_messages([]) == []
 
 
 # -- helpers --------------------------------------------------------------------------------------
@@ -287,7 +290,7 @@ def test_the_supervisor_reads_the_newest_words_that_fit() -> None:
 async def test_helpers_of_the_routed_agent_are_told_apart(team: AgentExecutor) -> None:
     inner = f"!echo Counting.\n{use('ls', path='/')}\n!echo Three."
     message = f"{to('writer')}\n!echo I ask.\n{delegated('sql', inner)}\n!echo Three, it says."
-    assert shape(await told(team, message)) == [
+    assert shape(await collect_events(team, message)) == [
         "thinks → writer: it",
         "main says I ask.",
         "main calls task",
@@ -315,16 +318,18 @@ def test_a_graph_is_built_once_for_the_supervisor_and_for_direct_choice(
 @requirement("S2.2.1e")
 async def test_the_offline_model_routes_and_answers(executor_of: ExecutorOf) -> None:
     team = executor_of(agents=AGENTS, model="offline")
-    assert shape(await told(team, "How many customers are there?"))[0] == (
+    assert shape(await collect_events(team, "How many customers are there?"))[0] == (
         "thinks → sql: How many customers are there?"
     )
-    events = shape(await told(team, "list files"))
+    events = shape(await collect_events(team, "list files"))
     assert [events[0], *events[2:4]] == [
         "thinks → general: list files",
         "main calls ls",
         "ls success",
     ]
-    assert not any(event.startswith("thinks") for event in shape(await told(team, "hello")))
+    assert not any(
+        event.startswith("thinks") for event in shape(await collect_events(team, "hello"))
+    )
 
 
 async def test_a_helper_has_the_skills_of_its_package(
@@ -335,13 +340,13 @@ async def test_a_helper_has_the_skills_of_its_package(
     (folder / "letters" / "SKILL.md").write_text(
         "---\nname: letters\ndescription: How letters are written.\n---\n\nDear all,\n"
     )
-    clerk = helper(AgentSpec("clerk", "clerk", "Writes.", "package", skills=(folder,)))
+    clerk = define_subagent(AgentSpec("clerk", "clerk", "Writes.", "package", skills=(folder,)))
     model = listening()
     executor = executor_of(model=model, subagents=[clerk])
     inner = use("activate_skill", name="letters")
     place = list(factory.skills.routes((folder,)))[-1]
     read = use("read_file", file_path=f"{place}letters/SKILL.md")
-    events = await told(executor, delegated("clerk", f"{inner}\n{read}"))
+    events = await collect_events(executor, delegated("clerk", f"{inner}\n{read}"))
     results = {e.tool_name: e.result for e in events if isinstance(e, ToolResultEvent)}
     assert "Dear all," in results["activate_skill"]
     assert "Dear all," in results["read_file"]
@@ -352,6 +357,6 @@ async def test_a_helper_has_the_skills_of_its_package(
 async def test_a_call_of_route_that_makes_no_sense_is_told_so(
     team: AgentExecutor, args: dict[str, Any]
 ) -> None:
-    events = await told(team, f"{use('route', **args)}\n!echo Myself.")
+    events = await collect_events(team, f"{use('route', **args)}\n!echo Myself.")
     assert shape(events)[-2:] == ["main says Myself.", "done"]
     assert [m.status for m in await thread_of(team) if isinstance(m, ToolMessage)] == ["error"]

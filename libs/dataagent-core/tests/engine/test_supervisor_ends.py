@@ -22,7 +22,7 @@ from dataagent_core.events import (
 )
 from dataagent_core.hitl import ActionRequest, Decision
 from dataagent_core.identity import RunContext
-from dataagent_core.models.merge import TextWindow, merged
+from dataagent_core.models.merge import TextWindow, merge_chunks
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.models.steps import Call, Fail, Say, Turn
 from dataagent_core.workspace import UserWorkspaceManager
@@ -33,13 +33,13 @@ from .team import (
     CANCELLED,
     DONE,
     ExecutorOf,
+    collect_events,
     delegated,
     kinds,
     noting,
     shape,
     thread_of,
     to,
-    told,
     use,
     write,
 )
@@ -59,7 +59,7 @@ async def stopped_after(
             seen.set()
 
     async def listen() -> None:
-        async for event in executor.execute(message, "s", say=note):
+        async for event in executor.execute(message, "s", emit=note):
             note(event)
 
     task = asyncio.create_task(listen())
@@ -91,7 +91,7 @@ async def test_cancelled_while_the_routed_agent_speaks_keeps_what_it_did_and_sai
     thread = await thread_of(team)
     assert kinds(thread) == ["human", "ai", "tool", "ai", "tool", "ai"]
     assert [m.text.strip() for m in thread if m.type == "ai"] == ["", "First.", "chunk0"]
-    assert (await told(team, f"{to('writer')}\n!echo On."))[-1] == DONE
+    assert (await collect_events(team, f"{to('writer')}\n!echo On."))[-1] == DONE
     assert kinds(await thread_of(executor_of())) == [*kinds(thread), "human", "ai", "tool", "ai"]
 
 
@@ -122,8 +122,10 @@ async def test_model_that_breaks_in_the_routed_agent_ends_the_turn_visibly(
         [Say("so far "), Fail(ModelRefused("no"))],
         [Say("again")],
     ]
-    executor = executor_of(agents=AGENTS, model=merged(ScriptedChatModel(turns), TextWindow(0.02)))
-    events = await told(executor, "go")
+    executor = executor_of(
+        agents=AGENTS, model=merge_chunks(ScriptedChatModel(turns), TextWindow(0.02))
+    )
+    events = await collect_events(executor, "go")
     assert shape(events) == ["thinks → sql", "main says so far ", "error", "done"]
     assert [(m.type, m.text) for m in (await thread_of(executor))[-1:]] == [("ai", "so far ")]
 
@@ -131,7 +133,7 @@ async def test_model_that_breaks_in_the_routed_agent_ends_the_turn_visibly(
 async def test_step_limit_holds_for_the_routed_agent(executor_of: ExecutorOf) -> None:
     executor = executor_of(agents=AGENTS, recursion_limit=8)
     lines = "\n".join([to("sql"), *[use("ls", path="/")] * 20])
-    events = await told(executor, lines)
+    events = await collect_events(executor, lines)
     assert [e.error_code for e in events if isinstance(e, ErrorEvent)] == ["step_limit"]
 
 
@@ -143,7 +145,7 @@ async def test_routed_agents_call_is_asked_for_once_and_made(
 ) -> None:
     handler = answers(Decision("approve"))
     team = executor_of(agents=AGENTS, hitl_handler=handler)
-    events = await told(team, f"{to('sql')}\n{write('a.txt')}\n!echo Written.")
+    events = await collect_events(team, f"{to('sql')}\n{write('a.txt')}\n!echo Written.")
     assert [action.name for action in handler.asked] == ["write_file"]
     assert len([e for e in events if isinstance(e, HITLRequestEvent)]) == 1
     assert shape(events)[-3:] == ["write_file success", "main says Written.", "done"]
@@ -156,7 +158,7 @@ async def test_rejection_in_the_routed_agent_ends_the_turn_and_leaves_the_thread
     team = executor_of(agents=AGENTS, hitl_handler=answers(Decision("reject")))
     inner = delegated("general-purpose", write("a.txt"))
     for calls in (write("a.txt"), inner):
-        assert (await told(team, f"{to('general')}\n{calls}"))[-1] == CANCELLED
+        assert (await collect_events(team, f"{to('general')}\n{calls}"))[-1] == CANCELLED
         assert "rejected" in (await thread_of(team))[-1].text
 
 
@@ -173,7 +175,7 @@ async def test_a_waiting_routed_agent_goes_on_after_a_restart(
     call = write("a.txt") if where == "the agent" else delegated("sql", write("a.txt"))
     message = f"{to('general')}\n!echo First.\n{call}\n!echo Last."
     with pytest.raises(Suspended):
-        await told(executor_of(agents=AGENTS, hitl_handler=Dying()), message)
+        await collect_events(executor_of(agents=AGENTS, hitl_handler=Dying()), message)
     handler = answers(Decision("approve"))
     again = executor_of(agents=AGENTS, hitl_handler=handler)
     events = [event async for event in again.resume("s", RunContext("u", "s", "r", "supervisor"))]

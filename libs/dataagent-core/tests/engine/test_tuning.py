@@ -29,12 +29,12 @@ from pydantic import BaseModel, TypeAdapter
 from dataagent_core.engine import AgentConfig, AgentFactory, tune_loop, tune_process, tuning
 from dataagent_core.engine.graph import last_node
 from dataagent_core.engine.tuning import (
+    cache_decision_schemas,
+    cache_prompts,
+    cache_signatures,
     pause_after,
-    quicken_requests,
-    remember_decisions,
-    remember_prompts,
-    remember_signatures,
-    spare_threads_looks,
+    skip_thread_scans,
+    speed_up_request_overrides,
     untraced_hooks,
 )
 from dataagent_core.identity import RunContext
@@ -154,11 +154,11 @@ async def test_tuned_loop_runs_many_blocking_calls_at_once() -> None:
 def test_libraries_look_at_a_plain_thread_no_more() -> None:
     models: Any = importlib.import_module("langchain_core.language_models.chat_models")
     agents: Any = importlib.import_module("langchain.agents.factory")
-    spare_threads_looks()
-    spare_threads_looks()  # once more changes nothing
+    skip_thread_scans()
+    skip_thread_scans()  # once more changes nothing
     plain = Thread([HumanMessage("hi", id="a"), AIMessage("ho", id="b")])
     image: Any = [{"type": "image", "source_type": "base64", "data": "QQ==", "mime_type": "x/y"}]
-    other = plain.extended([HumanMessage(image, id="c")])
+    other = plain.with_messages([HumanMessage(image, id="c")])
     system = SystemMessage([{"type": "text", "text": "be kind"}])
     for look in (
         models._format_for_tracing,
@@ -167,15 +167,15 @@ def test_libraries_look_at_a_plain_thread_no_more() -> None:
     ):
         assert look(plain) is plain
         assert look(plain) == look(list(plain)) == look.__wrapped__(plain)
-        assert look(plain.headed(system)) == look.__wrapped__([system, *plain])
+        assert look(plain.with_system_message(system)) == look.__wrapped__([system, *plain])
         assert look(other) == look.__wrapped__(list(other))
         assert not hasattr(look.__wrapped__, "__wrapped__")
 
 
 def test_changed_copy_of_a_request_is_what_the_library_would_make() -> None:
     requests: Any = importlib.import_module("langchain.agents.middleware.types")
-    quicken_requests()
-    quicken_requests()  # once more changes nothing
+    speed_up_request_overrides()
+    speed_up_request_overrides()  # once more changes nothing
     request: Any = requests.ModelRequest(
         model=ScriptedChatModel(), messages=[HumanMessage("hi")], system_prompt="be kind"
     )
@@ -199,8 +199,8 @@ def test_changed_copy_of_a_request_is_what_the_library_would_make() -> None:
 
 
 def test_section_is_added_to_a_prompt_once_and_as_the_library_would() -> None:
-    remember_prompts()
-    remember_prompts()  # once more changes nothing
+    cache_prompts()
+    cache_prompts()  # once more changes nothing
     prompts: Any = importlib.import_module("deepagents.middleware.filesystem")
     add = prompts.append_to_system_message
     first, same = SystemMessage("be kind"), SystemMessage("be kind")
@@ -233,8 +233,8 @@ async def test_call_after_call_has_the_same_prompt(factory: AgentFactory) -> Non
 
 def test_kind_of_saver_is_looked_at_once() -> None:
     loop: Any = importlib.import_module("langgraph.pregel._loop")
-    remember_signatures()
-    remember_signatures()  # once more changes nothing
+    cache_signatures()
+    cache_signatures()  # once more changes nothing
 
     class New:
         def put(self, config: Any, writes: Any, task_id: str, task_path: str = "") -> None:
@@ -261,8 +261,8 @@ def send(text: str) -> str:
 
 
 def test_what_may_be_decided_about_a_tool_is_made_once_and_as_the_library_would() -> None:
-    remember_decisions()
-    remember_decisions()  # once more changes nothing
+    cache_decision_schemas()
+    cache_decision_schemas()  # once more changes nothing
     module: Any = importlib.import_module("langchain.agents.middleware.human_in_the_loop")
     schema = module._decision_schema
     asked = (["approve", "edit"], "send", send)
@@ -277,7 +277,7 @@ def test_what_may_be_decided_about_a_tool_is_made_once_and_as_the_library_would(
 
 @requirement("G16")
 async def test_approvals_leave_no_class_behind() -> None:
-    remember_decisions()
+    cache_decision_schemas()
     agent: Any = create_agent(
         ScriptedChatModel([Call("send", {"text": "a"}), "sent"]),
         tools=[send],
@@ -333,7 +333,7 @@ async def test_a_tuned_loop_gives_memory_back_again_and_again(
 ) -> None:
     given_back = threading.Semaphore(0)
     monkeypatch.setattr(tuning, "_TRIM_SECONDS", 0.001)
-    monkeypatch.setattr(tuning, "give_back_memory", given_back.release)
+    monkeypatch.setattr(tuning, "trim_heap", given_back.release)
     monkeypatch.setattr(tuning, "collect_garbage", lambda: 0.0)  # of all tests before this one
     tune_loop(asyncio.get_running_loop())
     for _ in range(3):

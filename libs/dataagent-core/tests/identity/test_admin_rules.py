@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete
 from sqlalchemy.util import await_only
 
 from dataagent_core.errors import DataAgentError, Denied, LastAdmin, NotFound, OwnAccount
-from dataagent_core.identity import Grounds, Principal
+from dataagent_core.identity import CredentialRef, Principal
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import Database, Unit, open_database
 from dataagent_core.storage.tables import users as users_table
@@ -88,7 +88,9 @@ async def held(sql_place: str) -> AsyncIterator[HeldDatabase]:
 
 
 def as_caller(user: User) -> Principal:
-    return Principal(user.user_id, user.role, "cookie", grounds=Grounds(stamp=user.stamp))
+    return Principal(
+        user.user_id, user.role, "cookie", credential_ref=CredentialRef(stamp=user.stamp)
+    )
 
 
 async def active_admins(users: UserStore) -> list[str]:

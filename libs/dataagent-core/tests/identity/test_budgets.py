@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dataagent_core.errors import BudgetExhausted
 from dataagent_core.identity import budgets as module
 from dataagent_core.identity.budgets import BudgetLimits, Budgets, RunBudget
-from dataagent_core.identity.usage import Amounts, UsageBook, today
+from dataagent_core.identity.usage import Amounts, UsageRecorder, today
 from dataagent_core.storage import open_database
 from dataagent_core.storage.migrate import migrate
 
@@ -25,10 +25,10 @@ Calls = st.lists(
 
 
 @pytest.fixture
-async def book(tmp_path: Path) -> AsyncIterator[UsageBook]:
+async def book(tmp_path: Path) -> AsyncIterator[UsageRecorder]:
     database = open_database(f"sqlite:///{tmp_path / 'usage.db'}")
     await migrate(database)
-    yield UsageBook(database)
+    yield UsageRecorder(database)
     await database.close()
 
 
@@ -72,7 +72,7 @@ def test_a_limit_may_be_used_to_the_last_and_the_next_is_refused() -> None:
 def test_a_call_that_waits_for_a_person_is_given_back() -> None:
     budget = RunBudget(BudgetLimits(tool_calls=1))
     assert budget.take_tool_call()
-    budget.give_back_tool_call()
+    budget.refund_tool_call()
     assert budget.take_tool_call()
 
 
@@ -93,7 +93,7 @@ def test_none_and_nought_do_not_limit() -> None:
     assert not budget.limits("tokens")
 
 
-async def test_a_day_is_shared_by_a_users_runs_and_by_nobody_else(book: UsageBook) -> None:
+async def test_a_day_is_shared_by_a_users_runs_and_by_nobody_else(book: UsageRecorder) -> None:
     budgets = Budgets(book, per_day=BudgetLimits(tokens=1000))
     one, two = budgets.open("r1", "anna"), budgets.open("r2", "anna")
     other = budgets.open("r3", "bert")
@@ -106,7 +106,7 @@ async def test_a_day_is_shared_by_a_users_runs_and_by_nobody_else(book: UsageBoo
     assert one.exhausted is None
 
 
-async def test_a_day_that_is_used_up_starts_no_run_and_says_until_when(book: UsageBook) -> None:
+async def test_a_day_that_is_used_up_starts_no_run_and_says_until_when(book: UsageRecorder) -> None:
     budgets = Budgets(book, per_day=BudgetLimits(tokens=100))
     await budgets.check_day("anna")
     run = budgets.open("r1", "anna")
@@ -126,7 +126,7 @@ async def test_a_day_that_is_used_up_starts_no_run_and_says_until_when(book: Usa
 
 
 async def test_what_other_processes_wrote_counts_and_nothing_counts_twice(
-    book: UsageBook, monkeypatch: pytest.MonkeyPatch
+    book: UsageRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     book.note("anna", today(), Amounts(tool_calls=3))
     await book.flush()
@@ -147,7 +147,7 @@ async def test_what_other_processes_wrote_counts_and_nothing_counts_twice(
 
 
 async def test_a_new_day_is_a_new_budget_and_a_run_counts_where_it_began(
-    book: UsageBook, monkeypatch: pytest.MonkeyPatch
+    book: UsageRecorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     days = [date(2026, 11, 16)]
     monkeypatch.setattr(module, "today", lambda: days[0])
@@ -163,7 +163,7 @@ async def test_a_new_day_is_a_new_budget_and_a_run_counts_where_it_began(
     assert [(each.day.day, each.amounts.tool_calls) for each in found] == [(17, 1), (16, 1)]
 
 
-async def test_runs_are_counted_while_they_are_open(book: UsageBook) -> None:
+async def test_runs_are_counted_while_they_are_open(book: UsageRecorder) -> None:
     budgets = Budgets(book)
     budgets.open("r1", "anna").reported = {"input_tokens": 7, "output_tokens": 2}
     budgets.open("r2", "anna")

@@ -20,8 +20,8 @@ from dataagent_core.errors import (
     WrongLogin,
     WrongPassword,
 )
-from dataagent_core.identity import Grounds, Principal
-from dataagent_core.identity.logins import LoginLimits, Logins
+from dataagent_core.identity import CredentialRef, Principal
+from dataagent_core.identity.logins import LoginLimits, LoginService
 from dataagent_core.identity.passwords import MAX_WAITING, PasswordHasher
 from dataagent_core.identity.users import UserStore
 from dataagent_core.storage import Database, open_database
@@ -73,12 +73,12 @@ async def users(database: Database) -> AsyncIterator[UserStore]:
 
 
 @pytest.fixture
-def logins(database: Database, users: UserStore, clock: Clock) -> Logins:
-    return Logins(database, users, limits=LIMITS, clock=clock)
+def logins(database: Database, users: UserStore, clock: Clock) -> LoginService:
+    return LoginService(database, users, limits=LIMITS, clock=clock)
 
 
 async def outcome(
-    logins: Logins, name: str, password: str, address: str | None = HOME
+    logins: LoginService, name: str, password: str, address: str | None = HOME
 ) -> DataAgentError | None:
     """What came of a login: None if it was right."""
     try:
@@ -88,13 +88,13 @@ async def outcome(
     return None
 
 
-async def codes(logins: Logins, tries: list[tuple[str, str, str | None]]) -> list[str | None]:
+async def codes(logins: LoginService, tries: list[tuple[str, str, str | None]]) -> list[str | None]:
     ends = [await outcome(logins, *each) for each in tries]
     return [None if end is None else end.code for end in ends]
 
 
 async def test_a_right_login_gives_the_user_and_leaves_no_count(
-    logins: Logins, database: Database
+    logins: LoginService, database: Database
 ) -> None:
     for _ in range(LIMITS.per_address + 1):
         assert (await logins.log_in("dora", "correct horse", address=HOME)).username == "dora"
@@ -104,7 +104,7 @@ async def test_a_right_login_gives_the_user_and_leaves_no_count(
 
 @pytest.mark.parametrize("name", ["dora", "nobody", "no such name!", "n" * 5000, "ünï"])
 async def test_a_name_that_is_guessed_at_one_address_is_refused_there_and_only_there(
-    logins: Logins, clock: Clock, name: str
+    logins: LoginService, clock: Clock, name: str
 ) -> None:
     tries = [(name, "wrong", HOME)] * 5
     assert await codes(logins, [*tries]) == ["wrong_login"] * 3 + ["too_many_logins"] * 2
@@ -117,7 +117,7 @@ async def test_a_name_that_is_guessed_at_one_address_is_refused_there_and_only_t
 
 @pytest.mark.parametrize("name", ["dora", "nobody", "no such name!", "n" * 5000, "ünï"])
 async def test_guessing_a_name_from_many_addresses_is_slowed_to_one_try_in_half_a_minute(
-    logins: Logins, clock: Clock, name: str
+    logins: LoginService, clock: Clock, name: str
 ) -> None:
     looked_at = 0
     waits: set[int] = set()
@@ -133,7 +133,7 @@ async def test_guessing_a_name_from_many_addresses_is_slowed_to_one_try_in_half_
 
 
 async def test_the_right_password_gets_in_while_others_guess_after_a_pause_or_at_once_from_home(
-    logins: Logins, clock: Clock
+    logins: LoginService, clock: Clock
 ) -> None:
     assert await codes(logins, [("dora", "correct horse", HOME)]) == [None]
     assert (
@@ -150,14 +150,14 @@ async def test_the_right_password_gets_in_while_others_guess_after_a_pause_or_at
 
 
 async def test_guesses_from_an_address_the_user_has_used_are_bounded_too(
-    logins: Logins,
+    logins: LoginService,
 ) -> None:
     assert await codes(logins, [("dora", "correct horse", HOME)]) == [None]
     tries = [("dora", "wrong", HOME)] * 4
     assert await codes(logins, [*tries]) == ["wrong_login"] * 3 + ["too_many_logins"]
 
 
-async def test_an_address_that_guesses_many_names_is_refused(logins: Logins) -> None:
+async def test_an_address_that_guesses_many_names_is_refused(logins: LoginService) -> None:
     tries = [(f"name_{n}", "wrong", HOME) for n in range(8)]
     assert await codes(logins, [*tries]) == ["wrong_login"] * 6 + ["too_many_logins"] * 2
     assert await codes(logins, [("dora", "correct horse", "192.0.2.8")]) == [None]
@@ -174,13 +174,13 @@ async def test_an_address_that_guesses_many_names_is_refused(logins: Logins) -> 
     ids=["one network", "with zones", "two forms", "no address"],
 )
 async def test_addresses_that_are_one_place_are_counted_as_one(
-    logins: Logins, addresses: list[str | None]
+    logins: LoginService, addresses: list[str | None]
 ) -> None:
     tries = [(f"name_{n}", "wrong", address) for n, address in enumerate(addresses)]
     assert (await codes(logins, tries))[-2:] == ["too_many_logins"] * 2
 
 
-async def test_a_right_login_does_not_give_its_address_new_guesses(logins: Logins) -> None:
+async def test_a_right_login_does_not_give_its_address_new_guesses(logins: LoginService) -> None:
     tries = [(f"name_{n}", "wrong", HOME) for n in range(5)]
     tries += [("dora", "correct horse", HOME), ("name_8", "wrong", HOME), ("name_9", "wrong", HOME)]
     assert await codes(logins, [*tries]) == [
@@ -192,10 +192,10 @@ async def test_a_right_login_does_not_give_its_address_new_guesses(logins: Login
 
 
 async def test_many_at_once_in_two_processes_get_no_more_guesses_than_one_after_another(
-    logins: Logins, users: UserStore, clock: Clock, sql_place: str
+    logins: LoginService, users: UserStore, clock: Clock, sql_place: str
 ) -> None:
     other = open_database(sql_place)
-    elsewhere = Logins(other, users, limits=LIMITS, clock=clock)
+    elsewhere = LoginService(other, users, limits=LIMITS, clock=clock)
     try:
         ends = await asyncio.gather(
             *(outcome(each, "dora", "wrong") for _ in range(10) for each in (logins, elsewhere))
@@ -205,7 +205,9 @@ async def test_many_at_once_in_two_processes_get_no_more_guesses_than_one_after_
     assert sorted(end.code for end in ends if end) == ["too_many_logins"] * 17 + ["wrong_login"] * 3
 
 
-async def test_the_refusal_says_when_and_then_it_is_over(logins: Logins, clock: Clock) -> None:
+async def test_the_refusal_says_when_and_then_it_is_over(
+    logins: LoginService, clock: Clock
+) -> None:
     await codes(logins, [("dora", "wrong", HOME)] * 3)
     refusal = await outcome(logins, "dora", "correct horse")
     assert isinstance(refusal, TooManyLogins)
@@ -218,7 +220,7 @@ async def test_the_refusal_says_when_and_then_it_is_over(logins: Logins, clock: 
 
 
 async def test_an_unknown_name_costs_and_says_the_same_as_a_known_one(
-    logins: Logins, users: UserStore, monkeypatch: pytest.MonkeyPatch
+    logins: LoginService, users: UserStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disabled = await users.create("gone", "correct horse")
     await users.set_status(disabled.user_id, "disabled")
@@ -248,7 +250,7 @@ async def test_an_unknown_name_costs_and_says_the_same_as_a_known_one(
 
 
 async def test_an_attempt_that_nobody_had_time_to_look_at_is_no_wrong_guess(
-    logins: Logins, users: UserStore, monkeypatch: pytest.MonkeyPatch
+    logins: LoginService, users: UserStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await outcome(logins, "dora", "wrong")
     with monkeypatch.context() as crowd:
@@ -273,7 +275,7 @@ async def test_few_may_wait_for_a_password_to_be_looked_at() -> None:
 
 
 async def test_a_password_is_changed_by_who_knows_the_old_one(
-    logins: Logins, users: UserStore
+    logins: LoginService, users: UserStore
 ) -> None:
     dora = await users.by_username("dora")
     assert dora is not None
@@ -290,7 +292,7 @@ async def test_a_password_is_changed_by_who_knows_the_old_one(
 
 
 async def test_the_old_password_cannot_be_guessed_there_either(
-    logins: Logins, users: UserStore
+    logins: LoginService, users: UserStore
 ) -> None:
     dora = await users.by_username("dora")
     assert dora is not None
@@ -302,7 +304,7 @@ async def test_the_old_password_cannot_be_guessed_there_either(
 
 
 async def test_an_administrators_reset_gives_the_name_a_new_start(
-    logins: Logins, users: UserStore
+    logins: LoginService, users: UserStore
 ) -> None:
     dora = await users.by_username("dora")
     assert dora is not None
@@ -312,12 +314,15 @@ async def test_an_administrators_reset_gives_the_name_a_new_start(
     assert await codes(logins, [("dora", "another", HOME)]) == [None]
 
 
-async def test_a_login_that_was_ended_stays_ended(logins: Logins, users: UserStore) -> None:
+async def test_a_login_that_was_ended_stays_ended(logins: LoginService, users: UserStore) -> None:
     dora = await users.by_username("dora")
     assert dora is not None
     until = datetime.now(UTC) + timedelta(hours=1)
     caller = Principal(
-        dora.user_id, "user", "cookie", grounds=Grounds(dora.stamp, "login-1", expires_at=until)
+        dora.user_id,
+        "user",
+        "cookie",
+        credential_ref=CredentialRef(dora.stamp, "login-1", expires_at=until),
     )
     assert await users.of_login(dora.user_id, "login-1") == dora
     await asyncio.gather(*(logins.log_out(caller) for _ in range(3)))
@@ -339,7 +344,7 @@ async def test_what_is_over_is_not_kept_for_ever(
     assert dora is not None
     seen = {"user_id": dora.user_id, "address": OFFICE, "last_at": old - timedelta(days=90)}
     await database.write(lambda c: c.execute(insert(login_addresses), seen).rowcount)
-    logins = Logins(database, users, limits=LoginLimits(window=timedelta(0)))
+    logins = LoginService(database, users, limits=LoginLimits(window=timedelta(0)))
     await logins.log_in("dora", "correct horse", address=HOME)
     kept = await database.read(lambda c: [*c.execute(select(login_failures))])
     assert all(row.last_at > old for row in kept)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-from dataagent_core.identity import Grounds, Principal
+from dataagent_core.identity import CredentialRef, Principal
 from dataagent_core.identity.keys import ApiKey
-from dataagent_core.identity.logins import Logins
+from dataagent_core.identity.logins import LoginService
 from dataagent_core.identity.users import User, UserStore
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.tables import users as users_table
@@ -30,7 +30,7 @@ class House:
 
     def __init__(self, database: Database, users: UserStore) -> None:
         self.users = users
-        self.logins = Logins(database, users)
+        self.logins = LoginService(database, users)
         self.dora: User
         self.key: ApiKey
         self.inside: dict[str, Principal] = {}
@@ -40,19 +40,24 @@ class House:
         eve = await self.users.create("eve", "password")
         self.key, _ = await self.users.keys.create(self.dora.user_id, "laptop")
         until = datetime.now(UTC) + timedelta(hours=1)
-        login = Grounds(stamp=self.dora.stamp, login_id=f"a-{eve.user_id}"[:40], expires_at=until)
-        hers = Grounds(stamp=eve.stamp, login_id=f"b-{eve.user_id}"[:40], expires_at=until)
+        login = CredentialRef(
+            stamp=self.dora.stamp, login_id=f"a-{eve.user_id}"[:40], expires_at=until
+        )
+        hers = CredentialRef(stamp=eve.stamp, login_id=f"b-{eve.user_id}"[:40], expires_at=until)
         self.inside = {
-            "cookie": Principal(self.dora.user_id, "user", "cookie", grounds=login),
+            "cookie": Principal(self.dora.user_id, "user", "cookie", credential_ref=login),
             "key": Principal(
-                self.dora.user_id, "user", "api_key", grounds=Grounds(key_id=self.key.key_id)
+                self.dora.user_id,
+                "user",
+                "api_key",
+                credential_ref=CredentialRef(key_id=self.key.key_id),
             ),
-            "eve": Principal(eve.user_id, "user", "cookie", grounds=hers),
+            "eve": Principal(eve.user_id, "user", "cookie", credential_ref=hers),
             "service": Principal(self.dora.user_id, "user", "service_key"),
         }
 
-    async def those_out(self) -> set[str]:
-        out = {id(each) for each in await self.users.those_out(list(self.inside.values()))}
+    async def find_revoked(self) -> set[str]:
+        out = {id(each) for each in await self.users.find_revoked(list(self.inside.values()))}
         return {name for name, each in self.inside.items() if id(each) in out}
 
 
@@ -98,21 +103,21 @@ async def test_a_change_puts_out_those_it_concerns_and_nobody_else(
 ) -> None:
     make, expected = CHANGES[change]
     await make(house)
-    assert await house.those_out() == expected
+    assert await house.find_revoked() == expected
 
 
 async def test_a_login_ends_with_its_time(house: House) -> None:
     past = datetime.now(UTC) - timedelta(seconds=1)
-    grounds = Grounds(stamp=house.dora.stamp, login_id="c", expires_at=past)
-    late = Principal(house.dora.user_id, "user", "cookie", grounds=grounds)
-    assert await house.users.those_out([late]) == [late]
+    credential_ref = CredentialRef(stamp=house.dora.stamp, login_id="c", expires_at=past)
+    late = Principal(house.dora.user_id, "user", "cookie", credential_ref=credential_ref)
+    assert await house.users.find_revoked([late]) == [late]
 
 
 async def test_a_thousand_are_looked_at_together(house: House) -> None:
     many = [
-        Principal(f"nobody-{n}", "user", "api_key", grounds=Grounds(key_id=f"k-{n}"))
+        Principal(f"nobody-{n}", "user", "api_key", credential_ref=CredentialRef(key_id=f"k-{n}"))
         for n in range(1200)
     ]
     mine = house.inside["key"]
-    out = await house.users.those_out([*many[:600], mine, *many[600:]])
+    out = await house.users.find_revoked([*many[:600], mine, *many[600:]])
     assert out == many

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete
 
 from dataagent_core.errors import Denied
 from dataagent_core.identity import Principal
-from dataagent_core.identity.usage import Amounts, DayUsage, UsageBook
+from dataagent_core.identity.usage import Amounts, DayUsage, UsageRecorder
 from dataagent_core.identity.users import UserStore
 from dataagent_core.storage import Database, open_database, people, tables
 from tests.requirements import requirement
@@ -38,7 +38,7 @@ def some(times: int = 1) -> Amounts:
 
 
 async def test_notes_are_added_up_by_user_and_day(database: Database) -> None:
-    book = UsageBook(database)
+    book = UsageRecorder(database)
     for user in ("anna", "anna", "bert"):
         book.note(user, DAY, some())
     book.note("anna", DAY + timedelta(days=1), some())
@@ -58,7 +58,7 @@ async def test_processes_that_write_at_once_lose_nothing(sql_place: str) -> None
     databases = [open_database(sql_place) for _ in range(3)]
     try:
         await databases[0].write(_empty)
-        books = [UsageBook(each) for each in databases]
+        books = [UsageRecorder(each) for each in databases]
         for _ in range(5):
             for book in books:
                 for user in ("anna", "bert", "carl"):
@@ -74,7 +74,7 @@ async def test_processes_that_write_at_once_lose_nothing(sql_place: str) -> None
 async def test_what_cannot_be_written_is_kept_and_written_later() -> None:
     database = open_database("sqlite:///:memory:")
     try:
-        book = UsageBook(database)
+        book = UsageRecorder(database)
         book.note("anna", DAY, some())
         with pytest.raises(Exception):  # noqa: B017, PT011 there is no table yet
             await book.flush()
@@ -89,7 +89,7 @@ async def test_what_cannot_be_written_is_kept_and_written_later() -> None:
 async def test_the_loop_writes_by_itself_and_the_rest_at_the_end(database: Database) -> None:
     written = asyncio.Event()
 
-    class Telling(UsageBook):
+    class Telling(UsageRecorder):
         async def flush(self) -> None:
             await super().flush()
             written.set()
@@ -100,12 +100,12 @@ async def test_the_loop_writes_by_itself_and_the_rest_at_the_end(database: Datab
     await asyncio.wait_for(written.wait(), WAIT_SECONDS)
     book.note("anna", DAY, some())
     await book.aclose()
-    assert await UsageBook(database).of_day("anna", DAY) == some(2)
+    assert await UsageRecorder(database).of_day("anna", DAY) == some(2)
 
 
 @requirement("R32.1")
 async def test_only_an_administrator_sees_what_others_use(database: Database) -> None:
-    book = UsageBook(database)
+    book = UsageRecorder(database)
     book.note("anna", DAY, some())
     anna, bert = Principal("anna", "user", "api_key"), Principal("bert", "user", "api_key")
     root = Principal("root", "admin", "api_key")
@@ -119,7 +119,7 @@ async def test_only_an_administrator_sees_what_others_use(database: Database) ->
 
 @requirement("R32.1")
 async def test_an_administrator_sees_what_everybody_used_in_pages(database: Database) -> None:
-    book, users = UsageBook(database), UserStore(database)
+    book, users = UsageRecorder(database), UserStore(database)
     try:
         dora = await users.create(f"dora_{uuid4().hex[:8]}")
         later = DAY + timedelta(days=1)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, insert, select
 
 from dataagent_core.errors import BadInput, Conflict, LimitReached, NotFound
 from dataagent_core.identity.keys import MAX_KEYS
-from dataagent_core.identity.passwords import PasswordHasher, checked_password
+from dataagent_core.identity.passwords import PasswordHasher, encode_password
 from dataagent_core.identity.secret import shared_secret
 from dataagent_core.identity.users import UserStore
 from dataagent_core.storage import Database, open_database, tables
@@ -98,7 +98,7 @@ async def test_bytes_past_72_are_refused_not_cut(users: UserStore) -> None:
     assert await users.verify_password("dora", longest + "x") is None
     for bad in (longest + "x", "", "a\x00b", "\ud800"):
         with pytest.raises(BadInput):
-            checked_password(bad)
+            encode_password(bad)
         with pytest.raises(BadInput):
             await users.create("other", bad)
 
@@ -250,7 +250,7 @@ async def test_a_new_password_ends_links_and_keys_unless_the_keys_are_kept(
     _, secret = await users.keys.create(dora.user_id, "laptop")
     token = await users.links.create(dora.user_id)
     await users.set_password(dora.user_id, "another", keep_keys=True)
-    assert await users.links.spend(token) is None
+    assert await users.links.redeem(token) is None
     assert await users.keys.resolve(secret) is not None
     await users.set_password(dora.user_id, "and another")
     assert await users.keys.resolve(secret) is None
@@ -282,7 +282,7 @@ async def test_a_deleted_users_keys_and_links_are_gone(users: UserStore) -> None
     token = await users.links.create(dora.user_id)
     await users.delete(dora.user_id)
     assert await users.keys.resolve(secret) is None
-    assert await users.links.spend(token) is None
+    assert await users.links.redeem(token) is None
 
 
 async def test_a_login_link_is_spent_once_even_by_two_at_the_same_time(
@@ -291,7 +291,7 @@ async def test_a_login_link_is_spent_once_even_by_two_at_the_same_time(
     dora = await users.create("dora")
     token = await users.links.create(dora.user_id)
     assert token not in await everything_kept(database)
-    spent = await asyncio.gather(*(users.links.spend(token) for _ in range(5)))
+    spent = await asyncio.gather(*(users.links.redeem(token) for _ in range(5)))
     assert sorted(each is not None for each in spent) == [False] * 4 + [True]
     assert dora.user_id in spent
 
@@ -299,9 +299,9 @@ async def test_a_login_link_is_spent_once_even_by_two_at_the_same_time(
 async def test_an_old_or_unknown_login_link_is_nobody(users: UserStore) -> None:
     dora = await users.create("dora")
     old = await users.links.create(dora.user_id, lifetime=timedelta(seconds=-1))
-    assert await users.links.spend(old) is None
+    assert await users.links.redeem(old) is None
     for unknown in ("", "x", "x" * 10_000, "é"):
-        assert await users.links.spend(unknown) is None
+        assert await users.links.redeem(unknown) is None
 
 
 async def test_a_shared_secret_is_made_once_and_the_same_for_all(database: Database) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from dataagent_core.mcp.connections.connection import ConnectionRules
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 
 from .hub.fixtures import make_settings, mall, mortal, rival, shop
 from .running import ERAS, KINDS, QUICK, Kept, OwnServer, Party
@@ -40,9 +40,9 @@ Keep = Callable[..., Kept]
 
 
 @pytest.fixture
-def hosts() -> Generator[OpenHosts]:
+def hosts() -> Generator[HostPolicy]:
     """Lets through this machine."""
-    hosts = OpenHosts(["127.0.0.1", "localhost"])
+    hosts = HostPolicy(["127.0.0.1", "localhost"])
     yield hosts
     hosts.close()
 
@@ -64,7 +64,7 @@ async def serve() -> AsyncGenerator[Serve]:
 
 
 @pytest.fixture
-async def keep(hosts: OpenHosts) -> AsyncGenerator[Keep]:
+async def keep(hosts: HostPolicy) -> AsyncGenerator[Keep]:
     """Makes connections."""
     kept: list[Kept] = []
 

@@ -25,7 +25,7 @@ from dataagent_core.mcp.types import (
     RemoteTool,
     ServerSpec,
 )
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 from tests.programs import Program, programs, quick
 from tests.waiting import WAIT_SECONDS, until
 
@@ -182,7 +182,7 @@ QUICK = ConnectionRules(
 class Kept:
     """One connection, with what it told."""
 
-    def __init__(self, spec: ServerSpec, hosts: OpenHosts, rules: ConnectionRules = QUICK) -> None:
+    def __init__(self, spec: ServerSpec, hosts: HostPolicy, rules: ConnectionRules = QUICK) -> None:
         self.lists: list[tuple[RemoteTool, ...]] = []
         self.statuses: list[ConnectionStatus] = []
         self.connection = ServerConnection(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, make_url
 
-from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
 from dataagent_core.mcp.servers.servers import NewServer, ServerStore
 from dataagent_core.mcp.types import CatalogueTool, RemoteTool
 from dataagent_core.storage import Database, open_database
@@ -115,7 +115,7 @@ def servers(database: Database) -> ServerStore:
 
 
 @pytest.fixture
-async def catalogue(database: Database) -> Catalogue:
-    opened = Catalogue(database)
+async def catalogue(database: Database) -> ToolCatalogue:
+    opened = ToolCatalogue(database)
     await opened.open()
     return opened

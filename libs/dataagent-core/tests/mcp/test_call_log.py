@@ -196,7 +196,7 @@ async def test_calls_made_while_the_database_is_away_come_back_by_themselves(
     cuttable: Cuttable, tmp_path: Path
 ) -> None:
     log = CallLog(
-        cuttable.database, spill_dir=tmp_path / "mcp", flush_seconds=0.01, away_seconds=0.05
+        cuttable.database, spill_dir=tmp_path / "mcp", flush_seconds=0.01, outage_retry_seconds=0.05
     )
     log.note(row("before"))
     await log.flush()
@@ -228,7 +228,7 @@ async def test_what_a_process_left_in_its_file_is_brought_in_by_the_next(
 ) -> None:
     await cuttable.proxy.cut()
     first = CallLog(cuttable.database, spill_dir=tmp_path)
-    still_there = CallLog(cuttable.database, spill_dir=tmp_path, away_seconds=600)
+    still_there = CallLog(cuttable.database, spill_dir=tmp_path, outage_retry_seconds=600)
     first.note(row("left"))
     await first.aclose()
     still_there.note(row("held"))
@@ -241,7 +241,7 @@ async def test_what_a_process_left_in_its_file_is_brought_in_by_the_next(
         file.write(b"\n" + json.dumps({"call_id": "odd", "started_at": 1}).encode() + b"\n")
     await cuttable.proxy.mend()
 
-    second = CallLog(cuttable.database, spill_dir=tmp_path, away_seconds=0.05)
+    second = CallLog(cuttable.database, spill_dir=tmp_path, outage_retry_seconds=0.05)
     second.start()
 
     async def is_there() -> bool:

@@ -10,8 +10,8 @@ from sqlalchemy import text
 
 from dataagent_core.agents.store import AgentStore
 from dataagent_core.errors import StorageUnavailable, ToolNotFound
-from dataagent_core.mcp.catalogue.catalogue import Catalogue
-from dataagent_core.mcp.catalogue.merging import list_of
+from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
+from dataagent_core.mcp.catalogue.merge import build_listing
 from dataagent_core.mcp.servers.servers import ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
@@ -22,7 +22,7 @@ from .stored import ORDER, Cuttable, own, remote, shared
 
 @requirement("M1.2")
 async def test_tools_of_a_server_are_cached_in_memory_and_in_the_table(
-    servers: ServerStore, catalogue: Catalogue, database: Database
+    servers: ServerStore, catalogue: ToolCatalogue, database: Database
 ) -> None:
     """SSE 握手并缓存工具目录: names, descriptions, both schemas and versions."""
     spec = await servers.create(shared("mall", server_id="mall4j", transport="sse"), by="root")
@@ -45,19 +45,19 @@ async def test_tools_of_a_server_are_cached_in_memory_and_in_the_table(
         ("mall4j.order.get_detail", 1, "active"),
         ("mall4j.product.search", 1, "active"),
     ]
-    elsewhere = Catalogue(database)
+    elsewhere = ToolCatalogue(database)
     await elsewhere.open()
     assert elsewhere.tools_of("mall4j") == (order, search)
 
 
 async def test_schemas_as_deep_and_as_large_as_may_be_fit_into_every_database(
-    servers: ServerStore, catalogue: Catalogue
+    servers: ServerStore, catalogue: ToolCatalogue
 ) -> None:
     spec = await servers.create(own("s"), by="alice")
     deep: dict[str, object] = {"type": "string"}
     while True:
         wider: dict[str, object] = {"type": "array", "items": deep}
-        if not list_of([remote("x", input_schema=wider)]).tools:
+        if not build_listing([remote("x", input_schema=wider)]).tools:
             break
         deep = wider
     large = {"type": "object", "$comment": "c", "default": "数" * 40_000}
@@ -77,7 +77,7 @@ async def test_schemas_as_deep_and_as_large_as_may_be_fit_into_every_database(
 
 
 async def test_a_tool_keeps_its_number_whatever_happens_to_its_server(
-    servers: ServerStore, catalogue: Catalogue
+    servers: ServerStore, catalogue: ToolCatalogue
 ) -> None:
     spec = await servers.create(shared("s"), by="root")
     await catalogue.sync(spec, [remote("a"), remote("b")])
@@ -98,14 +98,14 @@ async def test_a_tool_keeps_its_number_whatever_happens_to_its_server(
 
 
 async def test_the_same_list_again_changes_nothing(
-    servers: ServerStore, catalogue: Catalogue, database: Database
+    servers: ServerStore, catalogue: ToolCatalogue, database: Database
 ) -> None:
     spec = await servers.create(shared("s"), by="root")
     await catalogue.sync(spec, [ORDER])
     before = await servers.version(), catalogue.tools_of(spec.server_id)
 
     report = await catalogue.sync(spec, [ORDER])
-    fresh = Catalogue(database)
+    fresh = ToolCatalogue(database)
     again = await fresh.sync(spec, [ORDER])
 
     assert (report.is_changed, again.is_changed) == (False, False)
@@ -118,7 +118,7 @@ async def test_processes_that_list_one_server_together_agree(
     servers: ServerStore, database: Database
 ) -> None:
     spec = await servers.create(shared("s"), by="root")
-    processes = [Catalogue(database) for _ in range(4)]
+    processes = [ToolCatalogue(database) for _ in range(4)]
     tools = [remote(f"t{i}") for i in range(20)]
 
     await asyncio.gather(*(each.sync(spec, tools) for each in processes))
@@ -135,7 +135,7 @@ async def test_processes_that_list_one_server_together_agree(
 
 
 async def test_f9_of_two_tools_with_one_name_the_first_is_used_and_it_is_said(
-    servers: ServerStore, catalogue: Catalogue, caplog: pytest.LogCaptureFixture
+    servers: ServerStore, catalogue: ToolCatalogue, caplog: pytest.LogCaptureFixture
 ) -> None:
     spec = await servers.create(shared("s"), by="root")
 
@@ -149,7 +149,7 @@ async def test_f9_of_two_tools_with_one_name_the_first_is_used_and_it_is_said(
 
 @requirement("M6.1")
 async def test_f9_same_named_tools_of_two_servers_live_side_by_side(
-    servers: ServerStore, catalogue: Catalogue
+    servers: ServerStore, catalogue: ToolCatalogue
 ) -> None:
     a = await servers.create(shared("serverA"), by="root")
     b = await servers.create(shared("serverB"), by="root")
@@ -165,7 +165,7 @@ async def test_f9_same_named_tools_of_two_servers_live_side_by_side(
 
 
 async def test_names_that_are_exposed_alike_are_told_apart_and_stay(
-    servers: ServerStore, catalogue: Catalogue
+    servers: ServerStore, catalogue: ToolCatalogue
 ) -> None:
     spec = await servers.create(shared("s"), by="root")
     await catalogue.sync(spec, [remote("get.it")])
@@ -187,7 +187,7 @@ async def test_names_that_are_exposed_alike_are_told_apart_and_stay(
 
 
 async def test_what_one_user_is_shown_of_a_shared_server_removes_nothing_for_others(
-    servers: ServerStore, catalogue: Catalogue
+    servers: ServerStore, catalogue: ToolCatalogue
 ) -> None:
     spec = await servers.create(shared("s"), by="root")
     await catalogue.sync(spec, [remote("a"), remote("b")])
@@ -198,10 +198,10 @@ async def test_what_one_user_is_shown_of_a_shared_server_removes_nothing_for_oth
 
 
 async def test_another_process_learns_of_changes_with_its_next_look(
-    servers: ServerStore, catalogue: Catalogue, database: Database
+    servers: ServerStore, catalogue: ToolCatalogue, database: Database
 ) -> None:
     spec = await servers.create(shared("s"), by="root")
-    other = Catalogue(database)
+    other = ToolCatalogue(database)
     await other.open()
     await catalogue.sync(spec, [remote("a")])
     assert other.tools_of(spec.server_id) == ()
@@ -225,10 +225,10 @@ async def test_a_users_tools_are_kept_in_memory_while_they_are_used(
     servers: ServerStore, database: Database
 ) -> None:
     now = [0.0]
-    catalogue = Catalogue(database, clock=lambda: now[0])
+    catalogue = ToolCatalogue(database, clock=lambda: now[0])
     spec = await servers.create(own("s"), by="alice")
     await catalogue.sync(spec, [remote("a")])
-    fresh = Catalogue(database)
+    fresh = ToolCatalogue(database)
     await fresh.open()
     assert fresh.tools_of(spec.server_id) == ()
     assert [tool.name for tool in await fresh.list(server_id=spec.server_id)] == ["a"]
@@ -246,7 +246,7 @@ async def test_a_users_tools_are_kept_in_memory_while_they_are_used(
 
 
 async def test_only_shared_servers_tools_can_be_bound_to_agents(
-    servers: ServerStore, catalogue: Catalogue, database: Database
+    servers: ServerStore, catalogue: ToolCatalogue, database: Database
 ) -> None:
     agents = AgentStore(database)
     before = await agents.version()
@@ -266,7 +266,7 @@ async def test_only_shared_servers_tools_can_be_bound_to_agents(
 
 @requirement("R29.3")
 async def test_servers_of_a_file_leave_no_row(
-    servers: ServerStore, catalogue: Catalogue, database: Database
+    servers: ServerStore, catalogue: ToolCatalogue, database: Database
 ) -> None:
     spec = ServerSpec(server_id="file:f", scope="file", name="f", alias="f", command="x")
     before = await servers.version()
@@ -290,7 +290,7 @@ async def test_servers_of_a_file_leave_no_row(
 
 
 async def test_a_list_for_a_server_that_was_just_removed_is_none(
-    servers: ServerStore, catalogue: Catalogue
+    servers: ServerStore, catalogue: ToolCatalogue
 ) -> None:
     spec = await servers.create(shared("s"), by="root")
     await servers.delete(spec.server_id)
@@ -304,7 +304,7 @@ async def test_a_list_for_a_server_that_was_just_removed_is_none(
 @pytest.mark.slow
 async def test_a_known_list_needs_no_database_and_a_new_one_does(cuttable: Cuttable) -> None:
     now = [0.0]
-    catalogue = Catalogue(cuttable.database, clock=lambda: now[0])
+    catalogue = ToolCatalogue(cuttable.database, clock=lambda: now[0])
     spec = await ServerStore(cuttable.database).create(shared("s"), by="root")
     await catalogue.sync(spec, [remote("a")])
     await cuttable.proxy.cut()

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.mcp.connections.backoff import Backoff
-from dataagent_core.mcp.connections.calls import Clock
+from dataagent_core.mcp.connections.calls import CallTimer
 from dataagent_core.mcp.types import Elicitation, ElicitationAnswer
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS, until
 
@@ -30,9 +30,9 @@ def test_pauses_double_up_to_a_cap_and_differ(failures: int) -> None:
 
 
 def test_a_clock_stands_still_while_somebody_is_asked() -> None:
-    clock = Clock(0.05)
-    with clock.stopped():
-        with clock.stopped():
+    clock = CallTimer(0.05)
+    with clock.paused():
+        with clock.paused():
             assert clock.left() > 0
         assert clock.left() > 0
     assert clock.left() <= 0.05
@@ -78,7 +78,7 @@ async def test_a_question_is_asked_of_its_own_caller_or_of_nobody(
 
 
 @requirement("R31.4")
-async def test_a_waiting_caller_gets_one_early_retry_per_interval(hosts: OpenHosts) -> None:
+async def test_a_waiting_caller_gets_one_early_retry_per_interval(hosts: HostPolicy) -> None:
     async with RawServer() as server:
         pass
     rules = replace(QUICK, backoff=Backoff(first_seconds=600, early_seconds=600))
@@ -98,7 +98,7 @@ async def test_a_waiting_caller_gets_one_early_retry_per_interval(hosts: OpenHos
 
 
 @requirement("R31.4")
-async def test_an_early_retry_reaches_a_server_that_is_back(hosts: OpenHosts) -> None:
+async def test_an_early_retry_reaches_a_server_that_is_back(hosts: HostPolicy) -> None:
     async with RawServer() as server:
         port = server.port
     rules = replace(QUICK, backoff=Backoff(first_seconds=600, early_seconds=0))
@@ -114,7 +114,7 @@ async def test_an_early_retry_reaches_a_server_that_is_back(hosts: OpenHosts) ->
         await connection.aclose()
 
 
-async def test_a_catalogue_that_fails_keeps_callers_out(hosts: OpenHosts) -> None:
+async def test_a_catalogue_that_fails_keeps_callers_out(hosts: HostPolicy) -> None:
     """Nothing can be called before its tools are written down."""
     async with RawServer() as server:
         kept = Kept(raw_spec(server), hosts)
@@ -135,7 +135,7 @@ async def test_a_catalogue_that_fails_keeps_callers_out(hosts: OpenHosts) -> Non
             await kept.connection.aclose()
 
 
-async def test_statuses_are_told_on_change_only(hosts: OpenHosts) -> None:
+async def test_statuses_are_told_on_change_only(hosts: HostPolicy) -> None:
     async with RawServer() as server:
         kept = Kept(raw_spec(server), hosts)
         connection = await kept.ready()

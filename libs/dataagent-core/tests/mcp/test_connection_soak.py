@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 from tests.waiting import WAIT_SECONDS, until
 
 from .raw import RawServer, sse_server
@@ -27,7 +27,7 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-async def cycle(spec: ServerSpec, hosts: OpenHosts) -> None:
+async def cycle(spec: ServerSpec, hosts: HostPolicy) -> None:
     kept = Kept(spec, hosts)
     await kept.ready()
     if spec.command is None:
@@ -36,7 +36,7 @@ async def cycle(spec: ServerSpec, hosts: OpenHosts) -> None:
 
 
 async def test_1500_cycles_leave_no_descriptor_child_or_task_and_little_memory(
-    hosts: OpenHosts,
+    hosts: HostPolicy,
 ) -> None:
     """F12: mostly over HTTP, also over events and as processes."""
     sse, _ = sse_server("/mcp")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 
-from dataagent_core.mcp.servers.directory import Directory
+from dataagent_core.mcp.servers.directory import ServerDirectory
 from dataagent_core.mcp.servers.servers import ServerChanges, ServerStore
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.storage import Database
@@ -34,7 +34,7 @@ class SlowStore(ServerStore):
 async def test_what_was_read_before_a_change_is_not_kept_after_it(database: Database) -> None:
     store = SlowStore(database)
     made = await store.create(own("docs"), by="alice")
-    directory = Directory(store)
+    directory = ServerDirectory(store)
     await directory.refresh()
 
     async with asyncio.timeout(WAIT_SECONDS):

@@ -13,7 +13,7 @@ import pytest
 from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.mcp.connections.breaker import MOST_FAILURES
-from dataagent_core.mcp.gateway.attempts import Asked, Attempts, Execution
+from dataagent_core.mcp.gateway.attempts import Attempts, CallExecutor, ToolCallRequest
 from dataagent_core.mcp.types import (
     Caller,
     CallFailed,
@@ -133,7 +133,7 @@ def broken(*, was_sent: bool, code: Any = "MCP_SERVER_UNAVAILABLE") -> CallFaile
     return CallFailed(CallFailure(code, "gone", retryable=True), was_sent=was_sent)
 
 
-def asked(*, retry_safe: bool = False, timeout_seconds: float | None = None) -> Asked:
+def asked(*, retry_safe: bool = False, timeout_seconds: float | None = None) -> ToolCallRequest:
     tool = CatalogueTool(
         tool_id=1,
         server_id="srv",
@@ -146,7 +146,9 @@ def asked(*, retry_safe: bool = False, timeout_seconds: float | None = None) -> 
         retry_safe=retry_safe,
         timeout_seconds=timeout_seconds,
     )
-    return Asked(tool, ServerSpec(server_id="srv", scope="global", name="s", alias="s"), {})
+    return ToolCallRequest(
+        tool, ServerSpec(server_id="srv", scope="global", name="s", alias="s"), {}
+    )
 
 
 @requirement("M4.1")
@@ -166,7 +168,7 @@ async def test_only_what_never_left_or_may_be_done_twice_is_tried_again(
 ) -> None:
     line, attempts = Line(answers), Attempts()
     # as a connection
-    work = Execution().run(asked(retry_safe=retry_safe), line, attempts)  # type: ignore[arg-type]
+    work = CallExecutor().run(asked(retry_safe=retry_safe), line, attempts)  # type: ignore[arg-type]
     if is_done:
         assert await work == DONE
     else:
@@ -179,13 +181,13 @@ async def test_a_call_is_not_tried_again_once_its_time_is_up() -> None:
     line, attempts = Line([broken(was_sent=False), DONE]), Attempts()
     with pytest.raises(CallFailed) as failed:
         # as a connection
-        await Execution().run(asked(timeout_seconds=0.05), line, attempts)  # type: ignore[arg-type]
+        await CallExecutor().run(asked(timeout_seconds=0.05), line, attempts)  # type: ignore[arg-type]
     assert failed.value.failure.code == "MCP_TIMEOUT"
     assert (line.calls, attempts.made) == (1, 1)
 
 
 async def test_a_line_that_breaks_again_and_again_is_left_alone() -> None:
-    execution = Execution()
+    execution = CallExecutor()
     line = Line([broken(was_sent=True)] * MOST_FAILURES + [DONE])
     for _ in range(MOST_FAILURES):
         with pytest.raises(CallFailed):

@@ -11,14 +11,14 @@ from dataagent_core.hitl import Decision, EditedAction
 from dataagent_core.mcp.connections.breaker import (
     MOST_FAILURES,
     OPEN_SECONDS,
-    WITHIN_SECONDS,
-    Breaker,
+    WINDOW_SECONDS,
+    CircuitBreaker,
 )
 from dataagent_core.mcp.gateway.authority import Binding, Rights, refusal
-from dataagent_core.mcp.gateway.call_rows import Finding, call_row
-from dataagent_core.mcp.gateway.content import MOST_SHOWN, told
+from dataagent_core.mcp.gateway.call_rows import CallDetails, call_row
+from dataagent_core.mcp.gateway.content import MOST_SHOWN, result_for_model
+from dataagent_core.mcp.gateway.elicitation import elicitation_answer, elicitation_request
 from dataagent_core.mcp.gateway.masking import Masks
-from dataagent_core.mcp.gateway.questions import answer, card
 from dataagent_core.mcp.gateway.rate import CallRate
 from dataagent_core.mcp.types import (
     Caller,
@@ -70,39 +70,39 @@ def tool_of(**fields: object) -> CatalogueTool:
 
 def test_breaker_opens_after_failures_in_a_minute_and_lets_one_call_try() -> None:
     clock = Clock()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     for _ in range(MOST_FAILURES):
-        assert breaker.lets_through(KEY)
-        breaker.failed(KEY)
-    assert not breaker.lets_through(KEY)
+        assert breaker.allows(KEY)
+        breaker.record_failure(KEY)
+    assert not breaker.allows(KEY)
     assert breaker.seconds_left(KEY) == OPEN_SECONDS
     clock.now += OPEN_SECONDS
-    assert breaker.lets_through(KEY)
-    assert not breaker.lets_through(KEY)
-    breaker.worked(KEY)
-    assert breaker.lets_through(KEY)
+    assert breaker.allows(KEY)
+    assert not breaker.allows(KEY)
+    breaker.record_success(KEY)
+    assert breaker.allows(KEY)
 
 
 def test_breaker_opens_again_at_once_if_the_try_fails() -> None:
     clock = Clock()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     for _ in range(MOST_FAILURES):
-        breaker.failed(KEY)
+        breaker.record_failure(KEY)
     clock.now += OPEN_SECONDS
-    assert breaker.lets_through(KEY)
-    breaker.failed(KEY)
-    assert not breaker.lets_through(KEY)
+    assert breaker.allows(KEY)
+    breaker.record_failure(KEY)
+    assert not breaker.allows(KEY)
 
 
 def test_breaker_forgets_failures_that_are_long_ago_and_other_connections() -> None:
     clock = Clock()
-    breaker = Breaker(clock)
+    breaker = CircuitBreaker(clock)
     for _ in range(MOST_FAILURES - 1):
-        breaker.failed(KEY)
-    clock.now += WITHIN_SECONDS + 1
-    breaker.failed(KEY)
-    assert breaker.lets_through(KEY)
-    assert breaker.lets_through(ConnectionKey("srv", "user:bob"))
+        breaker.record_failure(KEY)
+    clock.now += WINDOW_SECONDS + 1
+    breaker.record_failure(KEY)
+    assert breaker.allows(KEY)
+    assert breaker.allows(ConnectionKey("srv", "user:bob"))
 
 
 def test_rate_lets_so_many_through_and_fills_up_again() -> None:
@@ -179,12 +179,12 @@ def test_a_row_of_the_call_log_says_what_went_wrong_in_our_words_only() -> None:
         SchemaFault("", "required", '"orderId" is a required property'),
         SchemaFault("/text", "type", f"{CANARY} is not an integer"),
     )
-    finding = Finding(
+    details = CallDetails(
         tool=tool_of(),
         failure=CallFailure("MCP_INVALID_ARGUMENT", f"no {CANARY}", faults=faults),
         input_valid=False,
     )
-    row = call_row("c1", ANNA, {"text": CANARY}, finding)
+    row = call_row("c1", ANNA, {"text": CANARY}, details)
     assert CANARY not in repr(row)
     assert row.error_message is not None
     assert "orderId" in row.error_message
@@ -196,7 +196,7 @@ def test_a_row_of_the_call_log_says_what_kind_of_arguments_there_were() -> None:
     schema = {"properties": {name: {"title": "any"} for name in "abcdef"}}
     tool = tool_of(definition=RemoteTool("search", input_schema=schema))
     given = {"a": CANARY, "b": 7.5, "c": [CANARY], "d": {CANARY: 1}, "e": None, "f": True}
-    row = call_row("c1", ANNA, {**given, CANARY: 1, "x": 2}, Finding(tool=tool))
+    row = call_row("c1", ANNA, {**given, CANARY: 1, "x": 2}, CallDetails(tool=tool))
     assert CANARY not in repr(row)
     assert row.args_redacted == {
         "a": f"string ({len(CANARY)})",
@@ -207,7 +207,7 @@ def test_a_row_of_the_call_log_says_what_kind_of_arguments_there_were() -> None:
         "f": "boolean",
         "…": "2 more",
     }
-    assert call_row("c2", ANNA, {}, Finding()).args_redacted == {}
+    assert call_row("c2", ANNA, {}, CallDetails()).args_redacted == {}
 
 
 # -- questions ------------------------------------------------------------------------------------
@@ -228,7 +228,9 @@ def test_a_question_becomes_a_card_with_a_plain_form() -> None:
         "required": ["name", "nobody"],
         "allOf": [{"$ref": "file:///etc/passwd"}],
     }
-    action, allowed = card(Elicitation("Who?\x00\u200b", hostile, "shop"), "shop__ask")
+    action, allowed = elicitation_request(
+        Elicitation("Who?\x00\u200b", hostile, "shop"), "shop__ask"
+    )
     assert action.args_schema == {
         "type": "object",
         "properties": {
@@ -242,27 +244,29 @@ def test_a_question_becomes_a_card_with_a_plain_form() -> None:
 
 
 def test_answers_to_a_question_fit_its_form_or_decline_it() -> None:
-    action, allowed = card(Elicitation("Who?", FORM, "shop"), "shop__ask")
+    action, allowed = elicitation_request(Elicitation("Who?", FORM, "shop"), "shop__ask")
     assert allowed == ("edit", "reject")
 
     def given(args: dict[str, object]) -> tuple[str, object]:
-        decided = answer(action, Decision("edit", None, EditedAction("shop__ask", args)))
+        decided = elicitation_answer(
+            action, Decision("edit", None, EditedAction("shop__ask", args))
+        )
         return decided.action, decided.content
 
     assert given({"name": "x", "n": 4}) == ("accept", {"name": "x", "n": 4})
     assert given({"n": 4}) == ("decline", None)
-    assert answer(action, Decision("reject")).action == "decline"
+    assert elicitation_answer(action, Decision("reject")).action == "decline"
 
 
 def test_a_single_text_can_be_answered_in_words_and_defaults_can_be_approved() -> None:
     text = {"properties": {"colour": {"type": "string"}}, "required": ["colour"]}
-    action, allowed = card(Elicitation("Which?", text), "t")
+    action, allowed = elicitation_request(Elicitation("Which?", text), "t")
     assert allowed == ("edit", "reject", "respond")
-    assert answer(action, Decision("respond", "red")).content == {"colour": "red"}
+    assert elicitation_answer(action, Decision("respond", "red")).content == {"colour": "red"}
     sure = {"properties": {"sure": {"type": "boolean", "default": True}}}
-    action, allowed = card(Elicitation("Sure?", sure), "t")
+    action, allowed = elicitation_request(Elicitation("Sure?", sure), "t")
     assert allowed == ("approve", "edit", "reject")
-    assert answer(action, Decision("approve")).content == {"sure": True}
+    assert elicitation_answer(action, Decision("approve")).content == {"sure": True}
 
 
 # -- results --------------------------------------------------------------------------------------
@@ -271,7 +275,7 @@ def test_a_single_text_can_be_answered_in_words_and_defaults_can_be_approved() -
 def test_a_result_is_text_and_its_bytes_are_files() -> None:
     data = base64.b64encode(b"abc").decode()
     blob = {"uri": "file:///reports/q3.pdf", "blob": data}
-    found = told(
+    found = result_for_model(
         RemoteResult(
             content=(
                 {"type": "text", "text": "Here."},
@@ -284,7 +288,7 @@ def test_a_result_is_text_and_its_bytes_are_files() -> None:
         ),
         "shop__picture",
     )
-    assert [(piece.name, piece.content) for piece in found.pieces] == [
+    assert [(piece.name, piece.content) for piece in found.files] == [
         ("shop__picture-1.png", b"abc"),
         ("q3.pdf", b"abc"),
     ]
@@ -299,28 +303,30 @@ def test_a_result_is_text_and_its_bytes_are_files() -> None:
 
 def test_a_result_too_long_for_a_model_is_a_file_and_its_beginning() -> None:
     whole = "é" * (MOST_SHOWN // 2 + 1)
-    found = told(RemoteResult(content=({"type": "text", "text": whole},)), "shop__long")
-    assert [piece.name for piece in found.pieces] == ["shop__long.txt"]
-    assert found.pieces[0].content.decode() == whole
+    found = result_for_model(RemoteResult(content=({"type": "text", "text": whole},)), "shop__long")
+    assert [piece.name for piece in found.files] == ["shop__long.txt"]
+    assert found.files[0].content.decode() == whole
     assert len(found.text) < 5_000
     just = "é" * (MOST_SHOWN // 2)
-    assert told(RemoteResult(content=({"type": "text", "text": just},)), "t").text == just
+    assert (
+        result_for_model(RemoteResult(content=({"type": "text", "text": just},)), "t").text == just
+    )
 
 
 def test_structured_content_alone_is_shown_as_json() -> None:
-    found = told(RemoteResult(structured={"total": 10}), "t")
+    found = result_for_model(RemoteResult(structured={"total": 10}), "t")
     assert found.text == '{"total":10}'
 
 
 def test_integers_of_structured_content_keep_all_their_digits() -> None:
-    found = told(RemoteResult(structured={"total": 10**30, "city": "Zürich"}), "t")
+    found = result_for_model(RemoteResult(structured={"total": 10**30, "city": "Zürich"}), "t")
     assert found.text == f'{{"total":{10**30},"city":"Zürich"}}'
 
 
 def test_files_beyond_the_most_that_are_kept_are_counted() -> None:
     picture = {"type": "image", "data": base64.b64encode(b"abc").decode(), "mimeType": "image/png"}
-    found = told(RemoteResult(content=(picture,) * 23, structured={"total": 10}), "t")
-    assert len(found.pieces) == 20
+    found = result_for_model(RemoteResult(content=(picture,) * 23, structured={"total": 10}), "t")
+    assert len(found.files) == 20
     assert found.text.splitlines() == [
         '{"total":10}',
         "[3 more files were left out: at most 20 of a result are kept]",

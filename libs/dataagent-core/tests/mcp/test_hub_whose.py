@@ -210,9 +210,9 @@ async def test_the_end_of_a_session_frees_its_connections(
     assert held(shop) == {talk.session_id}
     match how:
         case "put away":
-            await core.runs.put_away(talk.session_id, owner="anna")
+            await core.runs.soft_delete(talk.session_id, owner="anna")
         case "deleted":
-            await core.runs.forget(talk.session_id, owner="anna")
+            await core.runs.delete_permanently(talk.session_id, owner="anna")
         case _:
             await core.sessions.release_expired(timeout_seconds=-1)
     assert held(shop) == set()
@@ -224,7 +224,7 @@ async def test_what_nobody_holds_is_closed_after_a_while(shop: Shop) -> None:
     shop.core.mcp.pool._limits = type(shop.core.mcp.pool._limits)(linger_seconds=0.1)
     talk = await shop.talk("anna")
     assert (await talk.call("mine__mall4j_order_get_detail", ORDER)).status == "success"
-    await shop.core.runs.put_away(talk.session_id, owner="anna")
+    await shop.core.runs.soft_delete(talk.session_id, owner="anna")
     await until(lambda: not shop.core.mcp.pool.statuses())
     assert spec.server_id
 
@@ -237,10 +237,10 @@ def held(shop: Shop) -> set[str]:
 
 async def test_a_user_without_servers_costs_a_run_no_read(shop: Shop) -> None:
     hub = shop.core.mcp
-    assert hub.attend(user_id="bob", tenant_id=None, session_id="s1") is None
+    assert hub.prepare_run_tools(user_id="bob", tenant_id=None, session_id="s1") is None
     await shop.register("mine", url="http://127.0.0.1:9/mcp", scope="user", user_id="anna")
-    assert hub.attend(user_id="anna", tenant_id=None, session_id="s1") is not None
-    assert hub.attend(user_id="bob", tenant_id=None, session_id="s1") is None
+    assert hub.prepare_run_tools(user_id="anna", tenant_id=None, session_id="s1") is not None
+    assert hub.prepare_run_tools(user_id="bob", tenant_id=None, session_id="s1") is None
 
 
 # -- files and processes --------------------------------------------------------------------------
@@ -308,8 +308,8 @@ async def test_other_processes_hear_of_changes_and_of_sessions_that_ended(
     async with open_core(make_settings(), grace_seconds=2) as second:
         other = Shop(second)
         for each in (shop, other):
-            each.core.mcp.share(lambda payload: bus.publish("mcp", payload))
-            bus.subscribe("mcp", each.core.mcp.hear)
+            each.core.mcp.set_publisher(lambda payload: bus.publish("mcp", payload))
+            bus.subscribe("mcp", each.core.mcp.on_peer_message)
         second.mcp.listen(heard.append)
         spec = await shop.add("mine", mall, scope="user", user_id="anna")
         await until(lambda: any(change.what == "added" for change in heard))

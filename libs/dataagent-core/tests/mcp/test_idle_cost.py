@@ -7,7 +7,7 @@ import gc
 import psutil
 import pytest
 
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 
 from .raw import RawServer
 from .running import Kept, raw_spec
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 MOST_BYTES = 120 * 1024
 
 
-async def test_an_idle_connection_takes_at_most_120_kilobytes(hosts: OpenHosts) -> None:
+async def test_an_idle_connection_takes_at_most_120_kilobytes(hosts: HostPolicy) -> None:
     """Its server's end of the line is in this process as well, and counted."""
     us = psutil.Process()
     kept: list[Kept] = []

@@ -9,7 +9,7 @@ from sqlalchemy import delete
 
 from dataagent_core.errors import NotFound, ToolNotFound
 from dataagent_core.identity.users import UserStore
-from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
 from dataagent_core.mcp.servers.key_tools import KeyTools
 from dataagent_core.mcp.servers.servers import ServerStore
 from dataagent_core.storage import Database
@@ -29,7 +29,7 @@ async def key_id(database: Database) -> AsyncGenerator[str]:
     store.close()
 
 
-async def _numbers(servers: ServerStore, catalogue: Catalogue) -> list[int]:
+async def _numbers(servers: ServerStore, catalogue: ToolCatalogue) -> list[int]:
     spec = await servers.create(shared("s"), by="root")
     report = await catalogue.sync(spec, [remote(name) for name in "abc"])
     return [tool.tool_id for tool in report.tools]
@@ -37,7 +37,7 @@ async def _numbers(servers: ServerStore, catalogue: Catalogue) -> list[int]:
 
 @requirement("M2.1")
 async def test_a_list_replaces_the_whole_list_and_none_lifts_it(
-    database: Database, servers: ServerStore, catalogue: Catalogue, key_id: str
+    database: Database, servers: ServerStore, catalogue: ToolCatalogue, key_id: str
 ) -> None:
     a, b, c = await _numbers(servers, catalogue)
     keys = KeyTools(database)
@@ -56,7 +56,7 @@ async def test_a_list_replaces_the_whole_list_and_none_lifts_it(
 
 
 async def test_a_tool_or_key_that_is_not_there_is_named_and_nothing_changes(
-    database: Database, servers: ServerStore, catalogue: Catalogue, key_id: str
+    database: Database, servers: ServerStore, catalogue: ToolCatalogue, key_id: str
 ) -> None:
     a, *_ = await _numbers(servers, catalogue)
     keys = KeyTools(database)
@@ -70,7 +70,7 @@ async def test_a_tool_or_key_that_is_not_there_is_named_and_nothing_changes(
 
 
 async def test_a_server_that_goes_takes_its_tools_from_the_list(
-    database: Database, servers: ServerStore, catalogue: Catalogue, key_id: str
+    database: Database, servers: ServerStore, catalogue: ToolCatalogue, key_id: str
 ) -> None:
     a, *_ = await _numbers(servers, catalogue)
     keys = KeyTools(database)
@@ -83,7 +83,7 @@ async def test_a_server_that_goes_takes_its_tools_from_the_list(
 
 
 async def test_another_process_holds_to_a_new_list_within_a_second(
-    database: Database, servers: ServerStore, catalogue: Catalogue, key_id: str
+    database: Database, servers: ServerStore, catalogue: ToolCatalogue, key_id: str
 ) -> None:
     a, *_ = await _numbers(servers, catalogue)
     now = [0.0]

@@ -17,11 +17,11 @@ from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCNotification, JSONRPCRequest
 
-from dataagent_core.mcp.connections.calls import Ask, Clock, Live, pass_through
+from dataagent_core.mcp.connections.calls import CallTimer, LiveSession, PendingCall, run_call
 from dataagent_core.mcp.connections.health import Health, HealthRules
 from dataagent_core.mcp.types import CallFailed, RemoteResult, ServerSpec
-from dataagent_core.mcp.wire import Signals
-from dataagent_core.mcp.wire.leaving import cancelling_aside
+from dataagent_core.mcp.wire import SessionSignals
+from dataagent_core.mcp.wire.cancellation import cancelling_in_background
 from tests.standins.mcp_server import stdio_command
 from tests.waiting import WAIT_SECONDS, until
 
@@ -63,14 +63,14 @@ class Silent:
         raise AssertionError
 
 
-def silent() -> tuple[Live, Silent]:
+def silent() -> tuple[LiveSession, Silent]:
     port = Silent()
     # as a port
-    return Live(port, Signals(), Health(HealthRules()), SPEC), port  # type: ignore[arg-type]
+    return LiveSession(port, SessionSignals(), Health(HealthRules()), SPEC), port  # type: ignore[arg-type]
 
 
-async def called(live: Live, seconds: float = 60) -> RemoteResult:
-    return await pass_through(live, Ask("t", {}, Clock(seconds)))
+async def called(live: LiveSession, seconds: float = 60) -> RemoteResult:
+    return await run_call(live, PendingCall("t", {}, CallTimer(seconds)))
 
 
 @pytest.mark.parametrize("cancels_first", [False, True])
@@ -115,7 +115,7 @@ async def test_each_caller_leaves_at_their_own_deadline_whoever_came_first() -> 
     assert not long.done()
     live.end("gone")
     assert await outcome(long) == "MCP_SERVER_UNAVAILABLE"
-    await live.settle()
+    await live.drain()
     with pytest.raises(CallFailed) as failed:
         await called(live)
     assert failed.value.was_sent is False
@@ -159,7 +159,7 @@ async def stuck() -> AsyncGenerator[TransportStreams]:
 
 
 async def test_that_a_caller_left_is_told_aside_and_nothing_else_is() -> None:
-    async with cancelling_aside(stuck()) as (_, writing):
+    async with cancelling_in_background(stuck()) as (_, writing):
         gone = JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params={})
         async with asyncio.timeout(WAIT_SECONDS):
             await writing.send(SessionMessage(gone))

@@ -11,14 +11,14 @@ from pydantic import SecretStr
 from dataagent_core.errors import BadInput, DataAgentError, Misconfigured, ServerNotAllowed
 from dataagent_core.mcp.servers.policy import ServerPolicy, StdioRule
 from dataagent_core.mcp.servers.registration import NewServer
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 
 CANARY = "canary-7f1c-never-anywhere"
 
 
 @pytest.fixture
-def hosts() -> Generator[OpenHosts]:
-    opened = OpenHosts(["intranet.example", "127.0.0.1:9000"])
+def hosts() -> Generator[HostPolicy]:
+    opened = HostPolicy(["intranet.example", "127.0.0.1:9000"])
     yield opened
     opened.close()
 
@@ -53,7 +53,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("words", PROGRAMS, ids=" ".join)
 @pytest.mark.parametrize("beside", ["alone", "with a url", "as sse", "as stdio"])
 def test_users_start_no_program_of_their_own_however_it_is_dressed_up(
-    words: tuple[str, ...], beside: str, hosts: OpenHosts
+    words: tuple[str, ...], beside: str, hosts: HostPolicy
 ) -> None:
     dress: dict[str, dict[str, Any]] = {
         "alone": {},
@@ -65,7 +65,7 @@ def test_users_start_no_program_of_their_own_however_it_is_dressed_up(
         ServerPolicy(hosts).check(program(*words, **dress[beside]), is_admin=False)
 
 
-def test_a_transport_or_arguments_alone_count_as_a_program(hosts: OpenHosts) -> None:
+def test_a_transport_or_arguments_alone_count_as_a_program(hosts: HostPolicy) -> None:
     policy = ServerPolicy(hosts)
     for new in (address(transport="stdio"), address(args=("-c", "id"))):
         with pytest.raises(ServerNotAllowed):
@@ -73,7 +73,7 @@ def test_a_transport_or_arguments_alone_count_as_a_program(hosts: OpenHosts) -> 
 
 
 def test_administrators_and_templates_start_programs_and_nobody_when_it_is_off(
-    hosts: OpenHosts,
+    hosts: HostPolicy,
 ) -> None:
     own = program("mcp-server-time", env={"TZ": SecretStr("UTC")})
     ServerPolicy(hosts).check(own, is_admin=True)
@@ -88,7 +88,7 @@ def test_administrators_and_templates_start_programs_and_nobody_when_it_is_off(
             )
 
 
-def test_listed_command_lines_may_be_begun_with_and_nothing_else(hosts: OpenHosts) -> None:
+def test_listed_command_lines_may_be_begun_with_and_nothing_else(hosts: HostPolicy) -> None:
     """CVE-2026-40933: a list of programs is none, as `npx -c` runs anything."""
     listed = ["mcp-server-time", "npx -y @acme/files", "python -m acme.mcp"]
     policy = ServerPolicy(hosts, commands=listed)
@@ -114,7 +114,7 @@ def test_listed_command_lines_may_be_begun_with_and_nothing_else(hosts: OpenHost
 
 @pytest.mark.parametrize("line", ["npx", "npx -y", "python", "python3.12 -m", "/usr/bin/env", "'"])
 def test_an_operators_list_that_lets_users_start_anything_is_refused(
-    line: str, hosts: OpenHosts
+    line: str, hosts: HostPolicy
 ) -> None:
     with pytest.raises(Misconfigured, match="DATAAGENT_MCP_STDIO_COMMANDS"):
         ServerPolicy(hosts, commands=[line])
@@ -129,7 +129,7 @@ def test_an_operators_list_that_lets_users_start_anything_is_refused(
         "JAVA_TOOL_OPTIONS", "DATAAGENT_SECRET_KEY",
     ],
 )  # fmt: skip
-def test_environment_that_loads_code_is_refused_for_everyone(name: str, hosts: OpenHosts) -> None:
+def test_environment_that_loads_code_is_refused_for_everyone(name: str, hosts: HostPolicy) -> None:
     policy = ServerPolicy(hosts, commands=["mcp-x"])
     for is_admin in (True, False):
         with pytest.raises(ServerNotAllowed):
@@ -142,7 +142,7 @@ def test_environment_that_loads_code_is_refused_for_everyone(name: str, hosts: O
 
 
 @pytest.mark.parametrize("rule", ["templates", "off"])
-def test_our_own_environment_is_asked_for_in_vain(rule: StdioRule, hosts: OpenHosts) -> None:
+def test_our_own_environment_is_asked_for_in_vain(rule: StdioRule, hosts: HostPolicy) -> None:
     """A user's `${DATAAGENT_…}` handed langchain-mcp-adapters' host secrets to the child."""
     policy = ServerPolicy(hosts, stdio=rule)
     variable = "${DATAAGENT_MYSQL_PASSWORD}"
@@ -168,13 +168,13 @@ def test_our_own_environment_is_asked_for_in_vain(rule: StdioRule, hosts: OpenHo
         "https://user@mcp.example/",
     ],
 )  # fmt: skip
-def test_addresses_behind_the_wall_are_refused_for_everyone(url: str, hosts: OpenHosts) -> None:
+def test_addresses_behind_the_wall_are_refused_for_everyone(url: str, hosts: HostPolicy) -> None:
     for is_admin in (True, False):
         with pytest.raises(ServerNotAllowed):
             ServerPolicy(hosts).check(address(url), is_admin=is_admin)
 
 
-def test_an_operator_opens_hosts_and_ports(hosts: OpenHosts) -> None:
+def test_an_operator_opens_hosts_and_ports(hosts: HostPolicy) -> None:
     policy = ServerPolicy(hosts)
     policy.check(address("http://127.0.0.1:9000/mcp"), is_admin=False)
     policy.check(address("http://intranet.example/mcp"), is_admin=False)
@@ -187,7 +187,7 @@ def test_an_operator_opens_hosts_and_ports(hosts: OpenHosts) -> None:
               "password=", "client_secret=", "a=1&session="]
 )  # fmt: skip
 def test_f13_credentials_in_a_url_are_refused_and_not_repeated(
-    query: str, hosts: OpenHosts
+    query: str, hosts: HostPolicy
 ) -> None:
     with pytest.raises(BadInput, match="headers") as refused:
         ServerPolicy(hosts).check(address(f"https://mcp.example/x?{query}{CANARY}"), is_admin=True)
@@ -197,7 +197,7 @@ def test_f13_credentials_in_a_url_are_refused_and_not_repeated(
     )
 
 
-def test_headers_are_plain_and_not_the_transports(hosts: OpenHosts) -> None:
+def test_headers_are_plain_and_not_the_transports(hosts: HostPolicy) -> None:
     policy = ServerPolicy(hosts)
     policy.check(address(headers={"Authorization": SecretStr("Bearer x")}), is_admin=False)
     for headers in (
@@ -216,14 +216,14 @@ def test_headers_are_plain_and_not_the_transports(hosts: OpenHosts) -> None:
         assert CANARY not in f"{refused.value!r}"
 
 
-def test_credentials_in_arguments_are_sent_to_env(hosts: OpenHosts) -> None:
+def test_credentials_in_arguments_are_sent_to_env(hosts: HostPolicy) -> None:
     for arg in (f"--api-key={CANARY}", f"--TOKEN={CANARY}", f"postgresql://u:{CANARY}@db/x"):
         with pytest.raises(BadInput, match="env") as refused:
             ServerPolicy(hosts).check(program("mcp-x", arg), is_admin=True)
         assert CANARY not in f"{refused.value!r}"
 
 
-def test_a_proxy_and_a_working_directory_are_administrators_to_set(hosts: OpenHosts) -> None:
+def test_a_proxy_and_a_working_directory_are_administrators_to_set(hosts: HostPolicy) -> None:
     policy = ServerPolicy(hosts, commands=["mcp-x"])
     proxied = address(proxy_url="http://proxy.internal:3128")
     policy.check(proxied, is_admin=True)

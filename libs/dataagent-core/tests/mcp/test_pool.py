@@ -18,7 +18,7 @@ from dataagent_core.mcp.types import (
     RemoteTool,
     ServerSpec,
 )
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS, until
 
@@ -48,7 +48,7 @@ def heard() -> Heard:
 
 
 @pytest.fixture
-async def make_pool(hosts: OpenHosts, heard: Heard) -> AsyncGenerator[MakePool]:
+async def make_pool(hosts: HostPolicy, heard: Heard) -> AsyncGenerator[MakePool]:
     pools: list[ConnectionPool] = []
 
     def make(rules: ConnectionRules = QUICK, **limits: float) -> ConnectionPool:
@@ -303,7 +303,7 @@ async def test_a_disabled_server_is_not_reached(make_pool: MakePool, server: Raw
 
 
 async def test_a_files_server_may_be_anywhere(heard: Heard, server: RawServer) -> None:
-    closed = OpenHosts()
+    closed = HostPolicy()
     pool = ConnectionPool(
         closed, on_tools=heard.tools, on_status=heard.status, limits=PoolLimits(connection=QUICK)
     )

@@ -9,14 +9,14 @@ from pydantic import SecretStr
 
 from dataagent_core.errors import BadInput
 from dataagent_core.identity.sealing import MASK
-from dataagent_core.mcp.servers.registration import ServerFields
-from dataagent_core.mcp.servers.requested import (
-    changed_by,
-    completed,
-    is_reached_otherwise,
-    masked,
-    shown_url,
+from dataagent_core.mcp.servers.field_changes import (
+    apply_fields,
+    changes_connection,
+    complete_fields,
+    mask_secrets,
+    mask_url,
 )
+from dataagent_core.mcp.servers.registration import ServerFields
 from dataagent_core.mcp.types import ServerSpec
 from tests.requirements import requirement
 
@@ -50,26 +50,26 @@ def secrets(values: dict[str, SecretStr]) -> dict[str, str]:
 @requirement("R30.2")
 def test_a_mask_keeps_the_stored_value_and_names_left_out_are_dropped() -> None:
     sent = ServerFields(headers={"Authorization": SecretStr(MASK), "X-New": SecretStr("n")})
-    found = completed(sent, WEB)
+    found = complete_fields(sent, WEB)
     assert secrets(dict(found.get("headers", {}))) == {"Authorization": "Bearer one", "X-New": "n"}
 
 
 @pytest.mark.parametrize("stored", [None, WEB])
 def test_a_mask_for_what_nobody_stored_is_refused(stored: ServerSpec | None) -> None:
     with pytest.raises(BadInput, match="X-Other"):
-        completed({"headers": {"X-Other": SecretStr(MASK)}}, stored)
+        complete_fields({"headers": {"X-Other": SecretStr(MASK)}}, stored)
 
 
 def test_an_address_is_shown_without_what_may_be_secret_and_kept_when_sent_back() -> None:
-    shown = shown_url(WEB.url)
+    shown = mask_url(WEB.url)
     assert shown == f"https://mcp.example.com/mcp?region={MASK}"
-    assert completed({"url": shown}, WEB) == {"url": WEB.url}
+    assert complete_fields({"url": shown}, WEB) == {"url": WEB.url}
     for wrong in (f"https://other.example.com/mcp?region={MASK}", f"https://x/{MASK}"):
         with pytest.raises(BadInput):
-            completed({"url": wrong}, WEB)
-    assert shown_url("http://u:p@h:1/x?a&b=c#d") == f"http://{MASK}@h:1/x?a&b={MASK}"
-    assert shown_url(None) is None
-    assert shown_url("http://[::1") == MASK
+            complete_fields({"url": wrong}, WEB)
+    assert mask_url("http://u:p@h:1/x?a&b=c#d") == f"http://{MASK}@h:1/x?a&b={MASK}"
+    assert mask_url(None) is None
+    assert mask_url("http://[::1") == MASK
 
 
 @requirement("M5.4")
@@ -77,14 +77,14 @@ def test_an_address_is_shown_without_what_may_be_secret_and_kept_when_sent_back(
 def test_no_secret_of_an_address_is_shown(secret: str, place: str) -> None:
     canary = "".join(f"{ord(c):x}" for c in secret)[:40] + "zq"
     url = f"https://{canary}:{canary}@h/x" if place == "login" else f"https://h/x?k={canary}"
-    assert canary not in str(shown_url(url))
+    assert canary not in str(mask_url(url))
 
 
 def test_who_names_an_address_gives_up_the_command_and_the_other_way_round() -> None:
-    changed = changed_by(PROGRAM, completed({"url": "https://h/mcp"}, PROGRAM))
+    changed = apply_fields(PROGRAM, complete_fields({"url": "https://h/mcp"}, PROGRAM))
     assert (changed.command, changed.args, dict(changed.env)) == (None, (), {})
     assert (changed.transport, changed.template_id) == ("auto", None)
-    back = changed_by(WEB, completed({"command": "serve"}, WEB))
+    back = apply_fields(WEB, complete_fields({"command": "serve"}, WEB))
     assert (back.url, dict(back.headers), back.transport) == (None, {}, "stdio")
 
 
@@ -96,10 +96,10 @@ def test_what_is_reached_otherwise_is_told_from_what_is_not() -> None:
         (ServerFields(env={"TOKEN": SecretStr("three")}), True),
         (ServerFields(env={"TOKEN": SecretStr(MASK)}), False),
     ):
-        new = changed_by(PROGRAM, completed(fields, PROGRAM))
-        assert is_reached_otherwise(PROGRAM, new) is is_other, fields
+        new = apply_fields(PROGRAM, complete_fields(fields, PROGRAM))
+        assert changes_connection(PROGRAM, new) is is_other, fields
 
 
 def test_only_names_of_secrets_are_shown() -> None:
-    assert masked(PROGRAM.env) == {"TOKEN": MASK}
+    assert mask_secrets(PROGRAM.env) == {"TOKEN": MASK}
     assert "two" not in repr(PROGRAM)

@@ -13,7 +13,7 @@ from sqlalchemy import select, update
 from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import ToolResultEvent
-from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
 from dataagent_core.mcp.servers.servers import ServerChanges, ServerStore
 from dataagent_core.mcp.servers.session_servers import SessionServers
 from dataagent_core.mcp.types import ServerSpec
@@ -143,8 +143,8 @@ async def test_a_session_goes_on_with_it_as_it_was_in_another_process_too(
     bus = LocalBus()
     async with open_core(make_settings(), grace_seconds=2) as second:
         for core in (shop.core, second):
-            core.mcp.share(lambda payload: bus.publish("mcp", payload))
-            bus.subscribe("mcp", core.mcp.hear)
+            core.mcp.set_publisher(lambda payload: bus.publish("mcp", payload))
+            bus.subscribe("mcp", core.mcp.on_peer_message)
         spec = await shop.add("mine", mall, scope="user", user_id="anna")
         talk = await shop.talk("anna")
         assert await answer(talk) == f"mall: {DETAIL} ['orderId']"
@@ -190,7 +190,7 @@ async def test_how_a_server_is_says_nothing_of_how_it_was(shop: Shop, mall: Prog
 async def test_a_list_of_a_server_as_it_was_changes_nothing(
     servers: ServerStore, database: Database
 ) -> None:
-    catalogue = Catalogue(database)
+    catalogue = ToolCatalogue(database)
     old = await servers.create(own("docs"), by="alice")
     await catalogue.sync(old, [remote("a")])
     new = await servers.update(old.server_id, ServerChanges(call_timeout_seconds=7), by="alice")
@@ -246,7 +246,7 @@ async def test_what_administrators_change_holds_from_the_next_message_on(
 
 @pytest.fixture
 def sessions(database: Database, servers: ServerStore) -> SessionServers:
-    return SessionServers(database, servers, rest_seconds=REST.total_seconds())
+    return SessionServers(database, servers, idle_seconds=REST.total_seconds())
 
 
 async def test_an_own_server_is_kept_sealed_and_whole(
@@ -306,7 +306,7 @@ async def test_a_session_in_use_is_written_down_from_time_to_time(
     database: Database, servers: ServerStore
 ) -> None:
     now = [0.0]
-    sessions = SessionServers(database, servers, rest_seconds=3600, clock=lambda: now[0])
+    sessions = SessionServers(database, servers, idle_seconds=3600, clock=lambda: now[0])
     made = await servers.create(own("docs"), by="alice")
     await sessions.begin_run("s1", [made], None)
     used = select(mcp_sessions.c.used_at)

@@ -14,8 +14,8 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.outputs.chat_generation import merge_chat_generation_chunks
 
-from dataagent_core.models.chunks import CallPart, full_chunk, text_chunk
-from dataagent_core.models.join import Joiner
+from dataagent_core.models.chunks import ToolCallDelta, full_chunk, text_chunk
+from dataagent_core.models.join import ChunkJoiner
 from dataagent_core.models.merge import merge_stream
 
 
@@ -80,7 +80,7 @@ def test_joined_chunks_add_up_to_the_same_answer(
     chunks: list[ChatGenerationChunk], data: st.DataObject
 ) -> None:
     expected = total(chunks)
-    joiner = Joiner()
+    joiner = ChunkJoiner()
     joined: list[ChatGenerationChunk] = []
     rest = list(chunks)
     while rest:
@@ -106,19 +106,19 @@ def test_a_merged_stream_adds_up_to_the_same_answer(chunks: list[ChatGenerationC
 
 @given(st.lists(st.text(max_size=4), min_size=1, max_size=4), st.data())
 def test_text_and_what_ends_it_are_one_chunk(texts: list[str], data: st.DataObject) -> None:
-    calls = [CallPart(0, "c0", "ls", "{}")] if data.draw(st.booleans()) else []
+    calls = [ToolCallDelta(0, "c0", "ls", "{}")] if data.draw(st.booleans()) else []
     reason = data.draw(st.sampled_from([None, {"finish_reason": "stop"}]))
     said = [text_chunk(text) for text in texts]
     said.append(full_chunk(calls=calls, usage=data.draw(usages), metadata=reason, is_last=True))
     expected = total(said)
-    joined = Joiner().join(said)
+    joined = ChunkJoiner().join(said)
     assert len(joined) == 1
     assert total(joined) == expected
 
 
 def test_thinking_and_text_are_joined_only_in_that_order() -> None:
     said = [text_chunk("", reasoning="hm"), text_chunk("a"), text_chunk("", reasoning="but")]
-    joined = Joiner().join([*said, text_chunk("b"), text_chunk("c", reasoning="both")])
+    joined = ChunkJoiner().join([*said, text_chunk("b"), text_chunk("c", reasoning="both")])
     assert [(c.message.additional_kwargs.get("reasoning_content"), c.text) for c in joined] == [
         ("hm", "a"),
         ("but", "b"),
@@ -138,7 +138,7 @@ def test_arguments_of_a_tool_call_are_joined_in_one_chunk() -> None:
         )
         for first, args in [(True, ""), (False, '{"pa'), (False, 'th": "/"}')]
     ]
-    (joined,) = Joiner().join([ChatGenerationChunk(message=part) for part in parts])
+    (joined,) = ChunkJoiner().join([ChatGenerationChunk(message=part) for part in parts])
     message = joined.message
     assert isinstance(message, AIMessageChunk)
     assert [(c["name"], c["args"], c["id"]) for c in message.tool_calls] == [

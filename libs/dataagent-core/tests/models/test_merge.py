@@ -18,7 +18,7 @@ from pydantic import PrivateAttr
 from dataagent_core.errors import ModelRefused, ModelUnavailable
 from dataagent_core.models.chunks import text_chunk
 from dataagent_core.models.failures import ContextTooLong
-from dataagent_core.models.merge import TextWindow, audible, merge_stream, merged
+from dataagent_core.models.merge import TextWindow, merge_chunks, merge_stream, with_token_sink
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.models.steps import Call, Fail, Say, Think
 from tests.waiting import WAIT_SECONDS
@@ -152,7 +152,7 @@ class Tokens(AsyncCallbackHandler):
 
 async def test_callbacks_see_merged_chunks_and_the_answer_is_whole() -> None:
     script = [[Think("hm hm "), Say([f"w{number} " for number in range(200)]), Call("ls", {})]]
-    plain, wrapped = ScriptedChatModel(script), merged(ScriptedChatModel(script), LONG)
+    plain, wrapped = ScriptedChatModel(script), merge_chunks(ScriptedChatModel(script), LONG)
     counted, expected = Tokens(), [c async for c in plain.astream("go")]
     seen = [c async for c in wrapped.astream("go", config={"callbacks": [counted]})]
     assert len(counted.seen) == len(seen) < 10 < len(expected)
@@ -165,10 +165,10 @@ async def test_callbacks_see_merged_chunks_and_the_answer_is_whole() -> None:
 
 async def test_a_merged_model_is_still_of_its_class() -> None:
     model = ScriptedChatModel(["hi"], model_name="x")
-    wrapped = merged(model, 0.02)
+    wrapped = merge_chunks(model, 0.02)
     assert isinstance(wrapped, ScriptedChatModel)
     assert type(wrapped).__name__ == "ScriptedChatModel"
-    assert type(wrapped) is type(merged(ScriptedChatModel(["other"]), 0.5))
+    assert type(wrapped) is type(merge_chunks(ScriptedChatModel(["other"]), 0.5))
     assert wrapped.model_name == "x"
     assert wrapped.profile == model.profile
     assert wrapped._get_ls_params() == model._get_ls_params()
@@ -185,8 +185,8 @@ async def test_provider_classes_can_be_merged() -> None:
     from langchain_openai import ChatOpenAI
     from pydantic import SecretStr
 
-    openai = merged(ChatOpenAI(model="gpt-4o", api_key=SecretStr("x")), 0.02)
-    anthropic = merged(
+    openai = merge_chunks(ChatOpenAI(model="gpt-4o", api_key=SecretStr("x")), 0.02)
+    anthropic = merge_chunks(
         ChatAnthropic(model_name="claude-sonnet-4-5", timeout=1, stop=None, api_key=SecretStr("x")),
         0.02,
     )
@@ -198,31 +198,31 @@ async def test_provider_classes_can_be_merged() -> None:
 
 async def test_the_window_may_be_a_function_and_zero_merges_nothing() -> None:
     window = LONG
-    model = merged(ScriptedChatModel([Say(["a", "b", "c"])]), lambda: window)
+    model = merge_chunks(ScriptedChatModel([Say(["a", "b", "c"])]), lambda: window)
     assert len([c async for c in model.astream("go") if c.content]) == 1
     window = 0.0
     assert len([c async for c in model.astream("go") if c.content]) == 3
 
 
 async def test_merging_twice_keeps_the_last_window() -> None:
-    once = merged(ScriptedChatModel([Say(["a", "b", "c"])]), LONG)
-    twice = merged(once, 0.0)
+    once = merge_chunks(ScriptedChatModel([Say(["a", "b", "c"])]), LONG)
+    twice = merge_chunks(once, 0.0)
     assert type(twice) is type(once)
     assert len([c async for c in twice.astream("go") if c.content]) == 3
 
 
 async def test_a_model_that_cannot_stream_is_left_alone() -> None:
     model = ParrotFakeChatModel()
-    assert merged(model, 0.02) is model
+    assert merge_chunks(model, 0.02) is model
 
 
 async def test_a_model_that_streams_synchronously_is_merged() -> None:
-    model = merged(FakeListChatModel(responses=["hello"]), LONG)
+    model = merge_chunks(FakeListChatModel(responses=["hello"]), LONG)
     assert "".join([str(c.content) async for c in model.astream("go")]) == "hello"
 
 
 async def test_cancelling_a_merged_call_leaves_no_task_behind() -> None:
-    model = merged(ScriptedChatModel(), 0.001)
+    model = merge_chunks(ScriptedChatModel(), 0.001)
     first = asyncio.Event()
 
     async def read() -> None:
@@ -281,7 +281,7 @@ class ProviderError(Exception):
     ],
 )
 async def test_errors_of_a_provider_become_ours(error: Exception, ours: type[Exception]) -> None:
-    model = merged(BrokenModel(error=error), LONG)
+    model = merge_chunks(BrokenModel(error=error), LONG)
     with pytest.raises(ours) as streamed:
         _ = [chunk async for chunk in model.astream("go")]
     with pytest.raises(ours) as called:
@@ -292,7 +292,7 @@ async def test_errors_of_a_provider_become_ours(error: Exception, ours: type[Exc
 
 
 async def test_a_scripted_failure_passes_through_a_merged_model() -> None:
-    model = merged(ScriptedChatModel([[Say("a"), Fail(ModelUnavailable("gone"))]]), LONG)
+    model = merge_chunks(ScriptedChatModel([[Say("a"), Fail(ModelUnavailable("gone"))]]), LONG)
     with pytest.raises(ModelUnavailable, match="gone"):
         await model.ainvoke("go")
 
@@ -304,7 +304,7 @@ async def test_the_window_widens_while_many_answers_stream_and_narrows_after() -
     assert window() == 0.03
     window.streams = 500
     assert window() == 0.05
-    model = merged(ScriptedChatModel([Say(["a", "b"])]), window)
+    model = merge_chunks(ScriptedChatModel([Say(["a", "b"])]), window)
     window.streams = 0
     stream = model.astream("hi")
     await anext(stream)
@@ -320,12 +320,12 @@ class _Counting(ScriptedChatModel):
 
 def test_audible_model_is_the_one_it_was_made_of() -> None:
     model = _Counting(turns=["hi"])
-    heard = audible(model)
+    heard = with_token_sink(model)
     assert isinstance(heard, _Counting)
     model.model_name = "renamed"
     assert heard.model_name == "renamed"
     heard._calls += 1
     assert model._calls == 1
-    assert audible(heard) is heard
+    assert with_token_sink(heard) is heard
     cannot_stream = ParrotFakeChatModel()
-    assert audible(cannot_stream) is cannot_stream
+    assert with_token_sink(cannot_stream) is cannot_stream

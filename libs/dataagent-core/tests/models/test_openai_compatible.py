@@ -13,7 +13,7 @@ from langchain_core.messages import HumanMessage
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
-from dataagent_core.models.merge import merged
+from dataagent_core.models.merge import merge_chunks
 from dataagent_core.models.openai_compatible import LeanChatModel
 from tests.requirements import requirement
 from tests.standins.openai_server import (
@@ -100,7 +100,7 @@ async def _astream(model: LeanChatModel) -> None:
 
 
 async def _merged_ainvoke(model: LeanChatModel) -> None:
-    await merged(model, 0.02).ainvoke("hi")
+    await merge_chunks(model, 0.02).ainvoke("hi")
 
 
 @requirement("G6")

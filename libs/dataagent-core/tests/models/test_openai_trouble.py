@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from dataagent_core.errors import DataAgentError, ModelRefused, ModelUnavailable
 from dataagent_core.models.failures import ContextTooLong
-from dataagent_core.models.merge import merged
+from dataagent_core.models.merge import merge_chunks
 from dataagent_core.models.openai_compatible import LeanChatModel
 from tests.standins.openai_server import (
     Drop,
@@ -106,7 +106,7 @@ async def test_a_context_that_is_too_long_is_what_deepagents_waits_for(lean: Lea
     too_long = Status(400, {"error": {"message": "x", "code": "context_length_exceeded"}})
     async with openai_server(too_long) as server, lean(server) as model:
         with pytest.raises(ContextOverflowError):
-            await merged(model, 0.02).ainvoke("hi")
+            await merge_chunks(model, 0.02).ainvoke("hi")
 
 
 async def test_a_server_that_is_not_there_is_unavailable() -> None:

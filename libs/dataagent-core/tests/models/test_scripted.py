@@ -19,7 +19,7 @@ from langchain_core.messages import (
 from langchain_core.outputs import ChatGenerationChunk
 
 from dataagent_core.errors import ModelRefused, ModelUnavailable
-from dataagent_core.models.chunks import CallPart, full_chunk, text_chunk
+from dataagent_core.models.chunks import ToolCallDelta, full_chunk, text_chunk
 from dataagent_core.models.directives import next_turn, read_turns
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.models.steps import Call, Fail, Say, Think, words
@@ -211,7 +211,9 @@ async def test_a_directive_that_cannot_be_read_is_said_back(directive: str) -> N
 
 
 def test_calls_of_a_turn_have_their_own_ids() -> None:
-    chunk = full_chunk(calls=[CallPart(0, "a", "x", "{}"), CallPart(1, "b", "y", '{"z": 1}')])
+    chunk = full_chunk(
+        calls=[ToolCallDelta(0, "a", "x", "{}"), ToolCallDelta(1, "b", "y", '{"z": 1}')]
+    )
     message = chunk.message
     assert isinstance(message, AIMessageChunk)
     assert [(c["id"], c["name"], c["args"]) for c in message.tool_calls] == [

@@ -88,7 +88,7 @@ def looked_at(messages: list[BaseMessage]) -> dict[str, Any]:
 def test_thread_that_grew_knows_what_a_look_at_all_shows(parts: list[list[BaseMessage]]) -> None:
     thread = Thread()
     for part in parts:
-        thread = thread.extended(part)
+        thread = thread.with_messages(part)
     whole = [message for part in parts for message in part]
     assert list(thread) == whole
     assert facts(thread) == facts(Thread(whole)) == looked_at(whole)
@@ -101,8 +101,8 @@ def test_threads_with_one_beginning_know_only_their_own_messages(
     beginning: list[BaseMessage], one: list[BaseMessage], other: list[BaseMessage]
 ) -> None:
     start = Thread(beginning)
-    grown = [start.extended(one), start.extended(other), start]
-    for thread in [*grown, grown[0].extended(other), copy.copy(grown[1])]:
+    grown = [start.with_messages(one), start.with_messages(other), start]
+    for thread in [*grown, grown[0].with_messages(other), copy.copy(grown[1])]:
         names = {message.id for message in thread} - {None}
         assert {name for name in "abcdefgh" if thread.has(name)} == names
         assert set(thread.ids()) == names
@@ -123,7 +123,7 @@ def test_it_is_a_list_that_does_not_change() -> None:
 def test_system_message_stands_before_it() -> None:
     system = SystemMessage([{"type": "text", "text": "be kind"}])
     thread = Thread([HumanMessage("hi", id="a")])
-    whole = thread.headed(system)
+    whole = thread.with_system_message(system)
     assert list(whole) == [system, *thread]
     assert whole.head is system
     assert (whole.is_plain, whole.characters) == (True, len("be kind") + len("hi"))

@@ -19,7 +19,7 @@ from dataagent_core.hitl import Decision
 from dataagent_core.runs import Entry, Run, RunOptions
 from dataagent_core.runs.agents import agent_config
 from dataagent_core.session import Message
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.waiting import WAIT_SECONDS
 
 
@@ -108,7 +108,7 @@ class Chat:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    return lived_in(tmp_path / "home")
+    return prepared_home(tmp_path / "home")
 
 
 @pytest.fixture

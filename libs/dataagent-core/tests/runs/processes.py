@@ -50,7 +50,7 @@ class Process:
 
 
 @dataclass(slots=True)
-class Place:
+class Cluster:
     """What all processes share, and what is open."""
 
     factory: AgentFactory
@@ -107,7 +107,7 @@ async def seen(process: Process, run: Run, event_type: str) -> AnyEvent:
     raise AssertionError(event_type)
 
 
-async def told(process: Process, run: Run) -> list[AnyEvent]:
+async def collect_events(process: Process, run: Run) -> list[AnyEvent]:
     async with asyncio.timeout(WAIT_SECONDS):
         return [entry.event async for entry in process.runs.read(run.run_id)]
 
@@ -133,7 +133,7 @@ class Held(ScriptedChatModel):
             await self.go_on.wait()
 
 
-async def thread_of(place: Place, session_id: str) -> list[str]:
-    agent, _ = place.factory.create_agent(AgentConfig("agent"))
-    graph = lg.bind(agent, place.checkpoints.saver())
+async def thread_of(cluster: Cluster, session_id: str) -> list[str]:
+    agent, _ = cluster.factory.create_agent(AgentConfig("agent"))
+    graph = lg.bind(agent, cluster.checkpoints.saver())
     return [m.text for m in (await lg.snapshot(graph, lg.thread(session_id, 10))).messages]

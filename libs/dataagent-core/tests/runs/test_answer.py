@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dataagent_core.events import DoneEvent, DoneReason, ErrorEvent, TextEvent, ThinkingEvent
-from dataagent_core.runs.answer import Answer, ending_of
+from dataagent_core.runs.answer import AnswerBuilder, ending_of
 from tests.requirements import requirement
 
 
-def told(*events: TextEvent | ThinkingEvent | ErrorEvent) -> Answer:
-    answer = Answer()
+def told(*events: TextEvent | ThinkingEvent | ErrorEvent) -> AnswerBuilder:
+    answer = AnswerBuilder()
     for event in events:
         answer.add(event)
     return answer

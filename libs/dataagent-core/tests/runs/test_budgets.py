@@ -15,7 +15,7 @@ from dataagent_core.errors import BudgetExhausted
 from dataagent_core.events import AnyEvent, DoneEvent, TextEvent, ToolResultEvent, event_from_dict
 from dataagent_core.hitl import Decision
 from dataagent_core.identity.usage import Amounts, today
-from dataagent_core.middleware import BudgetMiddleware, SwitchesMiddleware
+from dataagent_core.middleware import BudgetMiddleware, TenantFeaturesMiddleware
 from tests.requirements import requirement
 
 ChatIn = Callable[..., Any]
@@ -228,4 +228,4 @@ async def test_switches_are_looked_at_only_where_there_are_tenants(
         assert [type(each) for each in core.limits.around_calls] == [BudgetMiddleware]
     async with open_core(make_settings(multi_tenant=True, user_daily_tokens=5)) as core:
         kinds = [type(each) for each in core.limits.around_calls]
-        assert kinds == [SwitchesMiddleware, BudgetMiddleware]
+        assert kinds == [TenantFeaturesMiddleware, BudgetMiddleware]

@@ -76,7 +76,7 @@ async def test_messages_reach_other_processes_in_order_and_by_topic() -> None:
         async with redis_bus(prefix) as here, redis_bus(prefix) as there:
             ear, other = Ear(), Ear()
             for topic, handler in (("a", ear), ("b", other)):
-                assert await there.subscribe(topic, handler).confirmed(MOST_SECONDS)
+                assert await there.subscribe(topic, handler).wait_confirmed(MOST_SECONDS)
             sent = [b"%d\n\x00" % number for number in range(2000)]
             for payload in sent:
                 here.publish("a", payload)
@@ -92,7 +92,7 @@ async def test_a_topic_left_and_entered_again_is_heard() -> None:
             old, new = Ear(), Ear()
             for _ in range(20):
                 bus.subscribe("a", old).end()
-            assert await bus.subscribe("a", new).confirmed(MOST_SECONDS)
+            assert await bus.subscribe("a", new).wait_confirmed(MOST_SECONDS)
             bus.publish("a", b"1")
             await new.until(bool)
             assert (old.heard, new.heard) == ([], [b"1"])
@@ -109,7 +109,7 @@ async def test_whoever_listens_is_told_that_messages_may_be_lost(broken: str) ->
                 redis_bus(prefix, ports.get("publisher")) as here,
             ):
                 ear = Ear()
-                assert await there.subscribe("a", ear).confirmed(MOST_SECONDS)
+                assert await there.subscribe("a", ear).wait_confirmed(MOST_SECONDS)
                 here.publish("a", b"before")
                 await ear.until(bool)
                 await proxy.cut()
@@ -126,7 +126,7 @@ async def test_a_bus_without_redis_says_so_and_starts_all_the_same() -> None:
     async with proxied() as proxy:
         await proxy.cut()
         async with redis_bus("nobody:", proxy.port) as bus:
-            assert not await bus.subscribe("a", Ear()).confirmed(0.05)
+            assert not await bus.subscribe("a", Ear()).wait_confirmed(0.05)
             with pytest.raises(StorageUnavailable):
                 await bus.ping()
             bus.publish("a", b"never sent")

@@ -20,7 +20,7 @@ from dataagent_core.config import Settings
 from dataagent_core.events import DoneEvent, TextEvent
 from dataagent_core.models.scripted import ScriptedChatModel
 from dataagent_core.models.steps import Call, Say, Turn
-from dataagent_core.runs import owned
+from dataagent_core.runs import active_run
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
@@ -80,7 +80,7 @@ async def test_after_a_cancel_no_task_event_or_model_call_is_left(
     await chat.seen(run, "text")
     await chat.core.runs.cancel(run.run_id, owner="anna")
     assert asyncio.all_tasks() <= before
-    assert chat.core.worker._owned == {}
+    assert chat.core.worker._active_runs == {}
     assert chat.core.worker.approvals._runs == {}
     last_seq = await chat.core.runs.last_seq(chat.session_id)
     assert (await chat.entries(run))[-1].seq == last_seq
@@ -134,7 +134,7 @@ async def test_cancel_reaches_a_tool_inside_a_sub_agent(chat: Any, with_agent: W
 async def test_cancel_that_a_tool_does_not_hear_is_sent_again(
     chat: Any, with_agent: WithAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(owned, "_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(active_run, "_RECANCEL_SECONDS", 0.1)
     begun, heard, released = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @tool
@@ -243,7 +243,7 @@ async def test_many_runs_cancelled_together_all_end(core: Core, chat_in: ChatIn)
         await chat.seen(run, "text")
     ended = await asyncio.gather(*(core.runs.cancel(run.run_id, owner="anna") for run in runs))
     assert {run.status for run in ended} == {"cancelled"}
-    assert core.worker._owned == {}
+    assert core.worker._active_runs == {}
     left = {task.get_name() for task in asyncio.all_tasks() - before}
     assert not [name for name in left if name.startswith(("pump", "run"))]
 

@@ -39,7 +39,7 @@ async def seen_by_model(chat: Chat) -> list[str]:
     graph, _ = core.factory.create_agent(config)
     bound = lg.bind(graph, core.checkpoints.saver())
     values = await lg.values(bound, lg.thread(chat.session_id, 100))
-    seen = core.factory.summarization(config).seen(
+    seen = core.factory.summarization(config).visible_messages(
         values["messages"], values.get("_summarization_event")
     )
     return [str(message.text) for message in seen]

@@ -167,7 +167,7 @@ async def test_many_messages_at_once_each_get_their_end(core: Core, chat_in: Cha
     )
     assert [len(ends(events)) for events in told] == [1] * len(messages)
     assert {type(events[-1]) for events in told} == {DoneEvent}
-    assert core.worker._owned == {}
+    assert core.worker._active_runs == {}
 
 
 # -- the process stops ----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dataagent_core.errors import SessionDeleted
 from dataagent_core.events import DoneEvent, TextEvent, ThinkingEvent
 from dataagent_core.runs import channel as channel_module
-from dataagent_core.runs.channel import KEPT_SECONDS, Channel
+from dataagent_core.runs.channel import CACHE_SECONDS, SessionChannel
 from dataagent_core.runs.ledger import Ledger, RunWriter
 from dataagent_core.runs.stores.memory import MemoryRunStore
 from dataagent_core.runs.types import Entry
@@ -25,16 +25,16 @@ from tests.requirements import requirement
 from tests.stores import LEASE, ending, new_run
 from tests.waiting import WAIT_SECONDS
 
-KEPT: int = channel_module._KEPT
+KEPT: int = channel_module._MAX_ENTRIES
 
 
 @asynccontextmanager
 async def opened(
-    kept_seconds: float = KEPT_SECONDS,
+    cache_seconds: float = CACHE_SECONDS,
 ) -> AsyncGenerator[tuple[MemoryRunStore, Ledger, RunWriter]]:
     data = MemoryData()
     store = MemoryRunStore(data)
-    ledger = Ledger(store, pace_seconds=0, kept_seconds=kept_seconds)
+    ledger = Ledger(store, pace_seconds=0, cache_seconds=cache_seconds)
     ledger.start()
     session = await MemorySessionStore(data).create("anna", "agent")
     run = await store.open(new_run(session.session_id), worker="w1", lease_until=now() + LEASE)
@@ -137,7 +137,7 @@ async def test_slow_reader_holds_no_memory_and_misses_nothing() -> None:
 
 @requirement("G16")
 async def test_channel_lives_as_long_as_someone_uses_it() -> None:
-    async with opened(kept_seconds=0.0) as (store, ledger, writer):
+    async with opened(cache_seconds=0.0) as (store, ledger, writer):
         session_id = writer.run.session_id
         reader: Any = ledger.follow(session_id, after=0)
         writer.write(ThinkingEvent(content="x"))
@@ -186,7 +186,7 @@ def entry(seq: int) -> Entry:
 
 
 async def test_channel_knows_when_the_store_must_be_asked() -> None:
-    channel = Channel()
+    channel = SessionChannel()
     assert channel.since(0) is None
     changed = channel.changed
     channel.publish([entry(5), entry(6)])
@@ -200,7 +200,7 @@ async def test_channel_knows_when_the_store_must_be_asked() -> None:
 
 
 async def test_gap_in_what_is_published_drops_what_was_before() -> None:
-    channel = Channel()
+    channel = SessionChannel()
     channel.publish([entry(1), entry(2)])
     channel.publish([entry(4)])
     assert channel.since(1) is None
@@ -208,13 +208,13 @@ async def test_gap_in_what_is_published_drops_what_was_before() -> None:
 
 
 async def test_entries_of_an_ended_run_are_dropped_unless_more_came() -> None:
-    channel = Channel()
+    channel = SessionChannel()
     channel.publish([entry(1)])
-    channel.forget_soon(0.0)
+    channel.expire_later(0.0)
     channel.publish([entry(2)])
     await asyncio.sleep(0.01)
     assert channel.since(0) == [entry(1), entry(2)]
-    channel.forget_soon(0.0)
+    channel.expire_later(0.0)
     await asyncio.sleep(0.01)
     assert channel.since(1) is None
     assert channel.since(2) == []
@@ -229,7 +229,7 @@ async def test_readers_of_a_deleted_session_get_what_was_committed_and_end() -> 
         await asyncio.sleep(0)
         writer.write(ThinkingEvent(content="the last word"))
         await writer.flush()
-        ledger.dismiss(session_id)
+        ledger.end_readers(session_id)
         async with asyncio.timeout(WAIT_SECONDS):
             assert [entry.seq for entry in await reading] == [1]
             with pytest.raises(SessionDeleted):

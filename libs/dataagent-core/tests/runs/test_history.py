@@ -75,9 +75,9 @@ async def history(chat: Any, **page: Any) -> History:
     return await chat.core.runs.history(chat.session_id, owner=chat.owner, **page)
 
 
-def check_decisions(told: History, kinds: list[str]) -> None:
+def check_decisions(page: History, kinds: list[str]) -> None:
     """Every request of a turn that ended has its decision."""
-    for each, kind in zip(told.told[1::2], kinds, strict=True):
+    for each, kind in zip(page.items[1::2], kinds, strict=True):
         asked = {e.event.request_id for e in each.entries if isinstance(e.event, HITLRequestEvent)}
         assert {approval.request_id for approval in each.approvals} == asked
         for approval in each.approvals:
@@ -94,14 +94,14 @@ async def test_events_in_the_history_are_the_events_that_were_seen_live(
     chat = await chat_in(memory_core)
     seen = [await live(chat, turn) for turn in turns]
 
-    told = await history(chat)
+    page = await history(chat)
 
-    assert [each.entries for each in told.told[1::2]] == seen
-    assert [each.entries for each in told.told[::2]] == [[] for _ in turns]
-    assert told.total == len(turns) * 2
-    assert told.last_seq == seen[-1][-1].seq
-    check_decisions(told, [turn[3] for turn in turns])
-    roles = [each.message.role for each in told.told]
+    assert [each.entries for each in page.items[1::2]] == seen
+    assert [each.entries for each in page.items[::2]] == [[] for _ in turns]
+    assert page.total == len(turns) * 2
+    assert page.last_seq == seen[-1][-1].seq
+    check_decisions(page, [turn[3] for turn in turns])
+    roles = [each.message.role for each in page.items]
     assert roles == ["user", "assistant"] * len(turns)
 
 
@@ -118,9 +118,9 @@ async def test_events_in_the_history_are_the_events_that_were_seen_live(
 @requirement("G2", "G4")
 async def test_history_is_what_was_seen_on_disk_too(core: Core, chat: Any, turn: Any) -> None:
     seen = await live(chat, turn)
-    told = await history(chat)
-    assert told.told[1].entries == seen
-    check_decisions(told, [turn[3]])
+    page = await history(chat)
+    assert page.items[1].entries == seen
+    check_decisions(page, [turn[3]])
     if turn[3] == "approve" and not turn[1] and turn[2] is None:
         kinds = [entry.event_type for entry in seen]
         assert {"thinking", "tool_call", "tool_result", "hitl_request", "file_operation"} <= {
@@ -133,13 +133,13 @@ async def test_history_of_a_running_turn_goes_on_where_it_stops(chat: Any) -> No
     run = await chat.start("!slow 30 10")
     await chat.seen(run, "text")
 
-    told = await history(chat)
+    page = await history(chat)
 
-    assert told.told[1].message.status == "running"
-    first = told.told[1].entries
-    assert [entry.seq for entry in first] == list(range(1, told.last_seq + 1))
+    assert page.items[1].message.status == "running"
+    first = page.items[1].entries
+    assert [entry.seq for entry in first] == list(range(1, page.last_seq + 1))
     async with asyncio.timeout(WAIT_SECONDS):
-        rest = [e async for e in chat.core.runs.read(run.run_id, after=told.last_seq)]
+        rest = [e async for e in chat.core.runs.read(run.run_id, after=page.last_seq)]
     assert [*first, *rest] == await chat.entries(run)
 
 
@@ -150,8 +150,8 @@ async def test_history_is_the_last_page_unless_told(chat: Any) -> None:
     last = await history(chat, limit=3)
     first = await history(chat, limit=3, offset=0)
 
-    assert [each.message.content for each in last.told] == ["2", "!echo 3", "3"]
-    assert [each.message.content for each in first.told] == ["!echo 0", "0", "!echo 1"]
+    assert [each.message.content for each in last.items] == ["2", "!echo 3", "3"]
+    assert [each.message.content for each in first.items] == ["!echo 0", "0", "!echo 1"]
     assert last.total == first.total == 8
     assert last.last_seq == first.last_seq == await chat.core.runs.last_seq(chat.session_id)
 
@@ -162,13 +162,13 @@ async def test_history_of_another_user_is_not_found(chat: Any) -> None:
     with pytest.raises(SessionNotFound):
         await chat.core.runs.history(chat.session_id, owner="bert")
     with pytest.raises(SessionNotFound):
-        await chat.core.runs.resumable(chat.session_id, owner="bert", after=0)
+        await chat.core.runs.find_resumable(chat.session_id, owner="bert", after=0)
 
 
 @requirement("G4", "G15")
 async def test_reader_that_comes_back_finds_its_run(chat: Any) -> None:
     async def resumed(after: int, client_id: str | None = None) -> str | None:
-        run = await chat.core.runs.resumable(
+        run = await chat.core.runs.find_resumable(
             chat.session_id, owner=chat.owner, after=after, client_message_id=client_id
         )
         return run and run.run_id

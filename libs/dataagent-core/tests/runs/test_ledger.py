@@ -195,7 +195,7 @@ async def test_only_running_text_of_one_speaker_is_joined() -> None:
 
 
 async def test_fast_run_waits_for_its_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_module, "_FULL", 3)
+    monkeypatch.setattr(ledger_module, "_MAX_PENDING", 3)
     async with opened(SlowStore) as (store, _, writer):
         writer.write(ThinkingEvent(content="0"))
         async with asyncio.timeout(WAIT_SECONDS):

@@ -26,7 +26,7 @@ from tests.waiting import WAIT_SECONDS
 PACE = 100.0  # seconds: no test waits for it
 RETRY_SECONDS: tuple[float, ...] = ledger_module._RETRY_SECONDS
 RUNS_PER_PACE: int = ledger_module._RUNS_PER_PACE
-MOST_PACES: float = ledger_module._MOST_PACES
+MOST_PACES: float = ledger_module._MAX_PACES
 
 
 class House(MemoryRunStore):
@@ -103,7 +103,7 @@ async def spoken(store: House, ledger: Ledger, count: int) -> list[RunWriter]:
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that is away is asked again at once."""
     monkeypatch.setattr(ledger_module, "_RETRY_SECONDS", (0.0, 0.0))
-    monkeypatch.setattr(ledger_module, "_PATIENCE", (0.0,) * 3)
+    monkeypatch.setattr(ledger_module, "_LONG_RETRY_SECONDS", (0.0,) * 3)
 
 
 @pytest.fixture
@@ -182,10 +182,10 @@ async def test_only_the_first_text_of_an_answer_does_not_wait(is_written_whole: 
             else:
                 writer.write_text(words)
 
-        assert writer.spoke_at is None
+        assert writer.first_text_at is None
         say("Hello")
         await writer.flush()
-        assert writer.spoke_at is not None
+        assert writer.first_text_at is not None
         assert store.commits[1:] == [{writer.run.run_id}]
         say(" world")
         busy.write(ThinkingEvent(content="hm"))

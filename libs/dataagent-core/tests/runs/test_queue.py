@@ -20,12 +20,12 @@ from tests.waiting import WAIT_SECONDS
 class Taker:
     """Takes runs while it has room."""
 
-    def __init__(self, room: int = 10**9) -> None:
+    def __init__(self, wait_for_capacity: int = 10**9) -> None:
         self.taken: list[str] = []
-        self._room = room
+        self._room = wait_for_capacity
         self._changed = asyncio.Event()
 
-    async def room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         while len(self.taken) >= self._room:
             await asyncio.sleep(3600)
 
@@ -82,7 +82,7 @@ async def test_each_run_goes_to_one_worker_also_if_it_was_put_before_there_was_o
 
 
 async def test_a_full_worker_reads_nothing(space: RedisSpace) -> None:
-    full, free = Taker(room=1), Taker()
+    full, free = Taker(wait_for_capacity=1), Taker()
     async with (
         queue(space, "web") as web,
         queue(space, "w1") as first,

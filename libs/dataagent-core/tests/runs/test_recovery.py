@@ -21,9 +21,9 @@ from dataagent_core.runs import Ledger, Run, RunService, Worker
 from dataagent_core.runs.cluster.bus import LocalBus
 from dataagent_core.runs.cluster.control import Control
 from dataagent_core.runs.dispatch import Dispatch
-from dataagent_core.runs.recovery import Duty
+from dataagent_core.runs.recovery import WorkerRole
 from dataagent_core.runs.stores.memory import MemoryRunStore
-from dataagent_core.runs.types import NewRun, Opened
+from dataagent_core.runs.types import NewRun, OpenedRun
 from dataagent_core.session import SessionManager, now
 from dataagent_core.session.stores.memory import (
     MemoryData,
@@ -36,8 +36,8 @@ from tests.stores import LEASE, new_run
 from tests.waiting import WAIT_SECONDS
 
 WRITE = '!tool write_file {"file_path": "/files/a.txt", "content": "x"}'
-WORKER = Duty(takes=True)
-WEB = Duty(resumes=False)
+WORKER = WorkerRole(takes_queued=True)
+WEB = WorkerRole(resumes_waiting=False)
 LONG_AGO = timedelta(seconds=10)
 
 
@@ -52,7 +52,7 @@ class Process:
     worker: Worker
     runs: RunService
 
-    async def told(self, run: Run) -> list[object]:
+    async def collect_events(self, run: Run) -> list[object]:
         async with asyncio.timeout(WAIT_SECONDS):
             return [entry.event async for entry in self.runs.read(run.run_id)]
 
@@ -65,7 +65,7 @@ class Process:
 
 
 @dataclass(slots=True)
-class Place:
+class Cluster:
     """What the processes share."""
 
     factory: AgentFactory
@@ -87,7 +87,7 @@ class Place:
 
     @asynccontextmanager
     async def process(
-        self, name: str, duty: Duty, *, lease_seconds: float = 10.0
+        self, name: str, worker_role: WorkerRole, *, lease_seconds: float = 10.0
     ) -> AsyncGenerator[Process]:
         sessions = SessionManager(
             MemorySessionStore(self.data),
@@ -103,7 +103,7 @@ class Place:
             self.ledger,
             lambda run: AgentConfig(run.assistant_id, user_id=run.user_id),
             lease_seconds=lease_seconds,
-            duty=duty,
+            worker_role=worker_role,
             control=control,
         )
         dispatch = Dispatch(self.store, worker, control=control)
@@ -136,10 +136,10 @@ class Place:
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncGenerator[Place]:
+async def cluster(tmp_path: Path) -> AsyncGenerator[Cluster]:
     settings = Settings(home=tmp_path, model="scripted", sample_data=False)
     workspaces = UserWorkspaceManager(tmp_path / "workspaces", 10_000)
-    made = Place(AgentFactory(settings, workspaces))
+    made = Cluster(AgentFactory(settings, workspaces))
     made.ledger.start()
     yield made
     await made.ledger.aclose()
@@ -147,75 +147,78 @@ async def place(tmp_path: Path) -> AsyncGenerator[Place]:
 
 
 @requirement("G2", "G10")
-async def test_a_queued_run_nobody_was_told_of_is_answered_by_a_worker(place: Place) -> None:
-    run = await place.queued()
-    async with place.process("web", WEB) as web:
+async def test_a_queued_run_nobody_was_told_of_is_answered_by_a_worker(cluster: Cluster) -> None:
+    run = await cluster.queued()
+    async with cluster.process("web", WEB) as web:
         assert await web.worker.recover() == 0
-        async with place.process("w1", WORKER):
-            events = await web.told(run)
+        async with cluster.process("w1", WORKER):
+            events = await web.collect_events(run)
     assert isinstance(events[-1], DoneEvent)
     assert events[-1].reason == "completed"
-    assert (kept := await place.store.get(run.run_id)) is not None
+    assert (kept := await cluster.store.get(run.run_id)) is not None
     assert (kept.status, kept.attempt) == ("done", 1)
 
 
 @requirement("G3")
-async def test_a_queued_run_is_taken_by_one_of_two(place: Place) -> None:
-    run = await place.queued("!slow 5 1")
-    async with place.process("w1", Duty()) as one, place.process("w2", Duty()) as two:
+async def test_a_queued_run_is_taken_by_one_of_two(cluster: Cluster) -> None:
+    run = await cluster.queued("!slow 5 1")
+    async with (
+        cluster.process("w1", WorkerRole()) as one,
+        cluster.process("w2", WorkerRole()) as two,
+    ):
         taken = await asyncio.gather(one.worker.take(run.run_id), two.worker.take(run.run_id))
         assert sorted(taken) == [False, True]
-        assert len([e for e in await one.told(run) if isinstance(e, DoneEvent)]) == 1
+        assert len([e for e in await one.collect_events(run) if isinstance(e, DoneEvent)]) == 1
 
 
 @requirement("G2")
-async def test_a_run_that_waits_too_long_for_a_worker_ends_visibly(place: Place) -> None:
-    run = await place.queued()
-    async with place.process("web", Duty(resumes=False, queue_seconds=1)) as web:
-        error, done = (await web.told(run))[-2:]
+async def test_a_run_that_waits_too_long_for_a_worker_ends_visibly(cluster: Cluster) -> None:
+    run = await cluster.queued()
+    async with cluster.process("web", WorkerRole(resumes_waiting=False, queue_seconds=1)) as web:
+        error, done = (await web.collect_events(run))[-2:]
     assert isinstance(error, ErrorEvent)
     assert isinstance(done, DoneEvent)
     assert (error.error_code, error.recoverable, done.reason) == ("not_taken", True, "failed")
 
 
-async def test_a_full_worker_leaves_queued_runs_to_others(place: Place) -> None:
-    async with place.process("w1", Duty(takes=True, most_runs=1)) as full:
-        busy = await place.leased("!slow 100000 10", full)
-        waiting = await place.queued()
+async def test_a_full_worker_leaves_queued_runs_to_others(cluster: Cluster) -> None:
+    async with cluster.process("w1", WorkerRole(takes_queued=True, max_runs=1)) as full:
+        busy = await cluster.leased("!slow 100000 10", full)
+        waiting = await cluster.queued()
         assert await full.worker.recover() == 0
-        room = asyncio.create_task(full.worker.room())
+        wait_for_capacity = asyncio.create_task(full.worker.wait_for_capacity())
         await asyncio.sleep(0)
-        assert not room.done()
-        async with place.process("w2", WORKER) as other:
-            assert isinstance((await other.told(waiting))[-1], DoneEvent)
+        assert not wait_for_capacity.done()
+        async with cluster.process("w2", WORKER) as other:
+            assert isinstance((await other.collect_events(waiting))[-1], DoneEvent)
         await full.runs.cancel(busy.run_id, owner="alice")
         async with asyncio.timeout(WAIT_SECONDS):
-            await room
+            await wait_for_capacity
 
 
 @requirement("G2", "G3")
-async def test_a_web_process_ends_lost_runs_and_leaves_waiting_ones(place: Place) -> None:
+async def test_a_web_process_ends_lost_runs_and_leaves_waiting_ones(cluster: Cluster) -> None:
     async with (
-        place.process("web", WEB) as web,
-        place.process("dead", Duty()) as dead,
+        cluster.process("web", WEB) as web,
+        cluster.process("dead", WorkerRole()) as dead,
     ):
-        lost = await place.leased("!slow 100000 10", dead)
-        waits = await place.leased(WRITE, dead)
+        lost = await cluster.leased("!slow 100000 10", dead)
+        waits = await cluster.leased(WRITE, dead)
         await dead.seen(waits, HITLRequestEvent)
         for run in (lost, waits):
-            await place.expire(run)
+            await cluster.expire(run)
         assert await web.worker.recover() == 1
-        error = (await web.told(lost))[-2]
+        error = (await web.collect_events(lost))[-2]
         assert isinstance(error, ErrorEvent)
         assert error.error_code == "interrupted"
-        assert (kept := await place.store.get(waits.run_id)) is not None
+        assert (kept := await cluster.store.get(waits.run_id)) is not None
         assert kept.status == "waiting"
 
 
 @requirement("G6", "G10")
-async def test_a_run_is_cancelled_through_a_process_that_does_not_have_it(place: Place) -> None:
-    async with place.process("web", WEB) as web, place.process("w1", Duty()) as owner:
-        run = await place.leased("!slow 100000 10", owner)
+async def test_a_run_is_cancelled_through_a_process_that_does_not_have_it(cluster: Cluster) -> None:
+    async with cluster.process("web", WEB) as web, cluster.process("w1", WorkerRole()) as owner:
+        run = await cluster.leased("!slow 100000 10", owner)
         cancelled = await web.runs.cancel(run.run_id, owner="alice")
         assert cancelled.status == "cancelled"
         assert not owner.worker.owns(run.run_id)
@@ -224,48 +227,48 @@ async def test_a_run_is_cancelled_through_a_process_that_does_not_have_it(place:
 @requirement("G6")
 @pytest.mark.parametrize("is_lost", [False, True])
 async def test_a_run_nobody_has_is_cancelled_where_it_is_asked_for(
-    place: Place, is_lost: bool
+    cluster: Cluster, is_lost: bool
 ) -> None:
-    async with place.process("web", WEB) as web, place.process("dead", Duty()) as dead:
+    async with cluster.process("web", WEB) as web, cluster.process("dead", WorkerRole()) as dead:
         if is_lost:
-            run = await place.leased(WRITE, dead)
+            run = await cluster.leased(WRITE, dead)
             await dead.seen(run, HITLRequestEvent)
-            dead.worker._orders.pop(0).end()  # it hears nothing any more
-            await place.expire(run)
+            dead.worker._subscriptions.pop(0).end()  # it hears nothing any more
+            await cluster.expire(run)
         else:
-            run = await place.queued(age=timedelta())
+            run = await cluster.queued(age=timedelta())
         cancelled = await web.runs.cancel(run.run_id, owner="alice")
         assert cancelled.status == "cancelled"
-        done = (await web.told(run))[-1]
+        done = (await web.collect_events(run))[-1]
         assert isinstance(done, DoneEvent)
         assert (done.cancelled, done.reason) == (True, "user_cancelled")
 
 
 @requirement("G10", "G11")
-async def test_a_decision_reaches_the_owner_from_any_process(place: Place) -> None:
-    async with place.process("web", WEB) as web, place.process("w1", Duty()) as owner:
-        run = await place.leased(WRITE, owner)
+async def test_a_decision_reaches_the_owner_from_any_process(cluster: Cluster) -> None:
+    async with cluster.process("web", WEB) as web, cluster.process("w1", WorkerRole()) as owner:
+        run = await cluster.leased(WRITE, owner)
         request = await owner.seen(run, HITLRequestEvent)
         assert isinstance(request, HITLRequestEvent)
         for _ in range(2):
             await web.runs.decide(run.run_id, request.request_id, Decision("reject"), owner="alice")
-        done = (await web.told(run))[-1]
+        done = (await web.collect_events(run))[-1]
         assert isinstance(done, DoneEvent)
         assert done.reason == "rejected"
 
 
 @requirement("G9", "G11")
-async def test_a_process_that_stops_hands_waiting_runs_over_at_once(place: Place) -> None:
-    async with place.process("w2", WORKER) as other:
-        async with place.process("w1", WORKER) as leaving:
-            run = await place.leased(WRITE, leaving)
+async def test_a_process_that_stops_hands_waiting_runs_over_at_once(cluster: Cluster) -> None:
+    async with cluster.process("w2", WORKER) as other:
+        async with cluster.process("w1", WORKER) as leaving:
+            run = await cluster.leased(WRITE, leaving)
             request = await leaving.seen(run, HITLRequestEvent)
         assert isinstance(request, HITLRequestEvent)
         async with asyncio.timeout(WAIT_SECONDS):
             while not other.worker.owns(run.run_id):
                 await asyncio.sleep(0.01)
         await other.runs.decide(run.run_id, request.request_id, Decision("reject"), owner="alice")
-        events = await other.told(run)
+        events = await other.collect_events(run)
     assert [e for e in events if isinstance(e, HITLRequestEvent)] == [request]
     assert isinstance(events[-1], DoneEvent)
 
@@ -277,17 +280,19 @@ class HeldStore(MemoryRunStore):
         super().__init__(data)
         self.entered, self.go = asyncio.Event(), asyncio.Event()
 
-    async def open(self, new: NewRun, **options: Any) -> Opened:
+    async def open(self, new: NewRun, **options: Any) -> OpenedRun:
         self.entered.set()
         await self.go.wait()
         return await super().open(new, **options)
 
 
 @requirement("G2", "G9")
-async def test_a_run_that_is_being_opened_when_its_process_stops_gets_its_end(place: Place) -> None:
-    await place.use(store := HeldStore(place.data))
-    session = await MemorySessionStore(place.data).create("alice", "agent")
-    async with place.process("w1", Duty()) as process:
+async def test_a_run_that_is_being_opened_when_its_process_stops_gets_its_end(
+    cluster: Cluster,
+) -> None:
+    await cluster.use(store := HeldStore(cluster.data))
+    session = await MemorySessionStore(cluster.data).create("alice", "agent")
+    async with cluster.process("w1", WorkerRole()) as process:
         starting = asyncio.create_task(
             process.runs.start(session.session_id, "!slow 100000 10", owner="alice")
         )
@@ -322,11 +327,11 @@ class HeldClaims(MemoryRunStore):
 @requirement("G2", "G9")
 @pytest.mark.parametrize("is_told", [True, False])
 async def test_a_run_that_is_being_claimed_when_its_process_stops_is_answered(
-    place: Place, is_told: bool
+    cluster: Cluster, is_told: bool
 ) -> None:
-    await place.use(store := HeldClaims(place.data))
-    async with place.process("w1", WORKER) as process:
-        runs = [await place.queued("!slow 5 1") for _ in range(2)]
+    await cluster.use(store := HeldClaims(cluster.data))
+    async with cluster.process("w1", WORKER) as process:
+        runs = [await cluster.queued("!slow 5 1") for _ in range(2)]
         if is_told:
             taking = asyncio.create_task(process.worker.take(runs[0].run_id))
         else:
@@ -344,14 +349,14 @@ async def test_a_run_that_is_being_claimed_when_its_process_stops_is_answered(
 
 
 @requirement("G3")
-async def test_leases_are_renewed_while_other_runs_are_being_claimed(place: Place) -> None:
-    await place.use(store := HeldClaims(place.data))
-    async with place.process("w1", WORKER, lease_seconds=0.2) as process:
+async def test_leases_are_renewed_while_other_runs_are_being_claimed(cluster: Cluster) -> None:
+    await cluster.use(store := HeldClaims(cluster.data))
+    async with cluster.process("w1", WORKER, lease_seconds=0.2) as process:
         store.go.set()
-        mine = await place.leased("!slow 100000 10", process)
+        mine = await cluster.leased("!slow 100000 10", process)
         store.claimed.clear()
         store.go.clear()
-        await place.queued()
+        await cluster.queued()
         async with asyncio.timeout(WAIT_SECONDS):
             await store.claimed.wait()  # a round has found it, and takes its time
             before = await store.get(mine.run_id)
@@ -365,10 +370,10 @@ async def test_leases_are_renewed_while_other_runs_are_being_claimed(place: Plac
 
 @requirement("G2")
 async def test_a_claimed_run_is_answered_although_the_store_was_away_for_a_moment(
-    place: Place,
+    cluster: Cluster,
 ) -> None:
-    async with place.process("w1", WORKER) as process:
-        last_seq, failures = place.store.last_seq, [Unavailable("away"), Unavailable("away")]
+    async with cluster.process("w1", WORKER) as process:
+        last_seq, failures = cluster.store.last_seq, [Unavailable("away"), Unavailable("away")]
 
         async def failing(session_id: str) -> int:
             if failures:
@@ -376,9 +381,9 @@ async def test_a_claimed_run_is_answered_although_the_store_was_away_for_a_momen
             return await last_seq(session_id)
 
         # away for a moment
-        place.store.last_seq = failing  # pyright: ignore[reportAttributeAccessIssue]
-        run = await place.queued()
+        cluster.store.last_seq = failing  # pyright: ignore[reportAttributeAccessIssue]
+        run = await cluster.queued()
         assert await process.worker.take(run.run_id)
-        assert isinstance((await process.told(run))[-1], DoneEvent)
-    assert (kept := await place.store.get(run.run_id)) is not None
+        assert isinstance((await process.collect_events(run))[-1], DoneEvent)
+    assert (kept := await cluster.store.get(run.run_id)) is not None
     assert (kept.status, kept.attempt) == ("done", 1)

@@ -16,7 +16,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.tools import tool
 
 from dataagent_core.agents import SUPERVISOR, AgentEntry, register_agent
-from dataagent_core.agents.registered import forget_agent
+from dataagent_core.agents.registration import unregister_agent
 from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import BadInput, Misconfigured
@@ -48,7 +48,7 @@ def entry() -> Any:
         tools=[weather],
         icon="sun",
     )
-    forget_agent("meteorologist")
+    unregister_agent("meteorologist")
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ async def test_modules_that_the_settings_name_are_imported(
     monkeypatch.syspath_prepend(tmp_path)
     async with open_core(make_settings(agent_modules=["my_weather_agent"])) as core:
         assert (await core.agents.registry.get("from-a-module")).description == "Says hi."
-    forget_agent("from-a-module")
+    unregister_agent("from-a-module")
     del sys.modules["my_weather_agent"]
     with pytest.raises(Misconfigured, match="no_such_module"):
         async with open_core(make_settings(agent_modules=["no_such_module"])):

@@ -62,10 +62,10 @@ class Two:
 
 
 @asynccontextmanager
-async def two(look_seconds: float = 60.0) -> AsyncGenerator[Two]:
+async def two(check_seconds: float = 60.0) -> AsyncGenerator[Two]:
     data, bus = MemoryData(), SharedBus()
     store = MemoryRunStore(data)
-    relays = [Relay(bus, store, look_seconds=look_seconds) for _ in range(2)]
+    relays = [Relay(bus, store, check_seconds=check_seconds) for _ in range(2)]
     here, elsewhere = (Ledger(store, pace_seconds=0, relay=relay) for relay in relays)
     here.start()
     relays[1].start()
@@ -103,7 +103,7 @@ async def test_a_reader_elsewhere_gets_what_was_and_what_comes() -> None:
 @requirement("G4", "G17")
 @pytest.mark.parametrize("is_told", [True, False])
 async def test_lost_messages_are_found_in_the_store(is_told: bool) -> None:
-    async with two(look_seconds=60.0 if is_told else 0.02) as both:
+    async with two(check_seconds=60.0 if is_told else 0.02) as both:
         bursts: Any = both.elsewhere.follow(both.session_id, after=0)
         first = asyncio.create_task(next_burst(bursts))
         await asyncio.sleep(0)
@@ -142,12 +142,12 @@ async def test_messages_that_come_late_or_twice_are_seen_once() -> None:
 @requirement("G4", "R32.1")
 @pytest.mark.parametrize("is_restorable", [True, False])
 async def test_a_reader_elsewhere_ends_when_the_session_is_deleted(is_restorable: bool) -> None:
-    async with two(look_seconds=0.02) as both:
+    async with two(check_seconds=0.02) as both:
         bursts: Any = both.elsewhere.follow(both.session_id, after=0)
         await both.write("one")
         assert len(await next_burst(bursts)) == 1
         reading = asyncio.create_task(next_burst(bursts))
-        delete = both.sessions.put_away if is_restorable else both.sessions.delete
+        delete = both.sessions.soft_delete if is_restorable else both.sessions.delete
         await delete(both.session_id)
         with pytest.raises(SessionDeleted):
             await reading

@@ -26,7 +26,7 @@ from dataagent_core.errors import (
 from dataagent_core.events import DoneEvent, TextEvent
 from dataagent_core.models.directives import read_turns
 from dataagent_core.models.steps import Say
-from dataagent_core.runs import Entry, Started
+from dataagent_core.runs import Entry, StartedRun
 from dataagent_core.runs.service import MAX_MESSAGE_CHARACTERS
 from dataagent_core.skills import split_command
 from tests.requirements import requirement
@@ -132,7 +132,7 @@ async def test_sessions_run_beside_each_other(core: Core, chat_in: ChatIn) -> No
 async def test_same_client_message_id_is_one_run_at_once_and_later(chat: Any) -> None:
     runs = chat.core.runs
 
-    async def start() -> Started:
+    async def start() -> StartedRun:
         return await runs.start(
             chat.session_id, "!echo once", owner="anna", client_message_id="m-1"
         )
@@ -189,7 +189,7 @@ async def test_another_user_finds_nothing(chat: Any) -> None:
         (runs.get(run.run_id, owner="bert"), RunNotFound),
         (runs.cancel(run.run_id, owner="bert"), RunNotFound),
         (runs.cancel_session(chat.session_id, owner="bert"), SessionNotFound),
-        (runs.forget(chat.session_id, owner="bert"), SessionNotFound),
+        (runs.delete_permanently(chat.session_id, owner="bert"), SessionNotFound),
         (anext(runs.follow(chat.session_id, owner="bert")), SessionNotFound),
         (anext(runs.read("no such run")), RunNotFound),
         (runs.get("no such run", owner="anna"), RunNotFound),
@@ -284,8 +284,8 @@ async def test_forgotten_session_is_stopped_and_gone(chat: Any) -> None:
     runs = chat.core.runs
     run = await chat.start("!slow 100000 10")
     await chat.seen(run, "text")
-    await runs.forget(chat.session_id, owner="anna")
-    assert chat.core.worker._owned == {}
+    await runs.delete_permanently(chat.session_id, owner="anna")
+    assert chat.core.worker._active_runs == {}
     with pytest.raises(RunNotFound):
         await runs.get(run.run_id, owner="anna")
     with pytest.raises(SessionNotFound):

@@ -22,7 +22,7 @@ from dataagent_core.workspace import UserWorkspaceManager
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
-from .processes import Held, Place, seen, started, thread_of, told
+from .processes import Cluster, Held, collect_events, seen, started, thread_of
 
 LOST = [
     ErrorEvent(error=ANY, error_code="interrupted", recoverable=True, timestamp=ANY),
@@ -32,34 +32,34 @@ WRITE = '!echo First.\n!tool write_file {"file_path": "/files/a.txt", "content":
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncGenerator[Place]:
+async def cluster(tmp_path: Path) -> AsyncGenerator[Cluster]:
     settings = Settings(home=tmp_path, model="scripted", sample_data=False)
     workspaces = UserWorkspaceManager(tmp_path / "workspaces", 10_000)
-    yield Place(AgentFactory(settings, workspaces))
+    yield Cluster(AgentFactory(settings, workspaces))
     workspaces.close()
 
 
 @requirement("G3", "G2")
 async def test_run_whose_lease_ran_out_is_ended_by_another_and_its_writer_refused(
-    place: Place,
+    cluster: Cluster,
 ) -> None:
-    place.model = model = Held(turns=[[Say(["One "]), Say(["two."])]])
-    async with place.process("w1") as first, place.process("w2") as second:
+    cluster.model = model = Held(turns=[[Say(["One "]), Say(["two."])]])
+    async with cluster.process("w1") as first, cluster.process("w2") as second:
         run = await started(first, "count")
         await seen(first, run, "text")
-        await place.expire(run)
+        await cluster.expire(run)
 
         assert await second.worker.recover() == 1
-        events = await told(second, run)
+        events = await collect_events(second, run)
         assert events == [TextEvent(content="One ", timestamp=ANY), *LOST]
 
         model.go_on.set()
-        owner = first.worker._owned[run.run_id].owner
+        owner = first.worker._active_runs[run.run_id].owner
         assert owner is not None
         async with asyncio.timeout(WAIT_SECONDS):
             await owner
-        assert await told(second, run) == events
-        kept = await place.store.get(run.run_id)
+        assert await collect_events(second, run) == events
+        kept = await cluster.store.get(run.run_id)
         assert kept is not None
         assert (kept.status, kept.attempt, model.calls) == ("failed", 2, 1)
         messages, _ = await first.sessions.messages(run.session_id, owner="anna")
@@ -71,50 +71,50 @@ async def test_run_whose_lease_ran_out_is_ended_by_another_and_its_writer_refuse
 
 @requirement("G3")
 async def test_process_that_wakes_after_its_run_was_taken_over_leaves_the_thread_alone(
-    place: Place,
+    cluster: Cluster,
 ) -> None:
-    place.model = model = Held(turns=[[Say(["One "]), Say(["two."])]])
-    async with place.process("w1", lease_seconds=0.0) as frozen, place.process("w2") as second:
+    cluster.model = model = Held(turns=[[Say(["One "]), Say(["two."])]])
+    async with cluster.process("w1", lease_seconds=0.0) as frozen, cluster.process("w2") as second:
         lost = await started(frozen, "count")
         await seen(frozen, lost, "text")
         assert await second.worker.recover() == 1
-        await told(second, lost)
-        place.model = None
+        await collect_events(second, lost)
+        cluster.model = None
         run = (await second.runs.start(lost.session_id, "!echo hello", owner="anna")).run
-        await told(second, run)
+        await collect_events(second, run)
 
         model.go_on.set()
-        owner = frozen.worker._owned[lost.run_id].owner
+        owner = frozen.worker._active_runs[lost.run_id].owner
         assert owner is not None
         async with asyncio.timeout(WAIT_SECONDS):
             await owner
-        thread = await thread_of(place, lost.session_id)
+        thread = await thread_of(cluster, lost.session_id)
         assert thread == ["count", "One ", "!echo hello", "hello"]
 
 
 @requirement("G3")
 async def test_process_that_learns_that_a_run_is_anothers_stops_working_on_it(
-    place: Place,
+    cluster: Cluster,
 ) -> None:
-    place.model = Held(turns=[[Say(["One "]), Say(["two."])]])
-    async with place.process("w1", lease_seconds=0.2) as first, place.process("w2") as second:
+    cluster.model = Held(turns=[[Say(["One "]), Say(["two."])]])
+    async with cluster.process("w1", lease_seconds=0.2) as first, cluster.process("w2") as second:
         await first.worker.start(is_alone=False)
         lost = await started(first, "count")
         await seen(first, lost, "text")
-        owner = first.worker._owned[lost.run_id].owner
+        owner = first.worker._active_runs[lost.run_id].owner
         assert owner is not None
         async with asyncio.timeout(WAIT_SECONDS):
-            await place.expire(lost)
+            await cluster.expire(lost)
             while not await second.worker.recover():
-                await place.expire(lost)
+                await cluster.expire(lost)
             await owner
-        assert (await told(second, lost))[-2:] == LOST
-        assert await thread_of(place, lost.session_id) == ["count", "One "]
+        assert (await collect_events(second, lost))[-2:] == LOST
+        assert await thread_of(cluster, lost.session_id) == ["count", "One "]
 
 
 @requirement("G3")
-async def test_run_with_a_living_lease_is_not_taken(place: Place) -> None:
-    async with place.process("w1") as first, place.process("w2") as second:
+async def test_run_with_a_living_lease_is_not_taken(cluster: Cluster) -> None:
+    async with cluster.process("w1") as first, cluster.process("w2") as second:
         run = await started(first, "!slow 100000 10")
         assert await second.worker.recover() == 0
         assert await first.worker.recover(not_worker="w1") == 0
@@ -122,50 +122,52 @@ async def test_run_with_a_living_lease_is_not_taken(place: Place) -> None:
 
 
 @requirement("G3")
-async def test_process_that_is_alone_takes_over_without_waiting_for_leases(place: Place) -> None:
-    async with place.process("w1") as first, place.process("w2") as second:
+async def test_process_that_is_alone_takes_over_without_waiting_for_leases(
+    cluster: Cluster,
+) -> None:
+    async with cluster.process("w1") as first, cluster.process("w2") as second:
         run = await started(first, "!slow 100000 10")
         await second.worker.start(is_alone=True)
-        assert (await told(second, run))[-2:] == LOST
+        assert (await collect_events(second, run))[-2:] == LOST
 
 
 @requirement("G3")
-async def test_own_run_whose_lease_ran_out_is_kept(place: Place) -> None:
-    async with place.process("w1") as first:
+async def test_own_run_whose_lease_ran_out_is_kept(cluster: Cluster) -> None:
+    async with cluster.process("w1") as first:
         run = await started(first, "!slow 100000 10")
-        await place.expire(run)
+        await cluster.expire(run)
         assert await first.worker.recover() == 0
         assert (await first.runs.cancel(run.run_id, owner="anna")).status == "cancelled"
 
 
 @requirement("G8", "G2")
-async def test_lost_run_is_noticed_by_a_process_that_lives_on(place: Place) -> None:
-    async with place.process("w1") as first, place.process("w2", lease_seconds=0.1) as second:
+async def test_lost_run_is_noticed_by_a_process_that_lives_on(cluster: Cluster) -> None:
+    async with cluster.process("w1") as first, cluster.process("w2", lease_seconds=0.1) as second:
         run = await started(first, "!slow 100000 10")
         await second.worker.start(is_alone=False)
-        await place.expire(run)
-        assert (await told(second, run))[-2:] == LOST
+        await cluster.expire(run)
+        assert (await collect_events(second, run))[-2:] == LOST
 
 
 @requirement("G11")
-async def test_waiting_run_of_a_frozen_process_is_answered_in_another(place: Place) -> None:
-    async with place.process("w1") as first, place.process("w2") as second:
+async def test_waiting_run_of_a_frozen_process_is_answered_in_another(cluster: Cluster) -> None:
+    async with cluster.process("w1") as first, cluster.process("w2") as second:
         run = await started(first, WRITE)
         request = await seen(first, run, "hitl_request")
         assert isinstance(request, HITLRequestEvent)
-        await place.expire(run)
+        await cluster.expire(run)
         assert await second.worker.recover() == 1
         await second.runs.decide(
             run.run_id, request.request_id, Decision("respond", "no"), owner="anna"
         )
-        events = await told(second, run)
+        events = await collect_events(second, run)
         assert [e.event_type for e in events].count("hitl_request") == 1
         assert events[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
 
 
 @requirement("G11")
-async def test_request_kept_but_never_shown_is_shown_by_the_next_process(place: Place) -> None:
-    async with place.process("w1") as first, place.process("w2") as second:
+async def test_request_kept_but_never_shown_is_shown_by_the_next_process(cluster: Cluster) -> None:
+    async with cluster.process("w1") as first, cluster.process("w2") as second:
         kept = asyncio.Event()
         keep = first.worker.approvals.keep
 
@@ -179,44 +181,44 @@ async def test_request_kept_but_never_shown_is_shown_by_the_next_process(place: 
         run = await started(first, WRITE)
         async with asyncio.timeout(WAIT_SECONDS):
             await kept.wait()
-        await place.expire(run)
+        await cluster.expire(run)
         assert await second.worker.recover() == 1
         request = await seen(second, run, "hitl_request")
         assert isinstance(request, HITLRequestEvent)
         await second.runs.decide(run.run_id, request.request_id, Decision("reject"), owner="anna")
-        assert (await told(second, run))[-1] == DoneEvent(
+        assert (await collect_events(second, run))[-1] == DoneEvent(
             cancelled=True, reason="rejected", timestamp=ANY
         )
 
 
 @requirement("G11")
-async def test_decision_kept_while_nobody_ran_is_used_by_the_next_process(place: Place) -> None:
-    async with place.process("w1") as first:
+async def test_decision_kept_while_nobody_ran_is_used_by_the_next_process(cluster: Cluster) -> None:
+    async with cluster.process("w1") as first:
         run = await started(first, WRITE)
         request = await seen(first, run, "hitl_request")
         assert isinstance(request, HITLRequestEvent)
-    await place.store.decide(run.run_id, request.request_id, Decision("respond", "no"))
-    async with place.process("w2") as second:
+    await cluster.store.decide(run.run_id, request.request_id, Decision("respond", "no"))
+    async with cluster.process("w2") as second:
         await second.worker.start(is_alone=True)
-        assert (await told(second, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
+        assert (await collect_events(second, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
 
 
 @requirement("G3", "G11")
 async def test_run_that_was_taken_over_leaves_the_next_run_of_its_session_its_approvals(
-    place: Place,
+    cluster: Cluster,
 ) -> None:
-    place.model = old = Held(turns=[[Say(["One "]), Say(["two."])]])
-    async with place.process("w1") as first, place.process("w2") as second:
+    cluster.model = old = Held(turns=[[Say(["One "]), Say(["two."])]])
+    async with cluster.process("w1") as first, cluster.process("w2") as second:
         lost = await started(first, "count")
         await seen(first, lost, "text")
-        await place.expire(lost)
+        await cluster.expire(lost)
         assert await second.worker.recover() == 1
-        await told(second, lost)
+        await collect_events(second, lost)
 
-        place.model = new = Held()
+        cluster.model = new = Held()
         run = (await first.runs.start(lost.session_id, WRITE, owner="anna")).run
         await seen(first, run, "text")
-        owner = first.worker._owned[lost.run_id].owner
+        owner = first.worker._active_runs[lost.run_id].owner
         assert owner is not None
         old.go_on.set()
         async with asyncio.timeout(WAIT_SECONDS):
@@ -227,14 +229,14 @@ async def test_run_that_was_taken_over_leaves_the_next_run_of_its_session_its_ap
         await first.runs.decide(
             run.run_id, request.request_id, Decision("respond", "no"), owner="anna"
         )
-        assert (await told(first, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
+        assert (await collect_events(first, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
 
 
 @requirement("R13.4", "P21")
-async def test_idle_sessions_are_released_by_the_process_itself(place: Place) -> None:
-    async with place.process("w1", lease_seconds=0.1, timeout_seconds=0.01) as process:
+async def test_idle_sessions_are_released_by_the_process_itself(cluster: Cluster) -> None:
+    async with cluster.process("w1", lease_seconds=0.1, timeout_seconds=0.01) as process:
         run = await started(process, "!echo hello")
-        await told(process, run)
+        await collect_events(process, run)
         await process.worker.start(is_alone=True)
         async with asyncio.timeout(WAIT_SECONDS):
             await process.sessions.released.wait()
@@ -243,40 +245,40 @@ async def test_idle_sessions_are_released_by_the_process_itself(place: Place) ->
 
 @requirement("R13.4", "P21")
 async def test_session_with_a_run_under_way_is_not_idle_however_long_it_lasts(
-    place: Place,
+    cluster: Cluster,
 ) -> None:
-    place.model = model = Held(turns=[[Say(["One "]), Say(["two."])]])
-    async with place.process("w1", lease_seconds=0.1, timeout_seconds=0.01) as process:
+    cluster.model = model = Held(turns=[[Say(["One "]), Say(["two."])]])
+    async with cluster.process("w1", lease_seconds=0.1, timeout_seconds=0.01) as process:
         held = await started(process, "count")
         await seen(process, held, "text")
-        place.model = None
-        await told(process, await started(process, "!echo hello"))
+        cluster.model = None
+        await collect_events(process, await started(process, "!echo hello"))
         await process.worker.start(is_alone=True)
         async with asyncio.timeout(WAIT_SECONDS):
             await process.sessions.released.wait()
         assert list(process.sessions._live) == [held.session_id]
         model.go_on.set()
-        assert (await told(process, held))[-1].event_type == "done"
+        assert (await collect_events(process, held))[-1].event_type == "done"
 
 
 @requirement("G3")
-async def test_lease_is_renewed_while_a_run_lasts(place: Place) -> None:
-    async with place.process("w1", lease_seconds=0.2) as process:
+async def test_lease_is_renewed_while_a_run_lasts(cluster: Cluster) -> None:
+    async with cluster.process("w1", lease_seconds=0.2) as process:
         await process.worker.start(is_alone=True)
         run = await started(process, "!slow 100000 10")
         await seen(process, run, "text")
         renewed = asyncio.Event()
-        renew = place.store.renew
+        renew = cluster.store.renew
 
         async def noted(*arguments: Any) -> dict[str, bool]:
             asked = await renew(*arguments)
             renewed.set()
             return asked
 
-        place.store.renew = noted  # pyright: ignore[reportAttributeAccessIssue] as it is, and noted
+        cluster.store.renew = noted  # pyright: ignore[reportAttributeAccessIssue] as it is, and noted
         async with asyncio.timeout(WAIT_SECONDS):
             await renewed.wait()
-        kept = await place.store.get(run.run_id)
+        kept = await cluster.store.get(run.run_id)
         assert kept is not None
         assert kept.lease_until is not None
         assert run.lease_until is not None
@@ -286,12 +288,12 @@ async def test_lease_is_renewed_while_a_run_lasts(place: Place) -> None:
 
 
 async def test_lease_round_that_fails_is_tried_again(
-    place: Place, caplog: pytest.LogCaptureFixture
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with place.process("w1", lease_seconds=0.05) as process:
+    async with cluster.process("w1", lease_seconds=0.05) as process:
         outcomes: list[Exception | None] = [ValueError("a bug"), None]
         finished = asyncio.Event()
-        abandoned = place.store.abandoned
+        abandoned = cluster.store.abandoned
 
         async def failing(at: Any, **options: Any) -> Sequence[Run]:
             if outcomes and (error := outcomes.pop(0)) is not None:
@@ -301,15 +303,15 @@ async def test_lease_round_that_fails_is_tried_again(
 
         await process.worker.start(is_alone=False)
         # a bug for one round
-        place.store.abandoned = failing  # pyright: ignore[reportAttributeAccessIssue]
+        cluster.store.abandoned = failing  # pyright: ignore[reportAttributeAccessIssue]
         async with asyncio.timeout(WAIT_SECONDS):
             await finished.wait()
         assert "lease round failed" in caplog.text
-        place.store.abandoned = abandoned
+        cluster.store.abandoned = abandoned
 
 
 @requirement("G2")
-async def test_model_is_asked_once_for_a_run(place: Place) -> None:
+async def test_model_is_asked_once_for_a_run(cluster: Cluster) -> None:
     calls = 0
 
     def turns(messages: Sequence[BaseMessage]) -> Turn:
@@ -317,9 +319,9 @@ async def test_model_is_asked_once_for_a_run(place: Place) -> None:
         calls += 1
         return [Say("Once.")]
 
-    place.model = ScriptedChatModel(turns)
-    async with place.process("w1") as process:
+    cluster.model = ScriptedChatModel(turns)
+    async with cluster.process("w1") as process:
         run = await started(process, "hello")
-        assert (await told(process, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
+        assert (await collect_events(process, run))[-1] == DoneEvent(token_usage=ANY, timestamp=ANY)
         assert calls == 1
         assert await process.worker.recover(not_worker="w2") == 0

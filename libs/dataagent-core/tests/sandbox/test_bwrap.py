@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from dataagent_core.errors import SandboxUnavailable
-from dataagent_core.sandbox import BwrapWall, Limits, SandboxSession, bwrap, bwrap_command
+from dataagent_core.sandbox import BwrapWall, SandboxLimits, SandboxSession, bwrap, bwrap_command
 from dataagent_core.sandbox.bwrap_command import USER
 from tests.requirements import requirement
 from tests.waiting import until
@@ -148,7 +148,7 @@ async def test_without_bubblewrap_nothing_runs_and_the_remedy_is_named(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SandboxUnavailable, match="apt-get install bubblewrap"):
-        await SandboxSession.start(BwrapWall(), "s1", Limits())
+        await SandboxSession.start(BwrapWall(), "s1", SandboxLimits())
 
 
 @requirement("S10.3")
@@ -163,7 +163,7 @@ async def test_a_bubblewrap_that_may_not_build_its_wall_is_quoted(
         monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
         with pytest.raises(SandboxUnavailable, match="No permissions to create new namespace"):
-            await SandboxSession.start(BwrapWall(), "s1", Limits())
+            await SandboxSession.start(BwrapWall(), "s1", SandboxLimits())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -171,11 +171,11 @@ async def test_a_bubblewrap_that_may_not_build_its_wall_is_quoted(
 async def test_a_new_server_is_started_when_the_old_one_has_died(tmp_path: Path) -> None:
     wall = BwrapWall(packages=tmp_path)
     try:
-        first = await SandboxSession.start(wall, "s1", Limits())
+        first = await SandboxSession.start(wall, "s1", SandboxLimits())
         psutil.Process(living(server_of(wall).pid)[1]).kill()
         await until(lambda: not first.is_alive)
         await first.close()
-        second = await SandboxSession.start(wall, "s2", Limits())
+        second = await SandboxSession.start(wall, "s2", SandboxLimits())
         await second.bind(wall, None)
         assert await ran(second, "6 * 7") == "42\n"
     finally:
@@ -187,7 +187,7 @@ async def test_a_server_whose_files_are_its_own_alone_has_a_sandbox(tmp_path: Pa
     umask = os.umask(0o077)
     try:
         wall = BwrapWall(packages=tmp_path)
-        session = await SandboxSession.start(wall, "s1", Limits())
+        session = await SandboxSession.start(wall, "s1", SandboxLimits())
     finally:
         os.umask(umask)
     try:
@@ -218,7 +218,7 @@ async def test_where_a_wall_cannot_be_built_no_code_runs(
     monkeypatch.setattr(bwrap_command, "_RUNNER", broken)
     wall = BwrapWall(packages=tmp_path)
     try:
-        session = await SandboxSession.start(wall, "s1", Limits())
+        session = await SandboxSession.start(wall, "s1", SandboxLimits())
         await session.bind(wall, None)
         with pytest.raises(SandboxUnavailable, match="could not be built"):
             await session.run_python("open('/workspace/ran', 'w')")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from dataagent_core.sandbox.cgroups import OWN_BYTES, Cgroups
-from dataagent_core.sandbox.types import Limits
+from dataagent_core.sandbox.types import SandboxLimits
 from tests.requirements import requirement
 
-LIMITS = Limits(memory_bytes=1000, processes=7, cpus=0.5)
+LIMITS = SandboxLimits(memory_bytes=1000, processes=7, cpus=0.5)
 
 
 def written(folder: Path) -> dict[str, str]:
@@ -86,6 +86,6 @@ def test_closing_waits_for_no_group_that_others_in_the_process_use(
         pytest.skip("no control groups can be made here")
     one.close()
     assert caplog.messages == []  # it would say that a group could not be removed
-    assert all(door.parent.exists() for door in group.doors)
+    assert all(door.parent.exists() for door in group.cgroup_files)
     two.close()
-    assert not any(door.parent.parent.exists() for door in group.doors)
+    assert not any(door.parent.parent.exists() for door in group.cgroup_files)

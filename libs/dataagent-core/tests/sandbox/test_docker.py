@@ -17,7 +17,7 @@ from dataagent_core.sandbox.docker import DockerProcess, DockerWall
 from dataagent_core.sandbox.docker_container import LABEL
 from dataagent_core.sandbox.frames import Frame
 from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
-from dataagent_core.sandbox.types import Limits, SandboxHome
+from dataagent_core.sandbox.types import SandboxHome, SandboxLimits
 from scripts.docker_engine import Engine
 from tests.docker import docker_engine
 from tests.requirements import requirement
@@ -41,7 +41,7 @@ def wall_on(engine: Engine, **given: Any) -> DockerWall:
     )
 
 
-def bind_frame(limits: Limits) -> Frame:
+def bind_frame(limits: SandboxLimits) -> Frame:
     known = asdict(limits)
     return Frame(
         "bind",
@@ -85,9 +85,9 @@ async def test_a_container_runs_code_and_leaves_nothing_when_it_is_killed(
     wall = wall_on(engine)
     try:
         assert await wall.check()
-        process = await wall.start(SandboxHome("one"), Limits())
+        process = await wall.start(SandboxHome("one"), SandboxLimits())
         assert len(await containers(wall, "one")) == 1
-        assert (await answer(process, bind_frame(Limits()))).op == "done"
+        assert (await answer(process, bind_frame(SandboxLimits()))).op == "done"
         ran = await answer(process, Frame("python", {"seconds": 10}, b"print(6 * 7)"))
         assert (ran.op, ran.fields["status"], ran.body) == ("result", "ok", b"42\n")
         await asyncio.gather(process.kill(), process.kill())
@@ -105,8 +105,8 @@ async def test_a_container_runs_code_and_leaves_nothing_when_it_is_killed(
 async def test_a_container_ends_by_itself_when_its_server_is_gone(engine: Engine) -> None:
     wall, watcher = wall_on(engine), wall_on(engine)
     try:
-        process = await wall.start(SandboxHome("orphan"), Limits())
-        await process.send(bind_frame(Limits()))
+        process = await wall.start(SandboxHome("orphan"), SandboxLimits())
+        await process.send(bind_frame(SandboxLimits()))
         await process.send(Frame("python", {"seconds": 300}, b"while True: pass"))
         assert process._writer is not None
         process._writer.close()  # as the kernel does when a process dies
@@ -121,7 +121,7 @@ async def test_a_container_ends_by_itself_when_its_server_is_gone(engine: Engine
 async def test_closing_the_wall_ends_all_its_containers(engine: Engine) -> None:
     wall, watcher = wall_on(engine), wall_on(engine)
     try:
-        await wall.start(SandboxHome("left"), Limits())
+        await wall.start(SandboxHome("left"), SandboxLimits())
         await wall.aclose()
         assert await containers(watcher, "left") == []
     finally:
@@ -137,7 +137,7 @@ async def test_a_missing_image_is_named_with_the_command_that_builds_it(
         with pytest.raises(SandboxUnavailable, match=r"docker build -t no-such-image"):
             await wall.check()
         with pytest.raises(SandboxUnavailable):
-            await wall.start(SandboxHome("never"), Limits())
+            await wall.start(SandboxHome("never"), SandboxLimits())
     finally:
         await wall.aclose()
 
@@ -156,7 +156,7 @@ async def test_an_engine_that_is_not_there_is_said_to_be_so(engine: Engine) -> N
 async def test_a_start_that_is_cancelled_leaves_no_container(engine: Engine) -> None:
     wall = wall_on(engine)
     try:
-        starting = asyncio.create_task(wall.start(SandboxHome("cancelled"), Limits()))
+        starting = asyncio.create_task(wall.start(SandboxHome("cancelled"), SandboxLimits()))
         async with asyncio.timeout(WAIT_SECONDS):
             while not await containers(wall, "cancelled"):
                 await asyncio.sleep(0.01)

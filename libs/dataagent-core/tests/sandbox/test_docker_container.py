@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from dataagent_core.sandbox.docker_container import container_of
+from dataagent_core.sandbox.docker_container import container_spec
 from dataagent_core.sandbox.docker_profile import seccomp_profile
-from dataagent_core.sandbox.types import Limits
+from dataagent_core.sandbox.types import SandboxLimits
 from tests.requirements import requirement
 
 MIB = 1024 * 1024
@@ -14,7 +14,7 @@ MIB = 1024 * 1024
 
 @requirement("S2.4.1b", "S2.4.1c", "S10.3")
 def test_a_container_has_every_wall() -> None:
-    made = container_of("image", Limits(), "one", binds={"/a": "/b"}, runtime="runsc")
+    made = container_spec("image", SandboxLimits(), "one", binds={"/a": "/b"}, runtime="runsc")
     host = made.pop("HostConfig")
     profile = host["SecurityOpt"].pop()
     assert profile == f"seccomp={seccomp_profile()}"

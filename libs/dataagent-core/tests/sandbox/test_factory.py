@@ -13,9 +13,9 @@ from dataagent_core.app.assembly import open_core
 from dataagent_core.config import Settings
 from dataagent_core.errors import Misconfigured, SandboxUnavailable
 from dataagent_core.sandbox import factory
-from dataagent_core.sandbox.choosing import FirstWall
 from dataagent_core.sandbox.factory import create_sandboxes, limits_of, require_wall, wall_problem
-from dataagent_core.sandbox.types import Limits, SandboxHome, WallProcess
+from dataagent_core.sandbox.types import SandboxHome, SandboxLimits, WallProcess
+from dataagent_core.sandbox.wall_selection import FirstWall
 from tests.requirements import requirement
 
 NOWHERE = "unix:///nowhere/docker.sock"
@@ -30,7 +30,7 @@ class FakeWall:
     started: list[str] = field(default_factory=list[str])
     is_closed: bool = False
 
-    async def start(self, home: SandboxHome, limits: Limits) -> WallProcess:
+    async def start(self, home: SandboxHome, limits: SandboxLimits) -> WallProcess:
         self.started.append(home.sandbox_id)
         if self.problem is not None:
             raise SandboxUnavailable(self.problem)
@@ -64,7 +64,7 @@ async def test_the_first_wall_that_stands_is_taken_and_kept() -> None:
     chosen = FirstWall(walls, hint="Do without.")
     assert (chosen.name, chosen.place_of(Path("/w"))) == ("auto", None)
     for number in "ab":
-        await chosen.start(SandboxHome(number), Limits())
+        await chosen.start(SandboxHome(number), SandboxLimits())
     assert (chosen.name, chosen.place_of(Path("/w"))) == ("two", "two:/w")
     assert [wall.started for wall in walls] == [["a"], ["a", "b"], []]
     await chosen.aclose()
@@ -75,7 +75,7 @@ async def test_the_first_wall_that_stands_is_taken_and_kept() -> None:
 async def test_where_no_wall_stands_each_says_why_and_nothing_runs() -> None:
     chosen = FirstWall([FakeWall("one", "no one."), FakeWall("two", "no two.")], hint="Do without.")
     with pytest.raises(SandboxUnavailable) as refused:
-        await chosen.start(SandboxHome("a"), Limits())
+        await chosen.start(SandboxHome("a"), SandboxLimits())
     assert refused.value.message == (
         "No sandbox can be built. one: no one. two: no two. Do without."
     )
@@ -161,7 +161,7 @@ def test_another_package_may_bring_a_wall(tmp_path: Path, monkeypatch: pytest.Mo
 @requirement("S2.4.1a", "S10.3")
 def test_limits_are_those_of_the_specification_and_follow_the_settings(tmp_path: Path) -> None:
     mib = 1024 * 1024
-    assert limits_of(settings_with(tmp_path)) == Limits(
+    assert limits_of(settings_with(tmp_path)) == SandboxLimits(
         memory_bytes=512 * mib,
         cpus=1.0,
         processes=64,

@@ -8,7 +8,7 @@ import pytest
 
 from dataagent_core.errors import ToolFailed
 from dataagent_core.sandbox import CommandResult, LocalRunner
-from dataagent_core.sandbox.output import CutOutput
+from dataagent_core.sandbox.output import TruncatedOutput
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
@@ -63,7 +63,7 @@ async def test_long_output_keeps_both_ends_and_says_what_is_missing(tmp_path: Pa
 
 
 def test_output_within_the_limit_is_whole_wherever_it_is_split() -> None:
-    output = CutOutput(8)
+    output = TruncatedOutput(8)
     for byte in "aüöz!?".encode():
         output.add(bytes([byte]))
     assert (output.text(), output.is_cut) == ("aüöz!?", False)

@@ -222,7 +222,7 @@ async def test_why_sandboxes_end_and_how_long_making_one_takes_is_counted(
         await second.close()
         await sandboxes.session("ann", "t1")  # lost
         await sandboxes.session("bob", "t1")  # displaced
-        sandboxes.let_go("t1")  # released
+        sandboxes.release_soon("t1")  # released
         await until(lambda: sandboxes.bound == 0)
     finally:
         await sandboxes.aclose()

@@ -51,7 +51,7 @@ async def test_commands_and_python_work_in_the_folder_itself(
     (project / "made.txt").write_text("by hand")
     seen = await session.run_python("open('made.txt').read()")
     assert seen.stdout == "'by hand'\n"
-    assert session.unkept == []
+    assert session.uncommitted == []
 
 
 async def test_nothing_of_ours_appears_in_it_and_output_comes_back(

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from dataagent_core.sandbox import CommandResult, LocalRunner
-from dataagent_core.sandbox.places import own_folder
+from dataagent_core.sandbox.process_folder import process_folder
 from dataagent_core.sandbox.shell import LocalShells
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
@@ -212,7 +212,7 @@ async def test_folders_of_killed_processes_go_with_the_next_one(
     for folder in (dead, alive):
         folder.mkdir()
         (folder / "secret").write_text("s")
-    made = own_folder("x-")
+    made = process_folder("x-")
     assert not dead.exists()
     assert alive.exists()
     assert made.stat().st_mode & 0o777 == 0o700

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dataagent_core.errors import Conflict, QuotaExceeded
-from dataagent_core.sandbox import BwrapWall, Limits, Sandboxes, SandboxSession
-from dataagent_core.sandbox.commit import Committed
+from dataagent_core.sandbox import BwrapWall, Sandboxes, SandboxLimits, SandboxSession
+from dataagent_core.sandbox.commit import CommitResult
 from dataagent_core.sandbox.types import FileChange
 from tests.requirements import requirement
 
@@ -93,7 +93,7 @@ async def test_a_commit_carries_changes_and_deletions_over_once(
         FileChange("new/made.txt", "written", 4),
     ]
     done = await session.commit(FolderKeeper(folder))
-    assert done == Committed(("kept.txt", "new/made.txt"), ("gone.txt",))
+    assert done == CommitResult(("kept.txt", "new/made.txt"), ("gone.txt",))
     assert (folder / "kept.txt").read_text() == "hello and more"
     assert not (folder / "gone.txt").exists()
     assert not (folder / "link.txt").exists()
@@ -108,12 +108,12 @@ async def test_a_commit_over_the_quota_changes_nothing(
 ) -> None:
     session = await session_of(folder, make_sandboxes)
     await ran(session, "open('a.txt', 'w').write('a' * 600); open('b.txt', 'w').write('b' * 600)")
-    keeper = FolderKeeper(folder, quota=1000)
+    writer = FolderKeeper(folder, quota=1000)
     with pytest.raises(QuotaExceeded) as caught:
-        await session.commit(keeper)
+        await session.commit(writer)
     assert caught.value.details == {"needed": 1200, "room": 990}
     assert sorted(path.name for path in folder.iterdir()) == ["gone.txt", "kept.txt"]
-    assert (await session.commit(keeper, frozenset({"a.txt"}))).written == ("a.txt",)
+    assert (await session.commit(writer, frozenset({"a.txt"}))).written == ("a.txt",)
 
 
 @requirement("R33.6")
@@ -216,7 +216,7 @@ async def test_a_workspace_reaches_a_sandbox_up_to_its_size(
     (folder / "large.bin").write_bytes(bytes(3 << 20))
     (folder / "over.bin").write_bytes(bytes(9 << 20))
     (folder / "link").symlink_to("/etc/passwd")
-    limits = Limits(file_bytes=8 << 20)
+    limits = SandboxLimits(file_bytes=8 << 20)
     sandboxes = Sandboxes(wall, limits=limits, workspace_of=lambda _user: folder)
     try:
         session = await sandboxes.session("ann", "t1")
@@ -232,7 +232,7 @@ async def test_a_file_that_found_no_room_is_not_overwritten_by_one_the_code_made
 ) -> None:
     monkeypatch.setattr(wall, "place_of", cannot_mount)
     (folder / "report.bin").write_bytes(bytes(7 << 20))
-    limits = Limits(disk_bytes=8 << 20, file_bytes=8 << 20)
+    limits = SandboxLimits(disk_bytes=8 << 20, file_bytes=8 << 20)
     sandboxes = Sandboxes(wall, limits=limits, workspace_of=lambda _user: folder)
     try:
         session = await sandboxes.session("ann", "t1")
@@ -249,20 +249,20 @@ async def test_a_file_that_found_no_room_is_not_overwritten_by_one_the_code_made
 async def test_what_is_left_of_a_file_that_found_no_room_is_not_carried_over(
     folder: Path, wall: BwrapWall
 ) -> None:
-    limits = Limits(disk_bytes=8 << 20, file_bytes=8 << 20)
-    keeper = FolderKeeper(folder, quota=1 << 30)
+    limits = SandboxLimits(disk_bytes=8 << 20, file_bytes=8 << 20)
+    writer = FolderKeeper(folder, quota=1 << 30)
     sandboxes = Sandboxes(wall, limits=limits, workspace_of=lambda _user: folder)
     try:
         session = await sandboxes.session("ann", "t1")
         await ran(session, "open('kept.txt', 'w').write('first')")
-        await session.commit(keeper)
+        await session.commit(writer)
         await ran(session, FILL)
         (folder / "kept.txt").write_bytes(b"x" * (1 << 20))
         await ran(session, "1")
         found = frozenset(change.path for change in await session.changes()) - {"fill"}
         assert found == {"kept.txt"}
         with pytest.raises(Conflict):
-            await session.commit(keeper, found)
+            await session.commit(writer, found)
     finally:
         await sandboxes.aclose()
     assert (folder / "kept.txt").read_bytes() == b"x" * (1 << 20)

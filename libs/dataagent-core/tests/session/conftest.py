@@ -10,12 +10,12 @@ import pytest
 from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.session import SessionManager
-from tests.homes import lived_in
+from tests.homes import prepared_home
 
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def core(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Core]:
-    home = lived_in(tmp_path / "home")
+    home = prepared_home(tmp_path / "home")
     settings = Settings(home=home, model="scripted", session_store=request.param)
     async with open_core(settings, grace_seconds=1) as opened:
         yield opened

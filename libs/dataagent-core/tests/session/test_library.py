@@ -158,8 +158,8 @@ async def test_what_takes_more_of_a_store_says_so() -> None:
     session = await manager.get_or_create_session("anna", "agent")
 
     for attempt in (
-        manager.put_away(session.session_id, owner="anna"),
-        manager.bring_back(session.session_id, owner="anna"),
+        manager.soft_delete(session.session_id, owner="anna"),
+        manager.restore(session.session_id, owner="anna"),
         manager.get_by_thread(session.thread_id, owner="anna"),
     ):
         with pytest.raises(Misconfigured, match=r"OwnSessionStore .*ConversationStore"):
@@ -242,7 +242,7 @@ async def test_executor_is_kept_while_its_session_is_in_use(factory: AgentFactor
 async def test_idle_sessions_are_freed_by_the_manager_itself(factory: AgentFactory) -> None:
     freed: list[str] = []
     manager = SessionManager(
-        MemorySessionStore(), factory=factory, timeout_seconds=0, on_rest=freed.append
+        MemorySessionStore(), factory=factory, timeout_seconds=0, on_idle=freed.append
     )
     first = await manager.get_or_create_session("anna", "agent")
     second = await manager.get_or_create_session("bert", "agent")

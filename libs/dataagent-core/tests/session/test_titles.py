@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.session.titles import TITLE_LENGTH, cleaned, title_of
+from dataagent_core.session.titles import TITLE_LENGTH, clean_title, title_of
 
 SENTENCE = "How many invoices did each customer in Germany pay in the spring of last year?"
 CHINESE = (
@@ -61,7 +61,7 @@ def test_cut_does_not_take_a_character_apart() -> None:
 
 @given(st.text())
 def test_any_title_is_one_short_visible_line(message: str) -> None:
-    for title in (title_of(message), cleaned(message)):
+    for title in (title_of(message), clean_title(message)):
         if title:
             assert len(title) <= TITLE_LENGTH
             assert title == title.strip()

@@ -12,7 +12,7 @@ import pytest
 from dataagent_core.errors import BadInput, QuotaExceeded, SkillNotFound
 from dataagent_core.skills import SkillFolder, SkillLibrary
 from dataagent_core.skills import library as library_module
-from dataagent_core.skills.reading import Found, Place, read_place
+from dataagent_core.skills.loader import RootContent, SkillRoot, read_root
 from dataagent_core.skills.types import MAX_OWN, MAX_SHARED
 from dataagent_core.tools.activate_skill import skill_prompt
 from dataagent_core.workspace import UserWorkspaceManager
@@ -39,16 +39,16 @@ async def test_later_sources_replace_earlier_ones(
     write_skill(own_folder(manager, "ann"), "four", "own")
     library = SkillLibrary(folders, manager)
     package = (tmp_path / "p",)
-    shelf = await library.shelf("ann", package)
-    assert {entry.name: (entry.source, entry.description) for entry in shelf} == {
+    skill_set = await library.skill_set("ann", package)
+    assert {entry.name: (entry.source, entry.description) for entry in skill_set} == {
         "one": ("shipped", "shipped"),
         "two": ("custom", "custom"),
         "three": ("package", "package"),
         "four": ("own", "own"),
     }
-    assert {e.name: e.source for e in await library.shelf("bob", package)}["four"] == "package"
-    assert {e.name: e.source for e in await library.shelf("bob")}["three"] == "custom"
-    entry = shelf.find("four")[0]
+    assert {e.name: e.source for e in await library.skill_set("bob", package)}["four"] == "package"
+    assert {e.name: e.source for e in await library.skill_set("bob")}["three"] == "custom"
+    entry = skill_set.find("four")[0]
     assert (entry.path, entry.location) == (own_folder(manager, "ann") / "four", "/skills/four")
 
 
@@ -69,9 +69,9 @@ async def test_a_bad_skill_is_named_and_the_others_are_there(
     (tmp_path / "a" / "README.md").write_text("not a folder")
     library = SkillLibrary([SkillFolder("custom", tmp_path / "a")], manager)
     with caplog.at_level(logging.WARNING):
-        shelf = await library.shelf("ann")
-    assert list(shelf.skills) == ["good"]
-    reasons = {problem.path: problem.reason for problem in shelf.problems}
+        skill_set = await library.skill_set("ann")
+    assert list(skill_set.skills) == ["good"]
+    reasons = {problem.path: problem.reason for problem in skill_set.problems}
     assert set(reasons) == {
         f"{name}/SKILL.md" for name in ("other", "not-mine", "large", "folder", "pipe")
     }
@@ -92,9 +92,14 @@ async def test_links_that_lead_out_are_refused(
     (inside / "real" / "more.txt").symlink_to("/etc/passwd")
     (inside / "same").symlink_to("real")
     library = SkillLibrary([SkillFolder("custom", inside)], manager)
-    shelf = await library.shelf("ann")
-    assert list(shelf.skills) == ["real"]
-    assert {p.path.partition("/")[0] for p in shelf.problems} == {"leak", "file", "loop", "same"}
+    skill_set = await library.skill_set("ann")
+    assert list(skill_set.skills) == ["real"]
+    assert {p.path.partition("/")[0] for p in skill_set.problems} == {
+        "leak",
+        "file",
+        "loop",
+        "same",
+    }
     route = next(iter(library.routes().values()))
     for path in ("/leak/SKILL.md", "/file/SKILL.md", "/real/more.txt"):
         assert (await route.aread(path)).error, path
@@ -106,7 +111,7 @@ async def test_a_link_in_place_of_the_users_folder_leads_nowhere(
     write_skill(tmp_path / "secret", "leak")
     own_folder(manager, "ann").symlink_to(tmp_path / "secret")
     library = SkillLibrary([], manager)
-    assert len(await library.shelf("ann")) == 0
+    assert len(await library.skill_set("ann")) == 0
 
 
 async def test_names_of_any_bytes_and_folders_that_are_not_there_do_no_harm(
@@ -117,9 +122,9 @@ async def test_names_of_any_bytes_and_folders_that_are_not_there_do_no_harm(
     with open(odd + b"/SKILL.md", "wb") as file:
         file.write(b"x")
     folders = [SkillFolder("custom", tmp_path / "a"), SkillFolder("custom", tmp_path / "gone")]
-    shelf = await SkillLibrary(folders, manager).shelf("ann")
-    assert len(shelf) == 0
-    shelf.problems[0].path.encode()
+    skill_set = await SkillLibrary(folders, manager).skill_set("ann")
+    assert len(skill_set) == 0
+    skill_set.problems[0].path.encode()
 
 
 @requirement("S2.3b")
@@ -129,7 +134,7 @@ async def test_a_users_own_skills_are_theirs_alone(
     write_skill(own_folder(manager, "ann"), "mine", body="Ann's words.")
     library = SkillLibrary([], manager)
     assert (await library.read("ann", "mine")).instructions == "Ann's words."
-    assert len(await library.shelf("bob")) == 0
+    assert len(await library.skill_set("bob")) == 0
     with pytest.raises(SkillNotFound):
         await library.read("bob", "mine")
 
@@ -139,17 +144,17 @@ async def test_a_change_of_an_own_skill_is_seen_at_once(
 ) -> None:
     folder = own_folder(manager, "ann")
     library = SkillLibrary([], manager)
-    assert len(await library.shelf("ann")) == 0
+    assert len(await library.skill_set("ann")) == 0
     file = write_skill(folder, "one", "first")
-    assert [e.description for e in await library.shelf("ann")] == ["first"]
+    assert [e.description for e in await library.skill_set("ann")] == ["first"]
     file.write_text(file.read_text().replace("first", "second"))
-    assert [e.description for e in await library.shelf("ann")] == ["second"]
+    assert [e.description for e in await library.skill_set("ann")] == ["second"]
     (folder / "two").mkdir()
-    assert len(await library.shelf("ann")) == 1
+    assert len(await library.skill_set("ann")) == 1
     write_skill(folder, "two")
-    assert len(await library.shelf("ann")) == 2
+    assert len(await library.skill_set("ann")) == 2
     file.unlink()
-    assert [e.name for e in await library.shelf("ann")] == ["two"]
+    assert [e.name for e in await library.skill_set("ann")] == ["two"]
 
 
 async def test_nothing_is_read_again_that_did_not_change(
@@ -160,19 +165,19 @@ async def test_nothing_is_read_again_that_did_not_change(
 ) -> None:
     reads: list[Path] = []
 
-    def counted(place: Place) -> Found:
+    def counted(place: SkillRoot) -> RootContent:
         reads.append(place.path)
-        return read_place(place)
+        return read_root(place)
 
-    monkeypatch.setattr(library_module, "read_place", counted)
+    monkeypatch.setattr(library_module, "read_root", counted)
     write_skill(tmp_path / "a", "one")
     own = own_folder(manager, "ann")
     write_skill(own, "two")
     library = SkillLibrary([SkillFolder("custom", tmp_path / "a")], manager)
-    shelves = [await library.shelf("ann") for _ in range(5)]
-    assert all(shelf is shelves[0] for shelf in shelves)
-    others = [await library.shelf("bob") for _ in range(5)]
-    assert all(shelf is others[0] for shelf in others)
+    shelves = [await library.skill_set("ann") for _ in range(5)]
+    assert all(skill_set is shelves[0] for skill_set in shelves)
+    others = [await library.skill_set("bob") for _ in range(5)]
+    assert all(skill_set is others[0] for skill_set in others)
     assert reads == [tmp_path / "a", own]
 
 
@@ -180,14 +185,14 @@ async def test_a_user_without_skills_costs_no_thread(
     tmp_path: Path, manager: UserWorkspaceManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = SkillLibrary([SkillFolder("custom", tmp_path)], manager)
-    await library.shelf("ann")
+    await library.skill_set("ann")
 
     async def hop(_: object) -> None:
         raise AssertionError("a thread was asked")
 
     monkeypatch.setattr(manager.workers, "run", hop)
     monkeypatch.setattr(manager.workers, "search", hop)
-    assert len(await library.shelf("ann")) == 0
+    assert len(await library.skill_set("ann")) == 0
 
 
 async def test_skills_of_an_archived_workspace_come_back(
@@ -197,7 +202,7 @@ async def test_skills_of_an_archived_workspace_come_back(
     library = SkillLibrary([], manager)
     assert await manager.archive_unused(float("inf")) == 1
     assert not manager.get_user_workspace("ann").exists()
-    assert [e.name for e in await library.shelf("ann")] == ["mine"]
+    assert [e.name for e in await library.skill_set("ann")] == ["mine"]
 
 
 async def test_own_skills_are_kept_checked_counted_and_deleted(
@@ -213,7 +218,7 @@ async def test_own_skills_are_kept_checked_counted_and_deleted(
         await library.put("ann", "other", text)
     (own_folder(manager, "ann") / "mine" / "notes.txt").write_text("x")
     await library.delete("ann", "mine")
-    assert (await library.shelf("ann")).find("mine")[0].source == "custom"
+    assert (await library.skill_set("ann")).find("mine")[0].source == "custom"
     for name in ("mine", "nope", "../files", ""):
         with pytest.raises(SkillNotFound):
             await library.delete("ann", name)
@@ -243,11 +248,11 @@ async def test_there_is_an_end_to_how_many_and_how_much(
     for number in range(MAX_OWN):
         write_skill(own_folder(manager, "ann"), f"o{number}")
     library = SkillLibrary([SkillFolder("custom", tmp_path / "a")], manager)
-    shelf = await library.shelf("bob")
-    assert len(shelf) == MAX_SHARED
-    assert "the most there may be" in shelf.problems[0].reason
-    assert len(shelf.listing) < 30_000
-    assert all(f"- {entry.name}" in shelf.listing for entry in shelf)
+    skill_set = await library.skill_set("bob")
+    assert len(skill_set) == MAX_SHARED
+    assert "the most there may be" in skill_set.problems[0].reason
+    assert len(skill_set.listing) < 30_000
+    assert all(f"- {entry.name}" in skill_set.listing for entry in skill_set)
     text = "---\nname: more\ndescription: d\n---\nx"
     with pytest.raises(BadInput, match=f"{MAX_OWN} skills"):
         await library.put("ann", "more", text)
@@ -262,12 +267,17 @@ async def test_an_unknown_name_is_told_with_those_like_it(
 ) -> None:
     for name in ("sql-review", "chart-design"):
         write_skill(tmp_path / "a", name)
-    shelf = await SkillLibrary([SkillFolder("custom", tmp_path / "a")], manager).shelf("ann")
+    skill_set = await SkillLibrary([SkillFolder("custom", tmp_path / "a")], manager).skill_set(
+        "ann"
+    )
     with pytest.raises(SkillNotFound, match="Did you mean sql-review"):
-        shelf.find("sqlreview")
+        skill_set.find("sqlreview")
     with pytest.raises(SkillNotFound, match="There are: chart-design, sql-review"):
-        shelf.find("xyzzy")
-    assert shelf.missing("sqlreview").details == {"skill": "sqlreview", "nearest": ["sql-review"]}
+        skill_set.find("xyzzy")
+    assert skill_set.missing("sqlreview").details == {
+        "skill": "sqlreview",
+        "nearest": ["sql-review"],
+    }
 
 
 async def test_a_skill_that_went_bad_after_it_was_listed_is_told_so(
@@ -275,7 +285,7 @@ async def test_a_skill_that_went_bad_after_it_was_listed_is_told_so(
 ) -> None:
     file = write_skill(tmp_path / "a", "one")
     library = SkillLibrary([SkillFolder("custom", tmp_path / "a")], manager)
-    await library.shelf("ann")
+    await library.skill_set("ann")
     file.write_text("broken")
     with pytest.raises(SkillNotFound, match="cannot be used any more"):
         await library.read("ann", "one")

@@ -42,9 +42,9 @@ def folders() -> list[SkillFolder]:
 
 
 async def entries(manager: UserWorkspaceManager) -> list[SkillEntry]:
-    shelf = await SkillLibrary(folders(), manager).shelf("ann")
-    assert shelf.problems == ()
-    return list(shelf)
+    skill_set = await SkillLibrary(folders(), manager).skill_set("ann")
+    assert skill_set.problems == ()
+    return list(skill_set)
 
 
 def blocks(language: str) -> Iterator[tuple[str, str]]:
@@ -74,8 +74,8 @@ async def test_all_of_them_can_be_used(manager: UserWorkspaceManager) -> None:
 
 async def test_the_tools_they_name_exist(core: Core) -> None:
     known = {tool.name for tool in core.factory.bindable_tools()} | ELSEWHERE
-    shelf = await SkillLibrary(folders(), core.workspaces).shelf("ann")
-    for entry in shelf:
+    skill_set = await SkillLibrary(folders(), core.workspaces).skill_set("ann")
+    for entry in skill_set:
         assert entry.tools, entry.name
         assert set(entry.tools) <= known, entry.name
     for name in PACKAGES:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from dataagent_core.agents import AgentRegistry
 from dataagent_core.agents.store import AgentStore
 from dataagent_core.agents.tools import ToolDefinition
-from dataagent_core.mcp.catalogue.catalogue import Catalogue
+from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
 from dataagent_core.mcp.servers.servers import NewServer, ServerStore
 from dataagent_core.mcp.types import RemoteTool
 from dataagent_core.storage import open_database
@@ -85,7 +85,7 @@ async def test_numbers_and_bindings_survive_the_step_up_and_down(url: str) -> No
         spec = await ServerStore(database).create(
             NewServer(name="s", scope="global", url="https://mcp.example/"), by="root"
         )
-        await Catalogue(database).sync(spec, [RemoteTool("ls")])
+        await ToolCatalogue(database).sync(spec, [RemoteTool("ls")])
         tools, bound = await database.read(_kept)
         assert (len(tools), bound) == (5, BOUND)
 

@@ -113,7 +113,7 @@ async def test_sessions_are_shown_as_conversations(older: Database) -> None:
     store = SqlSessionStore(older)
     shown = await store.create("u1", "agent", title="Sales")
     deleted = await store.create("u1", "agent")
-    await store.put_away(deleted.session_id)
+    await store.soft_delete(deleted.session_id)
 
     def conversations(connection: Connection) -> list[dict[str, object]]:
         every = text("SELECT * FROM conversations ORDER BY is_deleted")

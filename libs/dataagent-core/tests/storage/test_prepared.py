@@ -29,7 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from dataagent_core.storage import Database, open_database
-from dataagent_core.storage.prepared import Prepared
+from dataagent_core.storage.prepared_statement import PreparedStatement
 from dataagent_core.storage.tables import UtcTime
 from tests.services import fresh_database
 from tests.tiers import SQL_STORES
@@ -72,9 +72,9 @@ async def test_rows_are_written_and_read_as_by_sqlalchemy(database: Database) ->
     rows = [thing("a"), thing("b", 2, more=None), thing("c", 3, at=None)]
 
     def unit(connection: Connection) -> Any:
-        assert Prepared(INSERT).execute(connection, rows[0]) == 1
-        Prepared(INSERT).execute(connection, rows[1:])
-        named = Prepared(NAMED)
+        assert PreparedStatement(INSERT).execute(connection, rows[0]) == 1
+        PreparedStatement(INSERT).execute(connection, rows[1:])
+        named = PreparedStatement(NAMED)
         ours = [tuple(named.rows(connection, {"key": key})[0]) for key in "abc"]
         theirs = [tuple(connection.execute(NAMED, {"key": key}).one()) for key in "abc"]
         return ours, theirs
@@ -85,10 +85,10 @@ async def test_rows_are_written_and_read_as_by_sqlalchemy(database: Database) ->
 
 
 async def test_lists_of_any_length_and_the_number_of_rows_found(database: Database) -> None:
-    some, grow = Prepared(SOME), Prepared(GROW)
+    some, grow = PreparedStatement(SOME), PreparedStatement(GROW)
 
     def unit(connection: Connection) -> Any:
-        Prepared(INSERT).execute(connection, [thing(name, 2) for name in "abc"])
+        PreparedStatement(INSERT).execute(connection, [thing(name, 2) for name in "abc"])
         found = [
             [tuple(row) for row in some.rows(connection, {"names": names})]
             for names in (["a"], ["a", "c", "x"], ["b"])
@@ -102,20 +102,20 @@ async def test_lists_of_any_length_and_the_number_of_rows_found(database: Databa
 
 
 async def test_refusal_of_the_database_is_sqlalchemys(database: Database) -> None:
-    insertion = Prepared(INSERT)
+    insertion = PreparedStatement(INSERT)
     await database.write(lambda c: insertion.execute(c, thing("a")))
     with pytest.raises(IntegrityError):
         await database.write(lambda c: insertion.execute(c, thing("a")))
     with pytest.raises(IntegrityError):
         await database.write(lambda c: insertion.execute(c, [thing("b"), thing("a")]))
-    left = await database.read(lambda c: Prepared(NAMED).rows(c, {"key": "b"}))
+    left = await database.read(lambda c: PreparedStatement(NAMED).rows(c, {"key": "b"}))
     assert not left  # all or nothing
 
 
 def test_statement_that_cannot_run_says_so_as_sqlalchemy_does() -> None:
     engine = create_engine("sqlite://")
     with engine.connect() as connection, pytest.raises(OperationalError, match="no such table"):
-        Prepared(NAMED).rows(connection, {"key": "a"})
+        PreparedStatement(NAMED).rows(connection, {"key": "a"})
     engine.dispose()
 
 
@@ -152,7 +152,7 @@ def test_any_value_is_kept_byte_for_byte_as_by_sqlalchemy(
         for is_prepared in (True, False):
             with connection.begin() as transaction:
                 if is_prepared:
-                    Prepared(INSERT).execute(connection, row)
+                    PreparedStatement(INSERT).execute(connection, row)
                 else:
                     connection.execute(INSERT, row)
                 kept.append(connection.exec_driver_sql("SELECT * FROM things").one())

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
@@ -27,7 +27,7 @@ async def test_task_that_loses_a_cancellation_is_ended_all_the_same() -> None:
     task = asyncio.create_task(hard_of_hearing())
     await has_begun.wait()
     async with asyncio.timeout(WAIT_SECONDS):
-        await end_all([task, None])
+        await cancel_all([task, None])
     assert task.cancelled()
     assert lost == ["one", "one"]
 
@@ -38,6 +38,6 @@ async def test_task_that_had_failed_is_in_the_log(caplog: pytest.LogCaptureFixtu
 
     task = asyncio.create_task(fail(), name="sweeper")
     await asyncio.wait({task})
-    await end_all([task])
+    await cancel_all([task])
     assert "sweeper had failed" in caplog.text
     assert "why" in caplog.text

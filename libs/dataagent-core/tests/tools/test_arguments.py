@@ -13,7 +13,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.config import Settings
 from dataagent_core.events import ToolResultEvent
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.requirements import requirement
 
 REQUIRED = {
@@ -33,7 +33,7 @@ REQUIRED = {
 @pytest.fixture
 async def core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Core]:
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-key")
-    settings = Settings(home=lived_in(tmp_path / "home"), model="scripted")
+    settings = Settings(home=prepared_home(tmp_path / "home"), model="scripted")
     async with open_core(settings) as opened:
         yield opened
 

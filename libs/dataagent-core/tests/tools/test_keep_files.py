@@ -216,7 +216,7 @@ async def test_a_file_that_changes_while_the_code_runs_is_not_overwritten(talk: 
 
 def _is_busy(talk: Talk) -> bool:
     sandboxes = talk.core.sandboxes
-    session = sandboxes and sandboxes.living(talk.owner, talk.session_id)
+    session = sandboxes and sandboxes.find_session(talk.owner, talk.session_id)
     return session is not None and session.is_busy
 
 

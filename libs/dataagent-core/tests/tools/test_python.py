@@ -108,7 +108,7 @@ async def test_an_agent_with_a_sandbox_id_uses_that_sandbox(
 ) -> None:
     await talk.python("x = 41")
     assert core.sandboxes is not None
-    living = core.sandboxes.living(talk.owner, talk.session_id)
+    living = core.sandboxes.find_session(talk.owner, talk.session_id)
     assert living is not None
     other = Talk(core, (await core.sessions.create(talk.owner, "agent")).session_id, talk.owner)
     assert "NameError" in await other.python("x + 1")
@@ -274,7 +274,7 @@ async def test_a_deleted_conversation_takes_its_sandbox_along(talk: Talk) -> Non
     sandboxes = talk.core.sandboxes
     assert sandboxes is not None
     bound = sandboxes.bound
-    await talk.core.runs.forget(talk.session_id, owner=talk.owner)
+    await talk.core.runs.delete_permanently(talk.session_id, owner=talk.owner)
     assert sandboxes.bound == bound - 1
 
 
@@ -286,15 +286,15 @@ async def test_a_conversation_that_rests_holds_no_sandbox(talk: Talk, end: str) 
     assert sandboxes is not None
     before = killed(talk, "released")
     if end == "put away":
-        await talk.core.runs.put_away(talk.session_id, owner=talk.owner)
+        await talk.core.runs.soft_delete(talk.session_id, owner=talk.owner)
     else:
         assert await talk.core.sessions.release_expired(timeout_seconds=0) > 0
     async with asyncio.timeout(WAIT_SECONDS):
-        while sandboxes.living(talk.owner, talk.session_id) is not None:
+        while sandboxes.find_session(talk.owner, talk.session_id) is not None:
             await asyncio.sleep(0.01)
     assert killed(talk, "released") > before
     if end == "put away":
-        await talk.core.sessions.bring_back(talk.session_id, owner=talk.owner)
+        await talk.core.sessions.restore(talk.session_id, owner=talk.owner)
     told = await talk.python("word")
     assert "NameError" in told
     assert "The sandbox of earlier calls is gone" in told
@@ -307,13 +307,13 @@ async def test_putting_a_conversation_away_ends_the_code_in_it(talk: Talk) -> No
     async with asyncio.timeout(WAIT_SECONDS):
         while not named("put-away-7"):
             await asyncio.sleep(0.01)
-        await talk.core.runs.put_away(talk.session_id, owner=talk.owner)
+        await talk.core.runs.soft_delete(talk.session_id, owner=talk.owner)
         while named("put-away-7"):
             await asyncio.sleep(0.01)
     sandboxes = talk.core.sandboxes
     assert sandboxes is not None
     async with asyncio.timeout(WAIT_SECONDS):
-        while sandboxes.living(talk.owner, talk.session_id) is not None:
+        while sandboxes.find_session(talk.owner, talk.session_id) is not None:
             await asyncio.sleep(0.01)
 
 
@@ -332,7 +332,9 @@ async def test_what_was_ended_from_outside_is_counted_by_cause(talk: Talk) -> No
     sandboxes = talk.core.sandboxes
     assert sandboxes is not None
     async with asyncio.timeout(WAIT_SECONDS):
-        while not ((session := sandboxes.living(talk.owner, talk.session_id)) and session.is_busy):
+        while not (
+            (session := sandboxes.find_session(talk.owner, talk.session_id)) and session.is_busy
+        ):
             await asyncio.sleep(0.01)
     await talk.core.runs.cancel(run.run_id, owner=talk.owner)
     assert killed(talk, "timeout") == before["timeout"] + 1

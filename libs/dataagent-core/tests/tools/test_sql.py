@@ -7,10 +7,10 @@ from typing import Any, TypedDict
 
 from langgraph.graph import StateGraph  # pyright: ignore[reportMissingTypeStubs] it has none
 
-from dataagent_core.data.results import Kept
-from dataagent_core.data.service import Answered
+from dataagent_core.data.results import StoredResult
+from dataagent_core.data.service import ExecutedQuery
 from dataagent_core.data.types import Artifact, Receipt
-from dataagent_core.tools.sql import told
+from dataagent_core.tools.sql import result_for_model
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -19,17 +19,17 @@ class State(TypedDict):
     told: dict[str, Any]
 
 
-def answered(*, sql: str, policy: tuple[str, ...]) -> Answered:
+def answered(*, sql: str, policy: tuple[str, ...]) -> ExecutedQuery:
     receipt = Receipt("s", "shop", "sqlite", sql, sql, 0, False, None, 1.0, policy, "UTC", NOW)
     artifact = Artifact("a1", "anna", "s1", "r1", "table", "T", 0, NOW, None, receipt=receipt)
-    return Answered(artifact, receipt, Kept(0, 0, (), False, None, (), ()))
+    return ExecutedQuery(artifact, receipt, StoredResult(0, 0, (), False, None, (), ()))
 
 
-def told_in_a_run(result: Answered) -> dict[str, Any]:
+def told_in_a_run(result: ExecutedQuery) -> dict[str, Any]:
     """A run has the stream that new artefacts are announced on."""
 
     def node(state: State) -> State:
-        return {**state, "told": told(result)}
+        return {**state, "told": result_for_model(result)}
 
     graph = StateGraph(State)
     # LangGraph's nodes are of many types

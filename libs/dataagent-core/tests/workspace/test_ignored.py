@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dataagent_core.workspace.ignored import Kept
+from dataagent_core.workspace.gitignore import IgnoreFilter
 from dataagent_core.workspace.jail import Jail, walk
 
 NAMES = st.sampled_from(["a", "b.log", "c.py", "data", "build", "keep.log", "x y", "日志"])
@@ -48,7 +48,7 @@ PATTERNS = st.sampled_from(
 
 def found(root: Path, path: str = "/") -> set[str]:
     jail = Jail(root)
-    kept = Kept(jail, path)
+    kept = IgnoreFilter(jail, path)
     with jail.directory(path) as directory:
         return {
             "/".join((*steps, name))

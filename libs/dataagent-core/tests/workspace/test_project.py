@@ -84,7 +84,7 @@ async def test_neither_archiving_nor_cleaning_up_touches_it(
     manager: UserWorkspaceManager, folder: Path
 ) -> None:
     before = tree(folder)
-    kept = await manager.prepare_kept(USER)
+    kept = await manager.prepare_storage(USER)
     (kept / "uploads/a.txt").write_text("x")
     assert await manager.archive_unused(unused_since=2**40) == 1
     manager.cleanup_workspace(USER)

@@ -72,10 +72,10 @@ async def test_what_was_booked_and_never_written_is_corrected(ledger: QuotaLedge
     async def measured() -> int:
         return 25
 
-    assert await ledger.corrected("u1", measured, quiet=timedelta()) is None
+    assert await ledger.correct_if_quiet("u1", measured, quiet=timedelta()) is None
     await ledger.reserve("u1", 90, 100)
-    assert await ledger.corrected("u1", measured) == 90  # it may be on its way to the disk
-    assert await ledger.corrected("u1", measured, quiet=timedelta()) == 25
+    assert await ledger.correct_if_quiet("u1", measured) == 90  # it may be on its way to the disk
+    assert await ledger.correct_if_quiet("u1", measured, quiet=timedelta()) == 25
     assert await ledger.usage("u1") == 25
 
 
@@ -87,5 +87,5 @@ async def test_what_is_booked_while_it_is_measured_stays_booked(ledger: QuotaLed
         return 25
 
     await ledger.reserve("u1", 90, 100)
-    assert await ledger.corrected("u1", measured, quiet=timedelta()) == 90
+    assert await ledger.correct_if_quiet("u1", measured, quiet=timedelta()) == 90
     assert await ledger.usage("u1") == 90

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dataagent_core.workspace import FolderBackend
 from dataagent_core.workspace.jail import Jail
 from dataagent_core.workspace.patterns import IncludeGlob
-from dataagent_core.workspace.search import Budget, Scope, glob, grep
+from dataagent_core.workspace.search import Budget, SearchScope, glob, grep
 from dataagent_core.workspace.workers import FileWorkers
 from tests.waiting import WAIT_SECONDS
 
@@ -49,11 +49,11 @@ def looked(root: Path, work: Callable[[Jail, Budget], object]) -> Budget:
     "pattern", ["**/a/" * 6 + "none", "**/a/" * 30 + "*.txt", "**/" * 100 + "none", "*a" * 300]
 )
 def test_a_search_takes_as_many_steps_as_names_times_segments(deep: Path, pattern: str) -> None:
-    named = looked(deep, lambda jail, budget: glob(jail, pattern, Scope("/"), budget))
+    named = looked(deep, lambda jail, budget: glob(jail, pattern, SearchScope("/"), budget))
     read = looked(
         deep,
         lambda jail, budget: grep(
-            jail, "hit", Scope("/"), include=pattern, max_count=None, budget=budget
+            jail, "hit", SearchScope("/"), include=pattern, max_count=None, budget=budget
         ),
     )
     names = sum(range(1, DEPTH + 2))  # of all paths together
@@ -76,11 +76,11 @@ async def test_a_pattern_with_many_globstars_finds_what_it_names(
 
 def test_a_search_ends_when_its_steps_are_used_up_and_says_so(deep: Path) -> None:
     budget = Budget(WAIT_SECONDS, max_steps=50)
-    cut = glob(Jail(deep), "*.none", Scope("/"), budget)
+    cut = glob(Jail(deep), "*.none", SearchScope("/"), budget)
     assert (cut.matches, cut.truncated) == ([], True)
     assert budget.entries <= 50
     budget = Budget(WAIT_SECONDS, max_steps=50)
-    found = grep(Jail(deep), "no", Scope("/"), include=None, max_count=None, budget=budget)
+    found = grep(Jail(deep), "no", SearchScope("/"), include=None, max_count=None, budget=budget)
     assert found.truncated
     assert budget.entries <= 50
 
@@ -88,7 +88,7 @@ def test_a_search_ends_when_its_steps_are_used_up_and_says_so(deep: Path) -> Non
 def test_a_search_that_is_stopped_looks_at_nothing_more(deep: Path) -> None:
     budget = Budget(WAIT_SECONDS)
     budget.stop()
-    assert glob(Jail(deep), "*.none", Scope("/"), budget).truncated
+    assert glob(Jail(deep), "*.none", SearchScope("/"), budget).truncated
     assert budget.entries == 0
 
 

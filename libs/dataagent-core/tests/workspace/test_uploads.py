@@ -21,7 +21,7 @@ from dataagent_core.errors import (
 from dataagent_core.storage import open_database
 from dataagent_core.workspace import FileStore, SqlQuotaLedger, StoredFile, UserWorkspaceManager
 from dataagent_core.workspace.quota import MemoryQuotaLedger
-from dataagent_core.workspace.stored import PREVIEW_BYTES
+from dataagent_core.workspace.stored_file import PREVIEW_BYTES
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
@@ -230,7 +230,7 @@ async def test_a_file_is_deleted_although_its_folder_leads_out(
     async def forget(gone: StoredFile) -> None:
         told.append(gone)
 
-    shelf.files.when_deleted(forget)
+    shelf.files.on_delete(forget)
     await shelf.files.delete(file.file_id, owner=user)
 
     assert told == [file]

@@ -15,7 +15,7 @@ class Identified(Protocol):
     id: uuid.UUID
 
 
-class Example(Protocol):
+class DatasetExample(Protocol):
     """A question of a data set as LangSmith has it."""
 
     id: uuid.UUID
@@ -46,7 +46,7 @@ class LangSmithClient(Protocol):
         """Make a data set."""
         ...
 
-    def list_examples(self, *, dataset_id: uuid.UUID) -> Iterator[Example]:
+    def list_examples(self, *, dataset_id: uuid.UUID) -> Iterator[DatasetExample]:
         """What is in a data set."""
         ...
 
@@ -86,8 +86,8 @@ class LangSmithClient(Protocol):
         ...
 
 
-def open_client(told: Callable[[Exception], None]) -> LangSmithClient:
-    """A client as the environment says; `told` hears what could not be sent."""
+def open_client(on_error: Callable[[Exception], None]) -> LangSmithClient:
+    """A client as the environment says; `on_error` hears what could not be sent."""
     from langsmith import Client
 
-    return cast("LangSmithClient", Client(tracing_error_callback=told))  # typed in part there
+    return cast("LangSmithClient", Client(tracing_error_callback=on_error))  # typed in part there

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from dataagent_harbor.langsmith.client import Example, LangSmithClient, open_client
+from dataagent_harbor.langsmith.client import DatasetExample, LangSmithClient, open_client
 from dataagent_harbor.langsmith.records import example_id, examples_of, feedback_of, trace_of
 from dataagent_harbor.questions import BadQuestionSet, Question
-from dataagent_harbor.results import Result
+from dataagent_harbor.results import GradedResult
 
 _FLUSH_SECONDS = 60.0
 
@@ -61,17 +61,19 @@ class Experiment:
         self.project = named or "dataagent-harbor"
         self._problems: list[str] = []
 
-    async def record(self, questions: Sequence[Question], results: Sequence[Result]) -> list[str]:
+    async def record(
+        self, questions: Sequence[Question], results: Sequence[GradedResult]
+    ) -> list[str]:
         """Send everything; what went wrong, a line each."""
         await asyncio.to_thread(self._record, questions, results)
         return list(dict.fromkeys(self._problems))
 
-    def _record(self, questions: Sequence[Question], results: Sequence[Result]) -> None:
+    def _record(self, questions: Sequence[Question], results: Sequence[GradedResult]) -> None:
         from langsmith.utils import LangSmithError
 
         client = open_client(self._note)
         try:
-            dataset_id = self._kept_dataset(client, questions)
+            dataset_id = self._ensure_dataset(client, questions)
             project = client.create_project(
                 self.project,
                 upsert=True,
@@ -95,7 +97,7 @@ class Experiment:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         self._problems.append(f"LangSmith did not take everything: {first[:300]}")
 
-    def _kept_dataset(
+    def _ensure_dataset(
         self, client: LangSmithClient, questions: Sequence[Question]
     ) -> uuid.UUID | None:
         """The data set with these questions in it, made or brought up to date."""
@@ -122,7 +124,7 @@ class Experiment:
     def _send(
         self,
         client: LangSmithClient,
-        result: Result,
+        result: GradedResult,
         project_id: uuid.UUID,
         dataset_id: uuid.UUID | None,
     ) -> None:
@@ -134,5 +136,5 @@ class Experiment:
             client.create_feedback(session_id=project_id, **feedback)
 
 
-def _differs(there: Example, wanted: dict[str, Any]) -> bool:
+def _differs(there: DatasetExample, wanted: dict[str, Any]) -> bool:
     return (there.inputs, there.outputs) != (wanted["inputs"], wanted["reference_outputs"])

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from dataagent_harbor.questions import Question
-from dataagent_harbor.results import Result
+from dataagent_harbor.results import GradedResult
 
 Record = dict[str, Any]
 _EXPECTED = (
@@ -56,7 +56,7 @@ def _expected(question: Question) -> Record:
     return {name: value for name, value in given.items() if value not in (None, [], False)}
 
 
-def trace_of(result: Result, project: str) -> Record:
+def trace_of(result: GradedResult, project: str) -> Record:
     """A result as a trace; the arguments of the LangSmith client's `create_run`."""
     told, question = result.transcript, result.question
     trace_id, start = trace_id_of(result, project), _start(result)
@@ -77,7 +77,7 @@ def trace_of(result: Result, project: str) -> Record:
     }
 
 
-def metadata_of(result: Result) -> Record:
+def metadata_of(result: GradedResult) -> Record:
     """What traces and feedback say of a question."""
     told, question = result.transcript, result.question
     return {
@@ -93,7 +93,7 @@ def metadata_of(result: Result) -> Record:
     }
 
 
-def feedback_of(result: Result, project: str) -> Iterator[Record]:
+def feedback_of(result: GradedResult, project: str) -> Iterator[Record]:
     """The grade and the time; the arguments of the LangSmith client's `create_feedback`."""
     trace_id = trace_id_of(result, project)
     about = metadata_of(result)
@@ -121,7 +121,7 @@ def feedback_of(result: Result, project: str) -> Iterator[Record]:
     }
 
 
-def trace_id_of(result: Result, project: str) -> uuid.UUID:
+def trace_id_of(result: GradedResult, project: str) -> uuid.UUID:
     """The id of a result's trace: a version 7 UUID of the moment it was asked."""
     told = result.transcript
     named = f"{project}\n{result.key}\n{told.session_id}\n{told.run_id}"
@@ -131,5 +131,5 @@ def trace_id_of(result: Result, project: str) -> uuid.UUID:
     return uuid.UUID(int=value | 0x7 << 76)
 
 
-def _start(result: Result) -> datetime:
+def _start(result: GradedResult) -> datetime:
     return datetime.fromtimestamp(result.transcript.asked_at, UTC)

@@ -4,6 +4,6 @@
 what they saw, `trend` says where it is going, `report` is for people. Nothing is graded here.
 """
 
-from dataagent_harbor.load.crowd import Crowd, Load
+from dataagent_harbor.load.virtual_users import Load, VirtualUsers
 
-__all__ = ["Crowd", "Load"]
+__all__ = ["Load", "VirtualUsers"]

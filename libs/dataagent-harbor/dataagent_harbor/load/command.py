@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from dataagent_client import Backoff, DataAgentClient
-from dataagent_harbor.arguments import Options
-from dataagent_harbor.load.crowd import Crowd, Load
+from dataagent_harbor.arguments import HarborOptions
 from dataagent_harbor.load.memory import ServerMemory
+from dataagent_harbor.load.phase import LoadPhase
 from dataagent_harbor.load.report import LoadReport, as_html, as_markdown, report_of
-from dataagent_harbor.load.tally import Stretch
-from dataagent_harbor.load.user import RestUser, SocketUser, User
-from dataagent_harbor.reading import named_questions
+from dataagent_harbor.load.user import LoadUser, RestUser, SocketUser
+from dataagent_harbor.load.virtual_users import Load, VirtualUsers
+from dataagent_harbor.question_files import named_questions
 from dataagent_harbor.run_command import say, write_forms
 
 GOOD, NOT_GOOD = 0, 1
@@ -26,7 +26,7 @@ _USERS_A_CLIENT = 80  # httpx opens at most 100 connections at once
 _PARTS = 60  # of a soak
 
 
-async def load(options: Options) -> int:
+async def load(options: HarborOptions) -> int:
     """Hold the users, report, and say by the exit status whether all was well.
 
     Raises:
@@ -44,10 +44,12 @@ async def load(options: Options) -> int:
         version = await _version(options)
         memory = await stack.enter_async_context(ServerMemory(options.url, options.api_key))
         make_user = await stack.enter_async_context(_users(options))
-        crowd = await stack.enter_async_context(Crowd(wanted, make_user, memory.read))
-        rest = await crowd.at_rest()
-        stretches = [each async for each in _stretches(options, crowd)]
-        users = crowd.users
+        virtual_users = await stack.enter_async_context(
+            VirtualUsers(wanted, make_user, memory.read)
+        )
+        rest = await virtual_users.at_rest()
+        stretches = [each async for each in _phases(options, virtual_users)]
+        users = virtual_users.users
     figures = [each.figures(think_seconds=options.think, rest_seconds=rest) for each in stretches]
     report = report_of(
         figures,
@@ -60,30 +62,30 @@ async def load(options: Options) -> int:
     return GOOD if report["summary"]["is_good"] else NOT_GOOD
 
 
-async def _version(options: Options) -> str:
+async def _version(options: HarborOptions) -> str:
     """The server's version; a key that is not valid is told here."""
     async with DataAgentClient(options.url, options.api_key) as client:
         await client.sessions(limit=1)
         return (await client.health()).version
 
 
-async def _stretches(options: Options, crowd: Crowd) -> AsyncIterator[Stretch]:
+async def _phases(options: HarborOptions, virtual_users: VirtualUsers) -> AsyncIterator[LoadPhase]:
     """Each step, or each part of a soak."""
     if options.soak is not None:
-        await crowd.grow(options.users)
+        await virtual_users.grow(options.users)
         for number in range(_PARTS):
-            yield await crowd.watch(options.soak / _PARTS)
+            yield await virtual_users.watch(options.soak / _PARTS)
             say(f"soak: {number + 1} of {_PARTS}")
         return
     for users in options.steps or [options.users]:
         say(f"{users} users come")
-        await crowd.grow(users)
+        await virtual_users.grow(users)
         say(f"{users} users ask for {options.duration:g} s")
-        yield await crowd.watch(options.duration)
+        yield await virtual_users.watch(options.duration)
 
 
 @asynccontextmanager
-async def _users(options: Options) -> AsyncGenerator[Callable[[], User]]:
+async def _users(options: HarborOptions) -> AsyncGenerator[Callable[[], LoadUser]]:
     """What makes a user; REST users share a few clients, whose connections are bounded."""
     if options.mode == "ws":
         backoff = Backoff()
@@ -110,7 +112,7 @@ def allow_sockets(users: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
-def _about(options: Options, version: str, rest_seconds: float) -> dict[str, Any]:
+def _about(options: HarborOptions, version: str, rest_seconds: float) -> dict[str, Any]:
     return {
         "set": Path(options.questions).name,
         "server": options.url,
@@ -124,7 +126,7 @@ def _about(options: Options, version: str, rest_seconds: float) -> dict[str, Any
 
 
 def _forms(
-    options: Options, report: LoadReport
+    options: HarborOptions, report: LoadReport
 ) -> tuple[tuple[Path | None, Callable[[], str]], ...]:
     return (
         (options.output, lambda: json.dumps(report, ensure_ascii=False, indent=1) + "\n"),

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
+from dataagent_harbor.load.phase import saturation
 from dataagent_harbor.load.sequence import Sequence as Numbers
-from dataagent_harbor.load.tally import saturation
 from dataagent_harbor.load.trend import Trend, trend_of
 from dataagent_harbor.report import charts
 from dataagent_harbor.report.figures import megabytes, seconds

@@ -2,7 +2,7 @@
 
 The socket stays open while the user thinks, and is opened again where it was lost, from the last
 event seen; a message that was not acknowledged is sent again as the same message. Unlike the
-client's own chat, doubled and missing events are not hidden but counted. Above: `crowd.py`.
+client's own chat, doubled and missing events are not hidden but counted. Above: `virtual_users.py`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from dataagent_client import (
     TextEvent,
 )
 from dataagent_client.wire import (
-    Accepted,
-    Connected,
+    AcceptedFrame,
+    ConnectedFrame,
+    ErrorFrame,
     Frame,
-    Gap,
-    Refused,
-    Unknown,
+    GapFrame,
+    UnknownFrame,
     client_frame,
     parse_frame,
     socket_url,
@@ -45,7 +45,7 @@ _STOP_SECONDS = 5.0
 
 
 @dataclass(slots=True)
-class Turn:
+class TurnRecord:
     """What was seen of one answer. `problem` is empty if it ended well."""
 
     began: float
@@ -84,7 +84,7 @@ class Turn:
                 pass
 
 
-class User(ABC):
+class LoadUser(ABC):
     """One user with a conversation of their own."""
 
     def __init__(self) -> None:
@@ -99,12 +99,12 @@ class User(ABC):
         """Close it."""
         return
 
-    async def ask(self, message: str, timeout_seconds: float) -> Turn:
+    async def ask(self, message: str, timeout_seconds: float) -> TurnRecord:
         """Ask and wait for the end; never raises for what server and network do.
 
         A run that nobody waits for any more is stopped.
         """
-        turn = Turn(began=time.monotonic())
+        turn = TurnRecord(began=time.monotonic())
         try:
             async with asyncio.timeout(timeout_seconds):
                 await self._ask(message, turn)
@@ -127,7 +127,7 @@ class User(ABC):
                 await self._give_up()
 
     @abstractmethod
-    async def _ask(self, message: str, turn: Turn) -> None:
+    async def _ask(self, message: str, turn: TurnRecord) -> None:
         """Ask and fill in the turn."""
 
     @abstractmethod
@@ -135,7 +135,7 @@ class User(ABC):
         """Stop the run that is under way."""
 
 
-class SocketUser(User):
+class SocketUser(LoadUser):
     """A user with a WebSocket."""
 
     def __init__(
@@ -183,14 +183,14 @@ class SocketUser(User):
             close_timeout=1,
         )
         try:
-            while not isinstance(parse_frame(await socket.recv()), Connected):
+            while not isinstance(parse_frame(await socket.recv()), ConnectedFrame):
                 pass
         except BaseException:
             await socket.close()
             raise
         return socket
 
-    async def _ask(self, message: str, turn: Turn) -> None:
+    async def _ask(self, message: str, turn: TurnRecord) -> None:
         frame = client_frame(
             "chat",
             {
@@ -209,16 +209,16 @@ class SocketUser(User):
                 turn.losses += 1
                 await self.leave()
 
-    async def _read(self, socket: ClientConnection, turn: Turn) -> None:
+    async def _read(self, socket: ClientConnection, turn: TurnRecord) -> None:
         while not turn.is_over:
             item = parse_frame(await socket.recv())
             self._number(item)
             match item:
-                case Accepted(run_id=run_id):
+                case AcceptedFrame(run_id=run_id):
                     turn.accept(run_id)
                 case Received():
                     turn.take(item)
-                case Refused(error_code=code) if turn.run_id is None:
+                case ErrorFrame(error_code=code) if turn.run_id is None:
                     turn.problem, turn.is_over = code, True
                 case _:
                     pass
@@ -230,16 +230,16 @@ class SocketUser(User):
     def _number(self, item: Frame) -> None:
         """Count what has a number; what the server says it no longer has is missing."""
         match item:
-            case Received(seq=seq) | Unknown(seq=int(seq)):
+            case Received(seq=seq) | UnknownFrame(seq=int(seq)):
                 self.sequence.take(seq)
-            case Gap(first_seq=first, last_seq=last):
+            case GapFrame(first_seq=first, last_seq=last):
                 self.sequence.gaps += last - first + 1
                 self.sequence.last = max(self.sequence.last, last)
             case _:
                 pass
 
 
-class RestUser(User):
+class RestUser(LoadUser):
     """A user who posts a message and gets the whole answer at once."""
 
     def __init__(self, client: DataAgentClient, assistant_id: str | None = None) -> None:
@@ -247,7 +247,7 @@ class RestUser(User):
         self._client = client
         self._assistant_id = assistant_id
 
-    async def _ask(self, message: str, turn: Turn) -> None:
+    async def _ask(self, message: str, turn: TurnRecord) -> None:
         answer = await self._client.chat_sync(
             message, self.session_id, assistant_id=self._assistant_id
         )

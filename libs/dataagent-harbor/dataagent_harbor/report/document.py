@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dataagent_harbor.prices import Prices
+from dataagent_harbor.prices import TokenPrices
 from dataagent_harbor.report.steps import steps_of
-from dataagent_harbor.results import Result
+from dataagent_harbor.results import GradedResult
 from dataagent_harbor.statistics import summary
 from dataagent_harbor.transcripts import Transcript
 
@@ -16,7 +16,7 @@ _SHOWN_ANSWER = 2000
 
 
 def report_of(
-    results: Sequence[Result], *, about: dict[str, Any], prices: Prices | None = None
+    results: Sequence[GradedResult], *, about: dict[str, Any], prices: TokenPrices | None = None
 ) -> Report:
     """The report; `about` says what was run against what, and how."""
     ordered = sorted(results, key=lambda each: (each.round, each.question.id))
@@ -34,7 +34,7 @@ def report_of(
     }
 
 
-def _row(result: Result, prices: Prices | None) -> dict[str, Any]:
+def _row(result: GradedResult, prices: TokenPrices | None) -> dict[str, Any]:
     told = result.transcript
     cut = len(told.answer) > _SHOWN_ANSWER
     return {
@@ -60,18 +60,18 @@ def _row(result: Result, prices: Prices | None) -> dict[str, Any]:
     }
 
 
-def _affected(result: Result) -> dict[str, Any]:
+def _affected(result: GradedResult) -> dict[str, Any]:
     told = result.transcript
     return {
         "id": result.question.id,
         "round": result.round,
         "status": result.status,
         "connection_losses": told.losses,
-        "how": _how(told),
+        "how": _effect_text(told),
     }
 
 
-def _how(told: Transcript) -> str:
+def _effect_text(told: Transcript) -> str:
     """What the server's absence meant for a question."""
     if told.is_interrupted:
         return "ended by the server: its process stopped while it was answered"

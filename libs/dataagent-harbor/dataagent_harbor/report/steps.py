@@ -19,7 +19,7 @@ def steps_of(events: Iterable[dict[str, Any]]) -> list[Step]:
     steps: list[Step] = []
     for event in events:
         kind = str(event["event_type"])
-        title, text = _told(kind, event)
+        title, text = _describe(kind, event)
         if kind in _JOINED and steps and (steps[-1]["kind"], steps[-1]["title"]) == (kind, title):
             steps[-1]["text"] += text
         elif title:
@@ -27,13 +27,13 @@ def steps_of(events: Iterable[dict[str, Any]]) -> list[Step]:
     return [{**step, "text": _cut(step["text"])} for step in steps]
 
 
-def _told(kind: str, data: dict[str, Any]) -> tuple[str, str]:
+def _describe(kind: str, data: dict[str, Any]) -> tuple[str, str]:
     """A title and a text; no title leaves the event out."""
-    tell = _TELLERS.get(kind)
+    tell = _DESCRIBERS.get(kind)
     return ("", "") if tell is None else tell(data)
 
 
-_TELLERS: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
+_DESCRIBERS: dict[str, Callable[[dict[str, Any]], tuple[str, str]]] = {
     "text": lambda data: (str(data.get("agent") or "answer"), str(data.get("content", ""))),
     "thinking": lambda data: ("thinking", str(data.get("content", ""))),
     "tool_call": lambda data: (f"calls {data.get('tool_name')}", _shown(data.get("tool_args"))),

@@ -7,9 +7,9 @@ from decimal import Context, Decimal
 from typing import Any, Final
 
 from dataagent_core.models.conversation import Conversation
-from dataagent_offline.data.plan import Condition, Group, Plan
-from dataagent_offline.data.results import Result
-from dataagent_offline.data.schema import Schema
+from dataagent_offline.data.plan import Condition, Group, SelectPlan
+from dataagent_offline.data.results import TableResult
+from dataagent_offline.data.schema import SourceSchema
 
 _MOST_ROWS: Final = 20
 _STEP: Final = Decimal("0.0001")
@@ -28,13 +28,18 @@ _AGGREGATES: Final = {
 
 
 def answer_text(
-    conversation: Conversation, plan: Plan, result: Result, schema: Schema, *, chart: str
+    conversation: Conversation,
+    plan: SelectPlan,
+    result: TableResult,
+    schema: SourceSchema,
+    *,
+    chart: str,
 ) -> str:
     """The whole answer. `chart` is what to say about the chart, if one was asked for."""
     reading = conversation.say("Read as: ", "理解为：")
     parts = [
         _finding(conversation, plan, result),
-        f"{reading}{described(conversation, plan, code='`')}",
+        f"{reading}{describe_plan(conversation, plan, code='`')}",
         chart,
         receipt(conversation, plan, result, schema),
         note(conversation),
@@ -42,7 +47,7 @@ def answer_text(
     return "\n\n".join(part for part in parts if part)
 
 
-def described(conversation: Conversation, plan: Plan, *, code: str = "") -> str:
+def describe_plan(conversation: Conversation, plan: SelectPlan, *, code: str = "") -> str:
     """The plan in words, so that a wrong reading can be seen. `code` marks what is a condition."""
     parts = [_subject(conversation, plan)]
     by = conversation.say("by", "按")
@@ -53,7 +58,7 @@ def described(conversation: Conversation, plan: Plan, *, code: str = "") -> str:
     return "; ".join(parts)
 
 
-def _conditions(plan: Plan) -> Iterator[str]:
+def _conditions(plan: SelectPlan) -> Iterator[str]:
     yield from (_condition(condition) for condition in plan.conditions)
     if plan.date and plan.periods:
         yield f"{plan.date}: {', '.join(period.label for period in plan.periods)}"
@@ -62,7 +67,9 @@ def _conditions(plan: Plan) -> Iterator[str]:
         yield f"{plan.name} {_SIGNS[operator]} {cell(number)}"
 
 
-def receipt(conversation: Conversation, plan: Plan, result: Result, schema: Schema) -> str:
+def receipt(
+    conversation: Conversation, plan: SelectPlan, result: TableResult, schema: SourceSchema
+) -> str:
     """Where the number comes from: source, rows, and the SQL as it ran."""
     source = conversation.say("Source", "数据源")
     rows = conversation.say("rows", "行数")
@@ -107,7 +114,7 @@ def _plain(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _finding(conversation: Conversation, plan: Plan, result: Result) -> str:
+def _finding(conversation: Conversation, plan: SelectPlan, result: TableResult) -> str:
     if plan.is_scalar:
         value = result.rows[0][0] if result.rows and result.rows[0] else None
         if value is None:
@@ -127,7 +134,7 @@ def _finding(conversation: Conversation, plan: Plan, result: Result) -> str:
     return f"{table}\n\n{_tie(conversation)}" if _ends_in_a_tie(plan, result) else table
 
 
-def _ends_in_a_tie(plan: Plan, result: Result) -> bool:
+def _ends_in_a_tie(plan: SelectPlan, result: TableResult) -> bool:
     """Whether the last rows of a top list are equal: then the next may be, too, and is cut off."""
     if plan.limit != result.row_count or plan.is_single or len(result.rows) != result.row_count:
         return False
@@ -150,7 +157,7 @@ def _line(cells: Sequence[Any]) -> str:
     return f"| {' | '.join(cell(each) for each in cells)} |"
 
 
-def _subject(conversation: Conversation, plan: Plan) -> str:
+def _subject(conversation: Conversation, plan: SelectPlan) -> str:
     if plan.aggregate is None:
         what = ", ".join(map(str, (*plan.shown, *plan.factors)))
         return conversation.say(f"list of {what}", f"列出 {what}")
@@ -171,7 +178,7 @@ def _condition(condition: Condition) -> str:
     return f"{condition.ref} {_SIGNS[condition.operator]} {values}"
 
 
-def _ranked(conversation: Conversation, plan: Plan) -> str:
+def _ranked(conversation: Conversation, plan: SelectPlan) -> str:
     is_descending = plan.direction == "desc"
     order = conversation.say(
         "highest first" if is_descending else "lowest first",

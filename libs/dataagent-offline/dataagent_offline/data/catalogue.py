@@ -13,8 +13,8 @@ from langchain_core.messages import ToolMessage
 from dataagent_core.models.conversation import Conversation
 from dataagent_core.models.steps import Call
 from dataagent_offline.data.lexicon import table_names
-from dataagent_offline.data.results import Failure, failure_of
-from dataagent_offline.data.schema import Schema, Table, schema_of
+from dataagent_offline.data.results import ToolFailure, failure_of
+from dataagent_offline.data.schema import SchemaTable, SourceSchema, schema_of
 from dataagent_offline.data.words import keys
 
 _MOST_TABLES: Final = 60
@@ -24,14 +24,14 @@ _MOST_SOURCES: Final = 4
 
 def load(
     conversation: Conversation, source: str | None
-) -> Generator[Call, ToolMessage, Schema | Failure]:
+) -> Generator[Call, ToolMessage, SourceSchema | ToolFailure]:
     """The schema of a source; of a very large one, the tables the question speaks of.
 
     The tool tells as many tables as fit. A join that is not seen could make a wrong number right
     in looks, so the rest is asked for by name.
     """
     schema = yield from _schema(source, [])
-    if isinstance(schema, Failure) or not schema.omitted:
+    if isinstance(schema, ToolFailure) or not schema.omitted:
         return schema
     listed = yield from _listed(conversation, schema)
     if len(listed) > _MOST_TABLES:
@@ -40,19 +40,21 @@ def load(
     return (yield from _completed(schema, _linked(schema)))
 
 
-def _completed(schema: Schema, names: Sequence[str]) -> Generator[Call, ToolMessage, Schema]:
+def _completed(
+    schema: SourceSchema, names: Sequence[str]
+) -> Generator[Call, ToolMessage, SourceSchema]:
     """The schema with these tables in it, asked for until no more come."""
     for _ in range(_MOST_PARTS):
         missing = [name for name in dict.fromkeys(names) if name not in schema.tables]
         part = (yield from _schema(schema.source, missing)) if missing else None
-        if not isinstance(part, Schema) or not part.tables.keys() - schema.tables.keys():
+        if not isinstance(part, SourceSchema) or not part.tables.keys() - schema.tables.keys():
             break
         schema = _joined(schema, part)
     return schema
 
 
 @lru_cache(maxsize=16)
-def _joined(schema: Schema, part: Schema) -> Schema:
+def _joined(schema: SourceSchema, part: SourceSchema) -> SourceSchema:
     """Both as one: the same parts always make the same schema, so that its words are kept."""
     tables = {**schema.tables, **part.tables}
     omitted = max(0, schema.omitted - (len(tables) - len(schema.tables)))
@@ -81,7 +83,7 @@ def last_source(conversation: Conversation) -> str | None:
 
 def _schema(
     source: str | None, tables: Sequence[str]
-) -> Generator[Call, ToolMessage, Schema | Failure]:
+) -> Generator[Call, ToolMessage, SourceSchema | ToolFailure]:
     names = ", ".join(f'"{name}"' if "," in name else name for name in tables)
     message = yield Call("sql_db_schema", {"table_names": names, "source": source})
     text = str(message.text)
@@ -94,35 +96,35 @@ def _schema(
 
 
 def _listed(
-    conversation: Conversation, schema: Schema
-) -> Generator[Call, ToolMessage, list[Table]]:
+    conversation: Conversation, schema: SourceSchema
+) -> Generator[Call, ToolMessage, list[SchemaTable]]:
     """All tables by name and comment, as far as they are told."""
     if "sql_db_list_tables" not in conversation.tools:
         return []
     message = yield Call("sql_db_list_tables", {"source": schema.source})
     return [
-        Table(str(each["name"]), {}, str(each.get("comment") or ""))
+        SchemaTable(str(each["name"]), {}, str(each.get("comment") or ""))
         for each in _json(message).get("tables") or ()
     ]
 
 
 def _spoken_of(
-    conversation: Conversation, schema: Schema, listed: Sequence[Table]
-) -> Generator[Call, ToolMessage, list[Table]]:
+    conversation: Conversation, schema: SourceSchema, listed: Sequence[SchemaTable]
+) -> Generator[Call, ToolMessage, list[SchemaTable]]:
     """Tables the question names, and tables a search for it finds."""
     words = keys(conversation.question)
     ends = range(1, len(words) + 1)
-    spans = {words[start:end] for end in ends for start in range(max(0, end - 6), end)}
-    found = [table for table in listed if spans & set(table_names(table))]
+    phrases = {words[start:end] for end in ends for start in range(max(0, end - 6), end)}
+    found = [table for table in listed if phrases & set(table_names(table))]
     if "search_catalogue" in conversation.tools:
         args = {"query": conversation.question, "source": schema.source}
         message = yield Call("search_catalogue", args)
         hits = _json(message).get("hits") or ()
-        found.extend(Table(str(hit["table"]), {}) for hit in hits)
+        found.extend(SchemaTable(str(hit["table"]), {}) for hit in hits)
     return found[:_MOST_TABLES]
 
 
-def _linked(schema: Schema) -> list[str]:
+def _linked(schema: SourceSchema) -> list[str]:
     """Tables that known tables point at."""
     return [link.table for table in schema.tables.values() for link in table.links]
 

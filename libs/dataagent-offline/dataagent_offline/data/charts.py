@@ -8,18 +8,18 @@ from typing import Any
 import orjson
 
 from dataagent_core.models.conversation import Conversation
-from dataagent_offline.data.joins import repeats
-from dataagent_offline.data.plan import Plan
-from dataagent_offline.data.results import Result
+from dataagent_offline.data.joins import repeats_rows
+from dataagent_offline.data.plan import SelectPlan
+from dataagent_offline.data.results import TableResult
 
 
-def can_be_drawn(plan: Plan, result: Result) -> bool:
+def can_be_drawn(plan: SelectPlan, result: TableResult) -> bool:
     """Whether the result has groups or ranks with a number each."""
     has_number = plan.aggregate is not None or bool(plan.factors)
     return has_number and not plan.is_scalar and result.row_count > 0
 
 
-def spec_of(plan: Plan, result: Result, mark: str) -> dict[str, Any]:
+def spec_of(plan: SelectPlan, result: TableResult, mark: str) -> dict[str, Any]:
     """The Vega-Lite specification, without data. Times are a line, all else bars.
 
     A bar stands for one row, except where rows add up: two people of one name are not one bar.
@@ -59,7 +59,7 @@ def mark_of(text: str) -> str:
         return "chart"
 
 
-def sentence(conversation: Conversation, mark: str | None) -> str:
+def chart_note(conversation: Conversation, mark: str | None) -> str:
     """What the answer says about the chart."""
     if mark is None:
         return conversation.say(
@@ -68,7 +68,7 @@ def sentence(conversation: Conversation, mark: str | None) -> str:
     return conversation.say(f"The chart ({mark}) is with this answer.", f"图表（{mark}）见本回答。")
 
 
-def no_tool(conversation: Conversation) -> str:
+def no_chart_tool_text(conversation: Conversation) -> str:
     """When the agent has no chart tool."""
     return conversation.say(
         "There is no chart: this agent has no tool `make_chart`.",
@@ -76,7 +76,7 @@ def no_tool(conversation: Conversation) -> str:
     )
 
 
-def nothing_to_draw(conversation: Conversation) -> str:
+def not_drawable_text(conversation: Conversation) -> str:
     """When the answer is one number, or has none."""
     return conversation.say(
         "There is no chart: the answer has no groups to draw.",
@@ -84,7 +84,7 @@ def nothing_to_draw(conversation: Conversation) -> str:
     )
 
 
-def _measure(result: Result) -> dict[str, Any]:
+def _measure(result: TableResult) -> dict[str, Any]:
     return {"field": result.columns[-1], "type": "quantitative"}
 
 
@@ -92,16 +92,16 @@ def _category(name: str) -> dict[str, Any]:
     return {"field": name, "type": "nominal"}
 
 
-def _adds_up(plan: Plan) -> bool:
+def _adds_up(plan: SelectPlan) -> bool:
     """Whether bars may stand on each other: totals of several groupings, no row in two of them."""
-    is_total = plan.aggregate in {"sum", "count"} and not repeats(plan.hops)
+    is_total = plan.aggregate in {"sum", "count"} and not repeats_rows(plan.hops)
     return is_total and len(plan.groups) > 1
 
 
-def _axes(plan: Plan, result: Result) -> list[str]:
+def _axes(plan: SelectPlan, result: TableResult) -> list[str]:
     """The column along the axis, and then those told apart otherwise, the most telling first."""
     shown = list(result.columns[:-1])
     lasts = [end - 1 for end in accumulate(len(group.shown) for group in plan.groups)]
     steps = [last for last, group in zip(lasts, plan.groups, strict=True) if group.bucket]
     order = [*steps[:1], *lasts, len(shown) - 1, *range(len(shown))]
-    return [shown[place] for place in dict.fromkeys(order)]
+    return [shown[position] for position in dict.fromkeys(order)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dataagent_offline.data.joins import Joins
-from dataagent_offline.data.schema import Column, Schema, Table
+from dataagent_offline.data.schema import SchemaColumn, SchemaTable, SourceSchema
 from dataagent_offline.data.words import keys
 
 _AMOUNT_NAMES: Final = (
@@ -41,7 +41,7 @@ class Fact:
     """The table of the documents these lines belong to."""
 
 
-def sales_facts(schema: Schema, joins: Joins) -> list[Fact]:
+def sales_facts(schema: SourceSchema, joins: Joins) -> list[Fact]:
     """What `sales` can mean: totals first, then lines."""
     lines = {fact.table: fact for fact in _lines(schema, joins)}
     heads = {fact.head for fact in lines.values()}
@@ -56,7 +56,7 @@ def sales_facts(schema: Schema, joins: Joins) -> list[Fact]:
     return [*totals, *(fact for name, fact in lines.items() if name not in own)]
 
 
-def unit_facts(schema: Schema, joins: Joins) -> list[Fact]:
+def unit_facts(schema: SourceSchema, joins: Joins) -> list[Fact]:
     """What `units sold` can mean."""
     found: list[Fact] = []
     for table in schema.tables.values():
@@ -66,12 +66,12 @@ def unit_facts(schema: Schema, joins: Joins) -> list[Fact]:
     return found
 
 
-def is_amount(column: Column) -> bool:
+def is_amount(column: SchemaColumn) -> bool:
     """Whether adding up the column is what is meant when no aggregate is named."""
     return column.kind == "number" and _has_name(column, _AMOUNTS | _QUANTITIES)
 
 
-def head_of(table: str, schema: Schema, joins: Joins) -> str | None:
+def head_of(table: str, schema: SourceSchema, joins: Joins) -> str | None:
     """The table of documents of which this table holds the lines, if it does."""
     known = schema.tables[table]
     is_line = bool(_named(known, _QUANTITIES)) or any(
@@ -81,7 +81,7 @@ def head_of(table: str, schema: Schema, joins: Joins) -> str | None:
     return _head(known, joins, schema) if is_line else None
 
 
-def _lines(schema: Schema, joins: Joins) -> Iterator[Fact]:
+def _lines(schema: SourceSchema, joins: Joins) -> Iterator[Fact]:
     for table in schema.tables.values():
         prices, quantities = _named(table, _PRICES), _named(table, _QUANTITIES)
         if prices and quantities and not _named(table, _DISCOUNTS):
@@ -89,7 +89,7 @@ def _lines(schema: Schema, joins: Joins) -> Iterator[Fact]:
             yield Fact(table.name, columns, True, _head(table, joins, schema))
 
 
-def _head(table: Table, joins: Joins, schema: Schema) -> str | None:
+def _head(table: SchemaTable, joins: Joins, schema: SourceSchema) -> str | None:
     """The parent that has a date of its own: a document, not a product."""
     parents = [
         parent
@@ -104,7 +104,7 @@ def _head(table: Table, joins: Joins, schema: Schema) -> str | None:
     return None
 
 
-def _named(table: Table, phrases: frozenset[tuple[str, ...]]) -> list[Column]:
+def _named(table: SchemaTable, phrases: frozenset[tuple[str, ...]]) -> list[SchemaColumn]:
     return [
         column
         for column in table.columns.values()
@@ -112,7 +112,7 @@ def _named(table: Table, phrases: frozenset[tuple[str, ...]]) -> list[Column]:
     ]
 
 
-def _has_name(column: Column, phrases: frozenset[tuple[str, ...]]) -> bool:
+def _has_name(column: SchemaColumn, phrases: frozenset[tuple[str, ...]]) -> bool:
     return keys(column.name) in phrases or any(
         keys(part) in phrases for part in column.comment.split()
     )

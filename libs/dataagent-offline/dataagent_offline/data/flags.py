@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from dataagent_core.data.dialects import Dialect
-from dataagent_offline.data.schema import Column
+from dataagent_offline.data.schema import SchemaColumn
 from dataagent_offline.data.words import keys
 
 _BOOLEAN: Final = re.compile(r"BOOL")
@@ -28,7 +28,7 @@ _STATE_NAMES: Final = (
 _STATES: Final = frozenset(keys(name) for name in _STATE_NAMES.split(","))
 
 
-def yes_values(column: Column, dialect: Dialect) -> tuple[str | int | bool, ...]:
+def yes_values(column: SchemaColumn, dialect: Dialect) -> tuple[str | int | bool, ...]:
     """What stands for yes in the column, as it is stored; nothing if it is no yes-or-no column."""
     kind = column.type.upper()
     words = {sample.strip().casefold() for sample in column.samples}
@@ -46,7 +46,7 @@ def yes_values(column: Column, dialect: Dialect) -> tuple[str | int | bool, ...]
     return ()
 
 
-def state_of(column: Column) -> tuple[str, ...]:
+def state_of(column: SchemaColumn) -> tuple[str, ...]:
     """What a yes says of a row, where the name is a question: `active` of `is_active`."""
     words = keys(column.name)
     for prefix in _PREFIXES:
@@ -55,10 +55,10 @@ def state_of(column: Column) -> tuple[str, ...]:
     return ()
 
 
-def needs_check(column: Column) -> bool:
+def needs_check(column: SchemaColumn) -> bool:
     """Whether it is a number by its declaration, and only its name says that it is yes or no."""
     return column.kind == "number" and not column.samples
 
 
-def _is_state(column: Column) -> bool:
+def _is_state(column: SchemaColumn) -> bool:
     return keys(column.name) in _STATES

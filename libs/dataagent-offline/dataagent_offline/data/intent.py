@@ -1,7 +1,7 @@
 """What a question asks, before it is known which columns hold the answer.
 
-A follow-up changes some of it and keeps the rest (`merged`); only then are columns chosen, so that
-`what about employees?` can mean another table's column of the same name.
+A follow-up changes some of it and keeps the rest (`merge_intents`); only then are columns chosen,
+so that `what about employees?` can mean another table's column of the same name.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataagent_offline.data.terms import (
     Direction,
     Noun,
     Period,
+    QuestionError,
     TableTerm,
-    Trouble,
     ValueTerm,
 )
 
@@ -135,21 +135,21 @@ class Intent:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedQuestion:
     """A parsed question: what it says, and whether it builds on the one before."""
 
     intent: Intent
     is_follow_up: bool
 
 
-def merged(before: Intent, now: Intent) -> Intent:
+def merge_intents(before: Intent, now: Intent) -> Intent:
     """The earlier question as a follow-up changes it."""
     kept = _with_subject(before, now)
     dimensions = now.dimensions or kept.dimensions
     is_regrouped = bool(now.dimensions) and now.dimensions != kept.dimensions
     limit = now.limit or (None if is_regrouped else kept.limit)
     if (now.limit or now.direction) and not dimensions and not kept.listed:
-        raise Trouble("nothing_to_rank")
+        raise QuestionError("nothing_to_rank")
     return replace(
         kept,
         dimensions=dimensions,
@@ -191,7 +191,7 @@ def _with_aggregate(before: Intent, aggregate: Aggregate) -> Intent:
     if aggregate == "count" and before.listed:
         return replace(before, aggregate="count", counted=before.listed, listed=None)
     if (aggregate == "count") != (before.measure is None):
-        raise Trouble("no_measure")
+        raise QuestionError("no_measure")
     return replace(before, aggregate=aggregate)
 
 
@@ -201,7 +201,7 @@ def _with_noun(before: Intent, noun: Noun) -> Intent:
         return replace(before, counted=noun, contexts=())
     if before.listed:
         return replace(before, listed=noun, contexts=())
-    raise Trouble("unplaced", noun.text)
+    raise QuestionError("unplaced", noun.text)
 
 
 def _numbers(before: Intent, now: Intent) -> tuple[NumberFilter, ...]:
@@ -212,7 +212,7 @@ def _numbers(before: Intent, now: Intent) -> tuple[NumberFilter, ...]:
 
 def _flags(before: Intent, now: Intent) -> tuple[FlagFilter, ...]:
     """`And how many are not active?` takes the place of `active`."""
-    lifted = frozenset(place for flag in now.flags for place in flag.places)
+    lifted = frozenset(position for flag in now.flags for position in flag.places)
     return (*(each for each in before.flags if not each.places & lifted), *now.flags)
 
 
@@ -221,7 +221,9 @@ def _values(before: Intent, now: Intent) -> tuple[ValueFilter, ...]:
     lifted = {(term.table, term.column) for noun in now.cleared for term in noun.columns}
     for noun in now.cleared:
         tables = {term.table for term in noun.tables}
-        lifted |= {place for each in before.values for place in each.places if place[0] in tables}
+        lifted |= {
+            position for each in before.values for position in each.places if position[0] in tables
+        }
     for noun in (each.noun for each in now.dimensions if each.noun):
         lifted |= {(term.table, term.column) for term in noun.columns}
     for value in now.values:

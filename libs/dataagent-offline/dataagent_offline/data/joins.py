@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dataagent_offline.data.lexicon import named_by, table_names
-from dataagent_offline.data.schema import Schema, Table
-from dataagent_offline.data.terms import Trouble
+from dataagent_offline.data.lexicon import entity_names, table_names
+from dataagent_offline.data.schema import SchemaTable, SourceSchema
+from dataagent_offline.data.terms import QuestionError
 from dataagent_offline.data.words import keys
 
 
@@ -38,7 +38,7 @@ Path: TypeAlias = tuple[Hop, ...]
 class Joins:
     """The foreign keys of a schema, walked both ways."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: SourceSchema) -> None:
         self._hops: dict[str, list[Hop]] = {name: [] for name in schema.tables}
         has_links = any(table.links for table in schema.tables.values())
         for table in schema.tables.values():
@@ -49,10 +49,10 @@ class Joins:
             for hop in () if has_links else inferred(table, schema):
                 self._add(hop)
 
-    def up(self, start: str, goal: str) -> Path | None:
+    def path_without_repeats(self, start: str, goal: str) -> Path | None:
         """The shortest way on which no row repeats; None if there is none.
 
-        `Trouble` if two ways are as short: which is meant would be a guess.
+        `QuestionError` if two ways are as short: which is meant would be a guess.
         """
         return self._only(start, goal, self._shortest(start, goal, is_up=True))
 
@@ -90,14 +90,14 @@ class Joins:
     def _only(self, start: str, goal: str, paths: Sequence[Path]) -> Path | None:
         if len(paths) > 1:
             ways = [" → ".join(_described(path)) for path in paths[:3]]
-            raise Trouble("two_ways", start, goal, *ways)
+            raise QuestionError("two_ways", start, goal, *ways)
         return paths[0] if paths else None
 
 
-def inferred(table: Table, schema: Schema) -> Iterator[Hop]:
+def inferred(table: SchemaTable, schema: SourceSchema) -> Iterator[Hop]:
     """The keys of a table to others, by their names."""
     for column in table.columns:
-        named = set(named_by(keys(column)))
+        named = set(entity_names(keys(column)))
         targets = [
             (other.name, key)
             for other in schema.tables.values()
@@ -110,20 +110,20 @@ def inferred(table: Table, schema: Schema) -> Iterator[Hop]:
             yield Hop(table.name, (column,), target, (key,), is_one=True, is_inferred=True)
 
 
-def tree(paths: Iterable[Path]) -> tuple[Hop, ...]:
+def join_tree(paths: Iterable[Path]) -> tuple[Hop, ...]:
     """The joins of several ways from one table, each once, in an order that can be written.
 
-    `Trouble` if a table would be needed twice: that is another question.
+    `QuestionError` if a table would be needed twice: that is another question.
     """
     found: dict[str, Hop] = {}
     for path in paths:
         for hop in path:
             if found.setdefault(hop.target, hop) != hop:
-                raise Trouble("two_ways", hop.source, hop.target)
+                raise QuestionError("two_ways", hop.source, hop.target)
     return tuple(found.values())
 
 
-def repeats(hops: Iterable[Hop]) -> bool:
+def repeats_rows(hops: Iterable[Hop]) -> bool:
     """Whether rows of the first table can come more than once."""
     return any(not hop.is_one for hop in hops)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from dataagent_offline.data.schema import Table
+from dataagent_offline.data.schema import SchemaTable
 from dataagent_offline.data.words import keys
 
 _WHOLE: Final = tuple(
@@ -17,7 +17,7 @@ _LAST: Final = tuple(keys(name) for name in ("last name", "surname", "family nam
 
 
 @lru_cache(maxsize=4096)
-def label_columns(table: Table) -> tuple[str, ...]:
+def label_columns(table: SchemaTable) -> tuple[str, ...]:
     """One column, first and last name, or the key; all columns if there is no key."""
     texts = {name: keys(name) for name, column in table.columns.items() if column.kind == "text"}
     first = [name for name, words in texts.items() if words in _FIRST]
@@ -35,10 +35,10 @@ def label_columns(table: Table) -> tuple[str, ...]:
     return table.primary_key or tuple(table.columns)
 
 
-def is_title(table: Table, column: str) -> bool:
+def is_title(table: SchemaTable, column: str) -> bool:
     """Whether the column holds the names of many rows: titles of songs, not names of countries."""
     return (table.row_count or 0) > _MANY_ROWS and column in label_columns(table)
 
 
-def _is_commented(table: Table, column: str, wanted: tuple[str, ...]) -> bool:
+def _is_commented(table: SchemaTable, column: str, wanted: tuple[str, ...]) -> bool:
     return wanted in {keys(part) for part in table.columns[column].comment.split()}

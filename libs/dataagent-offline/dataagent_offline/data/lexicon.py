@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from dataagent_offline.data.flags import state_of
 from dataagent_offline.data.labels import is_title
-from dataagent_offline.data.schema import Column, Schema, Table
+from dataagent_offline.data.schema import SchemaColumn, SchemaTable, SourceSchema
 from dataagent_offline.data.synonyms import names, nouns
 from dataagent_offline.data.terms import ColumnTerm, TableTerm, ValueTerm
 from dataagent_offline.data.vocabulary import fixed_words
@@ -74,7 +74,7 @@ class Lexicon:
 
 
 @lru_cache(maxsize=16)
-def lexicon_of(schema: Schema) -> Lexicon:
+def lexicon_of(schema: SourceSchema) -> Lexicon:
     """All phrases that name something in the schema."""
     lexicon = Lexicon()
     for table in schema.tables.values():
@@ -97,12 +97,12 @@ def _add_table(lexicon: Lexicon, phrase: Phrase, term: TableTerm) -> None:
 
 def _add_column(lexicon: Lexicon, phrase: Phrase, term: ColumnTerm) -> None:
     known = lexicon.columns.setdefault(phrase, {})
-    place = (term.table, term.column)
-    if place not in known or known[place].quality < term.quality:
-        known[place] = term
+    position = (term.table, term.column)
+    if position not in known or known[position].quality < term.quality:
+        known[position] = term
 
 
-def _add_values(lexicon: Lexicon, table: Table, column: Column) -> None:
+def _add_values(lexicon: Lexicon, table: SchemaTable, column: SchemaColumn) -> None:
     for sample in column.samples:
         phrase = keys(sample)
         if not _can_be_said(sample, phrase):
@@ -126,7 +126,7 @@ def _place(term: ValueTerm) -> tuple[str, str, str]:
     return (term.table, term.column, term.value)
 
 
-def _table_phrases(table: Table, owners: list[Phrase]) -> Iterator[tuple[Phrase, int]]:
+def _table_phrases(table: SchemaTable, owners: list[Phrase]) -> Iterator[tuple[Phrase, int]]:
     for phrase in owners:
         yield phrase, 4
         yield from ((keys(word), 3) for word in nouns().get(phrase, ()))
@@ -135,7 +135,7 @@ def _table_phrases(table: Table, owners: list[Phrase]) -> Iterator[tuple[Phrase,
         yield from ((keys(word), 2) for word in nouns().get(part, ()))
 
 
-def table_names(table: Table) -> list[Phrase]:
+def table_names(table: SchemaTable) -> list[Phrase]:
     """What the table itself and its comment call it."""
     found = [_bare_name(table), keys(table.name.rpartition(".")[2])]
     for part in _comment_parts(table.comment):
@@ -146,7 +146,7 @@ def table_names(table: Table) -> list[Phrase]:
     return [phrase for phrase in dict.fromkeys(found) if phrase]
 
 
-def _bare_name(table: Table) -> Phrase:
+def _bare_name(table: SchemaTable) -> Phrase:
     words = keys(table.name.rpartition(".")[2])
     if len(words) > 1 and words[0] in _PREFIXES:
         words = words[1:]
@@ -156,7 +156,7 @@ def _bare_name(table: Table) -> Phrase:
 
 
 def _column_phrases(
-    table: Table, column: Column, owners: list[Phrase]
+    table: SchemaTable, column: SchemaColumn, owners: list[Phrase]
 ) -> Iterator[tuple[Phrase, int]]:
     own = keys(column.name)
     if not own:
@@ -172,7 +172,7 @@ def _column_phrases(
         yield from ((owner + phrase, 4) for owner in owners)
         yield from ((keys(word), 3) for word in nouns().get(phrase, ()))
         yield from ((part, 2) for part in _parts(phrase))
-        for named in named_by(phrase):
+        for named in entity_names(phrase):
             yield named, 3
             yield from ((keys(word), 3) for word in nouns().get(named, ()))
         for owner in owners:
@@ -185,7 +185,7 @@ def _column_phrases(
         yield from ((phrase, 3) for phrase in _event_phrases(phrases))
 
 
-def _key_phrases(own: Phrase, column: Column) -> Iterator[Phrase]:
+def _key_phrases(own: Phrase, column: SchemaColumn) -> Iterator[Phrase]:
     """What a key to another table is called: `support rep` for `SupportRepId`."""
     if len(own) > 1 and own[-1] in _KEY_WORDS:
         yield own[:-1]
@@ -195,7 +195,7 @@ def _key_phrases(own: Phrase, column: Column) -> Iterator[Phrase]:
             yield keys(part)
 
 
-def named_by(phrase: Phrase) -> Iterator[Phrase]:
+def entity_names(phrase: Phrase) -> Iterator[Phrase]:
     """What a column names or numbers: `customer` for `customer_name`, `客户` for `客户编号`."""
     text = "".join(phrase)
     if has_han(text):

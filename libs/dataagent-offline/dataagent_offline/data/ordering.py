@@ -12,14 +12,14 @@ from typing import Final, cast
 
 from dataagent_offline.data.intent import Dimension
 from dataagent_offline.data.lexicon import Lexicon
-from dataagent_offline.data.sentence import Sentence
+from dataagent_offline.data.spans import SpanList
 from dataagent_offline.data.terms import (
     Aggregate,
     ColumnTerm,
     Direction,
     Noun,
+    QuestionError,
     TableTerm,
-    Trouble,
 )
 from dataagent_offline.data.words import has_han, keys
 
@@ -41,26 +41,26 @@ class Ranking:
     aggregate: Aggregate | None = None
 
 
-def ranking_of(sentence: Sentence, lexicon: Lexicon, dimensions: list[Dimension]) -> Ranking:
+def ranking_of(spans: SpanList, lexicon: Lexicon, dimensions: list[Dimension]) -> Ranking:
     """Take the ranking out of a sentence."""
     found = Ranking()
-    takes, orders = sentence.find("take"), sentence.find("order", "extreme")
-    trades = [p for p in sentence.find("trade") if " " in sentence.items[p].value_of("trade")]
-    for place in (*takes, *orders, *trades):
-        _set_direction(sentence, place, found)
-    found.is_sorted_only = not takes and not trades and _is_sorted_only(sentence, orders)
+    takes, orders = spans.find("take"), spans.find("order", "extreme")
+    trades = [p for p in spans.find("trade") if " " in spans.items[p].value_of("trade")]
+    for position in (*takes, *orders, *trades):
+        _set_direction(spans, position, found)
+    found.is_sorted_only = not takes and not trades and _is_sorted_only(spans, orders)
     if takes:
-        _take(sentence, takes[0], found)
-    for place in orders:
-        sentence.use(place)
-        if sentence.items[place].has("extreme"):
-            _extreme(sentence, place, lexicon, found)
-        elif not sentence.items[place].value_of("order").endswith("all"):
-            _order(sentence, place, found, is_grouped=bool(dimensions))
+        _take(spans, takes[0], found)
+    for position in orders:
+        spans.use(position)
+        if spans.items[position].has("extreme"):
+            _extreme(spans, position, lexicon, found)
+        elif not spans.items[position].value_of("order").endswith("all"):
+            _order(spans, position, found, is_grouped=bool(dimensions))
     if found.direction and found.entity is None:
-        found.entity = _ranked(sentence, lexicon, found, is_grouped=bool(dimensions))
+        found.entity = _ranked(spans, lexicon, found, is_grouped=bool(dimensions))
     if found.direction and found.aggregate is None:
-        _set_limit(sentence, found, dimensions)
+        _set_limit(spans, found, dimensions)
     return found
 
 
@@ -72,204 +72,202 @@ def people(lexicon: Lexicon, text: str) -> Noun:
             if term.quality >= 3:
                 terms[term.table] = TableTerm(term.table, 4)
     if not terms:
-        raise Trouble("unlinked", text)
+        raise QuestionError("unlinked", text)
     return Noun(text, tuple(terms.values()))
 
 
-def _set_direction(sentence: Sentence, place: int, found: Ranking) -> None:
-    item = sentence.items[place]
+def _set_direction(spans: SpanList, position: int, found: Ranking) -> None:
+    item = spans.items[position]
     said = item.value_of("take") or item.value_of("order") or item.value_of("extreme")
     said = said.split()[0] if said else item.value_of("trade").split()[1]
     direction = cast("Direction", said)  # the vocabulary lists no other value
     if found.direction not in {None, direction}:
-        raise Trouble("unplaced", item.text)
+        raise QuestionError("unplaced", item.text)
     found.direction = direction
 
 
-def _take(sentence: Sentence, place: int, found: Ranking) -> None:
+def _take(spans: SpanList, position: int, found: Ranking) -> None:
     """`top 5 artists`: the number and the noun that follow."""
-    sentence.use(place)
-    step = place + 1
-    if (number := sentence.at(step)) and number.number is not None:
+    spans.use(position)
+    step = position + 1
+    if (number := spans.at(step)) and number.number is not None:
         found.limit = _whole(number.number, number.text)
-        sentence.use(step)
+        spans.use(step)
         step += 1
-    while (item := sentence.at(step)) and item.has("order", "extreme", "trade"):
+    while (item := spans.at(step)) and item.has("order", "extreme", "trade"):
         step += 1
-    noun = sentence.noun(step)
-    if noun and not sentence.is_number(noun):
+    noun = spans.noun(step)
+    if noun and not spans.is_number(noun):
         found.entity = noun
-        sentence.use(step)
+        spans.use(step)
 
 
-def _extreme(sentence: Sentence, place: int, lexicon: Lexicon, found: Ranking) -> None:
+def _extreme(spans: SpanList, position: int, lexicon: Lexicon, found: Ranking) -> None:
     """`longest tracks`: the adjective names the column, the noun what is ranked."""
-    word = sentence.items[place].value_of("extreme").split()[1]
+    word = spans.items[position].value_of("extreme").split()[1]
     columns = tuple(lexicon.columns.get(keys(word), {}).values())
     if found.entity is None:
-        found.entity = _noun_near(sentence, place, lambda noun: bool(noun.tables))
+        found.entity = _noun_near(spans, position, lambda noun: bool(noun.tables))
     if found.entity is None:
-        raise Trouble("unplaced", sentence.items[place].text)
+        raise QuestionError("unplaced", spans.items[position].text)
     tables = {term.table for term in found.entity.tables}
-    if word == "date" and (named := _named_date(sentence, place)):
+    if word == "date" and (named := _named_date(spans, position)):
         columns = named.columns
     elif word == "date":
         columns = tuple(
             ColumnTerm(table, column.name, 4)
             for table in tables
-            for column in sentence.schema.tables[table].columns.values()
+            for column in spans.schema.tables[table].columns.values()
             if column.kind == "date"
         )
     own = tuple(term for term in columns if term.table in tables)
     if not own:
-        raise Trouble("unlinked", sentence.items[place].text)
-    found.target = Noun(sentence.items[place].text, columns=own)
+        raise QuestionError("unlinked", spans.items[position].text)
+    found.target = Noun(spans.items[position].text, columns=own)
 
 
-def _named_date(sentence: Sentence, place: int) -> Noun | None:
+def _named_date(spans: SpanList, position: int) -> Noun | None:
     """`入职最早`: the date that is early."""
-    for near in (place - 1, place + 1):
-        noun = sentence.noun(near)
-        if noun and (dates := sentence.dates(noun)):
-            sentence.use(near)
+    for near in (position - 1, position + 1):
+        noun = spans.noun(near)
+        if noun and (dates := spans.dates(noun)):
+            spans.use(near)
             return dates
     return None
 
 
-def _noun_near(sentence: Sentence, place: int, fits: Callable[[Noun], bool]) -> Noun | None:
+def _noun_near(spans: SpanList, position: int, fits: Callable[[Noun], bool]) -> Noun | None:
     """The first fitting noun after a place, or else the last before it."""
-    after = [each for each in sentence.nouns() if each[0] > place and fits(each[1])]
-    before = [each for each in sentence.nouns() if each[0] < place and fits(each[1])]
+    after = [each for each in spans.nouns() if each[0] > position and fits(each[1])]
+    before = [each for each in spans.nouns() if each[0] < position and fits(each[1])]
     choice = after[:1] or before[-1:]
     if not choice:
         return None
-    sentence.use(choice[0][0])
+    spans.use(choice[0][0])
     return choice[0][1]
 
 
-def _order(sentence: Sentence, place: int, found: Ranking, *, is_grouped: bool) -> None:
+def _order(spans: SpanList, position: int, found: Ranking, *, is_grouped: bool) -> None:
     """`most`, `highest`, `最多`: what is ranked stands before or after, by language."""
-    before, after = _beside(sentence, place, -1), _beside(sentence, place, 1)
-    asked = asked_for(sentence)
+    before, after = _beside(spans, position, -1), _beside(spans, position, 1)
+    asked = noun_after_which(spans)
     if found.entity is None and asked is not None:
-        found.entity = sentence.noun(asked)
-        sentence.use(asked)
+        found.entity = spans.noun(asked)
+        spans.use(asked)
         before, after = (None if each == asked else each for each in (before, after))
-    elif found.entity is None and after is not None and _is_head(sentence, after, before):
-        found.entity = sentence.noun(after)
-        sentence.use(after)
+    elif found.entity is None and after is not None and _is_head(spans, after, before):
+        found.entity = spans.noun(after)
+        spans.use(after)
         after = None
-    elif found.entity is None and (owner := _owner(sentence, place)) is not None:
-        found.entity = sentence.noun(owner)
-        sentence.use(owner)
+    elif found.entity is None and (owner := _owner(spans, position)) is not None:
+        found.entity = spans.noun(owner)
+        spans.use(owner)
         before = None if before == owner else before
-    _set_target(sentence, (after, before), found, is_grouped=is_grouped)
+    _set_target(spans, (after, before), found, is_grouped=is_grouped)
 
 
 def _set_target(
-    sentence: Sentence,
+    spans: SpanList,
     sides: tuple[int | None, int | None],
     found: Ranking,
     *,
     is_grouped: bool,
 ) -> None:
-    is_named = bool(sentence.find("measure", "count", "agg"))
-    for place in sides:
-        noun = None if place is None else sentence.noun(place)
-        if place is None or noun is None or (is_named and not sentence.is_number(noun)):
+    is_named = bool(spans.find("measure", "count", "agg"))
+    for position in sides:
+        noun = None if position is None else spans.noun(position)
+        if position is None or noun is None or (is_named and not spans.is_number(noun)):
             continue
-        is_ranked = found.entity is not None or bool(sentence.find("which", "bucket", "people"))
-        if not is_ranked and sentence.is_number(noun):
-            if not sentence.find("agg"):
+        is_ranked = found.entity is not None or bool(spans.find("which", "bucket", "people"))
+        if not is_ranked and spans.is_number(noun):
+            if not spans.find("agg"):
                 found.aggregate = "max" if found.direction == "desc" else "min"
                 found.direction = None
             return
         if is_ranked or is_grouped:
             found.target = noun
-            sentence.use(place)
+            spans.use(position)
         return
 
 
-def _beside(sentence: Sentence, place: int, step: int) -> int | None:
+def _beside(spans: SpanList, position: int, step: int) -> int | None:
     """The noun next to a place, numbers and joining words skipped."""
-    place += step
-    while (item := sentence.at(place)) is not None:
+    position += step
+    while (item := spans.at(position)) is not None:
         if item.noun and not item.has("bucket"):
-            beyond = sentence.noun(place + 1) if step == 1 else None
-            is_owner = beyond is not None and sentence.is_number(beyond)
-            return place + 1 if is_owner and not sentence.is_number(item.noun) else place
+            beyond = spans.noun(position + 1) if step == 1 else None
+            is_owner = beyond is not None and spans.is_number(beyond)
+            return position + 1 if is_owner and not spans.is_number(item.noun) else position
         if item.number is None and not item.has("with", "ask"):
             return None
-        place += step
+        position += step
     return None
 
 
-def asked_for(sentence: Sentence) -> int | None:
+def noun_after_which(spans: SpanList) -> int | None:
     """The noun right after `which` or `哪些`."""
-    for place in sentence.find("which", "list", "ask"):
-        number = sentence.at(place + 1)
-        near = place + 2 if number and number.number is not None else place + 1
-        noun = sentence.noun(near)
-        if noun and not sentence.is_number(noun):
+    for position in spans.find("which", "list", "ask"):
+        number = spans.at(position + 1)
+        near = position + 2 if number and number.number is not None else position + 1
+        noun = spans.noun(near)
+        if noun and not spans.is_number(noun):
             return near
     return None
 
 
-def _ranked(
-    sentence: Sentence, lexicon: Lexicon, found: Ranking, *, is_grouped: bool
-) -> Noun | None:
+def _ranked(spans: SpanList, lexicon: Lexicon, found: Ranking, *, is_grouped: bool) -> Noun | None:
     """What is ranked, where it does not stand beside the word that ranks."""
-    verbs = [place for place, item in enumerate(sentence.items) if item.has("verb")]
-    trades = [*verbs, *sentence.find("trade")]
+    verbs = [position for position, item in enumerate(spans.items) if item.has("verb")]
+    trades = [*verbs, *spans.find("trade")]
     if is_grouped and not trades:
         return None
-    asked = None if found.is_sorted_only else asked_for(sentence)
+    asked = None if found.is_sorted_only else noun_after_which(spans)
     if asked is not None:
-        noun = sentence.noun(asked)
-        sentence.use(asked)
+        noun = spans.noun(asked)
+        spans.use(asked)
         return noun
-    is_named = bool(sentence.find("count") or (verbs and sentence.find("measure", "agg")))
+    is_named = bool(spans.find("count") or (verbs and spans.find("measure", "agg")))
     if trades and not (is_named or found.is_sorted_only or found.target):
-        near = _noun_near(sentence, trades[0], lambda noun: not sentence.is_number(noun))
+        near = _noun_near(spans, trades[0], lambda noun: not spans.is_number(noun))
         if near is not None:
             return near
-    return None if is_grouped else _who(sentence, lexicon)
+    return None if is_grouped else _who(spans, lexicon)
 
 
-def _who(sentence: Sentence, lexicon: Lexicon) -> Noun | None:
+def _who(spans: SpanList, lexicon: Lexicon) -> Noun | None:
     """`who spent the most`: people, where no noun says which."""
-    places = [p for p in sentence.find("people") if sentence.items[p].value_of("people") == "who"]
-    return people(lexicon, sentence.items[places[0]].text) if places else None
+    places = [p for p in spans.find("people") if spans.items[p].value_of("people") == "who"]
+    return people(lexicon, spans.items[places[0]].text) if places else None
 
 
-def _is_head(sentence: Sentence, after: int, before: int | None) -> bool:
+def _is_head(spans: SpanList, after: int, before: int | None) -> bool:
     """`曲目最多的流派`, `工资最高的员工`: in Chinese what is ranked comes last."""
-    noun = sentence.noun(after)
-    if noun is None or sentence.is_number(noun) or not has_han(sentence.items[after].text):
+    noun = spans.noun(after)
+    if noun is None or spans.is_number(noun) or not has_han(spans.items[after].text):
         return False
-    return before is not None or bool(sentence.find("measure", "count", "agg"))
+    return before is not None or bool(spans.find("measure", "count", "agg"))
 
 
-def _owner(sentence: Sentence, place: int) -> int | None:
+def _owner(spans: SpanList, position: int) -> int | None:
     """`artists with the most albums`, `customers spending the most`."""
-    item = sentence.at(place - 1)
+    item = spans.at(position - 1)
     if item is None or not item.has("with", "measure"):
         return None
-    noun = sentence.noun(place - 2)
-    return place - 2 if noun and not sentence.is_number(noun) else None
+    noun = spans.noun(position - 2)
+    return position - 2 if noun and not spans.is_number(noun) else None
 
 
-def _set_limit(sentence: Sentence, found: Ranking, dimensions: list[Dimension]) -> None:
-    numbers = [place for place, item in enumerate(sentence.items) if item.number is not None]
-    free = [place for place in numbers if place not in sentence.used]
+def _set_limit(spans: SpanList, found: Ranking, dimensions: list[Dimension]) -> None:
+    numbers = [position for position, item in enumerate(spans.items) if item.number is not None]
+    free = [position for position in numbers if position not in spans.used]
     if found.limit is None and len(free) == 1:
-        number = sentence.items[free[0]]
+        number = spans.items[free[0]]
         found.limit = _whole(number.number or 0, number.text)
-        sentence.use(free[0])
+        spans.use(free[0])
     if found.limit is not None or found.is_sorted_only:
         return
-    is_which = bool(sentence.find("which", "people"))
-    is_several = bool(sentence.find("list"))
+    is_which = bool(spans.find("which", "people"))
+    is_several = bool(spans.find("list"))
     if found.entity is not None:
         found.limit = _MOST_ROWS if found.entity.is_plural or is_several else 1
     elif is_which and dimensions:
@@ -277,13 +275,13 @@ def _set_limit(sentence: Sentence, found: Ranking, dimensions: list[Dimension]) 
     found.is_single = found.limit == 1
 
 
-def _is_sorted_only(sentence: Sentence, orders: list[int]) -> bool:
+def _is_sorted_only(spans: SpanList, orders: list[int]) -> bool:
     return bool(orders) and all(
-        sentence.items[place].value_of("order").endswith("all") for place in orders
+        spans.items[position].value_of("order").endswith("all") for position in orders
     )
 
 
 def _whole(number: float, text: str) -> int:
     if number != int(number) or not 0 < number <= 1000:
-        raise Trouble("unplaced", text)
+        raise QuestionError("unplaced", text)
     return int(number)

@@ -41,7 +41,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SelectPlan:
     """A statement to be. With no aggregate it lists `shown`."""
 
     base: str

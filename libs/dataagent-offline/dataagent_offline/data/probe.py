@@ -12,12 +12,12 @@ from dataagent_core.data.dialects import Dialect
 from dataagent_offline.data.flags import needs_check
 from dataagent_offline.data.joins import Hop
 from dataagent_offline.data.labels import is_title, label_columns
-from dataagent_offline.data.plan import Plan, Ref
-from dataagent_offline.data.reading import Reading
-from dataagent_offline.data.schema import Schema
+from dataagent_offline.data.plan import Ref, SelectPlan
+from dataagent_offline.data.schema import SourceSchema
+from dataagent_offline.data.segmentation import Segmentation
 from dataagent_offline.data.sql import Writer
 from dataagent_offline.data.synonyms import names
-from dataagent_offline.data.terms import Item, ValueTerm
+from dataagent_offline.data.terms import QuestionSpan, ValueTerm
 from dataagent_offline.data.words import has_han, keys
 
 _MOST_COLUMNS: Final = 40
@@ -26,14 +26,14 @@ _MOST_ROWS: Final = 5_000_000
 """Tables above this are not searched for a word."""
 
 
-def wanted(reading: Reading, schema: Schema) -> dict[str, str]:
+def unmatched_spellings(segmentation: Segmentation, schema: SourceSchema) -> dict[str, str]:
     """Spellings to look for → the words of the question they stand for."""
     found: dict[str, str] = {}
-    for run in _runs(reading):
-        for text, spellings in _pieces(reading.text, run):
+    for run in _runs(segmentation):
+        for text, spellings in _pieces(segmentation.text, run):
             for spelling in spellings:
                 found.setdefault(spelling.casefold(), text)
-    for item in reading.items:
+    for item in segmentation.items:
         is_value = bool(item.values) and not item.words and not item.noun
         if is_value and _has_unseen_peers(item, schema):
             for spelling in _spellings(item):
@@ -41,7 +41,7 @@ def wanted(reading: Reading, schema: Schema) -> dict[str, str]:
     return dict(list(found.items())[:_MOST_SPELLINGS])
 
 
-def question_for(spellings: Sequence[str], schema: Schema) -> str | None:
+def lookup_query(spellings: Sequence[str], schema: SourceSchema) -> str | None:
     """The query that looks for the spellings; None if every text column is known in full."""
     places = list(_places(schema))[:_MOST_COLUMNS]
     if not places or not spellings:
@@ -51,7 +51,7 @@ def question_for(spellings: Sequence[str], schema: Schema) -> str | None:
     return "\nUNION ALL\n".join(_search(ref, listed, writer, schema.dialect) for ref in places)
 
 
-def key_check(plan: Plan, schema: Schema) -> str | None:
+def key_check(plan: SelectPlan, schema: SourceSchema) -> str | None:
     """The query that counts rows and keys of each table joined by name alone; None if no such."""
     writer = Writer(schema)
     refs = [_parent(hop) for hop in plan.hops if hop.is_inferred]
@@ -63,7 +63,7 @@ def key_check(plan: Plan, schema: Schema) -> str | None:
     return "\nUNION ALL\n".join(checks) or None
 
 
-def flag_check(plan: Plan, schema: Schema) -> str | None:
+def flag_check(plan: SelectPlan, schema: SourceSchema) -> str | None:
     """The query that counts rows with neither 0 nor 1 in columns that only their name calls flags.
 
     None if there are no such columns.
@@ -109,7 +109,7 @@ def _search(ref: Ref, listed: str, writer: Writer, dialect: Dialect) -> str:
 
 
 def found_values(
-    rows: Sequence[Sequence[Any]], spellings: Mapping[str, str], schema: Schema
+    rows: Sequence[Sequence[Any]], spellings: Mapping[str, str], schema: SourceSchema
 ) -> dict[str, tuple[ValueTerm, ...]]:
     """Words of the question → where the data has them."""
     found: dict[str, list[ValueTerm]] = {}
@@ -122,11 +122,11 @@ def found_values(
     return {text: tuple(terms) for text, terms in found.items()}
 
 
-def _runs(reading: Reading) -> Iterator[tuple[Item, ...]]:
+def _runs(segmentation: Segmentation) -> Iterator[tuple[QuestionSpan, ...]]:
     """Neighbouring unknown spans, with single small words between them: `Bank of America`."""
-    run: list[Item] = []
-    gap: list[Item] = []
-    for item in reading.items:
+    run: list[QuestionSpan] = []
+    gap: list[QuestionSpan] = []
+    for item in segmentation.items:
         if not item.is_known:
             run.extend((*gap, item))
             gap = []
@@ -140,7 +140,7 @@ def _runs(reading: Reading) -> Iterator[tuple[Item, ...]]:
         yield tuple(run)
 
 
-def _pieces(text: str, run: Sequence[Item]) -> Iterator[tuple[str, list[str]]]:
+def _pieces(text: str, run: Sequence[QuestionSpan]) -> Iterator[tuple[str, list[str]]]:
     """The run and its parts, each with its spellings; long ones first."""
     if run[0].lookups and len(run) == 1:
         yield run[0].text, list(run[0].lookups)
@@ -152,12 +152,12 @@ def _pieces(text: str, run: Sequence[Item]) -> Iterator[tuple[str, list[str]]]:
                 yield piece, [piece, *names().get(keys(piece), ())]
 
 
-def _spellings(item: Item) -> list[str]:
+def _spellings(item: QuestionSpan) -> list[str]:
     stored = [term.value for term in item.values]
     return list(dict.fromkeys([item.text, *stored, *names().get(keys(item.text), ())]))
 
 
-def _has_unseen_peers(item: Item, schema: Schema) -> bool:
+def _has_unseen_peers(item: QuestionSpan, schema: SourceSchema) -> bool:
     """Whether a column of the same kind may hold the value without showing it.
 
     Names of rows are left out: what one row is called says nothing about the rows of other tables.
@@ -174,7 +174,7 @@ def _has_unseen_peers(item: Item, schema: Schema) -> bool:
     )
 
 
-def _places(schema: Schema) -> Iterator[Ref]:
+def _places(schema: SourceSchema) -> Iterator[Ref]:
     tables = sorted(schema.tables.values(), key=lambda table: table.row_count or 0)
     for table in tables:
         if (table.row_count or 0) > _MOST_ROWS:

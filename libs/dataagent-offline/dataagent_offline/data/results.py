@@ -15,7 +15,7 @@ _NUMBERS: Final = ("decimal", "double", "float", "halffloat")
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TableResult:
     """What a query gave: the first rows, and how many there are."""
 
     artifact_id: str
@@ -38,14 +38,14 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ToolFailure:
     """Why a tool gave nothing."""
 
     code: str
     message: str
 
 
-def result_of(message: ToolMessage, sql: str = "") -> Result | Failure:
+def result_of(message: ToolMessage, sql: str = "") -> TableResult | ToolFailure:
     """The result in a tool's answer to a statement, or its failure."""
     text = str(message.text)
     try:
@@ -53,7 +53,7 @@ def result_of(message: ToolMessage, sql: str = "") -> Result | Failure:
         if message.status == "error" or "error" in data:
             return failure_of(text)
         types = [str(column.get("type")) for column in data["columns"]]
-        return Result(
+        return TableResult(
             artifact_id=str(data.get("artifact_id") or ""),
             columns=tuple(str(column["name"]) for column in data["columns"]),
             rows=tuple(tuple(map(_cell, types, row)) for row in data["rows"]),
@@ -75,10 +75,10 @@ def _cell(arrow_type: str, value: Any) -> Any:  # Any: a JSON value
     return Decimal(value) if is_number else value
 
 
-def failure_of(text: str) -> Failure:
+def failure_of(text: str) -> ToolFailure:
     """The failure in a tool's error text, JSON or plain."""
     try:
         error: Any = orjson.loads(text)["error"]
-        return Failure(str(error["code"]), str(error["message"]))
+        return ToolFailure(str(error["code"]), str(error["message"]))
     except (ValueError, KeyError, TypeError):
-        return Failure("error", text[:500])
+        return ToolFailure("error", text[:500])

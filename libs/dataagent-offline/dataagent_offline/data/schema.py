@@ -28,7 +28,7 @@ _NUMBER: Final = re.compile(r"-?\d++(?:\.\d++)?$")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SchemaColumn:
     """A column as the source describes it."""
 
     name: str
@@ -42,7 +42,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class SchemaLink:
     """`columns` of a table point at `target_columns` of `table`."""
 
     columns: tuple[str, ...]
@@ -51,15 +51,15 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class SchemaTable:
     """A table with its columns in order. Equal only to itself."""
 
     name: str
-    columns: Mapping[str, Column]
+    columns: Mapping[str, SchemaColumn]
     comment: str = ""
     row_count: int | None = None
     primary_key: tuple[str, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[SchemaLink, ...] = ()
 
     def is_key(self, column: str) -> bool:
         """Whether the column identifies a row, of this table or of another."""
@@ -67,28 +67,28 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Schema:
+class SourceSchema:
     """What a source holds, as far as the tool told. Equal only to itself."""
 
     source: str | None
     dialect: Dialect
-    tables: Mapping[str, Table]
+    tables: Mapping[str, SchemaTable]
     time_zone: str = ""
     omitted: int = 0
     """How many tables more the source has."""
 
-    def column(self, table: str, column: str) -> Column:
+    def column(self, table: str, column: str) -> SchemaColumn:
         """The column of that name."""
         return self.tables[table].columns[column]
 
 
 @lru_cache(maxsize=16)
-def schema_of(text: str) -> Schema:
+def schema_of(text: str) -> SourceSchema:
     """The schema in the tool's JSON; `ValueError` if there is none."""
     try:
         data: Any = orjson.loads(text)
         tables = [_table(each) for each in data["tables"]]
-        return Schema(
+        return SourceSchema(
             source=data.get("source"),
             dialect=dialect_of(str(data.get("dialect") or "")),
             tables={table.name: table for table in tables},
@@ -99,9 +99,9 @@ def schema_of(text: str) -> Schema:
         raise ValueError(f"not a schema: {error!r}") from error
 
 
-def _table(data: Mapping[str, Any]) -> Table:
+def _table(data: Mapping[str, Any]) -> SchemaTable:
     columns = [_column(each) for each in data["columns"]]
-    return Table(
+    return SchemaTable(
         name=str(data["name"]),
         columns={column.name: column for column in columns},
         comment=str(data.get("comment") or ""),
@@ -111,19 +111,19 @@ def _table(data: Mapping[str, Any]) -> Table:
     )
 
 
-def _link(data: Mapping[str, Any]) -> Link:
-    return Link(
+def _link(data: Mapping[str, Any]) -> SchemaLink:
+    return SchemaLink(
         columns=tuple(data["columns"]),
         table=str(data["table"]),
         target_columns=tuple(data["target_columns"]),
     )
 
 
-def _column(data: Mapping[str, Any]) -> Column:
+def _column(data: Mapping[str, Any]) -> SchemaColumn:
     samples = tuple(str(each) for each in data.get("samples") or () if each is not None)
     kind = _kind(str(data.get("type") or "").upper(), samples)
     is_text_date = kind == "text" and bool(samples) and all(map(_ISO_DATE.match, samples))
-    return Column(
+    return SchemaColumn(
         name=str(data["name"]),
         type=str(data.get("type") or ""),
         kind="date" if is_text_date else kind,

@@ -13,8 +13,13 @@ from typing import Final
 
 from dataagent_core.models.conversation import Conversation, Exchange
 from dataagent_core.models.steps import Call, Say, Turn
-from dataagent_offline.data.reading import LONGEST_QUESTION, roles_of
-from dataagent_offline.data.walk import Answered, Outcome, Told, walk
+from dataagent_offline.data.pipeline import (
+    AnsweredQuestion,
+    QuestionOutcome,
+    TextReply,
+    answer_question,
+)
+from dataagent_offline.data.segmentation import LONGEST_QUESTION, roles_of
 from dataagent_offline.data.words import atoms, has_han
 
 _NEEDED: Final = frozenset({"sql_db_schema", "sql_db_query"})
@@ -33,12 +38,12 @@ def answer_from_data(conversation: Conversation) -> Turn | None:
     """Answer a plain question about data with the SQL tools; None if it is no such question."""
     if not conversation.tools.keys() >= _NEEDED:
         return None
-    if not _is_asked(conversation):
+    if not _may_be_data_question(conversation):
         return None
-    match _replayed(conversation):
+    match _replay(conversation):
         case Call() as call:
             return [call]
-        case Answered(text=text) | Told(text=text):
+        case AnsweredQuestion(text=text) | TextReply(text=text):
             return [Say(text)]
         case None:
             return None
@@ -49,7 +54,7 @@ def sounds_like_data(question: str) -> bool:
     return bool(roles_of(question[:LONGEST_QUESTION]) & _DATA_ROLES)
 
 
-def _is_asked(conversation: Conversation) -> bool:
+def _may_be_data_question(conversation: Conversation) -> bool:
     """Whether the question may be one about data: by its words, or because it is short."""
     question = conversation.question[:LONGEST_QUESTION]
     length = sum(0.5 if has_han(atom.text) else 1 for atom in atoms(question))
@@ -64,9 +69,9 @@ def _has_data(earlier: Sequence[Exchange]) -> bool:
     return any(result.name in _NEEDED for exchange in earlier for result in exchange.results)
 
 
-def _replayed(conversation: Conversation) -> Call | Outcome | None:
+def _replay(conversation: Conversation) -> Call | QuestionOutcome | None:
     """Walk as far as the results reach: the next call, the end, or None if they do not fit."""
-    steps = walk(conversation, lambda: _before(conversation))
+    steps = answer_question(conversation, lambda: _previous_answer(conversation))
     try:
         call = next(steps)
         for result in conversation.results:
@@ -74,22 +79,22 @@ def _replayed(conversation: Conversation) -> Call | Outcome | None:
                 return None
             call = steps.send(result)
     except StopIteration as end:
-        outcome: Outcome = end.value
+        outcome: QuestionOutcome = end.value
         return outcome
     return call
 
 
-def _before(conversation: Conversation) -> Answered | None:
+def _previous_answer(conversation: Conversation) -> AnsweredQuestion | None:
     """The last earlier question that was answered from data."""
     earlier = conversation.earlier
-    for place in range(len(earlier) - 1, max(-1, len(earlier) - 1 - _MOST_EARLIER), -1):
+    for position in range(len(earlier) - 1, max(-1, len(earlier) - 1 - _MOST_EARLIER), -1):
         then = replace(
             conversation,
-            question=earlier[place].question,
-            results=earlier[place].results,
-            earlier=earlier[:place],
+            question=earlier[position].question,
+            results=earlier[position].results,
+            earlier=earlier[:position],
         )
-        outcome = _replayed(then) if then.results else None
-        if isinstance(outcome, Answered):
+        outcome = _replay(then) if then.results else None
+        if isinstance(outcome, AnsweredQuestion):
             return outcome
     return None

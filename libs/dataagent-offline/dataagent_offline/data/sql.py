@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from dataagent_offline.data.joins import Hop, repeats
+from dataagent_offline.data.joins import Hop, repeats_rows
 from dataagent_offline.data.labels import label_columns
-from dataagent_offline.data.plan import Condition, Group, Plan, Ref
-from dataagent_offline.data.schema import Schema
-from dataagent_offline.data.terms import Bucket, Direction, Period, Trouble
+from dataagent_offline.data.plan import Condition, Group, Ref, SelectPlan
+from dataagent_offline.data.schema import SourceSchema
+from dataagent_offline.data.terms import Bucket, Direction, Period, QuestionError
 from dataagent_offline.data.words import keys
 
 _OPERATORS: Final = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "eq": "="}
@@ -25,12 +25,12 @@ _GENERIC: Final = frozenset({keys("name"), keys("title"), keys("label")})
 class Writer:
     """Writes statements for one schema. `is_plain` does without the engine's date functions."""
 
-    def __init__(self, schema: Schema, *, is_plain: bool = False) -> None:
+    def __init__(self, schema: SourceSchema, *, is_plain: bool = False) -> None:
         self._schema = schema
         self._dialect = schema.dialect
         self._is_plain = is_plain
 
-    def write(self, plan: Plan) -> str:
+    def write(self, plan: SelectPlan) -> str:
         """The statement that answers the plan."""
         if plan.is_single and plan.direction:
             return self._first(plan)
@@ -40,7 +40,7 @@ class Writer:
             return self._wrapped(plan)
         return self._grouped(plan)
 
-    def _grouped(self, plan: Plan) -> str:
+    def _grouped(self, plan: SelectPlan) -> str:
         shown = self._shown(plan.groups)
         columns = [f"{expression} AS {name}" for expression, name in shown]
         columns.append(f"{self._measure(plan)} AS {self.name(plan.name)}")
@@ -55,7 +55,7 @@ class Writer:
 
     def name(self, text: str) -> str:
         """A name, quoted where it must be."""
-        return self._dialect.written(text)
+        return self._dialect.quote_if_needed(text)
 
     def ref(self, ref: Ref) -> str:
         """A column with its table."""
@@ -70,7 +70,7 @@ class Writer:
 
     # -- the parts --------------------------------------------------------------------------------
 
-    def _list(self, plan: Plan) -> str:
+    def _list(self, plan: SelectPlan) -> str:
         refs = [*plan.shown, *plan.factors]
         columns = [f"{self.ref(ref)} AS {self.name(ref.column)}" for ref in refs]
         names = [self.name(ref.column) for ref in plan.shown]
@@ -93,7 +93,7 @@ class Writer:
             f"LIMIT {plan.limit}" if plan.limit else "",
         )
 
-    def _first(self, plan: Plan) -> str:
+    def _first(self, plan: SelectPlan) -> str:
         """The first, and whatever shares its place: a limit would hide a tie."""
         every = replace(plan, is_single=False, limit=None)
         body = self.write(every).partition("\nORDER BY ")[0]
@@ -110,7 +110,7 @@ class Writer:
             f"WHERE place = 1\nORDER BY {', '.join(names[:-1])}",
         )
 
-    def _wrapped(self, plan: Plan) -> str:
+    def _wrapped(self, plan: SelectPlan) -> str:
         """Each row once per group: the inner statement drops what the joins repeat."""
         shown = self._shown(plan.groups)
         inner = [f"{expression} AS {name}" for expression, name in shown]
@@ -168,18 +168,18 @@ class Writer:
         is_text = self._schema.column(ref.table, ref.column).is_text_date
         step = self._dialect.time_step(column, group.bucket, is_text=is_text)
         if step is None:
-            raise Trouble("dialect", self._dialect.name)
+            raise QuestionError("dialect", self._dialect.name)
         return step
 
     def _keys(self, groups: Iterable[Group]) -> list[str]:
         return [self.ref(ref) for group in groups for ref in group.keys]
 
-    def _product(self, plan: Plan) -> str:
+    def _product(self, plan: SelectPlan) -> str:
         return " * ".join(self.ref(ref) for ref in plan.factors)
 
-    def _measure(self, plan: Plan) -> str:
+    def _measure(self, plan: SelectPlan) -> str:
         match plan.aggregate:
-            case "count" if repeats(plan.hops) or plan.has_zeros:
+            case "count" if repeats_rows(plan.hops) or plan.has_zeros:
                 key = Ref(plan.base, self._schema.tables[plan.base].primary_key[0])
                 return f"COUNT(DISTINCT {self.ref(key)})"
             case "count":
@@ -189,7 +189,7 @@ class Writer:
             case _:
                 return f"{(plan.aggregate or '').upper()}({self._product(plan)})"
 
-    def _from(self, plan: Plan, *more: str) -> list[str]:
+    def _from(self, plan: SelectPlan, *more: str) -> list[str]:
         if plan.has_zeros:  # from the groups on, so that those without a row stay
             lines = [f"FROM {self.table(plan.hops[-1].target)}"]
             joined = [(f"LEFT JOIN {self.table(hop.source)}", hop) for hop in reversed(plan.hops)]
@@ -230,20 +230,20 @@ class Writer:
             return self._dialect.literal(value)
         return "TRUE" if value is True else _number(value)
 
-    def _times(self, plan: Plan) -> list[str]:
+    def _times(self, plan: SelectPlan) -> list[str]:
         if plan.date is None or not plan.periods:
             return []
         column = self.ref(plan.date)
         spans = [_span(column, period) for period in plan.periods]
         return spans if len(spans) == 1 else [f"({' OR '.join(f'({each})' for each in spans)})"]
 
-    def _having(self, plan: Plan, measure: str) -> str:
+    def _having(self, plan: SelectPlan, measure: str) -> str:
         if plan.having is None:
             return ""
         operator, number = plan.having
         return f"HAVING {measure} {_OPERATORS[operator]} {_number(number)}"
 
-    def _order(self, plan: Plan, names: Sequence[str], expression: str) -> list[str]:
+    def _order(self, plan: SelectPlan, names: Sequence[str], expression: str) -> list[str]:
         if not plan.groups:
             return []
         steps = [
@@ -259,20 +259,20 @@ class Writer:
         lines = [f"ORDER BY {', '.join(order)}"]
         return [*lines, f"LIMIT {plan.limit}"] if plan.limit else lines
 
-    def _by_measure(self, plan: Plan, expression: str) -> str:
+    def _by_measure(self, plan: SelectPlan, expression: str) -> str:
         name, direction = self.name(plan.name), plan.direction or "desc"
         if plan.aggregate in {"count", "count_distinct"}:  # a count is never missing
             return f"{name} {direction.upper()}"
         return self._dialect.nulls_last(name, direction, expression)
 
 
-def _must_be_wrapped(plan: Plan, schema: Schema) -> bool:
-    if not repeats(plan.hops) or plan.aggregate in {"count_distinct", "min", "max"}:
+def _must_be_wrapped(plan: SelectPlan, schema: SourceSchema) -> bool:
+    if not repeats_rows(plan.hops) or plan.aggregate in {"count_distinct", "min", "max"}:
         return False
     return plan.aggregate != "count" or len(schema.tables[plan.base].primary_key) > 1
 
 
-def _without_which_rows_stay(plan: Plan) -> set[str]:
+def _without_which_rows_stay(plan: SelectPlan) -> set[str]:
     """Tables on the way to a value that is ruled out: a row that leads nowhere has it not."""
     sources = {hop.target: hop.source for hop in plan.hops}
     found: set[str] = set()

@@ -20,8 +20,8 @@ from dataagent_offline.data.joins import Joins
 from dataagent_offline.data.labels import label_columns
 from dataagent_offline.data.lexicon import is_number_of
 from dataagent_offline.data.plan import PlannedAggregate, Ref
-from dataagent_offline.data.schema import Schema
-from dataagent_offline.data.terms import ColumnTerm, Noun, Trouble
+from dataagent_offline.data.schema import SourceSchema
+from dataagent_offline.data.terms import ColumnTerm, Noun, QuestionError
 from dataagent_offline.data.vocabulary import fixed_words
 from dataagent_offline.data.words import atoms, keys
 
@@ -43,7 +43,7 @@ class Subject:
     """A total of documents that have lines: it must not be split."""
 
 
-def subjects(intent: Intent, schema: Schema, joins: Joins) -> Iterator[Subject]:
+def subjects(intent: Intent, schema: SourceSchema, joins: Joins) -> Iterator[Subject]:
     """All readings of the question's subject."""
     if intent.measure and intent.measure.noun:
         yield from _column_subjects(intent, intent.measure.noun, schema, joins)
@@ -55,13 +55,15 @@ def subjects(intent: Intent, schema: Schema, joins: Joins) -> Iterator[Subject]:
         yield from _list_subjects(intent.listed, schema)
 
 
-def _fact_subjects(intent: Intent, kind: str, schema: Schema, joins: Joins) -> Iterator[Subject]:
+def _fact_subjects(
+    intent: Intent, kind: str, schema: SourceSchema, joins: Joins
+) -> Iterator[Subject]:
     facts = sales_facts(schema, joins) if kind == "sales" else unit_facts(schema, joins)
     if not facts:
-        raise Trouble("no_sales", said(intent))
+        raise QuestionError("no_sales", subject_text(intent))
     aggregate = intent.aggregate or "sum"
     if aggregate != "sum" and intent.dimensions:
-        raise Trouble("average_of_groups", said(intent))
+        raise QuestionError("average_of_groups", subject_text(intent))
     for fact in facts:
         if fact.is_line and aggregate != "sum":
             continue
@@ -80,12 +82,14 @@ def _of_fact(fact: Fact, aggregate: PlannedAggregate, kind: str, facts: list[Fac
     )
 
 
-def _column_subjects(intent: Intent, noun: Noun, schema: Schema, joins: Joins) -> Iterator[Subject]:
+def _column_subjects(
+    intent: Intent, noun: Noun, schema: SourceSchema, joins: Joins
+) -> Iterator[Subject]:
     facts = sales_facts(schema, joins)
     if intent.aggregate not in {None, "sum"} and _is_sales_word(noun) and _others(intent, noun):
-        raise Trouble("average_of_groups", noun.text)
+        raise QuestionError("average_of_groups", noun.text)
     if not any(_can_be_measured(intent, term, schema) for term in noun.columns):
-        raise Trouble("which_aggregate", noun.text)
+        raise QuestionError("which_aggregate", noun.text)
     for term in noun.columns:
         ref = Ref(term.table, term.column)
         if intent.aggregate is None and ranks_its_own_rows(intent, term.table):
@@ -131,7 +135,7 @@ def _others(intent: Intent, noun: Noun) -> bool:
     )
 
 
-def _can_be_measured(intent: Intent, term: ColumnTerm, schema: Schema) -> bool:
+def _can_be_measured(intent: Intent, term: ColumnTerm, schema: SourceSchema) -> bool:
     is_named = (
         intent.aggregate is not None
         or ranks_its_own_rows(intent, term.table)
@@ -140,7 +144,7 @@ def _can_be_measured(intent: Intent, term: ColumnTerm, schema: Schema) -> bool:
     return is_named or is_amount(schema.column(term.table, term.column))
 
 
-def _is_looked_up(intent: Intent, table: str, schema: Schema) -> bool:
+def _is_looked_up(intent: Intent, table: str, schema: SourceSchema) -> bool:
     """`the salary of Ada`: one row's own value, nothing to add up."""
     labels = {(table, name) for name in label_columns(schema.tables[table])}
     return not intent.dimensions and any(value.places <= labels for value in intent.values)
@@ -154,7 +158,9 @@ def ranks_its_own_rows(intent: Intent, table: str) -> bool:
     return noun is not None and any(term.table == table for term in noun.tables)
 
 
-def _count_subjects(intent: Intent, noun: Noun, schema: Schema, joins: Joins) -> Iterator[Subject]:
+def _count_subjects(
+    intent: Intent, noun: Noun, schema: SourceSchema, joins: Joins
+) -> Iterator[Subject]:
     best = max((term.quality for term in (*noun.tables, *noun.columns)), default=0)
     tables = [term for term in noun.tables if term.quality == best]
     for term in tables:
@@ -170,7 +176,7 @@ def _count_subjects(intent: Intent, noun: Noun, schema: Schema, joins: Joins) ->
             yield Subject(term.table, "count_distinct", (ref,), name)
 
 
-def _sold_subject(intent: Intent, table: str, schema: Schema, joins: Joins) -> Subject | None:
+def _sold_subject(intent: Intent, table: str, schema: SourceSchema, joins: Joins) -> Subject | None:
     """`how many tracks were sold`: units; `how many customers bought`: each buyer once."""
     for fact in unit_facts(schema, joins):
         parents = {link.table: link for link in schema.tables[fact.table].links}
@@ -187,7 +193,7 @@ def _sold_subject(intent: Intent, table: str, schema: Schema, joins: Joins) -> S
     return None
 
 
-def _list_subjects(noun: Noun, schema: Schema) -> Iterator[Subject]:
+def _list_subjects(noun: Noun, schema: SourceSchema) -> Iterator[Subject]:
     best = max((term.quality for term in (*noun.tables, *noun.columns)), default=0)
     tables = [term for term in noun.tables if term.quality == best]
     for term in tables:
@@ -204,12 +210,12 @@ def _names_first(terms: tuple[ColumnTerm, ...]) -> list[ColumnTerm]:
     return named or list(terms)
 
 
-def names_of(schema: Schema, table: str) -> tuple[Ref, ...]:
+def names_of(schema: SourceSchema, table: str) -> tuple[Ref, ...]:
     """The columns that say what a row of the table is called."""
     return tuple(Ref(table, name) for name in label_columns(schema.tables[table]))
 
 
-def said(intent: Intent) -> str:
+def subject_text(intent: Intent) -> str:
     """The word of the question for its subject."""
     if intent.measure:
         return intent.measure.text

@@ -79,7 +79,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class QuestionSpan:
     """A span of the question and what it can mean. Nothing at all: the span is not understood."""
 
     text: str
@@ -109,7 +109,7 @@ class Item:
         return next((word.value for word in self.words if word.role == role), "")
 
 
-class Trouble(Exception):
+class QuestionError(Exception):
     """Why a question is not answered: a kind, and the words of the question it is about."""
 
     def __init__(self, kind: str, *about: str) -> None:

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from dataagent_offline.data.terms import Bucket, Period, Trouble
+from dataagent_offline.data.terms import Bucket, Period, QuestionError
 
 _MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -30,7 +30,7 @@ _QUARTER_NAME: Final = r"(?P<quarter>first|second|third|fourth|1st|2nd|3rd|4th)"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TimeMatch:
     """A time and where it stands in the text."""
 
     start: int
@@ -41,24 +41,24 @@ class Found:
 _Maker: TypeAlias = Callable[["re.Match[str]"], Period | None]
 
 
-def find_times(text: str) -> list[Found]:
+def find_times(text: str) -> list[TimeMatch]:
     """All times of a text, in order; none overlaps another."""
-    found: list[Found] = []
+    found: list[TimeMatch] = []
     for pattern, make in _PATTERNS:
         for match in pattern.finditer(text):
             if any(match.start() < other.end and other.start < match.end() for other in found):
                 continue
             if (period := make(match)) is not None:
-                found.append(Found(match.start(), match.end(), period))
+                found.append(TimeMatch(match.start(), match.end(), period))
     return sorted(found, key=lambda each: each.start)
 
 
-def span(first: Period, last: Period) -> Period:
+def period_between(first: Period, last: Period) -> Period:
     """From the start of one to the end of the other."""
     return Period(first.start, last.end, f"{first.label} – {last.label}", first.bucket)
 
 
-def open_span(operator: str, period: Period) -> Period:
+def open_period(operator: str, period: Period) -> Period:
     """`ge`: from its start on; `gt`: after its end; `lt`: before its start; `le`: to its end."""
     match operator:
         case "ge":
@@ -71,11 +71,12 @@ def open_span(operator: str, period: Period) -> Period:
             return Period(None, period.end, f"≤ {period.label}", period.bucket)
 
 
-def reconciled(periods: Iterable[Period]) -> list[Period]:
+def disjoint_periods(periods: Iterable[Period]) -> list[Period]:
     """The times of a question, each apart from the others.
 
     `after 2021 and before 2024` is the time between: either alone would be no limit at all.
-    `Trouble` if others overlap: a total of 2023 and its first quarter is none that is asked for.
+    `QuestionError` if others overlap: a total of 2023 and its first quarter is none that is asked
+    for.
     """
     found = list(dict.fromkeys(periods))
     opening = [each for each in found if each.end is None]
@@ -87,7 +88,7 @@ def reconciled(periods: Iterable[Period]) -> list[Period]:
         found.append(Period(opening[0].start, closing[0].end, label, opening[0].bucket))
     by_start = sorted(found, key=lambda each: each.start or date.min)
     if any(_overlap(first, second) for first, second in pairwise(by_start)):
-        raise Trouble("several", *(each.label for each in found))
+        raise QuestionError("several", *(each.label for each in found))
     return found
 
 

@@ -9,27 +9,27 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-from dataagent_offline.data.plan import Plan
-from dataagent_offline.data.schema import Schema
-from dataagent_offline.data.terms import Trouble
+from dataagent_offline.data.plan import SelectPlan
+from dataagent_offline.data.schema import SourceSchema
+from dataagent_offline.data.terms import QuestionError
 
 
-def with_zeros(plan: Plan, schema: Schema) -> Plan:
-    """The plan with groups of no row, if it looks for few; `Trouble` if they cannot be had."""
+def with_zeros(plan: SelectPlan, schema: SourceSchema) -> SelectPlan:
+    """The plan with empty groups, if it looks for few; `QuestionError` if they cannot be had."""
     if plan.aggregate not in {"count", "count_distinct"} or not _is_from_below(plan):
         return plan
     if all(ref.table == plan.base for group in plan.groups for ref in group.shown):
         return plan
     if not _can_start_from_the_group(plan, schema):
-        raise Trouble("least_counted", plan.groups[0].shown[0].table, plan.base)
+        raise QuestionError("least_counted", plan.groups[0].shown[0].table, plan.base)
     return replace(plan, has_zeros=True)
 
 
-def _is_from_below(plan: Plan) -> bool:
+def _is_from_below(plan: SelectPlan) -> bool:
     return plan.direction == "asc" or (plan.having is not None and plan.having[0] in {"lt", "le"})
 
 
-def _can_start_from_the_group(plan: Plan, schema: Schema) -> bool:
+def _can_start_from_the_group(plan: SelectPlan, schema: SourceSchema) -> bool:
     """Whether the joins are one way to one group, and every condition is on that group."""
     way = [plan.base, *(hop.target for hop in plan.hops)]
     is_one_way = all(

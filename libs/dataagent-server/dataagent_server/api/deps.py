@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
 from dataagent_core.agents import AgentService
-from dataagent_core.app.files import Files
+from dataagent_core.app.files import FileServices
 from dataagent_core.audit import AuditLog
 from dataagent_core.data.results import ArtifactStore
 from dataagent_core.data.service import DataService
@@ -16,16 +16,16 @@ from dataagent_core.data.sources import Source
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import Denied, NotAuthenticated
 from dataagent_core.identity import Principal
-from dataagent_core.identity.logins import Logins
+from dataagent_core.identity.logins import LoginService
 from dataagent_core.identity.tenancy import Tenancy
-from dataagent_core.identity.usage import UsageBook
+from dataagent_core.identity.usage import UsageRecorder
 from dataagent_core.identity.users import UserStore
 from dataagent_core.mcp.gateway.call_log import CallLog
 from dataagent_core.mcp.servers.administration import McpAdministration
 from dataagent_core.mcp.servers.service import McpService
 from dataagent_core.mcp.servers.templates import TemplateStore
 from dataagent_core.runs.service import RunService
-from dataagent_core.runs.skills import Skills
+from dataagent_core.runs.skills import SkillService
 from dataagent_core.session.manager import SessionManager
 from dataagent_core.telemetry import bind_user
 from dataagent_core.workspace import Memories
@@ -59,7 +59,7 @@ async def get_current_user(request: Request) -> Principal:
     return known
 
 
-async def visitor(request: Request) -> Principal | None:
+async def optional_user(request: Request) -> Principal | None:
     """The caller of a request that anyone may make, if they say who they are."""
     try:
         return await get_current_user(request)
@@ -75,7 +75,7 @@ def _users(request: Request) -> UserStore:
     return container_of(request).users
 
 
-def _logins(request: Request) -> Logins:
+def _logins(request: Request) -> LoginService:
     return container_of(request).logins
 
 
@@ -87,7 +87,7 @@ def _tenancy(request: Request) -> Tenancy:
     return container_of(request).core.limits.tenancy
 
 
-def _usage(request: Request) -> UsageBook:
+def _usage(request: Request) -> UsageRecorder:
     return container_of(request).core.limits.usage
 
 
@@ -107,11 +107,11 @@ def _artifacts(request: Request) -> ArtifactStore:
     return container_of(request).core.data.service.artifacts
 
 
-def _files(request: Request) -> Files:
+def _files(request: Request) -> FileServices:
     return container_of(request).core.files
 
 
-def _skills(request: Request) -> Skills:
+def _skills(request: Request) -> SkillService:
     return container_of(request).core.skills
 
 
@@ -144,19 +144,19 @@ def _web(request: Request) -> WebApp:
 
 
 CurrentUser = Annotated[Principal, Depends(get_current_user)]
-Visitor = Annotated[Principal | None, Depends(visitor)]
+OptionalUser = Annotated[Principal | None, Depends(optional_user)]
 ContainerDep = Annotated[Container, Depends(_container)]
 UsersDep = Annotated[UserStore, Depends(_users)]
-LoginsDep = Annotated[Logins, Depends(_logins)]
+LoginsDep = Annotated[LoginService, Depends(_logins)]
 AuditDep = Annotated[AuditLog, Depends(_audit)]
 TenancyDep = Annotated[Tenancy, Depends(_tenancy)]
-UsageDep = Annotated[UsageBook, Depends(_usage)]
+UsageDep = Annotated[UsageRecorder, Depends(_usage)]
 SessionsDep = Annotated[SessionManager, Depends(_sessions)]
 RunsDep = Annotated[RunService, Depends(_runs)]
 DataDep = Annotated[DataService, Depends(_data)]
 ArtifactsDep = Annotated[ArtifactStore, Depends(_artifacts)]
-FilesDep = Annotated[Files, Depends(_files)]
-SkillsDep = Annotated[Skills, Depends(_skills)]
+FilesDep = Annotated[FileServices, Depends(_files)]
+SkillsDep = Annotated[SkillService, Depends(_skills)]
 AgentsDep = Annotated[AgentService, Depends(_agents)]
 MemoriesDep = Annotated[Memories, Depends(_memories)]
 McpDep = Annotated[McpService, Depends(_mcp)]

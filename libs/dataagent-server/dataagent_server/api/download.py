@@ -1,8 +1,8 @@
 """A file sent to a person: its name made safe (pure), its bytes sent as they are made.
 
 Pieces are made one at a time and only when the last one has been taken, so that a slow reader costs
-a connection and nothing else; what blocks is made in a worker thread (`threaded`). A reader who
-leaves ends the making.
+a connection and nothing else; what blocks is made in a worker thread (`iterate_in_threads`). A
+reader who leaves ends the making.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from dataagent_core.workspace.workers import to_the_end
-from dataagent_server.api.presence import CallerLeft, while_connected
+from dataagent_core.workspace.workers import run_to_completion
+from dataagent_server.api.disconnect import ClientDisconnected, run_while_connected
 from dataagent_server.deps.capacity import Capacity
 
 _PIECE = 64 * 1024  # what a slow reader must take before the transport gives it up
@@ -99,8 +99,11 @@ class Download(Response):
             TooManyConnections, UserLimit: there is no slot for the caller.
             Others: as making it does; after the first byte, the connection is cut.
         """
-        with self._capacity.slot(Request(scope).state.principal.user_id), suppress(CallerLeft):
-            await while_connected(receive, self._send_all(send))
+        with (
+            self._capacity.slot(Request(scope).state.principal.user_id),
+            suppress(ClientDisconnected),
+        ):
+            await run_while_connected(receive, self._send_all(send))
 
     async def _send_all(self, send: Send) -> None:
         async with aclosing(self._make()) as pieces:
@@ -115,15 +118,17 @@ class Download(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def threaded(make: Callable[[], Generator[bytes]]) -> Callable[[], AsyncGenerator[bytes]]:
+def iterate_in_threads(make: Callable[[], Generator[bytes]]) -> Callable[[], AsyncGenerator[bytes]]:
     """What makes the same pieces in threads, none of which is ever left behind."""
 
     async def pieces() -> AsyncGenerator[bytes]:
         made = make()
         try:
-            while (piece := await to_the_end(run_in_threadpool(next, made, None))) is not None:
+            while (
+                piece := await run_to_completion(run_in_threadpool(next, made, None))
+            ) is not None:
                 yield piece
         finally:
-            await to_the_end(run_in_threadpool(made.close))
+            await run_to_completion(run_in_threadpool(made.close))
 
     return pieces

@@ -168,7 +168,7 @@ def _shown(part: object) -> int | str:
 
 
 def install_error_handlers(
-    app: FastAPI, lost_page: Callable[[Request], Response | None] | None = None
+    app: FastAPI, not_found_page: Callable[[Request], Response | None] | None = None
 ) -> None:
     """Answer every error of the app in the one shape; who is lost may get a page instead."""
 
@@ -186,7 +186,7 @@ def install_error_handlers(
     async def on_http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 registered for this class
         status = error.status_code
-        if status == HTTPStatus.NOT_FOUND and lost_page and (page := lost_page(request)):
+        if status == HTTPStatus.NOT_FOUND and not_found_page and (page := not_found_page(request)):
             return page
         message = _MESSAGES.get(status) or str(error.detail)
         code = _CODES.get(status, "error")

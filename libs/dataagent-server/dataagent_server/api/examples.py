@@ -171,7 +171,7 @@ def example_of(schema: Json, schemas: Json, name: str = "") -> Any:
     """
     if "$ref" in schema:
         schema = schemas[schema["$ref"].rpartition("/")[2]]
-    given = _given(schema, name)
+    given = _fixed_example(schema, name)
     if given is not _NONE_YET:
         return given
     if "anyOf" in schema:
@@ -201,7 +201,7 @@ def _shown(schema: Json) -> Json:
     }
 
 
-def _given(schema: Json, name: str) -> Any:
+def _fixed_example(schema: Json, name: str) -> Any:
     """The example that somebody wrote, or the only one there can be."""
     for own in ("example", "const"):
         if own in schema:

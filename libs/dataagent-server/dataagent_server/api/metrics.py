@@ -54,5 +54,5 @@ async def metrics(
     """All counts of this process, in Prometheus's text form."""
     counts = container.core.observers.metrics
     with suppress(Unavailable):  # without its database a server still has counts to show
-        counts.queue_is(await container.core.runs.queue_depth())
+        counts.set_queue_depth(await container.core.runs.queue_depth())
     return Response(counts.text(), media_type=CONTENT_TYPE)

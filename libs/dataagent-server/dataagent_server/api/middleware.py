@@ -64,7 +64,7 @@ class RequestContext:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request or socket."""
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, _with_reason(scope, send))
+            await self._app(scope, receive, _explain_failed_start(scope, send))
             return
         headers = Headers(scope=scope)
         request_id = accepted_request_id(headers.get("x-request-id"))
@@ -78,14 +78,14 @@ class RequestContext:
         except asyncio.CancelledError:
             raise
         except Exception:
-            await exchange.rescue(scope, receive)
+            await exchange.answer_uncaught(scope, receive)
         finally:
             exchange.count(scope)
             exchange.log(scope)
             unbind_request_id(token)
 
 
-def _with_reason(scope: Scope, send: Send) -> Send:
+def _explain_failed_start(scope: Scope, send: Send) -> Send:
     """`send`, for a start: a failure with a reason we know is told without a traceback."""
 
     async def tell(message: Message) -> None:
@@ -121,7 +121,7 @@ class _Exchange:
                 headers["Cache-Control"] = "no-store"  # it is someone's own, whatever made it
         await self._send(message)
 
-    async def rescue(self, scope: Scope, receive: Receive) -> None:
+    async def answer_uncaught(self, scope: Scope, receive: Receive) -> None:
         """Log what nobody caught; answer if nothing has been answered yet."""
         logger.exception("request failed")
         if self._status is None and scope["type"] == "http":
@@ -177,7 +177,7 @@ def _span(scope: Scope, headers: Headers) -> AbstractContextManager[Any]:
     if observers is None or scope["path"].startswith(_PROBES):
         return nullcontext()
     if scope["type"] != "http":
-        return observers.traces.joined(headers)
+        return observers.traces.join(headers)
     named = {"http.request.method": scope["method"]}
     return observers.traces.span(scope["method"], named, kind="server", headers=headers)
 

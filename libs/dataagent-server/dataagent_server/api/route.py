@@ -1,7 +1,7 @@
 """How a route takes its request: the caller is known before the body is read, JSON is strict.
 
-What is worth an audit record gets one (`audited.py`). Which errors it may answer follows from what
-kind of route it is, and is in the OpenAPI document without anyone writing it down.
+What is worth an audit record gets one (`request_audit.py`). Which errors it may answer follows from
+what kind of route it is, and is in the OpenAPI document without anyone writing it down.
 
 FastAPI reads the body first and checks the caller after; `PrivateRoute` turns that round, so that
 nobody unknown can make the server parse anything.
@@ -20,9 +20,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic_core import from_json
 
-from dataagent_server.api.audited import audited, is_audited
 from dataagent_server.api.deps import get_current_user
 from dataagent_server.api.errors import ERROR_RESPONSES
+from dataagent_server.api.request_audit import audit_request, is_audited
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 _READS = frozenset({"GET", "HEAD"})
@@ -72,7 +72,7 @@ class PublicRoute(APIRoute):
             request = StrictRequest(request.scope, request.receive)
             if operation is None:
                 return await handler(request)
-            return await audited(operation, request, handler)
+            return await audit_request(operation, request, handler)
 
         return strict
 

@@ -26,10 +26,10 @@ from dataagent_core.errors import (
 )
 from dataagent_core.identity import Principal
 from dataagent_core.runs.types import Entry
+from dataagent_server.api.disconnect import wait_for_disconnect
 from dataagent_server.api.errors import error_response
-from dataagent_server.api.presence import until_gone
 from dataagent_server.deps.container import Container
-from dataagent_server.deps.progress import Progress
+from dataagent_server.deps.delivery_progress import DeliveryProgress
 
 logger = logging.getLogger(__name__)
 ToText = Callable[[Entry], bytes]
@@ -80,7 +80,7 @@ def _stream_error(error: DataAgentError) -> bytes:
     return b"event: stream_error\ndata: %s\n\n" % text
 
 
-async def one_by_one(entries: AsyncIterator[Entry]) -> AsyncIterator[Sequence[Entry]]:
+async def single_entry_bursts(entries: AsyncIterator[Entry]) -> AsyncIterator[Sequence[Entry]]:
     """Entries as bursts of one."""
     async for entry in entries:
         yield (entry,)
@@ -104,22 +104,24 @@ class EventStream(Response):
         super().__init__()
         self._text = text
         self._runs = container.core.runs
-        self._show(bursts, session_id, after)
+        self._set_source(bursts, session_id, after)
         self._heartbeat_seconds = container.settings.heartbeat_interval
         self._closing = container.closing
         self._capacity = container.capacity
-        self._visitors = container.visitors
+        self._live_connections = container.live_connections
         self._out = asyncio.Event()
 
-    def _show(self, bursts: AsyncIterator[Sequence[Entry]], session_id: str, after: int) -> None:
+    def _set_source(
+        self, bursts: AsyncIterator[Sequence[Entry]], session_id: str, after: int
+    ) -> None:
         self._bursts = bursts
         self._session_id = session_id
-        self._progress = Progress(after)
+        self._progress = DeliveryProgress(after)
 
     async def _prepare(self) -> None:
         """What has to be done before the first byte, with a slot held. May raise any error."""
 
-    async def _left(self, scope: Scope) -> None:
+    async def _on_disconnect(self, scope: Scope) -> None:
         """The client is gone before the source ended."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,19 +134,19 @@ class EventStream(Response):
             return
         try:
             await self._prepare()
-            with self._visitors.present(principal, self._turn_out):
+            with self._live_connections.register(principal, self._close_revoked):
                 head = {"type": "http.response.start", "status": 200, "headers": list(_HEADERS)}
                 await send(head)
                 has_left = await self._stream(receive, send)
         finally:
             self._capacity.release(principal.user_id)
         if has_left:
-            await self._left(scope)
+            await self._on_disconnect(scope)
 
     async def _stream(self, receive: Receive, send: Send) -> bool:
         """Send until something ends it; whether that was the client."""
         pump = asyncio.create_task(self._pump(send))
-        gone = asyncio.create_task(until_gone(receive))
+        gone = asyncio.create_task(wait_for_disconnect(receive))
         others = [
             gone,
             asyncio.create_task(self._until_served()),
@@ -162,7 +164,7 @@ class EventStream(Response):
         await send({"type": "http.response.body", "body": last, "more_body": False})
         return has_left
 
-    async def _turn_out(self) -> None:
+    async def _close_revoked(self) -> None:
         """End: the caller may not read on."""
         self._out.set()
 

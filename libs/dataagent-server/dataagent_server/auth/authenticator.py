@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from dataagent_core.errors import Denied, NotAuthenticated
-from dataagent_core.identity import Grounds, Principal, Via
+from dataagent_core.identity import CredentialRef, Principal, Via
 from dataagent_core.identity.keys import KEY_START
 from dataagent_core.identity.users import User, UserStore
 from dataagent_server.auth.api_key import WRONG_KEY, APIKeyAuth, acting_user, is_key
@@ -24,7 +24,9 @@ TenantLookup = Callable[[str], Awaitable[str | None]]
 """The id of the tenant a user is in, from the user's id."""
 
 logger = logging.getLogger(__name__)
-_NOBODY = "This needs a credential: an API key in the X-API-Key header, a bearer token, or a login."
+_NO_CREDENTIAL = (
+    "This needs a credential: an API key in the X-API-Key header, a bearer token, or a login."
+)
 _FOREIGN = "The request comes from a page of another site."
 
 
@@ -64,7 +66,7 @@ class Authenticator:
         """
         return await self._in_tenant(await self._caller(credentials, from_page=from_page))
 
-    async def known_as(self, user_id: str) -> Principal:
+    async def principal_for(self, user_id: str) -> Principal:
         """A user as they would come in: by account, by a key that names them, or through a service.
 
         It lets nobody in; it says what they would be.
@@ -77,17 +79,17 @@ class Authenticator:
         """Whether the caller would still be let in as who they were.
 
         For whoever goes on after the request was judged: ask at least every few seconds. Many at
-        once are asked for with `those_out`.
+        once are asked for with `find_revoked`.
         """
-        return not await self.those_out([principal])
+        return not await self.find_revoked([principal])
 
-    async def those_out(self, principals: Sequence[Principal]) -> list[Principal]:
+    async def find_revoked(self, principals: Sequence[Principal]) -> list[Principal]:
         """Those of the callers for whom `recheck` is false, in one look.
 
         Raises:
             StorageUnavailable: the database does not answer, so nobody can tell.
         """
-        return await self._users.those_out(principals)
+        return await self._users.find_revoked(principals)
 
     def refuse_foreign_page(self, credentials: Credentials) -> None:
         """Refuse what a page of another site sent. Programs send no `Origin` and pass.
@@ -106,7 +108,7 @@ class Authenticator:
 
     async def _caller(self, credentials: Credentials, *, from_page: bool) -> Principal:
         if self._keys.disabled:
-            return self._anyone(credentials)
+            return self._anonymous_principal(credentials)
         if credentials.api_key is not None:
             return await self._by_key(credentials.api_key, credentials.acting_for)
         if credentials.bearer is not None:
@@ -117,7 +119,7 @@ class Authenticator:
             principal = _principal(*await self._tokens.login_of(credentials.cookie), "cookie")
             self._refuse_foreign_page(credentials, from_page=from_page)
             return principal
-        raise NotAuthenticated(_NOBODY)
+        raise NotAuthenticated(_NO_CREDENTIAL)
 
     async def _by_key(self, key: str, acting_for: str | None) -> Principal:
         if not is_key(key):
@@ -129,9 +131,9 @@ class Authenticator:
         user = None if known is None else await self._users.get(known.user_id)
         if known is None or user is None or not user.is_active:
             raise NotAuthenticated(WRONG_KEY)
-        return _principal(user, Grounds(key_id=known.key_id), "api_key")
+        return _principal(user, CredentialRef(key_id=known.key_id), "api_key")
 
-    def _anyone(self, credentials: Credentials) -> Principal:
+    def _anonymous_principal(self, credentials: Credentials) -> Principal:
         foreign = credentials.origin is not None and not is_same_origin(
             credentials.origin, credentials.host, self._trusted
         )
@@ -147,5 +149,5 @@ class Authenticator:
             raise Denied(f"{_FOREIGN} A login counts only for this server's own pages.")
 
 
-def _principal(user: User, grounds: Grounds, via: Via) -> Principal:
-    return Principal(user.user_id, user.role, via, grounds=grounds)
+def _principal(user: User, credential_ref: CredentialRef, via: Via) -> Principal:
+    return Principal(user.user_id, user.role, via, credential_ref=credential_ref)

@@ -13,7 +13,7 @@ from uuid import uuid4
 import jwt
 
 from dataagent_core.errors import NotAuthenticated
-from dataagent_core.identity import Grounds
+from dataagent_core.identity import CredentialRef
 from dataagent_core.identity.users import User, UserStore
 
 COOKIE = "access_token"
@@ -47,7 +47,7 @@ class LoginTokens:
         }
         return jwt.encode(claims, self._secret, algorithm=_ALGORITHM)
 
-    async def login_of(self, token: str) -> tuple[User, Grounds]:
+    async def login_of(self, token: str) -> tuple[User, CredentialRef]:
         """The active user a token stands for, and what that rests on.
 
         Raises:
@@ -58,7 +58,9 @@ class LoginTokens:
         user = await self._users.of_login(claims["sub"], claims["jti"])
         if user is None or not user.is_active or claims.get("stamp") != user.stamp:
             raise NotAuthenticated(_REFUSED)
-        return user, Grounds(stamp=user.stamp, login_id=claims["jti"], expires_at=claims["exp"])
+        return user, CredentialRef(
+            stamp=user.stamp, login_id=claims["jti"], expires_at=claims["exp"]
+        )
 
     def _claims(self, token: str) -> dict[str, Any]:
         if len(token) > _MAX_TOKEN or not token.isascii():

@@ -45,7 +45,7 @@ def add_serving_flags(parser: argparse.ArgumentParser) -> None:
         _add(group, name, is_shown=True)
 
 
-def given(arguments: argparse.Namespace) -> dict[str, Any]:
+def settings_from_flags(arguments: argparse.Namespace) -> dict[str, Any]:
     """The settings that the command line gives, secrets read from their files.
 
     Raises:

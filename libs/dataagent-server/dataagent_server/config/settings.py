@@ -124,13 +124,13 @@ class ServerSettings(Settings):
         return split_commas(value)
 
     @model_validator(mode="after")
-    def _stay_here_without_a_login(self) -> ServerSettings:
+    def _require_loopback_without_login(self) -> ServerSettings:
         if self.auth_disabled and "host" not in self.model_fields_set:
             self.host = "127.0.0.1"
         return self
 
     @model_validator(mode="after")
-    def _refuse_what_cannot_work(self) -> ServerSettings:
+    def _refuse_invalid_combinations(self) -> ServerSettings:
         if self.workers > 1:
             self.check_shared(f"DATAAGENT_WORKERS={self.workers}")
         if self.runs_in == "workers":

@@ -10,7 +10,13 @@ from collections.abc import Callable, Generator
 from typing import assert_never
 
 from dataagent_core.data.charts import ChartFormat
-from dataagent_core.data.results import ArtifactStore, Page, export, page, reading
+from dataagent_core.data.results import (
+    ArtifactStore,
+    ResultPage,
+    export,
+    page,
+    translate_missing_file,
+)
 from dataagent_core.data.types import Artifact, ExportFormat
 from dataagent_core.errors import BadInput
 from dataagent_server.models.artifacts import ArtifactFormat, ArtifactQuery
@@ -19,7 +25,7 @@ _PICTURES = ("png", "svg")
 _ROWS = 100
 
 
-async def page_of(artifact: Artifact, artifacts: ArtifactStore, query: ArtifactQuery) -> Page:
+async def page_of(artifact: Artifact, artifacts: ArtifactStore, query: ArtifactQuery) -> ResultPage:
     """The rows that are asked for.
 
     Raises:
@@ -30,7 +36,7 @@ async def page_of(artifact: Artifact, artifacts: ArtifactStore, query: ArtifactQ
         raise BadInput(f"The artefact is a {artifact.kind}; only a table has rows.")
     path = artifacts.path_of(artifact)
     limit, offset = query.limit or _ROWS, query.offset or 0
-    with reading(artifact.artifact_id):
+    with translate_missing_file(artifact.artifact_id):
         return await asyncio.to_thread(page, path, limit=limit, offset=offset, sort=query.sort)
 
 
@@ -45,7 +51,7 @@ def export_of(
     path = artifacts.path_of(artifact)
 
     def pieces() -> Generator[bytes]:
-        with reading(artifact.artifact_id):
+        with translate_missing_file(artifact.artifact_id):
             path.stat()  # some formats begin before they open it
             yield from export(
                 path,

@@ -12,7 +12,7 @@ from dataagent_core.errors import BadInput, SessionNotFound, Unavailable
 from dataagent_core.events import HITLRequestEvent
 from dataagent_core.identity import Principal
 from dataagent_core.runs.service import RunService
-from dataagent_core.runs.types import Entry, RunOptions, RunStatus, Started
+from dataagent_core.runs.types import Entry, RunOptions, RunStatus, StartedRun
 from dataagent_core.session import Session
 from dataagent_server.deps.container import Container
 from dataagent_server.models.chat import ChatInput, ChatRequest
@@ -21,7 +21,7 @@ DEFAULT_ASSISTANT = "agent"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RunAnswer:
     """What a run said until it ended or began to wait for an approval."""
 
     status: RunStatus
@@ -43,9 +43,9 @@ async def session_for(container: Container, caller: Principal, request: ChatRequ
         with suppress(SessionNotFound):  # then it may be new
             return await core.sessions.get(session_id, owner=caller.user_id)
     agent = request.assistant_id or DEFAULT_ASSISTANT
-    _check_taken(container, request)
+    _check_accepted(container, request)
     await container.rate.check(caller.user_id)
-    await core.runs.check_room(caller.user_id, agent)
+    await core.runs.check_admission(caller.user_id, agent)
     await core.skills.choose(request.message, request.skill, owner=caller.user_id, agent=agent)
     if request.file_ids:
         await core.files.store.get_all(request.file_ids, owner=caller.user_id)
@@ -54,7 +54,7 @@ async def session_for(container: Container, caller: Principal, request: ChatRequ
 
 async def start_run(
     container: Container, caller: Principal, session_id: str, chat: ChatInput
-) -> Started:
+) -> StartedRun:
     """Commit the message and start its run.
 
     Raises:
@@ -68,7 +68,7 @@ async def start_run(
         AgentDisabled: the caller's tenant has the agent off.
         Unavailable: the server is shutting down.
     """
-    _check_taken(container, chat)
+    _check_accepted(container, chat)
     await container.rate.take(caller.user_id)
     return await container.core.runs.start(
         session_id,
@@ -79,17 +79,17 @@ async def start_run(
         options=RunOptions(
             file_ids=tuple(chat.file_ids or ()),
             skill=chat.skill,
-            api_key_id=None if caller.grounds is None else caller.grounds.key_id,
+            api_key_id=None if caller.credential_ref is None else caller.credential_ref.key_id,
             is_plan=chat.mode == "plan",
             deny=tuple(chat.deny or ()),
             max_tokens=chat.max_tokens,
-            has_account=caller.grounds is not None,
+            has_account=caller.credential_ref is not None,
             role=caller.role,
         ),
     )
 
 
-def _check_taken(container: Container, chat: ChatInput) -> None:
+def _check_accepted(container: Container, chat: ChatInput) -> None:
     """Refuse what this server does not take, or not now.
 
     Raises:
@@ -103,13 +103,13 @@ def _check_taken(container: Container, chat: ChatInput) -> None:
         raise BadInput(f"A message has at most {limit} bytes. Send less, or upload a file.")
 
 
-async def answer_until_closing(container: Container, started: Started) -> Answer:
-    """As `answer_of`; if this process ends before a run that another executes, say where it is.
+async def read_answer_until_closing(container: Container, started: StartedRun) -> RunAnswer:
+    """As `read_answer`; if this process ends before a run that another executes, say where it is.
 
     Raises:
         Unavailable: the server is shutting down; the run goes on.
     """
-    reading = answer_of(container.core.runs, started)
+    reading = read_answer(container.core.runs, started)
     if container.core.peers.queue is None:  # our own runs end before we do
         return await reading
     answer = asyncio.create_task(reading)
@@ -128,7 +128,7 @@ async def answer_until_closing(container: Container, started: Started) -> Answer
     )
 
 
-async def answer_of(runs: RunService, started: Started) -> Answer:
+async def read_answer(runs: RunService, started: StartedRun) -> RunAnswer:
     """Read a run from its beginning to its end, or to the point where a person must decide."""
     run = started.run
     entries: list[Entry] = []
@@ -144,6 +144,6 @@ async def answer_of(runs: RunService, started: Started) -> Answer:
                 view = await runs.get(run.run_id, owner=run.user_id)
                 open_requests = {approval.request_id for approval in view.pending}
                 if view.run.status == "waiting" and open_requests <= asked:
-                    return Answer("waiting", entries)
+                    return RunAnswer("waiting", entries)
     view = await runs.get(run.run_id, owner=run.user_id)
-    return Answer(view.run.status, entries)
+    return RunAnswer(view.run.status, entries)

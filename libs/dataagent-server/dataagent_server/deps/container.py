@@ -18,19 +18,19 @@ from datetime import timedelta
 
 from dataagent_core.app.assembly import Core, open_core
 from dataagent_core.errors import DataAgentError
-from dataagent_core.identity.logins import LoginLimits, Logins
+from dataagent_core.identity.logins import LoginLimits, LoginService
 from dataagent_core.identity.secret import shared_secret
 from dataagent_core.identity.users import User, UserStore
-from dataagent_core.runs.cluster.bus import USERS
+from dataagent_core.runs.cluster.bus import USERS_TOPIC
 from dataagent_core.runs.service import RunService
 from dataagent_core.storage import Database
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 from dataagent_server.auth import Authenticator, LoginTokens
 from dataagent_server.config import ServerSettings
 from dataagent_server.deps.capacity import Capacity
-from dataagent_server.deps.mcp import Mcp, forget_deleted, mcp_of
+from dataagent_server.deps.live_connections import LiveConnections
+from dataagent_server.deps.mcp import McpServices, delete_mcp_with_account, make_mcp_services
 from dataagent_server.deps.rate import MessageRate, open_message_rate
-from dataagent_server.deps.visitors import Visitors
 from dataagent_server.deps.web_app import WebApp
 
 logger = logging.getLogger(__name__)
@@ -43,13 +43,13 @@ class Container:
     settings: ServerSettings
     core: Core
     users: UserStore
-    logins: Logins
+    logins: LoginService
     tokens: LoginTokens
     auth: Authenticator
-    visitors: Visitors
+    live_connections: LiveConnections
     capacity: Capacity
     rate: MessageRate
-    mcp: Mcp
+    mcp: McpServices
     web: WebApp = field(default_factory=WebApp)
     first_password: str | None = field(default=None, repr=False)
     started_at: float = field(default_factory=time.monotonic)
@@ -113,25 +113,25 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
                 settings=settings,
                 core=core,
                 users=users,
-                logins=Logins(core.database, users, limits=_login_limits(settings)),
+                logins=LoginService(core.database, users, limits=_login_limits(settings)),
                 tokens=tokens,
                 auth=auth,
-                visitors=Visitors(auth),
+                live_connections=LiveConnections(auth),
                 capacity=Capacity(
                     settings.max_connections, per_user=settings.max_connections_per_user
                 ),
                 rate=rate,
-                mcp=mcp_of(core),
+                mcp=make_mcp_services(core),
                 first_password=first_password,
             )
-            users.listen(container.visitors.look_again)
+            users.listen(container.live_connections.recheck_user)
             _cancel_with_account(core.runs, users)
-            forget_deleted(users, container.mcp.service)
-            _hear_of_users(container, users)
+            delete_mcp_with_account(users, container.mcp.service)
+            _subscribe_to_user_changes(container, users)
             core.observers.metrics.watch(
                 "connections", "Sockets and event streams.", lambda: container.capacity.used
             )
-            async with _watching(container.visitors, settings.recheck_interval):
+            async with _periodic_recheck(container.live_connections, settings.recheck_interval):
                 yield container
                 await container.drain()
         finally:
@@ -139,7 +139,7 @@ async def open_container(settings: ServerSettings) -> AsyncGenerator[Container]:
 
 
 @contextmanager
-def only_process(settings: ServerSettings) -> Generator[None]:
+def data_directory_lock(settings: ServerSettings) -> Generator[None]:
     """Be the one server of the data directory, where several could not work together.
 
     Raises:
@@ -173,20 +173,20 @@ def _cancel_with_account(runs: RunService, users: UserStore) -> None:
     users.listen(cancel)
 
 
-def _hear_of_users(container: Container, users: UserStore) -> None:
+def _subscribe_to_user_changes(container: Container, users: UserStore) -> None:
     """Tell other processes of users that changed, and look at those they tell of."""
-    bus, visitors = container.core.peers.bus, container.visitors
+    bus, live_connections = container.core.peers.bus, container.live_connections
     if not bus.is_shared:
         return
 
     async def tell(user_id: str) -> None:
-        bus.publish(USERS, user_id.encode())
+        bus.publish(USERS_TOPIC, user_id.encode())
 
     def hear(payload: bytes | None) -> None:
-        visitors.look_soon(None if payload is None else payload.decode())
+        live_connections.schedule_recheck(None if payload is None else payload.decode())
 
     users.listen(tell)
-    bus.subscribe(USERS, hear)
+    bus.subscribe(USERS_TOPIC, hear)
 
 
 async def _login_tokens(
@@ -207,9 +207,11 @@ def _login_limits(settings: ServerSettings) -> LoginLimits:
 
 
 @asynccontextmanager
-async def _watching(visitors: Visitors, interval_seconds: float) -> AsyncGenerator[None]:
-    task = asyncio.create_task(visitors.watch(interval_seconds))
+async def _periodic_recheck(
+    live_connections: LiveConnections, interval_seconds: float
+) -> AsyncGenerator[None]:
+    task = asyncio.create_task(live_connections.watch(interval_seconds))
     try:
         yield
     finally:
-        await end_all([task])
+        await cancel_all([task])

@@ -28,12 +28,14 @@ _CUT = "The form is broken or cut short."
 
 
 @dataclass(slots=True)
-class _Heard:
+class _ParserState:
     """What the parser has found and nobody has taken: headers, data, or the end of a part."""
 
     parts: int = 0
     is_over: bool = False
-    items: deque[bytes | Header | None] = field(default_factory=deque["bytes | Header | None"])
+    items: deque[bytes | PartHeader | None] = field(
+        default_factory=deque["bytes | PartHeader | None"]
+    )
     header: bytearray = field(default_factory=bytearray)
     value: bytearray = field(default_factory=bytearray)
     disposition: bytes = b""
@@ -42,10 +44,10 @@ class _Heard:
         self.parts += 1
         self.disposition = b""
 
-    def hear_name(self, data: bytes, start: int, end: int) -> None:
+    def on_header_name(self, data: bytes, start: int, end: int) -> None:
         self.header += data[start:end]
 
-    def hear_value(self, data: bytes, start: int, end: int) -> None:
+    def on_header_value(self, data: bytes, start: int, end: int) -> None:
         self.value += data[start:end]
 
     def end_header(self) -> None:
@@ -59,9 +61,9 @@ class _Heard:
         name, filename = options.get(b"name"), options.get(b"filename")
         if name is None or self.parts > MAX_PARTS:
             raise FormParserError("a part has no name, or there are too many")
-        self.items.append(Header(_text(name), None if filename is None else _text(filename)))
+        self.items.append(PartHeader(_text(name), None if filename is None else _text(filename)))
 
-    def hear(self, data: bytes, start: int, end: int) -> None:
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
         self.items.append(data[start:end])
 
     def end_part(self) -> None:
@@ -72,17 +74,17 @@ class _Heard:
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class PartHeader:
     """What stands above a part."""
 
     name: str
     filename: str | None
 
 
-class Part:
+class FormPart:
     """One field or file of a form; iterating gives its content as it arrives."""
 
-    def __init__(self, header: Header, form: Form) -> None:
+    def __init__(self, header: PartHeader, form: Form) -> None:
         self.name = header.name
         self.filename = header.filename
         self._form = form
@@ -129,8 +131,8 @@ class Form:
             BadInput: it is no form.
         """
         self._stream = request.stream()
-        self._heard = _Heard()
-        self._parser = _parser(request.headers.get("content-type", ""), self._heard)
+        self._state = _ParserState()
+        self._parser = _parser(request.headers.get("content-type", ""), self._state)
         self._is_in_part = False
 
     async def __aenter__(self) -> Self:
@@ -148,7 +150,7 @@ class Form:
         """The parts, one after another."""
         return self
 
-    async def __anext__(self) -> Part:
+    async def __anext__(self) -> FormPart:
         """The next part.
 
         Raises:
@@ -157,10 +159,10 @@ class Form:
         while await self.piece() is not None:
             pass
         header = await self._next()
-        if not isinstance(header, Header):
+        if not isinstance(header, PartHeader):
             raise StopAsyncIteration
         self._is_in_part = True
-        return Part(header, self)
+        return FormPart(header, self)
 
     async def piece(self) -> bytes | None:
         """The next piece of the part at hand; None at its end."""
@@ -172,11 +174,11 @@ class Form:
         self._is_in_part = False
         return None
 
-    async def _next(self) -> bytes | Header | None:
+    async def _next(self) -> bytes | PartHeader | None:
         """What comes next; None for the end of a part, and of the form."""
-        heard = self._heard
-        while not heard.items:
-            if heard.is_over:
+        state = self._state
+        while not state.items:
+            if state.is_over:
                 return None
             try:
                 chunk = await anext(self._stream)
@@ -185,10 +187,10 @@ class Form:
                 raise BadInput(_CUT) from None
             except ClientDisconnect:
                 raise HTTPException(400, "The caller left before the form was complete.") from None
-        return heard.items.popleft()
+        return state.items.popleft()
 
 
-def _parser(content_type: str, heard: _Heard) -> MultipartParser:
+def _parser(content_type: str, state: _ParserState) -> MultipartParser:
     kind, options = parse_options_header(content_type)
     boundary = options.get(b"boundary", b"")
     if kind != b"multipart/form-data" or not 0 < len(boundary) <= 200:
@@ -197,14 +199,14 @@ def _parser(content_type: str, heard: _Heard) -> MultipartParser:
         return MultipartParser(
             boundary,
             {
-                "on_part_begin": heard.begin,
-                "on_header_field": heard.hear_name,
-                "on_header_value": heard.hear_value,
-                "on_header_end": heard.end_header,
-                "on_headers_finished": heard.end_headers,
-                "on_part_data": heard.hear,
-                "on_part_end": heard.end_part,
-                "on_end": heard.end,
+                "on_part_begin": state.begin,
+                "on_header_field": state.on_header_name,
+                "on_header_value": state.on_header_value,
+                "on_header_end": state.end_header,
+                "on_headers_finished": state.end_headers,
+                "on_part_data": state.on_part_data,
+                "on_part_end": state.end_part,
+                "on_end": state.end,
             },
         )
     except FormParserError:

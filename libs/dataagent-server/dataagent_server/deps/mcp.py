@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Mcp:
+class McpServices:
     """What the routes about MCP call."""
 
     service: McpService
@@ -30,7 +30,7 @@ class Mcp:
     templates: TemplateStore
 
 
-def mcp_of(core: Core) -> Mcp:
+def make_mcp_services(core: Core) -> McpServices:
     """The services of an open core."""
     hub, agents = core.mcp, core.agents
 
@@ -41,7 +41,7 @@ def mcp_of(core: Core) -> Mcp:
         await agents.service.set_mcp_tools(agent_id, tool_ids)
 
     most, timeout = core.settings.mcp_max_servers, core.settings.mcp_timeout
-    return Mcp(
+    return McpServices(
         service=McpService(hub, core.limits.tenancy, most_servers=most, timeout_seconds=timeout),
         administration=McpAdministration(hub, bound=bound, bind=bind, timeout_seconds=timeout),
         calls=hub.calls,
@@ -49,7 +49,7 @@ def mcp_of(core: Core) -> Mcp:
     )
 
 
-def forget_deleted(users: UserStore, service: McpService) -> None:
+def delete_mcp_with_account(users: UserStore, service: McpService) -> None:
     """Let the servers and credentials of an account go with it."""
 
     async def forget(user_id: str) -> None:

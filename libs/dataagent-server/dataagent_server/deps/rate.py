@@ -89,7 +89,7 @@ class MessageRate:
     async def _check(self, user_id: str, *, is_taken: bool) -> None:
         if not self._per_minute:
             return
-        seconds = await self._seconds(user_id, is_taken=is_taken)
+        seconds = await self._wait_seconds(user_id, is_taken=is_taken)
         if seconds > 0:
             wait = max(1, ceil(seconds))
             raise RateLimited(
@@ -99,9 +99,9 @@ class MessageRate:
                 retry_after_seconds=wait,
             )
 
-    async def _seconds(self, user_id: str, *, is_taken: bool) -> float:
+    async def _wait_seconds(self, user_id: str, *, is_taken: bool) -> float:
         if self._space is None or self._script is None:
-            return self._here(user_id, is_taken=is_taken)
+            return self._local_wait(user_id, is_taken=is_taken)
         rate = self._per_minute / 60_000
         try:
             wait = await self._space.run(
@@ -109,10 +109,10 @@ class MessageRate:
             )
         except Unavailable:
             logger.warning("messages are counted by this process alone: Redis does not answer")
-            return self._here(user_id, is_taken=is_taken)
+            return self._local_wait(user_id, is_taken=is_taken)
         return int(wait) / 1000
 
-    def _here(self, user_id: str, *, is_taken: bool) -> float:
+    def _local_wait(self, user_id: str, *, is_taken: bool) -> float:
         now = time.monotonic()
         bucket = self._buckets.get(user_id)
         if bucket is None:

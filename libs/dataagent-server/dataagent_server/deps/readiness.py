@@ -28,14 +28,14 @@ async def readiness(container: Container) -> dict[str, str]:
     if container.is_draining:
         return {"server": "shutting down"}
     database, disk, peers = await asyncio.gather(
-        _of_database(container.core.database),
-        asyncio.to_thread(_of_disks, container.core.settings),
-        _of_peers(container.core.peers),
+        _check_database(container.core.database),
+        asyncio.to_thread(_check_disks, container.core.settings),
+        _check_bus(container.core.peers),
     )
     return database | disk | peers
 
 
-async def _of_database(database: Database) -> dict[str, str]:
+async def _check_database(database: Database) -> dict[str, str]:
     try:
         async with asyncio.timeout(_CHECK_SECONDS):
             await database.ping()
@@ -44,10 +44,10 @@ async def _of_database(database: Database) -> dict[str, str]:
         return {"database": "does not answer"}
     if is_behind:
         return {"database": "ok", "migrations": "pending"}
-    return {"database": await _of_writing(database), "migrations": "ok"}
+    return {"database": await _check_writable(database), "migrations": "ok"}
 
 
-async def _of_writing(database: Database) -> str:
+async def _check_writable(database: Database) -> str:
     try:
         async with asyncio.timeout(_CHECK_SECONDS):
             await database.check_writable()
@@ -58,7 +58,7 @@ async def _of_writing(database: Database) -> str:
     return "ok"
 
 
-def _of_disks(settings: Settings) -> dict[str, str]:
+def _check_disks(settings: Settings) -> dict[str, str]:
     """Whether there is space for results, uploads and workspaces."""
     is_full = any(_is_full(each) for each in (settings.home_dir, settings.workspaces_dir))
     return {"disk": "full" if is_full else "ok"}
@@ -71,7 +71,7 @@ def _is_full(folder: Path) -> bool:
         return False
 
 
-async def _of_peers(peers: Peers) -> dict[str, str]:
+async def _check_bus(peers: Peers) -> dict[str, str]:
     if not peers.bus.is_shared:
         return {}
     try:

@@ -9,7 +9,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from dataagent_core.app.files import Files
+from dataagent_core.app.files import FileServices
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import BadInput, FileNotFound
@@ -37,14 +37,14 @@ async def receive_file(request: Request, files: FileStore, *, owner: str) -> Sto
                     raise BadInput("The form must have one file, in the field 'file'.")
                 kept = await files.add_upload(owner, part.filename, part)
     except BaseException:
-        await _forget(files, owner, [] if kept is None else [kept])
+        await _delete_files(files, owner, [] if kept is None else [kept])
         raise
     if kept is None:
         raise BadInput("The form has no file. Send one in the field 'file'.")
     return kept
 
 
-async def receive_source(request: Request, files: Files, reader: Reader) -> Source:
+async def receive_source(request: Request, files: FileServices, reader: Reader) -> Source:
     """Make a data source of the files in a form, and of earlier uploads it names.
 
     Raises:
@@ -58,21 +58,21 @@ async def receive_source(request: Request, files: Files, reader: Reader) -> Sour
         async with Form(request) as form:
             async for part in form:
                 if part.filename is None:
-                    _take(fields, part.name, await part.text())
+                    _add_field(fields, part.name, await part.text())
                 elif part.name != "file" or len(received) >= MAX_FILES:
                     raise BadInput(f"A form has at most {MAX_FILES} files, in fields 'file'.")
                 else:
                     received.append(await files.store.add_upload(owner, part.filename, part))
-        wanted = _checked(fields)
+        wanted = _validate(fields)
         file_ids = [*(file.file_id for file in received), *wanted.file_ids]
         return await files.sources.create(
             wanted.name, file_ids, reader=reader, description=wanted.description
         )
     finally:  # the source has copies
-        await _forget(files.store, owner, received)
+        await _delete_files(files.store, owner, received)
 
 
-def _take(fields: dict[str, Any], name: str, text: str) -> None:
+def _add_field(fields: dict[str, Any], name: str, text: str) -> None:
     if name == "file_ids":
         fields.setdefault(name, []).append(text)
     elif name in _TEXTS and name not in fields:
@@ -81,14 +81,14 @@ def _take(fields: dict[str, Any], name: str, text: str) -> None:
         raise BadInput("A field of the form is not known, or comes twice.")
 
 
-def _checked(fields: dict[str, Any]) -> SourceUpload:
+def _validate(fields: dict[str, Any]) -> SourceUpload:
     try:
         return SourceUpload.model_validate(fields)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from None
 
 
-async def _forget(files: FileStore, owner: str, received: list[StoredFile]) -> None:
+async def _delete_files(files: FileStore, owner: str, received: list[StoredFile]) -> None:
     for file in received:
         with suppress(FileNotFound):
             await files.delete(file.file_id, owner=owner)

@@ -1,7 +1,7 @@
 """`ask`: a question in plain words becomes a run of the caller's, and its answer comes back.
 
 The same run as from any other door: in the caller's history, within their limits, under their
-policies. Whoever cancels the request cancels the run. Above: `door.py`. Below: `deps/chat.py`.
+policies. Whoever cancels the request cancels the run. Above: `endpoint.py`. Below: `deps/chat.py`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dataagent_core.events import (
     HITLRequestEvent,
     ToolCallEvent,
 )
-from dataagent_core.runs.answer import Answer
-from dataagent_core.runs.types import Entry, RunStatus, Started
+from dataagent_core.runs.answer import AnswerBuilder
+from dataagent_core.runs.types import Entry, RunStatus, StartedRun
 from dataagent_server.deps.chat import session_for, start_run
-from dataagent_server.mcp.toolbox import MOST_RESULT_BYTES, Given, Visit, schema_of
+from dataagent_server.mcp.toolbox import MOST_RESULT_BYTES, ToolCallContext, ToolOutput, schema_of
 from dataagent_server.models.chat import ChatRequest
 from dataagent_server.models.mcp_tools import (
     ArtifactLink,
@@ -38,7 +38,7 @@ from dataagent_server.models.mcp_tools import (
 _MOST_TEXT = MOST_RESULT_BYTES // 4
 
 
-class Ask:
+class AskTool:
     """The tool `ask`."""
 
     definition = wire.Tool(
@@ -56,53 +56,55 @@ class Ask:
         ),
     )
 
-    async def run(self, visit: Visit, arguments: dict[str, Any]) -> Given:
+    async def run(self, tool_call: ToolCallContext, arguments: dict[str, Any]) -> ToolOutput:
         """Start a run and read it to its end, or until a person must decide."""
         asked = AskArguments.model_validate(arguments)
         chat = ChatRequest(
             message=asked.question, session_id=asked.session_id, assistant_id=asked.agent
         )
-        session = await session_for(visit.container, visit.caller, chat)
-        started = await start_run(visit.container, visit.caller, session.session_id, chat)
-        reading = _Reading(visit, started)
+        session = await session_for(tool_call.container, tool_call.caller, chat)
+        started = await start_run(tool_call.container, tool_call.caller, session.session_id, chat)
+        reading = _RunReader(tool_call, started)
         try:
-            return await reading.to_the_end()
+            return await reading.read_to_end()
         except asyncio.CancelledError:
-            await _cancel(visit, started)
+            await _cancel(tool_call, started)
             raise
 
 
-async def _cancel(visit: Visit, started: Started) -> None:
+async def _cancel(tool_call: ToolCallContext, started: StartedRun) -> None:
     """Stop the run of a request that was cancelled; one of a server that ends goes on."""
-    if visit.container.closing.is_set():
+    if tool_call.container.closing.is_set():
         return
     with anyio.CancelScope(shield=True):
-        await visit.container.core.runs.cancel(started.run.run_id, owner=visit.caller.user_id)
+        await tool_call.container.core.runs.cancel(
+            started.run.run_id, owner=tool_call.caller.user_id
+        )
 
 
-class _Reading:
+class _RunReader:
     """One run, as it is read for a client."""
 
-    def __init__(self, visit: Visit, started: Started) -> None:
-        self._visit = visit
+    def __init__(self, tool_call: ToolCallContext, started: StartedRun) -> None:
+        self._tool_call = tool_call
         self._started = started
-        self._answer = Answer()
+        self._answer = AnswerBuilder()
         self._artifacts: list[ArtifactLink] = []
         self._asked: dict[str, WaitingCall] = {}
         self._figures: dict[str, Any] | None = None
 
-    async def to_the_end(self) -> Given:
+    async def read_to_end(self) -> ToolOutput:
         """What came of the run.
 
         Raises:
             Unavailable: this process ends before a run that another executes.
         """
         reading = asyncio.ensure_future(self._read())
-        closing = asyncio.ensure_future(self._visit.container.closing.wait())
+        closing = asyncio.ensure_future(self._tool_call.container.closing.wait())
         try:
             await asyncio.wait({reading, closing}, return_when=asyncio.FIRST_COMPLETED)
             if reading.done():
-                return self._given(reading.result())
+                return self._output(reading.result())
         finally:
             for task in (reading, closing):
                 task.cancel()
@@ -114,7 +116,7 @@ class _Reading:
         )
 
     async def _read(self) -> RunStatus:
-        runs, run = self._visit.container.core.runs, self._started.run
+        runs, run = self._tool_call.container.core.runs, self._started.run
         stream = runs.read(run.run_id, after=self._started.after)
         async with aclosing(
             cast("AsyncGenerator[Entry]", stream)
@@ -129,9 +131,9 @@ class _Reading:
         self._answer.add(event)
         match event:
             case ToolCallEvent():
-                await self._visit.report(event.tool_name)
+                await self._tool_call.report(event.tool_name)
             case ArtifactEvent():
-                url = self._visit.address(event.url)
+                url = self._tool_call.address(event.url)
                 link = ArtifactLink(
                     artifact_id=event.artifact_id, kind=event.kind, title=event.title, url=url
                 )
@@ -144,7 +146,7 @@ class _Reading:
                 )
                 self._asked[event.request_id] = call
             case ErrorEvent():
-                await self._visit.report(event.error)
+                await self._tool_call.report(event.error)
             case DoneEvent():
                 self._figures = (event.metadata or {}).get("figures")
             case _:
@@ -153,12 +155,12 @@ class _Reading:
     async def _is_waiting(self) -> bool:
         """Whether everything that the run waits for was asked."""
         run = self._started.run
-        view = await self._visit.container.core.runs.get(run.run_id, owner=run.user_id)
+        view = await self._tool_call.container.core.runs.get(run.run_id, owner=run.user_id)
         pending = {approval.request_id for approval in view.pending}
         self._asked = {key: call for key, call in self._asked.items() if key in pending}
         return view.run.status == "waiting" and pending <= self._asked.keys()
 
-    def _given(self, status: RunStatus) -> Given:
+    def _output(self, status: RunStatus) -> ToolOutput:
         run = self._started.run
         text = self._answer.text.encode()[:_MOST_TEXT].decode("utf-8", "ignore")
         is_cut = len(text) < len(self._answer.text)
@@ -175,20 +177,20 @@ class _Reading:
         said = "\n\n".join(part for part in (text, self._remark(status, is_cut=is_cut)) if part)
         links = tuple(_link(each) for each in self._artifacts)
         is_error = status in ("failed", "cancelled")
-        return Given(said or "(no words)", found, links, is_error=is_error)
+        return ToolOutput(said or "(no words)", found, links, is_error=is_error)
 
     def _remark(self, status: RunStatus, *, is_cut: bool) -> str:
         """What a reader of the text alone would miss."""
         run = self._started.run
         if is_cut:
             path = f"/api/v1/sessions/{run.session_id}/messages"
-            return f"The answer was cut here; the whole is at {self._visit.address(path)}."
+            return f"The answer was cut here; the whole is at {self._tool_call.address(path)}."
         if status == "waiting":
             calls = ", ".join(call.tool for call in self._asked.values())
             path = f"/api/v1/runs/{run.run_id}/decisions"
             return (
                 f"A person must allow this first: {calls}. Decide in DataAgent, or at "
-                f"{self._visit.address(path)}, then ask on in session {run.session_id}."
+                f"{self._tool_call.address(path)}, then ask on in session {run.session_id}."
             )
         error = self._answer.error
         if error is not None:

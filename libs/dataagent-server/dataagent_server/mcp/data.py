@@ -1,7 +1,7 @@
 """`list_sources`, `describe_table`, `run_sql`: governed data without a model in between.
 
 The same path, guard and policies as every other query (`DataService`), for the key's user. A
-statement whose request is cancelled is stopped in the engine. Above: `door.py`.
+statement whose request is cancelled is stopped in the engine. Above: `endpoint.py`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import mcp_types as wire
 import orjson
 
 from dataagent_core.data.catalogue import find_table
-from dataagent_core.data.results import Page
-from dataagent_core.data.service import Answered, Asked, DataService
+from dataagent_core.data.results import ResultPage
+from dataagent_core.data.service import DataService, ExecutedQuery, QueryContext
 from dataagent_core.data.sources import Source
 from dataagent_core.data.types import Reader
 from dataagent_core.errors import DataAgentError
 from dataagent_server.deps.artifacts import page_of
-from dataagent_server.mcp.toolbox import MOST_RESULT_BYTES, Given, Visit, schema_of
+from dataagent_server.mcp.toolbox import MOST_RESULT_BYTES, ToolCallContext, ToolOutput, schema_of
 from dataagent_server.models.artifacts import ArtifactQuery, ResultColumnInfo
 from dataagent_server.models.mcp_tools import (
     NoArguments,
@@ -49,13 +49,13 @@ class ListSources:
         annotations=_READS,
     )
 
-    async def run(self, visit: Visit, arguments: dict[str, Any]) -> Given:
+    async def run(self, tool_call: ToolCallContext, arguments: dict[str, Any]) -> ToolOutput:
         """Each source with as many of its tables as are listed."""
         NoArguments.model_validate(arguments)
-        data, reader = await _data_of(visit)
+        data, reader = await _data_of(tool_call)
         found = await data.sources.list_for(reader)
         listed = SourceList(sources=[await _summary(data, each, reader) for each in found])
-        return Given(_json(listed), listed)
+        return ToolOutput(_json(listed), listed)
 
 
 class DescribeTable:
@@ -70,10 +70,10 @@ class DescribeTable:
         annotations=_READS,
     )
 
-    async def run(self, visit: Visit, arguments: dict[str, Any]) -> Given:
+    async def run(self, tool_call: ToolCallContext, arguments: dict[str, Any]) -> ToolOutput:
         """The table as the caller may see it."""
         asked = TableArguments.model_validate(arguments)
-        data, reader = await _data_of(visit)
+        data, reader = await _data_of(tool_call)
         source = await data.source(reader, asked.source)
         catalogue = await data.catalogue(source, reader)
         table = find_table(catalogue, asked.table)
@@ -83,7 +83,7 @@ class DescribeTable:
             time_zone=source.time_zone,
             table=TableInfo.model_validate(table, from_attributes=True),
         )
-        return Given(_json(described), described)
+        return ToolOutput(_json(described), described)
 
 
 class RunSql:
@@ -102,24 +102,24 @@ class RunSql:
         annotations=_READS,
     )
 
-    async def run(self, visit: Visit, arguments: dict[str, Any]) -> Given:
+    async def run(self, tool_call: ToolCallContext, arguments: dict[str, Any]) -> ToolOutput:
         """Run it, keep the result, and show its beginning."""
         asked = SqlArguments.model_validate(arguments)
-        data, reader = await _data_of(visit)
+        data, reader = await _data_of(tool_call)
         source = await data.source(reader, asked.source)
-        await visit.container.rate.take(visit.caller.user_id)
-        answered = await data.query(source, asked.sql, Asked(reader))
+        await tool_call.container.rate.take(tool_call.caller.user_id)
+        answered = await data.query(source, asked.sql, QueryContext(reader))
         query = ArtifactQuery(limit=asked.max_rows)
         page = await page_of(answered.artifact, data.artifacts, query)
-        found = _found(visit, source, answered, page)
+        found = _sql_result(tool_call, source, answered, page)
         link = wire.ResourceLink(
             name=found.artifact_id, title=answered.artifact.title, uri=found.url
         )
-        return Given(_json(found), found, (link,))
+        return ToolOutput(_json(found), found, (link,))
 
 
-async def _data_of(visit: Visit) -> tuple[DataService, Reader]:
-    caller, data = visit.caller, visit.container.core.data.service
+async def _data_of(tool_call: ToolCallContext) -> tuple[DataService, Reader]:
+    caller, data = tool_call.caller, tool_call.container.core.data.service
     return data, await data.reader(caller.user_id, role=caller.role, tenant_id=caller.tenant_id)
 
 
@@ -143,9 +143,11 @@ async def _summary(data: DataService, source: Source, reader: Reader) -> SourceS
     return summary.model_copy(update={"tables": shown, "omitted_tables": len(tables) - len(shown)})
 
 
-def _found(visit: Visit, source: Source, answered: Answered, page: Page) -> SqlResult:
+def _sql_result(
+    tool_call: ToolCallContext, source: Source, answered: ExecutedQuery, page: ResultPage
+) -> SqlResult:
     receipt, artifact = answered.receipt, answered.artifact
-    rows = _fitting(page.rows)
+    rows = _rows_that_fit(page.rows)
     return SqlResult(
         source=source.name,
         columns=[ResultColumnInfo.of(column) for column in answered.kept.columns],
@@ -155,7 +157,7 @@ def _found(visit: Visit, source: Source, answered: Answered, page: Page) -> SqlR
         rows=rows,
         omitted_rows=receipt.row_count - len(rows),
         artifact_id=artifact.artifact_id,
-        url=visit.address(f"/api/v1/artifacts/{artifact.artifact_id}"),
+        url=tool_call.address(f"/api/v1/artifacts/{artifact.artifact_id}"),
         sql_executed=receipt.sql_executed,
         policy=list(receipt.policy),
         warnings=list(receipt.warnings),
@@ -164,7 +166,7 @@ def _found(visit: Visit, source: Source, answered: Answered, page: Page) -> SqlR
     )
 
 
-def _fitting(rows: list[list[Any]]) -> list[list[Any]]:
+def _rows_that_fit(rows: list[list[Any]]) -> list[list[Any]]:
     """As many whole rows as fit: a value is never cut."""
     used = 0
     for number, row in enumerate(rows):

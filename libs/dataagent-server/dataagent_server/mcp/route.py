@@ -16,7 +16,7 @@ from dataagent_core.errors import Denied
 from dataagent_server.api.deps import CurrentUser, container_of
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.auth.origin import is_same_origin, is_unforgeable_host
-from dataagent_server.mcp.keeper import DoorKeeper
+from dataagent_server.mcp.lazy_endpoint import LazyMcpEndpoint
 
 router = APIRouter(route_class=PrivateRoute)
 
@@ -39,18 +39,20 @@ def refuse_foreign_page(request: Request) -> None:
     )
 
 
-def _keeper(request: Request) -> DoorKeeper:
+def _endpoint(request: Request) -> LazyMcpEndpoint:
     return request.app.state.mcp
 
 
-async def mcp_door(user: CurrentUser, keeper: Annotated[DoorKeeper, Depends(_keeper)]) -> Response:
+async def mcp_endpoint(
+    user: CurrentUser, endpoint: Annotated[LazyMcpEndpoint, Depends(_endpoint)]
+) -> Response:
     """Speak MCP over streamable HTTP."""
-    return await keeper.answer(user)
+    return await endpoint.answer(user)
 
 
 router.add_api_route(
     "/mcp",
-    mcp_door,
+    mcp_endpoint,
     methods=["GET", "POST", "DELETE"],
     operation_id="mcp_door",
     include_in_schema=False,

@@ -69,7 +69,7 @@ class UserSessions:
             if message["type"] == "http.response.start" and message["status"] < 400:
                 opened = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
                 if opened is not None:
-                    self._opened(user_id)
+                    self._count_session(user_id)
                     self._open[opened] = _OpenSession(user_id, requests=1)
             await send(message)
 
@@ -78,11 +78,11 @@ class UserSessions:
             await self._manager.handle_request(scope, receive, watch)
         finally:
             if opened is None:
-                self._opened(user_id)
+                self._count_session(user_id)
             else:
-                self._used(opened)
+                self._touch(opened)
 
-    def _opened(self, user_id: str) -> None:
+    def _count_session(self, user_id: str) -> None:
         """An attempt to open a session is over."""
         self._opening[user_id] -= 1
         if not self._opening[user_id]:
@@ -103,11 +103,11 @@ class UserSessions:
         try:
             await self._manager.handle_request(scope, receive, watch)
         finally:
-            self._used(session_id)
+            self._touch(session_id)
             if scope["method"] == "DELETE" and statuses and statuses[0] < 400:
                 self._open.pop(session_id, None)
 
-    def _used(self, session_id: str) -> None:
+    def _touch(self, session_id: str) -> None:
         session = self._open.get(session_id)
         if session is not None:
             session.requests -= 1

@@ -2,8 +2,8 @@
 
 A call is checked against the tool's own arguments, run for the caller, kept within a size, and
 noted in the audit log (who, which tool, how it ended; never what with). What goes wrong is a result
-that says so in our words, for a model to act on, and never an exception of ours. Above: `door.py`.
-Below: the tools, `ask.py` and `data.py`.
+that says so in our words, for a model to act on, and never an exception of ours. Above:
+`endpoint.py`. Below: the tools, `ask.py` and `data.py`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Report = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class ToolCallContext:
     """One call: on whose behalf, with what, and how to tell how far it is."""
 
     container: Container
@@ -50,7 +50,7 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ToolOutput:
     """What a tool gives back: the same twice, for people and for programs."""
 
     text: str
@@ -59,7 +59,7 @@ class Given:
     is_error: bool = False
 
 
-class DoorTool(Protocol):
+class EndpointTool(Protocol):
     """A tool behind the door."""
 
     @property
@@ -67,7 +67,7 @@ class DoorTool(Protocol):
         """As clients see it."""
         ...
 
-    async def run(self, visit: Visit, arguments: dict[str, Any]) -> Given:
+    async def run(self, tool_call: ToolCallContext, arguments: dict[str, Any]) -> ToolOutput:
         """Do it.
 
         Raises:
@@ -100,8 +100,8 @@ def _bare(schema: Any) -> Any:
 class Toolbox:
     """The tools of a door, by name."""
 
-    tools: Sequence[DoorTool]
-    _by_name: dict[str, DoorTool] = field(init=False, repr=False)
+    tools: Sequence[EndpointTool]
+    _by_name: dict[str, EndpointTool] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Sort the tools by name."""
@@ -127,12 +127,12 @@ class Toolbox:
             known = ", ".join(self._by_name)
             message = f"There is no tool {asked.name[:80]!r}. There are: {known}."
             raise MCPError(wire.INVALID_PARAMS, message)
-        visit = _visit_of(context)
+        tool_call = _tool_call_context(context)
         started = time.perf_counter()
         outcome: AuditOutcome = "failed"
         reason = "cancelled"
         try:
-            given = await tool.run(visit, asked.arguments or {})
+            given = await tool.run(tool_call, asked.arguments or {})
             outcome, reason = ("failed", "run") if given.is_error else ("success", "")
             return _result(given)
         except ValidationError as error:
@@ -148,7 +148,7 @@ class Toolbox:
             logger.exception("a tool behind /mcp failed")
             return failure(_BROKEN, reason)
         finally:
-            _note(visit, asked.name, outcome, reason, seconds=time.perf_counter() - started)
+            _note(tool_call, asked.name, outcome, reason, seconds=time.perf_counter() - started)
 
 
 def failure(message: str, code: str) -> wire.CallToolResult:
@@ -160,7 +160,7 @@ def failure(message: str, code: str) -> wire.CallToolResult:
     )
 
 
-def _result(given: Given) -> wire.CallToolResult:
+def _result(given: ToolOutput) -> wire.CallToolResult:
     structured = given.structured.model_dump(mode="json", by_alias=True)
     size = len(given.text.encode()) + len(given.structured.model_dump_json().encode())
     if size > 2 * MOST_RESULT_BYTES:  # the tools cut what can be cut; this is what cannot
@@ -175,7 +175,7 @@ def _result(given: Given) -> wire.CallToolResult:
     )
 
 
-def _visit_of(context: Context) -> Visit:
+def _tool_call_context(context: Context) -> ToolCallContext:
     request = context.request
     assert request is not None  # noqa: S101 every call comes over HTTP
     told = 0
@@ -186,18 +186,20 @@ def _visit_of(context: Context) -> Visit:
         await context.session.report_progress(told, message=what)
 
     caller: Principal = request.state.principal
-    return Visit(container_of(request), caller, str(request.base_url), report)
+    return ToolCallContext(container_of(request), caller, str(request.base_url), report)
 
 
-def _note(visit: Visit, tool: str, outcome: AuditOutcome, reason: str, *, seconds: float) -> None:
+def _note(
+    tool_call: ToolCallContext, tool: str, outcome: AuditOutcome, reason: str, *, seconds: float
+) -> None:
     details: dict[str, object] = {"milliseconds": round(seconds * 1000, 1)}
     if reason:
         details["reason"] = reason
-    visit.container.core.observers.audit.note(
+    tool_call.container.core.observers.audit.note(
         "mcp.call",
         outcome,
         target=tool,
-        user_id=visit.caller.user_id,
-        via=visit.caller.via,
+        user_id=tool_call.caller.user_id,
+        via=tool_call.caller.via,
         details=details,
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from dataagent_core.data.results import Page as RowsPage
+from dataagent_core.data.results import ResultPage as RowsPage
 from dataagent_core.data.types import Artifact, Receipt, ResultColumn, TruncatedBy
 from dataagent_server.models.fields import ResponseModel, SafeText, UtcTime
 

@@ -9,7 +9,7 @@ import orjson
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from dataagent_core.audit import AuditFilter, AuditOutcome, AuditRow, Verdict
+from dataagent_core.audit import AuditFilter, AuditOutcome, AuditRow, ChainVerdict
 from dataagent_server.models.fields import Id, Moment, ResponseModel, SafeText, UtcTime
 
 AuditFormat = Literal["csv", "jsonl"]
@@ -129,6 +129,6 @@ class AuditVerdict(ResponseModel):
     problem: str | None
 
     @classmethod
-    def of(cls, verdict: Verdict) -> AuditVerdict:
+    def of(cls, verdict: ChainVerdict) -> AuditVerdict:
         """The public form of a verdict."""
         return cls(**verdict.to_dict())

@@ -20,7 +20,7 @@ from dataagent_core.data.sources import (
     StoredPolicy,
     SubjectKind,
 )
-from dataagent_core.data.types import Limits, Reader, SourceKind
+from dataagent_core.data.types import QueryLimits, Reader, SourceKind
 from dataagent_server.models.fields import (
     RequestModel,
     ResponseModel,
@@ -69,9 +69,9 @@ class LimitsBody(RequestModel):
     max_bytes: Bound | None = None
     timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] | None = None
 
-    def over(self, limits: Limits) -> Limits:
+    def over(self, limits: QueryLimits) -> QueryLimits:
         """These limits, the rest from others."""
-        return Limits(
+        return QueryLimits(
             max_rows=self.max_rows or limits.max_rows,
             max_bytes=self.max_bytes or limits.max_bytes,
             timeout_seconds=self.timeout_seconds or limits.timeout_seconds,
@@ -107,7 +107,7 @@ class SourceCreate(RequestModel):
             description=self.description,
             default_policy=self.default_policy,
             time_zone=self.time_zone,
-            limits=self.limits.over(Limits()),
+            limits=self.limits.over(QueryLimits()),
             grants=tuple(each.grant for each in self.grants),
         )
 

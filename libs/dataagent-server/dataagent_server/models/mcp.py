@@ -12,8 +12,8 @@ from pydantic import ConfigDict, Field, SecretStr, StringConstraints
 
 from dataagent_core.identity.sealing import MASK
 from dataagent_core.mcp.servers.administration import SharedScope
+from dataagent_core.mcp.servers.field_changes import mask_secrets, mask_url
 from dataagent_core.mcp.servers.registration import ServerFields
-from dataagent_core.mcp.servers.requested import masked, shown_url
 from dataagent_core.mcp.servers.views import ServerView, Trial
 from dataagent_core.mcp.types import (
     CatalogueTool,
@@ -266,7 +266,7 @@ class SharedServerInfo(MCPServerConfigResponse):
             tenant_id=spec.tenant_id or None,
             user_id=spec.user_id or None,
             cwd=spec.cwd,
-            proxy_url=shown_url(spec.proxy_url),
+            proxy_url=mask_url(spec.proxy_url),
             session_scope=spec.session_scope,
             max_concurrency=spec.max_concurrency,
             on_change=spec.on_change,
@@ -319,9 +319,9 @@ def _fields(view: ServerView) -> dict[str, Any]:
         "transport": spec.transport,
         "command": spec.command,
         "args": list(spec.args),
-        "env": masked(spec.env),
-        "url": shown_url(spec.url),
-        "headers": masked(spec.headers),
+        "env": mask_secrets(spec.env),
+        "url": mask_url(spec.url),
+        "headers": mask_secrets(spec.headers),
         "template": spec.template_id,
         "timeout": spec.connect_timeout_seconds,
         "call_timeout": spec.call_timeout_seconds,

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints
 
 from dataagent_core.data.catalogue import CatalogueState, Hit
-from dataagent_core.data.planning import Plan
+from dataagent_core.data.planner import QueryPlan
 from dataagent_core.data.results import ColumnStatistics
-from dataagent_core.data.service import Answered
+from dataagent_core.data.service import ExecutedQuery
 from dataagent_core.data.types import Table, TruncatedBy
 from dataagent_server.models.artifacts import ArtifactInfo, ResultColumnInfo
 from dataagent_server.models.fields import RequestModel, ResponseModel, SafeText, UtcTime
@@ -143,7 +143,7 @@ class CheckResponse(ResponseModel):
     policy: list[str]
 
     @classmethod
-    def of(cls, plan: Plan) -> Self:
+    def of(cls, plan: QueryPlan) -> Self:
         """The verdict on a statement that passed every check."""
         return cls(sql_executed=plan.sql_executed, policy=list(plan.policy))
 
@@ -193,7 +193,7 @@ class QueryResponse(ResponseModel):
     time_zone: str
 
     @classmethod
-    def of(cls, answered: Answered) -> Self:
+    def of(cls, answered: ExecutedQuery) -> Self:
         """The public form of an answered statement."""
         kept, receipt = answered.kept, answered.receipt
         known = zip(kept.columns, kept.statistics, strict=True)

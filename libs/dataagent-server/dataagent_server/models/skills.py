@@ -11,9 +11,9 @@ from pydantic import ConfigDict, StringConstraints
 from dataagent_core.identity import Principal
 from dataagent_core.skills import (
     MAX_SKILL_BYTES,
-    Shelf,
     SkillEntry,
     SkillProblem,
+    SkillSet,
     SkillSource,
     SkillText,
 )
@@ -106,7 +106,7 @@ class SkillList(ResponseModel):
     warnings: list[SkillWarning]
 
     @classmethod
-    def of(cls, shelf: Shelf, caller: Principal) -> Self:
+    def of(cls, shelf: SkillSet, caller: Principal) -> Self:
         """The public form of a shelf, for this caller."""
         return cls(
             items=[SkillInfo.of(entry) for entry in shelf],

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from dataagent_core.runs.history import History, Told
+from dataagent_core.runs.history import History, HistoryItem
 from dataagent_server.models.chat import ApprovalInfo
 from dataagent_server.models.fields import ResponseModel
 from dataagent_server.models.session import MessageInfo
@@ -30,14 +30,14 @@ class ThreadHistory(ResponseModel):
 
 def history_json(thread_id: str, history: History) -> bytes:
     """A `ThreadHistory` around events that are JSON already."""
-    messages = b",".join(map(_message_json, history.told))
+    messages = b",".join(map(_message_json, history.items))
     rest = orjson.dumps({"total": history.total, "last_seq": history.last_seq})
     head = orjson.dumps({"thread_id": thread_id})
     return b'%s,"messages":[%s],%s' % (head[:-1], messages, rest[1:])
 
 
-def _message_json(told: Told) -> bytes:
-    head = MessageInfo.of(told.message).model_dump_json().encode()
-    approvals = ",".join(ApprovalInfo.of(each).model_dump_json() for each in told.approvals)
-    events = b",".join(entry.wire for entry in told.entries)
+def _message_json(item: HistoryItem) -> bytes:
+    head = MessageInfo.of(item.message).model_dump_json().encode()
+    approvals = ",".join(ApprovalInfo.of(each).model_dump_json() for each in item.approvals)
+    events = b",".join(entry.wire for entry in item.entries)
     return b'%s,"approvals":[%s],"events":[%s]}' % (head[:-1], approvals.encode(), events)

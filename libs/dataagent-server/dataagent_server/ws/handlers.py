@@ -1,8 +1,9 @@
 """One client on one session: what it says becomes calls of the core, what runs say goes to it.
 
 Two sides share a socket: the reader turns frames into commands, the writer follows the session's
-ledger. Neither owns a run; when the client leaves, both end and the run goes on. Above: `visit.py`
-(who may come in). Below: `protocol.py` (shapes), `outbox.py` (sending), the core's services.
+ledger. Neither owns a run; when the client leaves, both end and the run goes on. Above:
+`handshake.py` (who may come in). Below: `protocol.py` (shapes), `outbox.py` (sending), the core's
+services.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from dataagent_core.identity import Principal
 from dataagent_core.runs.types import Entry
 from dataagent_server.deps.chat import start_run
 from dataagent_server.deps.container import Container
-from dataagent_server.deps.progress import Progress
+from dataagent_server.deps.delivery_progress import DeliveryProgress
 from dataagent_server.deps.rate import TokenBucket
 from dataagent_server.hitl import decision_of
 from dataagent_server.ws import protocol
@@ -75,11 +76,11 @@ class WebSocketChatHandler:
         self._owner = principal.user_id
         self._principal = principal
         self._max_frame = container.settings.max_message_bytes * _LONGEST_ESCAPE
-        self._progress = Progress(0)
+        self._progress = DeliveryProgress(0)
         self._writer: asyncio.Task[None] | None = None
         self._notices: dict[str, bytes] = {}
         self._notifier: asyncio.Task[None] | None = None
-        self._is_out = False
+        self._is_closed = False
         # held from a message's commit to its acknowledgement, so that no event overtakes `accepted`
         self._turn = asyncio.Lock()
 
@@ -96,7 +97,7 @@ class WebSocketChatHandler:
         try:
             await self._read()
         finally:
-            self._is_out = True
+            self._is_closed = True
             ending = {writer} if self._notifier is None else {writer, self._notifier}
             for task in ending:
                 task.cancel()
@@ -129,7 +130,7 @@ class WebSocketChatHandler:
 
     def notify(self, about: str, frame: bytes) -> None:
         """Send a notice soon; of several about one thing that wait, the last. Does not wait."""
-        if self._is_out:
+        if self._is_closed:
             return
         self._notices.pop(about, None)  # what is said last comes last
         self._notices[about] = frame
@@ -138,7 +139,7 @@ class WebSocketChatHandler:
 
     async def _send_notices(self) -> None:
         with suppress(ClientGone):
-            while self._notices and not self._is_out:
+            while self._notices and not self._is_closed:
                 await self._outbox.send(self._notices.pop(next(iter(self._notices))))
 
     async def finish(self) -> None:
@@ -150,12 +151,12 @@ class WebSocketChatHandler:
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._outbox.close(SERVICE_RESTART, "The server is shutting down.")
 
-    async def turn_out(self) -> None:
+    async def close_revoked(self) -> None:
         """Close: the client may not be here any more. Nothing is sent or carried out from now on.
 
         The run goes on, as for everyone who leaves.
         """
-        self._is_out = True
+        self._is_closed = True
         if self._writer is not None:
             self._writer.cancel()
         ended = NotAuthenticated("The login or key of this connection has ended.")
@@ -177,7 +178,7 @@ class WebSocketChatHandler:
             delay = bucket.delay(loop.time())
             if delay or count % _YIELD_EVERY == 0:  # a flood waits; others do not wait for it
                 await asyncio.sleep(delay)
-            if self._is_out:
+            if self._is_closed:
                 continue
             try:
                 await self._handle(message.get("text") or message.get("bytes"))
@@ -188,20 +189,22 @@ class WebSocketChatHandler:
         command: Command | None = None
         try:
             command = protocol.parse(frame, max_bytes=self._max_frame)
-            await self._carry_out(command)
+            await self._execute(command)
         except ClientGone:
             raise
         except DataAgentError as error:
             await self._refuse(error, command)
         except Exception:
             logger.exception("a command failed")
-            await self._refuse(_Failed("The command failed; the server's log has why."), command)
+            await self._refuse(
+                _CommandFailed("The command failed; the server's log has why."), command
+            )
 
     async def _refuse(self, error: DataAgentError, command: Command | None) -> None:
         reference = command.client_message_id if isinstance(command, ChatCommand) else None
         await self._outbox.send(protocol.error_frame(error, reference))
 
-    async def _carry_out(self, command: Command) -> None:
+    async def _execute(self, command: Command) -> None:
         match command:
             case ChatCommand():
                 await self._handle_chat(command)
@@ -254,13 +257,13 @@ class WebSocketChatHandler:
         else:
             await self._runs.cancel(command.run_id, owner=self._owner)
 
-    async def cancel_left_alone(self) -> None:
+    async def cancel_abandoned_run(self) -> None:
         """Stop the session's run: its last reader has left and the operator asked for this."""
         with suppress(NothingToCancel, SessionNotFound):
             await self._runs.cancel_session(self._session_id, owner=self._owner)
 
 
-class _Failed(DataAgentError):
+class _CommandFailed(DataAgentError):
     """A failure of ours, told to a client without its inside."""
 
     code = "internal_error"

@@ -7,7 +7,7 @@ A program that runs agents beside its sockets has here what a turn needs: events
 `send_event`, decisions come in with `resolve_decision`, and `start_task` begins a turn that
 `cancel_task` can stop. In this server a run does all that itself, whatever becomes of its sockets
 (`dataagent_core.runs`), and the manager only counts. Who has to go because their user may not be
-here any more is `deps/visitors.py`'s business. Above: `visit.py`.
+here any more is `deps/live_connections.py`'s business. Above: `handshake.py`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dataagent_server.ws.outbox import ClientGone, Outbox
 from dataagent_server.ws.protocol import event_frame, mcp_changed_frame
 
 T = TypeVar("T")
-_MOST_EARLY = 1_000
+_MAX_EARLY_DECISIONS = 1_000
 _FULL = "Service temporarily unavailable, please try again later"
 
 FinishSocket = Callable[[], Awaitable[None]]
@@ -49,11 +49,11 @@ class Connection:
     notify: NotifySocket | None = None
     user_id: str | None = None
     tenant_id: str | None = None
-    is_stranger: bool = False
+    awaits_auth: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class _Wanted:
+class _PendingDecision:
     """A decision that somebody waits for; `request_id` None: any of the session's."""
 
     request_id: str | None
@@ -70,8 +70,8 @@ class ConnectionManager:
         self._capacity = capacity or Capacity(max_connections)
         self._connections: dict[str, Connection] = {}
         self._by_session: dict[str, set[str]] = {}
-        self._wanted: dict[str, list[_Wanted]] = {}
-        self._early: dict[tuple[str, str], dict[str, Any]] = {}
+        self._pending: dict[str, list[_PendingDecision]] = {}
+        self._early_decisions: dict[tuple[str, str], dict[str, Any]] = {}
         self._tasks: dict[str, asyncio.Task[Any]] = {}
 
     @property
@@ -99,10 +99,10 @@ class ConnectionManager:
         """Forget the session's sockets, and end what was begun or waited for on their behalf."""
         for connection in self.of_session(session_id):
             self.close(connection)
-        for wanted in self._wanted.pop(session_id, ()):
-            _settle(wanted, None)
-        for key in [each for each in self._early if each[0] == session_id]:
-            del self._early[key]
+        for pending in self._pending.pop(session_id, ()):
+            _resolve(pending, None)
+        for key in [each for each in self._early_decisions if each[0] == session_id]:
+            del self._early_decisions[key]
         task = self._tasks.pop(session_id, None)
         if task is not None:
             task.cancel()
@@ -136,11 +136,11 @@ class ConnectionManager:
         Raises:
             TooManyConnections: too many of them wait already.
         """
-        if self._strangers() >= max(1, self._capacity.limit // 2):
+        if self._count_unauthenticated() >= max(1, self._capacity.limit // 2):
             raise TooManyConnections(
                 "Too many connections wait for their `auth` message. Try again later."
             )
-        connection.is_stranger = True
+        connection.awaits_auth = True
 
     def identify(self, connection: Connection, principal: Principal) -> None:
         """Note whose a socket is, and count it for them.
@@ -187,17 +187,17 @@ class ConnectionManager:
         request_id: str | None = None,
     ) -> dict[str, Any] | None:
         """The next decision for a session, or for one of its requests; None if none comes."""
-        if request_id is not None and (session_id, request_id) in self._early:
-            return self._early.pop((session_id, request_id))
-        wanted = _Wanted(request_id)
-        self._wanted.setdefault(session_id, []).append(wanted)
+        if request_id is not None and (session_id, request_id) in self._early_decisions:
+            return self._early_decisions.pop((session_id, request_id))
+        pending = _PendingDecision(request_id)
+        self._pending.setdefault(session_id, []).append(pending)
         try:
             async with asyncio.timeout(timeout):
-                return await wanted.decision
+                return await pending.decision
         except TimeoutError:
             return None
         finally:
-            self._forget(session_id, wanted)
+            self._forget(session_id, pending)
 
     def resolve_decision(self, session_id: str, decision: dict[str, Any]) -> None:
         """Pass a decision on to who waits for it: by its `request_id`, else to who waits longest.
@@ -205,15 +205,15 @@ class ConnectionManager:
         If nobody does yet, one that names its request is kept for who will.
         """
         request_id = decision.get("request_id")
-        for wanted in self._wanted.get(session_id, ()):
-            is_meant = request_id is None or wanted.request_id in (None, request_id)
-            if is_meant and not wanted.decision.done():
-                _settle(wanted, decision)
+        for pending in self._pending.get(session_id, ()):
+            is_meant = request_id is None or pending.request_id in (None, request_id)
+            if is_meant and not pending.decision.done():
+                _resolve(pending, decision)
                 return
         if isinstance(request_id, str):
-            while len(self._early) >= _MOST_EARLY:
-                del self._early[next(iter(self._early))]
-            self._early[session_id, request_id] = decision
+            while len(self._early_decisions) >= _MAX_EARLY_DECISIONS:
+                del self._early_decisions[next(iter(self._early_decisions))]
+            self._early_decisions[session_id, request_id] = decision
 
     async def start_task(self, session_id: str, coro: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Begin a turn of the session, which `cancel_task` can stop.
@@ -234,17 +234,17 @@ class ConnectionManager:
         task = self._tasks.get(session_id)
         return task is not None and task.cancel()
 
-    def _forget(self, session_id: str, wanted: _Wanted) -> None:
+    def _forget(self, session_id: str, pending: _PendingDecision) -> None:
         """Somebody waits no more."""
-        waiting = self._wanted.get(session_id, [])
-        if wanted in waiting:
-            waiting.remove(wanted)
+        waiting = self._pending.get(session_id, [])
+        if pending in waiting:
+            waiting.remove(pending)
             if not waiting:
-                del self._wanted[session_id]
+                del self._pending[session_id]
 
     # -- all of them --------------------------------------------------------------------------
 
-    def tell(self, change: McpChange) -> None:
+    def notify_mcp_change(self, change: McpChange) -> None:
         """Send a notice to the sockets of those whom a change of an MCP server concerns."""
         frame = mcp_changed_frame(change)
         for each in self._connections.values():
@@ -256,9 +256,9 @@ class ConnectionManager:
         finishing = [each.finish() for each in self._connections.values() if each.finish]
         await asyncio.gather(*finishing, return_exceptions=True)
 
-    def _strangers(self) -> int:
+    def _count_unauthenticated(self) -> int:
         each = self._connections.values()
-        return sum(1 for one in each if one.is_stranger and one.user_id is None)
+        return sum(1 for one in each if one.awaits_auth and one.user_id is None)
 
 
 def _concerns(change: McpChange, connection: Connection) -> bool:
@@ -268,6 +268,6 @@ def _concerns(change: McpChange, connection: Connection) -> bool:
     return connection.user_id is not None and change.tenant_id in (None, connection.tenant_id)
 
 
-def _settle(wanted: _Wanted, decision: dict[str, Any] | None) -> None:
-    if not wanted.decision.done():
-        wanted.decision.set_result(decision)
+def _resolve(pending: _PendingDecision, decision: dict[str, Any] | None) -> None:
+    if not pending.decision.done():
+        pending.decision.set_result(decision)

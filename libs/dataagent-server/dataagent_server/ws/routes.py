@@ -1,7 +1,7 @@
 """`/ws/chat/{session_id}`: the route, and the room there is for sockets.
 
 Over the limit a client gets HTTP 503 with `Retry-After` before a socket exists. Everything after
-that is a `Visit`.
+that is a `Handshake`.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from starlette.websockets import WebSocket
 
 from dataagent_core.errors import NotFound, TooManyConnections
 from dataagent_server.api.deps import container_of
+from dataagent_server.ws.handshake import Handshake, deny
 from dataagent_server.ws.manager import ConnectionManager
 from dataagent_server.ws.outbox import ClientGone, Outbox
-from dataagent_server.ws.visit import Visit, deny
 
 
 def add_socket_route(app: FastAPI) -> None:
     """Open the door, and put up a sign everywhere else."""
     app.router.routes.append(WebSocketRoute("/ws/chat/{session_id}", chat, name="ws_chat"))
-    app.router.routes.append(WebSocketRoute("/{path:path}", nowhere, name="ws_nowhere"))
+    app.router.routes.append(WebSocketRoute("/{path:path}", refuse_socket, name="ws_nowhere"))
 
 
-async def nowhere(websocket: WebSocket) -> None:
+async def refuse_socket(websocket: WebSocket) -> None:
     """Refuse a socket at an address that has none."""
     await deny(websocket, NotFound("There is no socket here. Use /ws/chat/{session_id}."), 404)
 
@@ -38,7 +38,7 @@ async def chat(websocket: WebSocket) -> None:
         await deny(websocket, error, 503)
         return
     try:
-        await Visit(websocket, outbox, container_of(websocket), connections, connection).run()
+        await Handshake(websocket, outbox, container_of(websocket), connections, connection).run()
     except ClientGone:
         return
     finally:

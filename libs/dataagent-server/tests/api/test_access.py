@@ -18,7 +18,7 @@ from dataagent_server.ws import protocol
 from tests.fingerprint import files_with, rows_with
 from tests.requirements import requirement
 
-from .belongings import SECRET, conversations, data, files, ok, servers
+from .owned_resources import SECRET, conversations, data, files, ok, servers
 
 if TYPE_CHECKING:
     from conftest import LiveServer, Socket

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs] it has n
 import pytest
 from python_calamine import CalamineWorkbook
 
-from dataagent_core.data.results import Draft
+from dataagent_core.data.results import ArtifactDraft
 
 if TYPE_CHECKING:
     from conftest import LiveServer
@@ -50,7 +50,7 @@ async def kept(live: LiveServer, sql: str = CUSTOMERS, **body: Any) -> dict[str,
 async def chart_of(live: LiveServer, artifact_id: str, **draft: Any) -> str:
     """A chart of one of alice's tables, made as an agent makes it."""
     charts = live.container.core.data.charts
-    chart = await live.on_server(charts.make(artifact_id, Draft("alice", "图表", **draft)))
+    chart = await live.on_server(charts.make(artifact_id, ArtifactDraft("alice", "图表", **draft)))
     return chart.artifact_id
 
 

@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from sqlalchemy import Connection, update
 
 from dataagent_core.storage.people import audit_log
-from dataagent_server.api.audited import is_audited
+from dataagent_server.api.request_audit import is_audited
 from tests.waiting import WAIT_SECONDS
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS
 
@@ -39,7 +39,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def server(disk: Path, start_server: Callable[..., LiveServer]) -> Iterator[LiveServer]:
-    started = start_server(home=lived_in(disk / "home"), sandbox="off", lease_seconds=1)
+    started = start_server(home=prepared_home(disk / "home"), sandbox="off", lease_seconds=1)
     yield started
     (disk / "ballast").unlink(missing_ok=True)  # it ends in order only with room
 

@@ -14,7 +14,7 @@ from dataagent_core.identity.sealing import MASK
 from tests.requirements import requirement
 from tests.standins.mcp_server import HttpServer, http_server, stdio_command
 
-from .mcp_asking import MINE, OPEN, TOKEN, Json, calc, names, ok, results, said
+from .mcp_requests import MINE, OPEN, TOKEN, Json, calc, names, ok, results, said
 
 if TYPE_CHECKING:
     from conftest import LiveServer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from .mcp_asking import ok
+from .mcp_requests import ok
 
 if TYPE_CHECKING:
     from conftest import LiveServer

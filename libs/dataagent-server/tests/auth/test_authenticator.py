@@ -30,7 +30,7 @@ from tests.tiers import examples
 ALICE = "alice-key-4f9a0c"
 
 
-class House:
+class AuthSetup:
     """Users, tokens and the authenticator over an empty database."""
 
     def __init__(self, users: UserStore, secret: str, config: ServerSettings) -> None:
@@ -45,11 +45,11 @@ class House:
 
 
 @pytest.fixture
-async def house(settings_for: Callable[..., ServerSettings]) -> AsyncIterator[House]:
+async def setup(settings_for: Callable[..., ServerSettings]) -> AsyncIterator[AuthSetup]:
     database = open_database("sqlite:///:memory:")
     await migrate(database)
     users = UserStore(database, password_rounds=4)
-    made = House(users, await shared_secret(database, "login_tokens"), settings_for())
+    made = AuthSetup(users, await shared_secret(database, "login_tokens"), settings_for())
     made.user = await users.create("dora", "password")
     yield made
     users.close()
@@ -57,15 +57,15 @@ async def house(settings_for: Callable[..., ServerSettings]) -> AsyncIterator[Ho
 
 
 @requirement("R19.1", "R19.4", "P31")
-async def test_deployment_keys_belong_to_their_users(house: House) -> None:
-    assert await house.enter(api_key=ALICE) == Principal("alice", "user", "api_key")
-    assert await house.enter(api_key="root-key-55aa33") == Principal("root", "admin", "api_key")
+async def test_deployment_keys_belong_to_their_users(setup: AuthSetup) -> None:
+    assert await setup.enter(api_key=ALICE) == Principal("alice", "user", "api_key")
+    assert await setup.enter(api_key="root-key-55aa33") == Principal("root", "admin", "api_key")
     service = "service-key-0b1c2d"
-    assert (await house.enter(api_key=service)).user_id == "default"
-    acting = await house.enter(api_key=service, acting_for="carol")
+    assert (await setup.enter(api_key=service)).user_id == "default"
+    acting = await setup.enter(api_key=service, acting_for="carol")
     assert acting == Principal("carol", "user", "service_key")
     with pytest.raises(BadInput):
-        await house.enter(api_key=service, acting_for="../etc")
+        await setup.enter(api_key=service, acting_for="../etc")
 
 
 @requirement("P30", "P31", "R19.3")
@@ -93,35 +93,35 @@ def test_a_listed_key_that_names_no_user_counts_whole_and_never_in_part(
     assert keys.resolve(listed, "carol") == Principal("carol", "user", "service_key")
 
 
-async def test_who_a_user_would_come_in_as(house: House) -> None:
-    chief = await house.users.create("chief", "password", role="admin")
+async def test_who_a_user_would_come_in_as(setup: AuthSetup) -> None:
+    chief = await setup.users.create("chief", "password", role="admin")
     known: dict[str, UserRole] = {
-        house.user.user_id: "user",
+        setup.user.user_id: "user",
         chief.user_id: "admin",
         "alice": "user",
         "root": "admin",  # a key of the administrators names them
         "whom a service acts for": "user",
     }
     for user_id, role in known.items():
-        assert await house.auth.known_as(user_id) == Principal(user_id, role, "api_key")
+        assert await setup.auth.principal_for(user_id) == Principal(user_id, role, "api_key")
 
 
-async def test_a_users_own_key_counts_as_bearer_too(house: House) -> None:
-    _, secret = await house.users.keys.create(house.user.user_id, "laptop")
-    assert await house.enter(bearer=secret) == Principal(house.user.user_id, "user", "api_key")
+async def test_a_users_own_key_counts_as_bearer_too(setup: AuthSetup) -> None:
+    _, secret = await setup.users.keys.create(setup.user.user_id, "laptop")
+    assert await setup.enter(bearer=secret) == Principal(setup.user.user_id, "user", "api_key")
     with pytest.raises(NotAuthenticated):
-        await house.enter(bearer=secret + "x")
+        await setup.enter(bearer=secret + "x")
     with pytest.raises(NotAuthenticated):
-        await house.enter(bearer=ALICE)  # a key of the deployment has its own header
+        await setup.enter(bearer=ALICE)  # a key of the deployment has its own header
 
 
 async def test_without_authentication_only_local_pages_and_programs_come_in(
-    house: House, settings_for: Callable[..., ServerSettings]
+    setup: AuthSetup, settings_for: Callable[..., ServerSettings]
 ) -> None:
-    house.auth = Authenticator(settings_for(auth_disabled=True), house.users, house.tokens)
+    setup.auth = Authenticator(settings_for(auth_disabled=True), setup.users, setup.tokens)
     local = "127.0.0.1:8000"
-    assert await house.enter(host=local) == Principal("default", "admin", "auth_disabled")
-    acting = await house.enter(host=local, origin=f"http://{local}", acting_for="carol")
+    assert await setup.enter(host=local) == Principal("default", "admin", "auth_disabled")
+    acting = await setup.enter(host=local, origin=f"http://{local}", acting_for="carol")
     assert acting == Principal("carol", "admin", "auth_disabled")
     for claims in (
         {"host": local, "origin": "http://evil.example"},
@@ -132,7 +132,7 @@ async def test_without_authentication_only_local_pages_and_programs_come_in(
     ):
         for from_page in (False, True):
             with pytest.raises(Denied):
-                await house.enter(from_page=from_page, **claims)
+                await setup.enter(from_page=from_page, **claims)
 
 
 @requirement("P30", "R19.3")
@@ -151,78 +151,78 @@ async def test_without_authentication_only_local_pages_and_programs_come_in(
     ],
     ids=range(9),
 )
-async def test_any_other_key_is_refused(house: House, key: str) -> None:
+async def test_any_other_key_is_refused(setup: AuthSetup, key: str) -> None:
     with pytest.raises(NotAuthenticated) as refused:
-        await house.enter(api_key=key)
+        await setup.enter(api_key=key)
     assert ALICE not in refused.value.message
 
 
 async def test_a_users_own_key_works_until_it_is_revoked_or_its_user_disabled(
-    house: House,
+    setup: AuthSetup,
 ) -> None:
-    user_id = house.user.user_id
-    key, secret = await house.users.keys.create(user_id, "laptop")
-    assert await house.enter(api_key=secret) == Principal(user_id, "user", "api_key")
-    await house.users.set_status(user_id, "disabled")
+    user_id = setup.user.user_id
+    key, secret = await setup.users.keys.create(user_id, "laptop")
+    assert await setup.enter(api_key=secret) == Principal(user_id, "user", "api_key")
+    await setup.users.set_status(user_id, "disabled")
     with pytest.raises(NotAuthenticated):
-        await house.enter(api_key=secret)
-    await house.users.set_status(user_id, "active")
-    await house.users.keys.revoke(key.key_id, owner=user_id)
+        await setup.enter(api_key=secret)
+    await setup.users.set_status(user_id, "active")
+    await setup.users.keys.revoke(key.key_id, owner=user_id)
     with pytest.raises(NotAuthenticated):
-        await house.enter(api_key=secret)
+        await setup.enter(api_key=secret)
 
 
-async def test_a_wrong_key_is_not_made_good_by_a_right_cookie(house: House) -> None:
-    token = house.tokens.issue(house.user)
+async def test_a_wrong_key_is_not_made_good_by_a_right_cookie(setup: AuthSetup) -> None:
+    token = setup.tokens.issue(setup.user)
     with pytest.raises(NotAuthenticated):
-        await house.enter(api_key="wrong", cookie=token, bearer=token)
+        await setup.enter(api_key="wrong", cookie=token, bearer=token)
 
 
-async def test_nothing_is_nobody(house: House) -> None:
+async def test_nothing_is_nobody(setup: AuthSetup) -> None:
     with pytest.raises(NotAuthenticated):
-        await house.enter()
+        await setup.enter()
 
 
-async def test_a_token_works_as_bearer_and_as_cookie(house: House) -> None:
-    token = house.tokens.issue(house.user)
-    user_id = house.user.user_id
-    assert await house.enter(bearer=token) == Principal(user_id, "user", "bearer")
-    assert await house.enter(cookie=token) == Principal(user_id, "user", "cookie")
+async def test_a_token_works_as_bearer_and_as_cookie(setup: AuthSetup) -> None:
+    token = setup.tokens.issue(setup.user)
+    user_id = setup.user.user_id
+    assert await setup.enter(bearer=token) == Principal(user_id, "user", "bearer")
+    assert await setup.enter(cookie=token) == Principal(user_id, "user", "cookie")
 
 
-async def test_a_login_lasts_a_day(house: House) -> None:
-    claims = jwt.decode(house.tokens.issue(house.user), options={"verify_signature": False})
+async def test_a_login_lasts_a_day(setup: AuthSetup) -> None:
+    claims = jwt.decode(setup.tokens.issue(setup.user), options={"verify_signature": False})
     assert claims["exp"] - claims["iat"] == 24 * 3600
 
 
-async def test_a_token_ends_with_its_user_password_or_time(house: House) -> None:
-    token = house.tokens.issue(house.user)
-    user_id = house.user.user_id
+async def test_a_token_ends_with_its_user_password_or_time(setup: AuthSetup) -> None:
+    token = setup.tokens.issue(setup.user)
+    user_id = setup.user.user_id
     with pytest.raises(NotAuthenticated):
-        await house.enter(bearer=house.tokens.issue(house.user, lifetime=timedelta(seconds=-1)))
-    await house.users.set_status(user_id, "disabled")
+        await setup.enter(bearer=setup.tokens.issue(setup.user, lifetime=timedelta(seconds=-1)))
+    await setup.users.set_status(user_id, "disabled")
     with pytest.raises(NotAuthenticated):
-        await house.enter(bearer=token)
-    await house.users.set_status(user_id, "active")
-    await house.enter(bearer=token)
-    await house.users.set_password(user_id, "another one")
+        await setup.enter(bearer=token)
+    await setup.users.set_status(user_id, "active")
+    await setup.enter(bearer=token)
+    await setup.users.set_password(user_id, "another one")
     with pytest.raises(NotAuthenticated):
-        await house.enter(bearer=token)
-    renewed = house.tokens.issue(await house.users.require(user_id))
-    await house.enter(bearer=renewed)
-    await house.users.delete(user_id)
+        await setup.enter(bearer=token)
+    renewed = setup.tokens.issue(await setup.users.require(user_id))
+    await setup.enter(bearer=renewed)
+    await setup.users.delete(user_id)
     with pytest.raises(NotAuthenticated):
-        await house.enter(bearer=renewed)
+        await setup.enter(bearer=renewed)
 
 
-def forged(house: House) -> dict[str, str]:
+def forged(setup: AuthSetup) -> dict[str, str]:
     """Tokens that look right and are not."""
-    good = house.tokens.issue(house.user)
+    good = setup.tokens.issue(setup.user)
     claims = jwt.decode(good, options={"verify_signature": False})
     head, body, signature = good.split(".")
 
     def signed(change: dict[str, Any], **options: Any) -> str:
-        return jwt.encode({**claims, **change}, options.pop("key", house.secret), **options)
+        return jwt.encode({**claims, **change}, options.pop("key", setup.secret), **options)
 
     def unsigned(algorithm: Any) -> str:
         header = _encoded({"alg": algorithm, "typ": "JWT"})
@@ -232,19 +232,19 @@ def forged(house: House) -> dict[str, str]:
     return {
         **{f"alg {name}": unsigned(name) for name in ("none", "None", "nOnE", "", None)},
         "no header": f"{_encoded({'typ': 'JWT'})}.{body}.{signature}",
-        "HS512": signed({}, key=house.secret * 2, algorithm="HS512"),
+        "HS512": signed({}, key=setup.secret * 2, algorithm="HS512"),
         "common secret": signed({}, key="secret-secret-secret-secret-secret", algorithm="HS256"),
         "cut signature": f"{head}.{body}.{signature[:-4]}",
         "no signature": f"{head}.{body}.",
         "changed payload": f"{head}.{raised}.{signature}",
         "kid": signed({}, key="x" * 40, algorithm="HS256", headers={"kid": "../../dev/null"}),
         "crit": signed({}, algorithm="HS256", headers={"crit": ["exp"]}),
-        "sub is a list": _raw(house.secret, {**claims, "sub": [claims["sub"]]}),
+        "sub is a list": _raw(setup.secret, {**claims, "sub": [claims["sub"]]}),
         "nobody": signed({"sub": "nobody"}, algorithm="HS256"),
         "other issuer": signed({"iss": "other"}, algorithm="HS256"),
         "not yet": signed({"nbf": claims["iat"] + 10_000}, algorithm="HS256"),
-        "no exp": _raw(house.secret, {k: v for k, v in claims.items() if k != "exp"}),
-        "no stamp": _raw(house.secret, {k: v for k, v in claims.items() if k != "stamp"}),
+        "no exp": _raw(setup.secret, {k: v for k, v in claims.items() if k != "exp"}),
+        "no stamp": _raw(setup.secret, {k: v for k, v in claims.items() if k != "stamp"}),
         "garbage": "a.b.c",
         "empty": "",
         "long": "a" * 100_000,
@@ -267,29 +267,29 @@ def _raw(secret: str, claims: dict[str, Any]) -> str:
     return f"{text}.{base64.urlsafe_b64encode(digest).rstrip(b'=').decode()}"
 
 
-async def test_forged_tokens_are_refused(house: House) -> None:
-    for token in forged(house).values():
+async def test_forged_tokens_are_refused(setup: AuthSetup) -> None:
+    for token in forged(setup).values():
         for door in ("bearer", "cookie"):
             claims: dict[str, Any] = {door: token}
             with pytest.raises(NotAuthenticated):
-                await house.enter(**claims)
+                await setup.enter(**claims)
 
 
-async def test_the_role_is_read_from_the_database(house: House) -> None:
-    claims = jwt.decode(house.tokens.issue(house.user), options={"verify_signature": False})
-    token = jwt.encode({**claims, "role": "admin"}, house.secret, algorithm="HS256")
-    assert (await house.enter(bearer=token)).role == "user"
+async def test_the_role_is_read_from_the_database(setup: AuthSetup) -> None:
+    claims = jwt.decode(setup.tokens.issue(setup.user), options={"verify_signature": False})
+    token = jwt.encode({**claims, "role": "admin"}, setup.secret, algorithm="HS256")
+    assert (await setup.enter(bearer=token)).role == "user"
 
 
-async def test_a_cookie_may_write_from_our_own_pages_only(house: House) -> None:
-    token = house.tokens.issue(house.user)
+async def test_a_cookie_may_write_from_our_own_pages_only(setup: AuthSetup) -> None:
+    token = setup.tokens.issue(setup.user)
     ours = {"cookie": token, "host": "data.example:8000", "origin": "http://data.example:8000"}
-    await house.enter(from_page=True, **ours)
-    await house.enter(from_page=False, cookie=token)  # reading needs no origin
+    await setup.enter(from_page=True, **ours)
+    await setup.enter(from_page=False, cookie=token)  # reading needs no origin
     for origin in (None, "null", "http://evil.example", "http://data.example", "file://"):
         with pytest.raises(Denied):
-            await house.enter(from_page=True, **{**ours, "origin": origin})
-    await house.enter(from_page=True, api_key=ALICE, origin="http://evil.example", host="x")
+            await setup.enter(from_page=True, **{**ours, "origin": origin})
+    await setup.enter(from_page=True, api_key=ALICE, origin="http://evil.example", host="x")
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@ import pytest
 from dataagent_core.errors import Misconfigured
 from dataagent_server import cli
 from dataagent_server.config import ServerSettings, load_settings
-from dataagent_server.config.flags import given
+from dataagent_server.config.flags import settings_from_flags
 from tests.requirements import requirement
 
 
 def parsed(*arguments: str) -> ServerSettings:
-    return load_settings(**given(cli.build_parser().parse_args(cli._with_command(arguments))))
+    return load_settings(
+        **settings_from_flags(cli.build_parser().parse_args(cli._with_command(arguments)))
+    )
 
 
 @requirement("R20.3")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.homes import lived_in
+from tests.homes import prepared_home
 from tests.requirements import requirement
 from tests.services import fresh_database, fresh_redis_prefix, redis_url
 from tests.waiting import WAIT_SECONDS
@@ -110,7 +110,7 @@ async def test_only_the_owner_restores_a_deleted_session(live: LiveServer) -> No
 async def test_a_deleted_id_stays_closed_after_a_restart(
     start_server: Callable[..., LiveServer], tmp_path: Path
 ) -> None:
-    home = lived_in(tmp_path / "restarted")
+    home = prepared_home(tmp_path / "restarted")
     first = start_server(home=home)
     closed: list[str] = []
     for path in DELETING:

@@ -109,7 +109,7 @@ async def test_open_sockets_of_whom_a_change_concerns_are_closed_and_no_others(
                 else:
                     await socket.say("ping")
                     await socket.next("pong")
-        await server.until(lambda: server.container.visitors.count == 0)
+        await server.until(lambda: server.container.live_connections.count == 0)
 
 
 async def ended(stream: httpx.Response) -> list[str]:
@@ -135,7 +135,7 @@ async def test_an_open_event_stream_ends_and_says_why(
             said = json.loads(lines[1].removeprefix("data: "))
             assert said["error_code"] == "not_authenticated"
             assert (await browser.get(url)).status_code == 401
-    await server.until(lambda: server.container.visitors.count == 0)
+    await server.until(lambda: server.container.live_connections.count == 0)
 
 
 async def test_a_client_that_does_not_read_is_not_heard_any_more(

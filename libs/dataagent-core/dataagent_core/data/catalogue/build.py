@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from dataagent_core.data.engines.base import Engine
-from dataagent_core.data.policy import OPEN, OpenValues, PolicySet
+from dataagent_core.data.policy import OPEN, PolicySet, StorableValues
 from dataagent_core.data.sources.types import Source, now
 from dataagent_core.data.types import Catalogue, Column, Table
 from dataagent_core.errors import QueryFailed
@@ -66,10 +66,10 @@ def build(
         hash=structure_hash(tables),
         refreshed_at=started,
     )
-    return _sampled(engine, described, OpenValues(policies, described), sample_limit)
+    return _sampled(engine, described, StorableValues(policies, described), sample_limit)
 
 
-def _sampled(engine: Engine, described: Catalogue, values: OpenValues, limit: int) -> Catalogue:
+def _sampled(engine: Engine, described: Catalogue, values: StorableValues, limit: int) -> Catalogue:
     first, rest = described.tables[:_MAX_SAMPLED_TABLES], described.tables[_MAX_SAMPLED_TABLES:]
     sampled = [_with_samples(engine, table, values.columns(table), limit) for table in first]
     return replace(described, tables=(*sampled, *rest))

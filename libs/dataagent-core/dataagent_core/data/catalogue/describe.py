@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 
-from dataagent_core.data.catalogue.families import Family, families
+from dataagent_core.data.catalogue.families import TableFamily, families
 from dataagent_core.data.types import Catalogue, Column, Table
 from dataagent_core.errors import UnknownName
 
@@ -20,7 +20,7 @@ _MAX_SAMPLE = 32
 _SHOWN_SAMPLES = 5
 _ASCII_CHARS_PER_TOKEN = 3.5
 
-Render = Callable[[Family], str]
+Render = Callable[[TableFamily], str]
 
 
 def fits(catalogue: Catalogue, max_tokens: int) -> bool:
@@ -83,7 +83,7 @@ def find_table(catalogue: Catalogue, name: str) -> Table:
 # -- fitting --------------------------------------------------------------------------------
 
 
-def _fitted(found: Sequence[Family], renders: Sequence[Render], max_chars: int) -> str:
+def _fitted(found: Sequence[TableFamily], renders: Sequence[Render], max_chars: int) -> str:
     """The most telling form in which everything fits; else as much of the tersest as does."""
     for render in renders:
         text = "\n".join(render(family) for family in found)
@@ -92,7 +92,7 @@ def _fitted(found: Sequence[Family], renders: Sequence[Render], max_chars: int) 
     return _cut(found, renders[-1], max_chars)
 
 
-def _cut(found: Sequence[Family], render: Render, max_chars: int) -> str:
+def _cut(found: Sequence[TableFamily], render: Render, max_chars: int) -> str:
     lines: list[str] = []
     used = 0
     for number, family in enumerate(found):
@@ -109,19 +109,19 @@ def _cut(found: Sequence[Family], render: Render, max_chars: int) -> str:
 # -- rendering ------------------------------------------------------------------------------
 
 
-def _full(family: Family) -> str:
+def _full(family: TableFamily) -> str:
     return _with_columns(family, has_comments=True, has_samples=True)
 
 
-def _without_samples(family: Family) -> str:
+def _without_samples(family: TableFamily) -> str:
     return _with_columns(family, has_comments=True, has_samples=False)
 
 
-def _names_and_types(family: Family) -> str:
+def _names_and_types(family: TableFamily) -> str:
     return _with_columns(family, has_comments=False, has_samples=False)
 
 
-def _with_columns(family: Family, *, has_comments: bool, has_samples: bool) -> str:
+def _with_columns(family: TableFamily, *, has_comments: bool, has_samples: bool) -> str:
     table = family.first
     targets = {
         name: f"{key.target_table}.{target}"
@@ -139,12 +139,12 @@ def _with_columns(family: Family, *, has_comments: bool, has_samples: bool) -> s
     return "\n".join(lines)
 
 
-def _label(family: Family) -> str:
+def _label(family: TableFamily) -> str:
     alike = f" ({len(family.members)} tables alike)" if len(family.members) > 1 else ""
     return f"{'view' if family.first.is_view else 'table'} {family.label}{alike}"
 
 
-def _heading(family: Family) -> str:
+def _heading(family: TableFamily) -> str:
     count = family.row_count
     rows = "" if count is None else f", {count:,} row{'' if count == 1 else 's'}"
     comment = family.first.comment

@@ -18,7 +18,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class TableFamily:
     """Tables with the same columns, in the order of their names; mostly just one."""
 
     members: tuple[Table, ...]
@@ -42,17 +42,17 @@ class Family:
         return None if None in counts else sum(count or 0 for count in counts)
 
 
-def families(tables: Sequence[Table]) -> list[Family]:
+def families(tables: Sequence[Table]) -> list[TableFamily]:
     """The tables in the order given, those alike put together where the first one stands."""
     alike: dict[object, list[Table]] = defaultdict(list)
     for table in tables:
         alike[_likeness(table)].append(table)
-    found: list[Family] = []
+    found: list[TableFamily] = []
     for members in alike.values():
         if len(members) >= _LEAST_MEMBERS:
-            found.append(Family(tuple(sorted(members, key=_by_number))))
+            found.append(TableFamily(tuple(sorted(members, key=_by_number))))
         else:
-            found += [Family((table,)) for table in members]
+            found += [TableFamily((table,)) for table in members]
     order = {table.key: at for at, table in enumerate(tables)}
     return sorted(found, key=lambda family: min(order[table.key] for table in family.members))
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dataagent_core.data.catalogue.families import families
-from dataagent_core.data.catalogue.words import related, words
+from dataagent_core.data.catalogue.words import synonyms, words
 from dataagent_core.data.types import Catalogue, Column, Table
 
 _SATURATION = 1.2
@@ -30,8 +30,8 @@ _RELATED_WEIGHT = 0.4
 _SINGLE_CHARACTER_WEIGHT = 0.15
 _ONE_CHINESE = re.compile(r"[一-鿿㐀-䶿]")
 
-Place = str  # a key of _WEIGHTS
-Documents = dict[int, dict[Place, Counter[str]]]
+SearchField = str  # a key of _WEIGHTS
+Documents = dict[int, dict[SearchField, Counter[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Match:
     """How well something fits a query, and by which words, each with where it stands."""
 
     score: float
-    because: Mapping[str, Place]
+    matched_words: Mapping[str, SearchField]
 
 
 class Bm25Index:
@@ -47,7 +47,7 @@ class Bm25Index:
 
     def __init__(self, documents: Documents) -> None:
         self._size = max(len(documents), 1)
-        self._postings: dict[str, list[tuple[int, float, Place]]] = defaultdict(list)
+        self._postings: dict[str, list[tuple[int, float, SearchField]]] = defaultdict(list)
         usual = _usual_lengths(documents)
         for number, places in documents.items():
             for word, (weight, place) in _weighted(places, usual).items():
@@ -56,18 +56,18 @@ class Bm25Index:
     def match(self, query: Mapping[str, float]) -> dict[int, Match]:
         """The documents that share a word with the query, whose words carry weights."""
         scores: dict[int, float] = defaultdict(float)
-        because: dict[int, dict[str, Place]] = defaultdict(dict)
+        matched_words: dict[int, dict[str, SearchField]] = defaultdict(dict)
         for word, importance in query.items():
             postings = self._postings.get(word, [])
             rarity = math.log(1 + (self._size - len(postings) + 0.5) / (len(postings) + 0.5))
             for number, weight, place in postings:
                 scores[number] += importance * rarity * weight / (_SATURATION + weight)
-                because[number][word] = place
-        return {number: Match(score, because[number]) for number, score in scores.items()}
+                matched_words[number][word] = place
+        return {number: Match(score, matched_words[number]) for number, score in scores.items()}
 
 
-def _usual_lengths(documents: Documents) -> dict[Place, float]:
-    totals: Counter[Place] = Counter()
+def _usual_lengths(documents: Documents) -> dict[SearchField, float]:
+    totals: Counter[SearchField] = Counter()
     for places in documents.values():
         for place, counts in places.items():
             totals[place] += counts.total()
@@ -75,10 +75,10 @@ def _usual_lengths(documents: Documents) -> dict[Place, float]:
 
 
 def _weighted(
-    places: Mapping[Place, Counter[str]], usual: Mapping[Place, float]
-) -> dict[str, tuple[float, Place]]:
+    places: Mapping[SearchField, Counter[str]], usual: Mapping[SearchField, float]
+) -> dict[str, tuple[float, SearchField]]:
     """Each word's weight in a document, with the place that gave most of it."""
-    found: dict[str, tuple[float, float, Place]] = {}
+    found: dict[str, tuple[float, float, SearchField]] = {}
     for place, counts in places.items():
         length = 1 - _LENGTH_COUNTS + _LENGTH_COUNTS * counts.total() / usual[place]
         for word, times in counts.items():
@@ -132,14 +132,14 @@ def _common_columns(catalogue: Catalogue) -> frozenset[str]:
 
 def weighted_query(text: str) -> dict[str, float]:
     """The words to look for, with how much each counts."""
-    query = dict.fromkeys(related(text), _RELATED_WEIGHT)
+    query = dict.fromkeys(synonyms(text), _RELATED_WEIGHT)
     for word in words(text):
         is_part = len(word) == 1 and _ONE_CHINESE.match(word) is not None
         query[word] = _SINGLE_CHARACTER_WEIGHT if is_part else 1.0
     return query
 
 
-def _table_document(table: Table) -> dict[Place, Counter[str]]:
+def _table_document(table: Table) -> dict[SearchField, Counter[str]]:
     return {
         "name": _count([table.key]),
         "comment": _count([table.comment or ""]),
@@ -149,7 +149,7 @@ def _table_document(table: Table) -> dict[Place, Counter[str]]:
     }
 
 
-def _column_document(column: Column) -> dict[Place, Counter[str]]:
+def _column_document(column: Column) -> dict[SearchField, Counter[str]]:
     return {
         "column name": _count([column.name]),
         "column comment": _count([column.comment or ""]),

@@ -25,7 +25,7 @@ from dataagent_core.data.policy import OPEN
 from dataagent_core.data.sources.types import Source, now
 from dataagent_core.data.types import Catalogue
 from dataagent_core.errors import DataAgentError, NotFound, SourceUnavailable
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class _Build:
     task: asyncio.Task[CatalogueState]
 
 
-class CatalogueKeeper:
+class CatalogueCache:
     """The catalogues of all sources of a process. Close it at the end."""
 
     def __init__(
@@ -103,7 +103,9 @@ class CatalogueKeeper:
             SourceUnavailable: the source cannot be read, and no catalogue of it is known.
         """
         known = self._in_memory(source)
-        return known if known is not None else await self._shared(source, self._found_or_built)
+        return (
+            known if known is not None else await self._join_or_start(source, self._load_or_build)
+        )
 
     async def refresh(self, source: Source) -> CatalogueState:
         """The catalogue as the source is now; the old one with its `problem` if it is down.
@@ -117,7 +119,7 @@ class CatalogueKeeper:
         under_way = self._builds.get(source.source_id)
         if under_way is not None:
             await asyncio.wait([under_way.task])
-        return await self._shared(source, self._built)
+        return await self._join_or_start(source, self._build)
 
     def forget(self, source_id: str) -> None:
         """Drop what memory holds of a source that was removed."""
@@ -140,11 +142,11 @@ class CatalogueKeeper:
     async def aclose(self) -> None:
         """Stop refreshing; builds under way get a moment to end, then nobody waits for them."""
         self._is_closed = True
-        await end_all([self._loop_task])
+        await cancel_all([self._loop_task])
         builds = [build.task for build in self._builds.values()]
         if builds:
             await asyncio.wait(builds, timeout=_GRACE_SECONDS)
-        await end_all(builds)
+        await cancel_all(builds)
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     async def _keep_fresh(self) -> None:
@@ -157,10 +159,10 @@ class CatalogueKeeper:
 
     async def _refresh_if_due(self, source: Source) -> None:
         with suppress(DataAgentError):  # recorded and logged where it happened
-            await self._take_over(source.source_id)
+            await self._sync_from_store(source.source_id)
             known = self._in_memory(source)
             if known is None or known.catalogue.refreshed_at <= now() - self._interval:
-                await self._shared(source, self._built)
+                await self._join_or_start(source, self._build)
 
     # -- inside -----------------------------------------------------------------------------
 
@@ -171,7 +173,7 @@ class CatalogueKeeper:
             return None
         return state
 
-    async def _take_over(self, source_id: str) -> None:
+    async def _sync_from_store(self, source_id: str) -> None:
         """Bring memory up to what is kept, if another process has built a newer one."""
         mine = self._states.get(source_id)
         kept_at = await self._store.refreshed_at(source_id)
@@ -179,26 +181,28 @@ class CatalogueKeeper:
             return
         kept = await self._store.get(source_id)
         if kept is not None:
-            self._adopt(kept)
+            self._use_stored(kept)
 
-    def _adopt(self, kept: Catalogue) -> None:
+    def _use_stored(self, kept: Catalogue) -> None:
         mine = self._states.get(kept.source_id)
         self._states[kept.source_id] = (
             CatalogueState(kept) if mine is None else _next_state(mine, kept)
         )
 
-    async def _shared(self, source: Source, work: _Work) -> CatalogueState:
+    async def _join_or_start(self, source: Source, work: _Work) -> CatalogueState:
         """What comes of the work under way for this source, or of this work, begun now."""
         if self._is_closed:
             raise SourceUnavailable("The catalogues are closed; the program is ending.")
         under_way = self._builds.get(source.source_id)
         if under_way is None or under_way.address_changed_at != source.address_changed_at:
-            task = asyncio.create_task(self._tracked(source, work), name=f"catalogue-{source.name}")
+            task = asyncio.create_task(
+                self._start_build(source, work), name=f"catalogue-{source.name}"
+            )
             under_way = _Build(source.address_changed_at, task)
             self._builds[source.source_id] = under_way
         return await asyncio.shield(under_way.task)  # a caller who leaves does not end it
 
-    async def _tracked(self, source: Source, work: _Work) -> CatalogueState:
+    async def _start_build(self, source: Source, work: _Work) -> CatalogueState:
         try:
             return await work(source)
         finally:
@@ -206,19 +210,19 @@ class CatalogueKeeper:
             if mine is not None and mine.task is asyncio.current_task():
                 del self._builds[source.source_id]
 
-    async def _found_or_built(self, source: Source) -> CatalogueState:
-        await self._take_over(source.source_id)
-        return self._in_memory(source) or await self._built(source)
+    async def _load_or_build(self, source: Source) -> CatalogueState:
+        await self._sync_from_store(source.source_id)
+        return self._in_memory(source) or await self._build(source)
 
-    async def _built(self, source: Source) -> CatalogueState:
-        await self._take_over(source.source_id)  # to tell what changed, and to fall back on
+    async def _build(self, source: Source) -> CatalogueState:
+        await self._sync_from_store(source.source_id)  # to tell what changed, and to fall back on
         try:
-            return await self._keep(source, await self._ask(source))
+            return await self._keep(source, await self._introspect(source))
         except Exception as error:
             problem = _translated(source, error)
         return self._after_failure(source, problem)
 
-    async def _ask(self, source: Source) -> Catalogue:
+    async def _introspect(self, source: Source) -> Catalogue:
         engine = await self._engine_of(source)
         comments = self._comments_of(source) if self._comments_of else None
         policies = OPEN if source.is_temporary else await self._store.policies_of(source.source_id)

@@ -176,7 +176,7 @@ def _why(
         joined = [index.tables[each].key for each in chosen if each in joins.get(number, set())]
         return "; ".join([*reasons, f"joins {', '.join(joined)}"])
     places: dict[str, list[str]] = defaultdict(list)
-    for word, place in match.because.items():
+    for word, place in match.matched_words.items():
         places[place].append(word)
     reasons += [f"{place}: {', '.join(found[:5])}" for place, found in places.items()]
     return "; ".join(reasons)

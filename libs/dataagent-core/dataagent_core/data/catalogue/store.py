@@ -1,8 +1,8 @@
 """Catalogues, kept beside their sources, so that a start need not ask every source.
 
 What cannot be read (an older form, a damaged row) counts as not there: it is built again. Values
-that a policy protects are not kept, whatever a catalogue brings along (`data/keeping.py`). Above:
-`refresh.py`. Below: `data/keeping.py`, `storage/`.
+that a policy protects are not kept, whatever a catalogue brings along (`data/catalogue_rows.py`).
+Above: `refresh.py`. Below: `data/catalogue_rows.py`, `storage/`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import datetime
 from sqlalchemy import bindparam, delete, select
 from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.data.keeping import keep_catalogue, kept_catalogue, policies_of
+from dataagent_core.data.catalogue_rows import load_catalogue, policies_of, save_catalogue
 from dataagent_core.data.policy import PolicySet
 from dataagent_core.data.types import Catalogue
 from dataagent_core.errors import SourceNotFound
@@ -32,7 +32,7 @@ class CatalogueStore:
 
     async def get(self, source_id: str) -> Catalogue | None:
         """The catalogue as it was last built, by whichever process; None if never."""
-        return await self._db.read(lambda connection: kept_catalogue(connection, source_id))
+        return await self._db.read(lambda connection: load_catalogue(connection, source_id))
 
     async def refreshed_at(self, source_id: str) -> datetime | None:
         """When the kept catalogue was built; None if there is none."""
@@ -55,7 +55,7 @@ class CatalogueStore:
         for _attempt in range(2):  # twice: two processes may both be the first
             try:
                 return await self._db.write(
-                    lambda connection: keep_catalogue(connection, catalogue)
+                    lambda connection: save_catalogue(connection, catalogue)
                 )
             except IntegrityError:
                 continue

@@ -6,7 +6,7 @@ the comments of its tables, not here.
 
 from __future__ import annotations
 
-PASSED_OVER = """
+STOP_WORDS = """
 a an the of to in on at for from by with and or is are was were be been do does did has have had
 how many much what which who whom whose where when why that this these those it its per each every
 all any me my our us we you your show give list tell find get please there their than then as not
@@ -15,7 +15,7 @@ no can could would should will i he she they them most more least
 哪些 什么 哪个 每个 各个 我们 请问 列出 显示 一下 是多 少个 有多 的是 分别
 """
 
-RELATED = """
+SYNONYMS = """
 revenue sales turnover income amount total 收入 营收 销售额 营业额 金额 总额
 customer client buyer shopper account 客户 顾客 买家 会员
 order purchase 订单 订购 下单

@@ -1,7 +1,7 @@
 """Text → the words a catalogue is searched by, in English and Chinese. Pure functions.
 
 Names are split where CamelCase, snake_case and digits change; English words lose their endings;
-Chinese, which has no spaces, becomes single characters and pairs. `related` gives business words
+Chinese, which has no spaces, becomes single characters and pairs. `synonyms` gives business words
 that mean about the same, across both languages. Above: `search.py`.
 """
 
@@ -11,7 +11,7 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
-from dataagent_core.data.catalogue.vocabulary import PASSED_OVER, RELATED
+from dataagent_core.data.catalogue.vocabulary import STOP_WORDS, SYNONYMS
 
 _PIECE = re.compile(r"[一-鿿㐀-䶿]+|[^\W\d_一-鿿㐀-䶿]+|\d+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -31,7 +31,7 @@ def _words(text: str) -> tuple[str, ...]:
             found += _chinese(piece)
         else:
             found += [stem(part.lower()) for part in _HUMP.split(piece)]
-    return tuple(word for word in found if word not in _passed_over())
+    return tuple(word for word in found if word not in _stop_words())
 
 
 def _chinese(run: str) -> list[str]:
@@ -58,7 +58,7 @@ def _undoubled(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
 
 
-def related(text: str) -> set[str]:
+def synonyms(text: str) -> set[str]:
     """Words that mean about the same as those of the text, in both languages."""
     own = set(words(text))
     found: set[str] = set()
@@ -70,14 +70,14 @@ def related(text: str) -> set[str]:
 
 
 @cache
-def _passed_over() -> frozenset[str]:
-    return frozenset(PASSED_OVER.split())
+def _stop_words() -> frozenset[str]:
+    return frozenset(STOP_WORDS.split())
 
 
 @cache
 def _groups() -> tuple[tuple[frozenset[str], tuple[str, ...]], ...]:
     groups: list[tuple[frozenset[str], tuple[str, ...]]] = []
-    for line in RELATED.strip().splitlines():
+    for line in SYNONYMS.strip().splitlines():
         members = line.split()
         english = frozenset(stem(word) for word in members if word.isascii())
         groups.append((english, tuple(word for word in members if not word.isascii())))

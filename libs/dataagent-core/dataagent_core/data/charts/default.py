@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, cast
 
-from dataagent_core.data.charts.fields import Kind, Spec, kind_of, refuse
+from dataagent_core.data.charts.fields import FieldKind, Spec, kind_of, refuse
 from dataagent_core.data.charts.spec import check_spec
 from dataagent_core.data.types import ResultColumn
 
@@ -37,14 +37,14 @@ def default_spec(
     `statistics` may say, by column name, `distinct` and `max_length`. `BadChart` when a table says
     it better.
     """
-    picked = _Picked(columns, row_count, statistics or {})
+    picked = _ColumnRoles(columns, row_count, statistics or {})
     spec = picked.chart()
     if title:
         spec["title"] = title
     return check_spec(spec, columns)
 
 
-class _Picked:
+class _ColumnRoles:
     """The columns of a result by the part they would play in a chart."""
 
     def __init__(
@@ -52,7 +52,7 @@ class _Picked:
     ) -> None:
         self._row_count = row_count
         self._statistics = statistics
-        kinds: dict[str, Kind] = {column.name: kind_of(column.type) for column in columns}
+        kinds: dict[str, FieldKind] = {column.name: kind_of(column.type) for column in columns}
         self._times = [name for name, kind in kinds.items() if kind == "temporal"]
         self._times += [name for name, kind in kinds.items() if kind == "text" and _is_time(name)]
         periods = [name for name, kind in kinds.items() if kind == "number" and _is_time(name)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from dataagent_core.data.charts import plain
-from dataagent_core.data.charts.fields import Kind, Scope, Spec, refuse, words
+from dataagent_core.data.charts.fields import FieldKind, FieldScope, Spec, refuse, words
 from dataagent_core.data.charts.transforms import (
     aggregated,
     check_bin,
@@ -60,7 +60,7 @@ _CHOICES: dict[str, tuple[str | bool | None, ...]] = {
 _PARTS = {"impute": frozenset({"value", "method"}), "spacing": frozenset({"row", "column"})}
 
 
-def check_encoding(given: object, scope: Scope, path: str) -> Spec:
+def check_encoding(given: object, scope: FieldScope, path: str) -> Spec:
     """Every channel of an encoding."""
     if not isinstance(given, dict):
         refuse(f"{path} must be an object.", path=path, reason="bad_value")
@@ -82,7 +82,7 @@ def check_encoding(given: object, scope: Scope, path: str) -> Spec:
     return result
 
 
-def check_channel(given: object, channel: str, scope: Scope, path: str) -> Spec:
+def check_channel(given: object, channel: str, scope: FieldScope, path: str) -> Spec:
     """One channel: a field, or a constant."""
     if not isinstance(given, dict):
         refuse(f"{path} must be an object.", path=path, reason="bad_value")
@@ -100,10 +100,10 @@ def check_channel(given: object, channel: str, scope: Scope, path: str) -> Spec:
 _FIELD_KEYS = frozenset({"field", "type", "aggregate", "bin", "timeUnit"})
 
 
-def _field(spec: Spec, channel: str, scope: Scope, path: str) -> Spec:
+def _field(spec: Spec, channel: str, scope: FieldScope, path: str) -> Spec:
     """The part of a channel that says which field and how it is read."""
     result: Spec = {}
-    kind: Kind = "other"
+    kind: FieldKind = "other"
     if "field" in spec:
         result["field"] = scope.find(spec["field"], f"{path}.field")
         kind = scope.kinds[result["field"]]
@@ -135,7 +135,7 @@ def _known_type(given: object, path: str) -> str:
     return str(given)
 
 
-def _type(given: object, kind: Kind, name: str, path: str) -> str:
+def _type(given: object, kind: FieldKind, name: str, path: str) -> str:
     if given is None:
         return {"number": "quantitative", "temporal": "temporal"}.get(kind, "nominal")
     chosen = _known_type(given, path)
@@ -150,7 +150,7 @@ def _type(given: object, kind: Kind, name: str, path: str) -> str:
     return chosen
 
 
-def _setting(key: str, given: Any, scope: Scope, path: str) -> Any:  # Any: JSON
+def _setting(key: str, given: Any, scope: FieldScope, path: str) -> Any:  # Any: JSON
     if key in _SETTINGS:
         return None if given is None else _options(key, given, path)
     if key in _CHOICES and given not in _CHOICES[key]:
@@ -174,7 +174,7 @@ def _options(key: str, given: object, path: str) -> Spec:
     return options
 
 
-def _sort(given: Any, scope: Scope, path: str) -> Any:  # Any: JSON
+def _sort(given: Any, scope: FieldScope, path: str) -> Any:  # Any: JSON
     if given is None or isinstance(given, list):
         return plain.value(given, path)
     if isinstance(given, str):
@@ -197,7 +197,7 @@ def _sort(given: Any, scope: Scope, path: str) -> Any:  # Any: JSON
     return spec
 
 
-def _condition(given: Any, scope: Scope, path: str) -> Any:  # Any: JSON
+def _condition(given: Any, scope: FieldScope, path: str) -> Any:  # Any: JSON
     if isinstance(given, list):
         return [
             _condition(item, scope, f"{path}[{at}]")

@@ -16,7 +16,7 @@ from dataagent_core.data.types import ResultColumn
 from dataagent_core.errors import BadChart
 
 Spec = dict[str, Any]  # Any: JSON as the model wrote it, checked key by key
-Kind = Literal["number", "temporal", "text", "boolean", "other"]
+FieldKind = Literal["number", "temporal", "text", "boolean", "other"]
 
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "decimal")
 _TEXTS = ("string", "large_string", "utf8", "large_utf8", "string_view", "dictionary")
@@ -30,7 +30,7 @@ def words(line: str) -> frozenset[str]:
     return frozenset(line.split())
 
 
-def kind_of(arrow_type: str) -> Kind:
+def kind_of(arrow_type: str) -> FieldKind:
     """What can be drawn from a column of this Arrow type."""
     if arrow_type.startswith(("date", "timestamp")):
         return "temporal"
@@ -52,17 +52,17 @@ def refuse(
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class FieldScope:
     """The fields in reach at one place of a specification: their names and kinds."""
 
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, FieldKind]
     columns: frozenset[str] = field(default_factory=frozenset[str])  # of the result itself
 
     @staticmethod
-    def of(columns: Sequence[ResultColumn]) -> Scope:
+    def of(columns: Sequence[ResultColumn]) -> FieldScope:
         """All columns of a result."""
-        kinds: dict[str, Kind] = {column.name: kind_of(column.type) for column in columns}
-        return Scope(kinds, frozenset(kinds))
+        kinds: dict[str, FieldKind] = {column.name: kind_of(column.type) for column in columns}
+        return FieldScope(kinds, frozenset(kinds))
 
     def find(self, name: object, path: str) -> str:
         """The exact name of a field, also when Vega-Lite's escapes are written out."""
@@ -93,10 +93,10 @@ class Scope:
         ordered = dict.fromkeys([*exact, *close, *parts])
         return [by_fold[known] for known in ordered][:_NEAREST]
 
-    def with_fields(self, made: Mapping[str, Kind]) -> Scope:
+    def with_fields(self, made: Mapping[str, FieldKind]) -> FieldScope:
         """The scope and the fields a transform adds."""
-        return Scope({**self.kinds, **made}, self.columns)
+        return FieldScope({**self.kinds, **made}, self.columns)
 
-    def only(self, names: Iterable[str], made: Mapping[str, Kind]) -> Scope:
+    def only(self, names: Iterable[str], made: Mapping[str, FieldKind]) -> FieldScope:
         """What an aggregate leaves: the fields it groups by and those it makes."""
-        return Scope({**{name: self.kinds[name] for name in names}, **made}, self.columns)
+        return FieldScope({**{name: self.kinds[name] for name in names}, **made}, self.columns)

@@ -31,7 +31,7 @@ _DRAWN_BEFORE_RESTART = 200  # the drawing library keeps a little memory of each
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedChart:
     """A picture. `note` says what it leaves out or cannot show."""
 
     content: bytes
@@ -71,7 +71,7 @@ class Renderer:
         *,
         scale: float = 2.0,
         total_rows: int | None = None,
-    ) -> Rendered:
+    ) -> RenderedChart:
         """A picture of a specification that `check_spec` gave, over rows of its result.
 
         `BadChart` when it cannot be drawn, also when it takes longer than the limit.
@@ -83,7 +83,7 @@ class Renderer:
         note = drawing.note
         if self._font is None and has_cjk(drawing.spec):
             note = f"{note}. {MISSING}" if note else MISSING
-        return Rendered(content, _MEDIA_TYPES[fmt], note)
+        return RenderedChart(content, _MEDIA_TYPES[fmt], note)
 
     async def aclose(self) -> None:
         """End the child process, if there is one."""
@@ -104,7 +104,7 @@ class Renderer:
         )
 
     async def _ask(self, request: bytes) -> bytes:
-        child = await self._started()
+        child = await self._ensure_started()
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 reply = await _exchange(child, request)
@@ -126,10 +126,10 @@ class Renderer:
             refuse(f"Not drawable: {_first_lines(reply[1:])}", path="$", reason="not_drawable")
         return reply[1:]
 
-    async def _started(self) -> Process:
+    async def _ensure_started(self) -> Process:
         if self._idle is not None:
             self._idle.cancel()
-        if self._child is None or _is_leaving(self._child) or self._is_worn():
+        if self._child is None or _is_leaving(self._child) or self._needs_restart():
             await self._stop()
             self._child = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -142,13 +142,13 @@ class Renderer:
             )
         self._drawn += 1
         loop = asyncio.get_running_loop()
-        self._idle = loop.call_later(self._idle_seconds, self._rest)
+        self._idle = loop.call_later(self._idle_seconds, self._stop_idle)
         return self._child
 
-    def _is_worn(self) -> bool:
+    def _needs_restart(self) -> bool:
         return self._drawn >= _DRAWN_BEFORE_RESTART
 
-    def _rest(self) -> None:
+    def _stop_idle(self) -> None:
         """Let an unused child go: it ends when its input does."""
         if self._child is not None and self._child.stdin is not None and not self._lock.locked():
             self._child.stdin.close()

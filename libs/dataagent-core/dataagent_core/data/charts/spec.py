@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from dataagent_core.data.charts import plain
 from dataagent_core.data.charts.encoding import CHANNELS, check_channel, check_encoding
-from dataagent_core.data.charts.fields import Scope, Spec, refuse, words
+from dataagent_core.data.charts.fields import FieldScope, Spec, refuse, words
 from dataagent_core.data.charts.transforms import check_transforms, plain_list
 from dataagent_core.data.types import ResultColumn
 
@@ -71,13 +71,13 @@ def check_spec(spec: Spec, columns: Sequence[ResultColumn]) -> Spec:
     `BadChart` says where (`path`) and why (`reason`) it is refused, with the `nearest` columns
     for a field that is not there.
     """
-    _measure(spec)
+    _check_size(spec)
     for key in spec:
         if key not in _TOP_KEYS:
             plain.refuse_key(f"$.{key}", key, _TOP_KEYS)
     _no_data(spec.get("data"))
     views = _Views()
-    result: Spec = {"$schema": SCHEMA, **views.check(spec, Scope.of(columns), "$", depth=0)}
+    result: Spec = {"$schema": SCHEMA, **views.check(spec, FieldScope.of(columns), "$", depth=0)}
     if "config" in spec and spec["config"] is not None:
         result["config"] = plain.options(
             spec["config"],
@@ -92,7 +92,7 @@ def check_spec(spec: Spec, columns: Sequence[ResultColumn]) -> Spec:
     return result
 
 
-def _measure(spec: object) -> None:
+def _check_size(spec: object) -> None:
     """Refuse what is not JSON of a reasonable size, before anything walks into it."""
     if not isinstance(spec, dict) or not all(
         isinstance(key, str) for key in cast("dict[object, object]", spec)
@@ -126,7 +126,7 @@ class _Views:
     def __init__(self) -> None:
         self._count = 0
 
-    def check(self, spec: Spec, scope: Scope, path: str, *, depth: int) -> Spec:
+    def check(self, spec: Spec, scope: FieldScope, path: str, *, depth: int) -> Spec:
         """One view: a mark with its encoding, or a composition of views."""
         self._count += 1
         if depth > MAX_DEPTH or self._count > MAX_VIEWS:
@@ -144,7 +144,7 @@ class _Views:
             result["encoding"] = check_encoding(spec["encoding"], scope, f"{path}.encoding")
         return result | self._content(spec, scope, path, depth)
 
-    def _content(self, spec: Spec, scope: Scope, path: str, depth: int) -> Spec:
+    def _content(self, spec: Spec, scope: FieldScope, path: str, depth: int) -> Spec:
         kinds = [key for key in ("mark", *_MANY, "facet") if key in spec]
         if len(kinds) != 1:
             refuse(
@@ -164,7 +164,7 @@ class _Views:
             ]
         }
 
-    def _inner(self, view: object, scope: Scope, path: str, depth: int) -> Spec:
+    def _inner(self, view: object, scope: FieldScope, path: str, depth: int) -> Spec:
         if not isinstance(view, dict):
             refuse(f"{path} must be an object.", path=path, reason="bad_value")
         spec = cast("Spec", view)
@@ -173,7 +173,7 @@ class _Views:
                 plain.refuse_key(f"{path}.{key}", key, _VIEW_KEYS)
         return self.check(spec, scope, path, depth=depth + 1)
 
-    def _facet(self, spec: Spec, scope: Scope, path: str, depth: int) -> Spec:
+    def _facet(self, spec: Spec, scope: FieldScope, path: str, depth: int) -> Spec:
         given, here = spec["facet"], f"{path}.facet"
         if not isinstance(given, dict):
             refuse(f"{here} must be an object.", path=here, reason="bad_value")

@@ -10,7 +10,7 @@ import re
 from typing import Any, cast
 
 from dataagent_core.data.charts import plain
-from dataagent_core.data.charts.fields import Kind, Scope, Spec, refuse, words
+from dataagent_core.data.charts.fields import FieldKind, FieldScope, Spec, refuse, words
 
 COUNTS = frozenset({"count", "distinct", "valid", "missing"})
 NUMERIC = words(
@@ -28,7 +28,7 @@ _TIME_UNIT = re.compile(
 _NAME = re.compile(r"[^\\\[\]\"'.\x00-\x1f]{1,100}")
 
 
-def check_transforms(given: object, scope: Scope, path: str) -> tuple[list[Spec], Scope]:
+def check_transforms(given: object, scope: FieldScope, path: str) -> tuple[list[Spec], FieldScope]:
     """The transforms, each checked in the scope that the one before it leaves."""
     if not isinstance(given, list) or len(cast("list[Any]", given)) > 20:
         refuse(f"{path} must be a list of at most 20.", path=path, reason="bad_value")
@@ -39,7 +39,7 @@ def check_transforms(given: object, scope: Scope, path: str) -> tuple[list[Spec]
     return checked, scope
 
 
-def _transform(given: object, scope: Scope, path: str) -> tuple[Spec, Scope]:
+def _transform(given: object, scope: FieldScope, path: str) -> tuple[Spec, FieldScope]:
     if not isinstance(given, dict):
         refuse(f"{path} must be an object.", path=path, reason="bad_value")
     spec = cast("Spec", given)
@@ -64,7 +64,7 @@ def _only(spec: Spec, allowed: set[str], path: str) -> None:
             plain.refuse_key(f"{path}.{key}", key, allowed)
 
 
-def new_name(name: object, scope: Scope, path: str) -> str:
+def new_name(name: object, scope: FieldScope, path: str) -> str:
     """A name for what a transform makes: plain, and not that of a column."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         refuse(
@@ -77,11 +77,11 @@ def new_name(name: object, scope: Scope, path: str) -> str:
     return name
 
 
-def _aggregate(spec: Spec, kind: str, scope: Scope, path: str) -> tuple[Spec, Scope]:
+def _aggregate(spec: Spec, kind: str, scope: FieldScope, path: str) -> tuple[Spec, FieldScope]:
     _only(spec, {kind, "groupby"}, path)
     names = plain_list(spec["groupby"], f"{path}.groupby") if spec.get("groupby") else []
     groups = [scope.find(name, f"{path}.groupby[{at}]") for at, name in enumerate(names)]
-    made: dict[str, Kind] = {}
+    made: dict[str, FieldKind] = {}
     ops: list[Spec] = []
     for at, item in enumerate(plain_list(spec[kind], f"{path}.{kind}")):
         one, made_kind = _operation(item, scope, f"{path}.{kind}[{at}]")
@@ -91,7 +91,7 @@ def _aggregate(spec: Spec, kind: str, scope: Scope, path: str) -> tuple[Spec, Sc
     return {kind: ops, "groupby": groups}, after
 
 
-def _operation(given: object, scope: Scope, path: str) -> tuple[Spec, Kind]:
+def _operation(given: object, scope: FieldScope, path: str) -> tuple[Spec, FieldKind]:
     if not isinstance(given, dict):
         refuse(f"{path} must be an object.", path=path, reason="bad_value")
     spec = cast("Spec", given)
@@ -104,7 +104,7 @@ def _operation(given: object, scope: Scope, path: str) -> tuple[Spec, Kind]:
     return checked, kind
 
 
-def aggregated(op: object, name: str | None, scope: Scope, path: str) -> Kind:
+def aggregated(op: object, name: str | None, scope: FieldScope, path: str) -> FieldKind:
     """The kind of an aggregate's value; refused if it makes no sense for the field."""
     if not isinstance(op, str) or op not in AGGREGATES:
         refuse(
@@ -126,17 +126,17 @@ def aggregated(op: object, name: str | None, scope: Scope, path: str) -> Kind:
     return "number"
 
 
-def _made_from_one(spec: Spec, kind: str, scope: Scope, path: str) -> tuple[Spec, Scope]:
+def _made_from_one(spec: Spec, kind: str, scope: FieldScope, path: str) -> tuple[Spec, FieldScope]:
     _only(spec, {kind, "field", "as"}, path)
     name = scope.find(spec.get("field"), f"{path}.field")
     made = new_name(spec.get("as"), scope, f"{path}.as")
     check = check_bin if kind == "bin" else check_time_unit
     setting = check(spec[kind], scope.kinds[name], f"{path}.{kind}")
-    result: Kind = "number" if kind == "bin" else "temporal"
+    result: FieldKind = "number" if kind == "bin" else "temporal"
     return {kind: setting, "field": name, "as": made}, scope.with_fields({made: result})
 
 
-def check_bin(given: object, kind: Kind, path: str) -> bool | Spec:
+def check_bin(given: object, kind: FieldKind, path: str) -> bool | Spec:
     """Whether and how a number is put in bins."""
     if given is None or given is False:
         return False
@@ -145,7 +145,7 @@ def check_bin(given: object, kind: Kind, path: str) -> bool | Spec:
     return True if given is True else plain.options(given, path, allowed=BIN_KEYS)
 
 
-def check_time_unit(given: object, kind: Kind, path: str) -> str:
+def check_time_unit(given: object, kind: FieldKind, path: str) -> str:
     """The part of a date that is kept: `yearmonth`, `year`, …
 
     Dates are drawn as wall-clock time; `utc`, which would move them by a zone, is dropped.
@@ -157,7 +157,7 @@ def check_time_unit(given: object, kind: Kind, path: str) -> str:
     return given.removeprefix("utc")
 
 
-def predicate(given: object, scope: Scope, path: str, *, depth: int = 0) -> Spec:
+def predicate(given: object, scope: FieldScope, path: str, *, depth: int = 0) -> Spec:
     """A condition on rows, as a structure: comparisons joined by and, or, not."""
     if isinstance(given, str):
         refuse(
@@ -192,7 +192,7 @@ def plain_list(given: object, path: str) -> list[Any]:  # Any: JSON, checked by 
     return cast("list[Any]", given)
 
 
-def _comparison(spec: Spec, scope: Scope, path: str) -> Spec:
+def _comparison(spec: Spec, scope: FieldScope, path: str) -> Spec:
     _only(spec, {"field", "timeUnit", *COMPARISONS}, path)
     name = scope.find(spec.get("field"), f"{path}.field")
     used = [key for key in spec if key in COMPARISONS]

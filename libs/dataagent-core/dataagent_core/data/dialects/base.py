@@ -84,22 +84,22 @@ class Dialect:
     system_tables: ClassVar[re.Pattern[str] | None] = None
     """How the names of system tables begin, in lower case."""
 
-    def stored(self, identifier: exp.Expr) -> str:
+    def stored_name(self, identifier: exp.Expr) -> str:
         """The name as the database stores what is written."""
         name = identifier.name
-        return name if identifier.args.get("quoted") else self.folded(name)
+        return name if identifier.args.get("quoted") else self.fold_case(name)
 
-    def folded(self, name: str) -> str:
+    def fold_case(self, name: str) -> str:
         """The name as the database stores it when it is written without quotes."""
         return name
 
     def column_key(self, name: str) -> str:
         """Equal for two stored names of columns exactly if the database takes them for one."""
-        return name if self.is_case_sensitive else lowered(name)
+        return name if self.is_case_sensitive else ascii_lower(name)
 
     def table_key(self, name: str) -> str:
         """Equal for two stored names of tables or aliases if the database takes them for one."""
-        return name if self.is_case_sensitive else lowered(name)
+        return name if self.is_case_sensitive else ascii_lower(name)
 
     def quoted(self, name: str) -> str:
         """The name in quotes."""
@@ -195,11 +195,11 @@ class Dialect:
     """Whether a primary key in GROUP BY stands for all columns of its table."""
     samples_subqueries: ClassVar[bool] = True
 
-    def fenced(self, query: exp.Select) -> exp.Select:
+    def with_barrier(self, query: exp.Select) -> exp.Select:
         """The query with a clause that means nothing and that is not optimised across."""
         return query
 
-    def hashed(self, text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr | None:
+    def hmac_sha256(self, text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr | None:
         """The HMAC-SHA256 of a text, by its keys in hexadecimal; None if there is no such thing."""
         return None
 
@@ -211,10 +211,10 @@ class Dialect:
     types_bind_values: ClassVar[bool] = True
     """Whether a column holds values of its declared type alone."""
 
-    def written(self, name: str) -> str:
+    def quote_if_needed(self, name: str) -> str:
         """The name, in quotes where it must be."""
         is_plain = _PLAIN_NAME.fullmatch(name) and name.lower() not in _RESERVED_WORDS
-        return name if is_plain and self.folded(name) == name else self.quoted(name)
+        return name if is_plain and self.fold_case(name) == name else self.quoted(name)
 
     def literal(self, text: str) -> str:
         """A text value."""
@@ -234,7 +234,7 @@ class Dialect:
         return f"{name} {direction.upper()} NULLS LAST"
 
 
-def lowered(name: str) -> str:
+def ascii_lower(name: str) -> str:
     """The name with the letters of ASCII in lower case, and no others."""
     return name.translate(_LOWER)
 

@@ -132,11 +132,11 @@ class Duckdb(Dialect):
         """`col0`, `col1`, …"""
         return [f"col{number}" for number in range(count)]
 
-    def fenced(self, query: exp.Select) -> exp.Select:
+    def with_barrier(self, query: exp.Select) -> exp.Select:
         """The query with OFFSET 0."""
         return query.offset(0, copy=False)
 
-    def hashed(self, text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr | None:
+    def hmac_sha256(self, text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr | None:
         """By `sha256`, which gives hexadecimal."""
         from sqlglot import exp  # which takes long to load
 

@@ -104,11 +104,11 @@ class Mysql(Dialect):
         """`column_0`, `column_1`, …"""
         return [f"column_{number}" for number in range(count)]
 
-    def fenced(self, query: exp.Select) -> exp.Select:
+    def with_barrier(self, query: exp.Select) -> exp.Select:
         """The query with the largest LIMIT there is."""
         return query.limit(_LARGEST_LIMIT, copy=False)
 
-    def hashed(self, text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr | None:
+    def hmac_sha256(self, text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr | None:
         """By `SHA2`, which gives hexadecimal."""
         from sqlglot import exp  # which takes long to load
 

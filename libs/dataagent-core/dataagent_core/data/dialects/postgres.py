@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from dataagent_core.data.dialects.base import (
     Dialect,
     TimeStep,
+    ascii_lower,
     call,
     function_names,
-    lowered,
     quarter_by_extract,
 )
 
@@ -117,9 +117,9 @@ class Postgres(Dialect):
     groups_by_primary_key = True
     samples_subqueries = False
 
-    def folded(self, name: str) -> str:
+    def fold_case(self, name: str) -> str:
         """In lower case."""
-        return lowered(name)
+        return ascii_lower(name)
 
     def label(self, node: exp.Expr, write: Callable[[exp.Expr], str]) -> str | None:
         """The column's or function's name, or `?column?`."""
@@ -131,9 +131,9 @@ class Postgres(Dialect):
             node = node.this
         match node:
             case exp.Column():
-                return self.stored(node.this)
+                return self.stored_name(node.this)
             case exp.Dot():
-                return self.stored(node.expression)
+                return self.stored_name(node.expression)
             case exp.Case():
                 return "case"
             case exp.Exists():
@@ -142,11 +142,11 @@ class Postgres(Dialect):
                 called = _CALL.match(write(node)) if isinstance(node, exp.Func) else None
                 return called[1].lower() if called else "?column?"
 
-    def fenced(self, query: exp.Select) -> exp.Select:
+    def with_barrier(self, query: exp.Select) -> exp.Select:
         """The query with OFFSET 0."""
         return query.offset(0, copy=False)
 
-    def hashed(self, text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr | None:
+    def hmac_sha256(self, text: exp.Expr, inner: exp.Expr, outer: exp.Expr) -> exp.Expr | None:
         """By `sha256`, which takes and gives bytes."""
         from sqlglot import exp  # which takes long to load
 

@@ -69,7 +69,7 @@ class Sqlite(Dialect):
     text_type = "TEXT"
     types_bind_values = False
 
-    def fenced(self, query: exp.Select) -> exp.Select:
+    def with_barrier(self, query: exp.Select) -> exp.Select:
         """The query with a LIMIT that sets none."""
         return query.limit(-1, copy=False)
 

@@ -3,10 +3,17 @@
 from dataagent_core.data.engines.base import (
     Engine,
     EngineOptions,
-    Interrupted,
     SchemaChanged,
     Statement,
+    StatementInterrupted,
 )
 from dataagent_core.data.engines.open import open_engine
 
-__all__ = ["Engine", "EngineOptions", "Interrupted", "SchemaChanged", "Statement", "open_engine"]
+__all__ = [
+    "Engine",
+    "EngineOptions",
+    "SchemaChanged",
+    "Statement",
+    "StatementInterrupted",
+    "open_engine",
+]

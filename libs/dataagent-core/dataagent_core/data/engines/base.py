@@ -45,7 +45,7 @@ _COUNT_ALL_SECONDS = 15.0
 _FIRST_ROWS = 10_000
 
 
-class Interrupted(Exception):
+class StatementInterrupted(Exception):
     """The statement was interrupted by its owner. Nothing is wrong with it or with the source."""
 
 
@@ -229,12 +229,12 @@ class Engine(ABC):
             found[column.name] = (shown, is_part or len(shown) < len(values))
             return
 
-    def counted(self, tables: Sequence[Table]) -> list[Table]:
+    def with_row_counts(self, tables: Sequence[Table]) -> list[Table]:
         """The tables with exact row counts, where they can be counted in bounded time."""
         deadline = time.monotonic() + _COUNT_ALL_SECONDS
-        return [self._counted(table, deadline - time.monotonic()) for table in tables]
+        return [self._with_row_count(table, deadline - time.monotonic()) for table in tables]
 
-    def _counted(self, table: Table, seconds_left: float) -> Table:
+    def _with_row_count(self, table: Table, seconds_left: float) -> Table:
         if table.is_view or seconds_left <= 0:
             return table
         sql = f"SELECT COUNT(*) AS n FROM {self.quoted_table(table)}"  # noqa: S608  # quoted names

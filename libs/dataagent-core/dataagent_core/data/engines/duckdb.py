@@ -35,14 +35,14 @@ from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.duckdb_catalogue import tables_of
 from dataagent_core.data.engines.duckdb_columns import ArrowColumn
 from dataagent_core.data.engines.duckdb_process import (
-    Database,
+    DuckdbDatabase,
+    DuckdbProcess,
     DuckdbProcesses,
-    Process,
-    WorkerEnded,
-    WorkerError,
+    DuckdbWorkerError,
+    DuckdbWorkerExited,
 )
 from dataagent_core.data.engines.pooled_statement import PooledStatement
-from dataagent_core.data.engines.watch import Watch, timed_out
+from dataagent_core.data.engines.watchdog import Watchdog, timeout_error
 from dataagent_core.data.types import Table
 from dataagent_core.errors import DataAgentError, QueryFailed, SourceUnavailable
 
@@ -74,21 +74,21 @@ class ProcessEngine(Engine):
     dialect: ClassVar[str] = "duckdb"
 
     def __init__(
-        self, database: Database, options: EngineOptions, processes: DuckdbProcesses | None
+        self, database: DuckdbDatabase, options: EngineOptions, processes: DuckdbProcesses | None
     ) -> None:
         """Without `processes` the engine has its own, which end with it."""
         self._database = database
         self._options = options
         self._is_sharing = processes is not None
         self._processes = processes or DuckdbProcesses(options)
-        self._lending = _Lending(self._processes, database, self.translated)
+        self._connections = _ProcessConnections(self._processes, database, self.translate_error)
 
     def statement(
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
     ) -> AbstractContextManager[Statement]:
         """A statement, not started."""
         settings = StatementOptions(timeout_seconds, time_zone, self._options)
-        return closing(DuckdbStatement(sql, self._lending, settings, self.translated))
+        return closing(DuckdbStatement(sql, self._connections, settings, self.translate_error))
 
     def close(self) -> None:
         """Close the database in all processes."""
@@ -98,27 +98,29 @@ class ProcessEngine(Engine):
             self._processes.close()
 
     @abstractmethod
-    def translated(self, error: Exception) -> DataAgentError:
+    def translate_error(self, error: Exception) -> DataAgentError:
         """What an error of a process is to a caller."""
 
     def fetch(self, sql: str, *, timeout_seconds: float) -> list[list[Any]]:  # Any: JSON
         """All rows of a small result of our own asking, which need not be a SELECT."""
-        process = self._lending.take(timeout_seconds=timeout_seconds, is_given_up=lambda: False)
+        process = self._connections.acquire(
+            timeout_seconds=timeout_seconds, is_cancelled=lambda: False
+        )
         assert process is not None  # noqa: S101  # nobody gives up
-        watch = Watch(lambda attempt: stop(process, attempt), timeout_seconds=timeout_seconds)
+        watch = Watchdog(lambda attempt: stop(process, attempt), timeout_seconds=timeout_seconds)
         watch.start()
         is_clean = False
         try:
             found: list[list[Any]] = process.ask("fetch", sql=sql)
             is_clean = True
-        except (WorkerError, WorkerEnded) as error:
-            is_clean = isinstance(error, WorkerError)
+        except (DuckdbWorkerError, DuckdbWorkerExited) as error:
+            is_clean = isinstance(error, DuckdbWorkerError)
             if watch.reason == "timed_out":
-                raise timed_out(timeout_seconds) from error
-            raise self.translated(error) from error
+                raise timeout_error(timeout_seconds) from error
+            raise self.translate_error(error) from error
         finally:
             watch.end()
-            self._lending.give_back(process, is_clean=is_clean)
+            self._connections.release(process, is_clean=is_clean)
         return found
 
 
@@ -132,7 +134,7 @@ class DuckdbEngine(ProcessEngine):
             raise SourceUnavailable(
                 f"There is no DuckDB file {path.name!r}. Check the path in the source's address."
             )
-        super().__init__(Database(str(path.absolute())), options, processes)
+        super().__init__(DuckdbDatabase(str(path.absolute())), options, processes)
         self._name = path.name
         try:
             self.fetch("SELECT 1", timeout_seconds=_LOOK_SECONDS)
@@ -148,11 +150,11 @@ class DuckdbEngine(ProcessEngine):
     def introspect(self) -> list[Table]:
         """Tables and views of every schema, with exact row counts."""
         tables = tables_of(lambda sql: self.fetch(sql, timeout_seconds=_LOOK_SECONDS))
-        return self.counted(tables)
+        return self.with_row_counts(tables)
 
-    def translated(self, error: Exception) -> DataAgentError:
+    def translate_error(self, error: Exception) -> DataAgentError:
         """DuckDB's message."""
-        if isinstance(error, CannotOpen):
+        if isinstance(error, CannotOpenDatabase):
             return SourceUnavailable(
                 f"The DuckDB file {self._name!r} cannot be opened. It must be a database of this "
                 "version of DuckDB or an older one that no other program is writing."
@@ -160,48 +162,54 @@ class DuckdbEngine(ProcessEngine):
         return query_error(error)
 
 
-class CannotOpen(Exception):
+class CannotOpenDatabase(Exception):
     """A process could not open the database; its cause says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Lending:
+class _ProcessConnections:
     """The processes, each with the database open when it is lent."""
 
     processes: DuckdbProcesses
-    database: Database
-    translated: _Translate
+    database: DuckdbDatabase
+    translate_error: _Translate
 
-    def take(self, *, timeout_seconds: float, is_given_up: Callable[[], bool]) -> Process | None:
+    def acquire(
+        self, *, timeout_seconds: float, is_cancelled: Callable[[], bool]
+    ) -> DuckdbProcess | None:
         try:
-            return self.processes.take(
-                self.database, timeout_seconds=timeout_seconds, is_given_up=is_given_up
+            return self.processes.acquire(
+                self.database, timeout_seconds=timeout_seconds, is_cancelled=is_cancelled
             )
-        except WorkerError as error:
-            raise self.translated(CannotOpen(error.message)) from error
-        except WorkerEnded as error:
+        except DuckdbWorkerError as error:
+            raise self.translate_error(CannotOpenDatabase(error.message)) from error
+        except DuckdbWorkerExited as error:
             raise SourceUnavailable(
                 "A process for DuckDB could not be started, or ended at once. Try again."
             ) from error
 
-    def give_back(self, connection: Process, *, is_clean: bool) -> None:
-        self.processes.give_back(connection, is_clean=is_clean)
+    def release(self, connection: DuckdbProcess, *, is_clean: bool) -> None:
+        self.processes.release(connection, is_clean=is_clean)
 
 
-class DuckdbStatement(PooledStatement[Process]):
+class DuckdbStatement(PooledStatement[DuckdbProcess]):
     """One query of a DuckDB database."""
 
-    driver_errors = (WorkerError, WorkerEnded)
+    driver_errors = (DuckdbWorkerError, DuckdbWorkerExited)
 
     def __init__(
-        self, sql: str, lending: _Lending, settings: StatementOptions, translated: _Translate
+        self,
+        sql: str,
+        lending: _ProcessConnections,
+        settings: StatementOptions,
+        translate_error: _Translate,
     ) -> None:
         super().__init__(sql, lending, settings)
-        self._translated = translated
+        self._translated = translate_error
         self._arrow: list[ArrowColumn] | None = None  # kept when the statement is read again
         self._is_over = True
 
-    def start(self, connection: Process) -> Columns:
+    def start(self, connection: DuckdbProcess) -> Columns:
         """Have the statement bound, then run."""
         known = None if self._arrow is None else [column.is_text for column in self._arrow]
         self._is_over = False
@@ -219,29 +227,29 @@ class DuckdbStatement(PooledStatement[Process]):
             column.settle_on(field.type)
         return Columns(about["labels"], self._arrow)
 
-    def chunks(self, connection: Process) -> Iterator[Sequence[Any]]:  # Any: Arrow arrays
+    def chunks(self, connection: DuckdbProcess) -> Iterator[Sequence[Any]]:  # Any: Arrow arrays
         """The rows, as an array for each column."""
         while (batch := connection.ask("next")) is not None:
             if batch.num_rows:
                 yield batch.columns
         self._is_over = True
 
-    def stop(self, connection: Process, attempt: int) -> None:
+    def stop(self, connection: DuckdbProcess, attempt: int) -> None:
         """Interrupt; kill when that does not help."""
         stop(connection, attempt)
 
-    def halt(self, connection: Process) -> None:
+    def halt(self, connection: DuckdbProcess) -> None:
         """Close the stream, which ends the statement."""
         if not self._is_over:
             connection.ask("stop")
             self._is_over = True
 
-    def translated(self, error: Exception) -> DataAgentError:
+    def translate_error(self, error: Exception) -> DataAgentError:
         """DuckDB's message."""
         return self._translated(error)
 
 
-def stop(process: Process, attempt: int) -> None:
+def stop(process: DuckdbProcess, attempt: int) -> None:
     """Have a process give up its statement; where it does not hear, end it."""
     if attempt > _ATTEMPTS_BEFORE_KILLING:
         process.kill()
@@ -251,12 +259,12 @@ def stop(process: Process, attempt: int) -> None:
 
 def query_error(error: Exception) -> DataAgentError:
     """What an error of a statement's is to a caller: DuckDB's words, or that it went too far."""
-    if isinstance(error, WorkerEnded):
+    if isinstance(error, DuckdbWorkerExited):
         return QueryFailed(
             "DuckDB: the statement needed more memory than it may have, and the process that ran "
             f"it has ended. {_TOO_MUCH}"
         )
-    if not isinstance(error, WorkerError):
+    if not isinstance(error, DuckdbWorkerError):
         return QueryFailed(f"DuckDB: {error}")
     if error.kind == "Refused":
         return QueryFailed(_REFUSED[error.message])

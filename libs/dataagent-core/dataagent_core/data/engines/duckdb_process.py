@@ -58,7 +58,7 @@ _LOCKED = (  # once the file is open: its own path would stay readable, bytes pa
 )
 
 
-class WorkerError(Exception):
+class DuckdbWorkerError(Exception):
     """What DuckDB says; `kind` is the name of its exception."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -67,23 +67,23 @@ class WorkerError(Exception):
         self.message = message
 
 
-class WorkerEnded(Exception):
+class DuckdbWorkerExited(Exception):
     """The process ended before it answered: it was killed, or had no memory left."""
 
 
 @dataclass(frozen=True, slots=True)
-class Database:
+class DuckdbDatabase:
     """What statements run on: a DuckDB file, or kept tables, each a name and a Parquet file."""
 
     path: str | None = None
     tables: tuple[tuple[str, str], ...] = ()
 
 
-class Process:
+class DuckdbProcess:
     """A child that runs DuckDB. One thread asks; `interrupt` and `kill` may come from any."""
 
     def __init__(self, options: EngineOptions) -> None:
-        self.database: Database | None = None
+        self.database: DuckdbDatabase | None = None
         self.statements = 0
         self.idle_since = 0.0
         self._options = options
@@ -102,7 +102,7 @@ class Process:
         """Whether it can be asked."""
         return self._child.poll() is None
 
-    def open(self, database: Database) -> None:
+    def open(self, database: DuckdbDatabase) -> None:
         """Open a database in place of the one before.
 
         Raises:
@@ -147,12 +147,12 @@ class Process:
             return None
         value = json.loads(content)
         if kind == b"e":
-            raise WorkerError(value["type"], value["message"])
+            raise DuckdbWorkerError(value["type"], value["message"])
         return value
 
     def interrupt(self) -> None:
         """Have it give up what it does. It may not hear."""
-        with suppress(WorkerEnded):
+        with suppress(DuckdbWorkerExited):
             self._send({"op": "interrupt"})
 
     def kill(self) -> None:
@@ -174,7 +174,7 @@ class Process:
                 stdin.write(struct.pack(">I", len(message)) + message)
                 stdin.flush()
         except (OSError, ValueError) as error:
-            raise WorkerEnded from error
+            raise DuckdbWorkerExited from error
 
     def _read(self, size: int) -> bytes:
         stdout = self._child.stdout
@@ -182,9 +182,9 @@ class Process:
         try:
             data = stdout.read(size)
         except (OSError, ValueError) as error:
-            raise WorkerEnded from error
+            raise DuckdbWorkerExited from error
         if len(data) < size:
-            raise WorkerEnded
+            raise DuckdbWorkerExited
         return data
 
 
@@ -195,42 +195,42 @@ class DuckdbProcesses:
         """At most `options.max_connections` at once, each with `options.memory_limit`."""
         self._options = options or EngineOptions()
         self._slots = Slots(self._options.max_connections, what="processes for DuckDB")
-        self._idle: list[Process] = []
+        self._idle: list[DuckdbProcess] = []
         self._timer: threading.Timer | None = None
         weakref.finalize(self, _end_all, self._idle)
 
     @property
-    def taken(self) -> int:
+    def in_use(self) -> int:
         """How many are in use."""
-        return self._slots.taken
+        return self._slots.in_use
 
-    def take(
-        self, database: Database, *, timeout_seconds: float, is_given_up: Callable[[], bool]
-    ) -> Process | None:
-        """A process that has the database open; None when `is_given_up` came true meanwhile.
+    def acquire(
+        self, database: DuckdbDatabase, *, timeout_seconds: float, is_cancelled: Callable[[], bool]
+    ) -> DuckdbProcess | None:
+        """A process that has the database open; None when `is_cancelled` came true meanwhile.
 
         Raises:
             SourceUnavailable: all stay busy for too long, or this was closed.
             WorkerError: DuckDB cannot open the database.
             WorkerEnded: the process could not be started.
         """
-        if not self._slots.take(timeout_seconds=timeout_seconds, is_given_up=is_given_up):
+        if not self._slots.acquire(timeout_seconds=timeout_seconds, is_cancelled=is_cancelled):
             return None
-        process: Process | None = None
+        process: DuckdbProcess | None = None
         try:
-            process = self._idle_one(database) or Process(self._options)
+            process = self._idle_one(database) or DuckdbProcess(self._options)
             process.open(database)
         except BaseException as error:
-            is_clean = isinstance(error, WorkerError)
+            is_clean = isinstance(error, DuckdbWorkerError)
             if process is None:
-                self._slots.free()
+                self._slots.release()
             else:
-                self.give_back(process, is_clean=is_clean)
+                self.release(process, is_clean=is_clean)
             raise
         process.statements += 1
         return process
 
-    def give_back(self, process: Process, *, is_clean: bool) -> None:
+    def release(self, process: DuckdbProcess, *, is_clean: bool) -> None:
         """End the use of a process; keep it for the next statement only if nothing runs on it."""
         process.idle_since = time.monotonic()
         is_kept = is_clean and process.is_alive and process.statements < _MOST_STATEMENTS
@@ -241,21 +241,21 @@ class DuckdbProcesses:
                 self._schedule()
         if not is_kept:
             process.end()
-        self._slots.free()
+        self._slots.release()
 
-    def forget(self, database: Database) -> None:
+    def forget(self, database: DuckdbDatabase) -> None:
         """Close the database wherever it is open and not in use."""
         with self._slots.changed:
             holding = [one for one in self._idle if one.database == database]
             self._idle[:] = [one for one in self._idle if one not in holding]
-            self._slots.taken += len(holding)
+            self._slots.in_use += len(holding)
         for process in holding:
             try:
                 process.close_database()
-            except (WorkerError, WorkerEnded):
-                self.give_back(process, is_clean=False)
+            except (DuckdbWorkerError, DuckdbWorkerExited):
+                self.release(process, is_clean=False)
             else:
-                self.give_back(process, is_clean=True)
+                self.release(process, is_clean=True)
 
     def close(self) -> None:
         """End the idle ones now, the others when they are given back."""
@@ -267,7 +267,7 @@ class DuckdbProcesses:
                 self._timer.cancel()
         _end_all(idle)
 
-    def _idle_one(self, database: Database) -> Process | None:
+    def _idle_one(self, database: DuckdbDatabase) -> DuckdbProcess | None:
         """One that has the database open already; else the one that was idle for longest."""
         while True:
             with self._slots.changed:
@@ -304,7 +304,7 @@ def _trim(processes: weakref.ref[DuckdbProcesses]) -> None:
         found.end_idle()
 
 
-def _end_all(processes: Sequence[Process]) -> None:
+def _end_all(processes: Sequence[DuckdbProcess]) -> None:
     for process in processes:
         process.end()
 

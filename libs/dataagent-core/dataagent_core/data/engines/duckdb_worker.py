@@ -44,7 +44,7 @@ class Refused(Exception):
     """A statement that is not run: `only_select`, or `row_too_large`."""
 
 
-class Worker:
+class DuckdbWorker:
     """One database, and the statement that runs on it."""
 
     def __init__(self) -> None:
@@ -181,7 +181,7 @@ def _streamed(batch: pa.RecordBatch) -> bytes:
 # -- the process ----------------------------------------------------------------------------------
 
 
-def _receive(requests: BinaryIO, worker: Worker, waiting: SimpleQueue[_Request]) -> None:
+def _receive(requests: BinaryIO, worker: DuckdbWorker, waiting: SimpleQueue[_Request]) -> None:
     """Take requests in; hear an interrupt at once. Without anyone to ask, end."""
     while len(head := requests.read(4)) == 4:
         request: _Request = json.loads(requests.read(struct.unpack(">I", head)[0]))
@@ -206,7 +206,7 @@ def main() -> None:
     os.dup2(2, 1)  # what a library prints is no answer
     if sys.platform == "linux":
         _lower_limits(int(sys.argv[1]))
-    worker, waiting = Worker(), SimpleQueue[_Request]()
+    worker, waiting = DuckdbWorker(), SimpleQueue[_Request]()
     receiver = threading.Thread(
         target=_receive, args=(sys.stdin.buffer, worker, waiting), daemon=True
     )

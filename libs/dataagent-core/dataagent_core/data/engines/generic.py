@@ -23,13 +23,13 @@ from sqlalchemy.engine import URL, Connection, CursorResult
 from sqlalchemy.engine import Engine as SqlEngine
 from sqlalchemy.pool import NullPool
 
+from dataagent_core.data.engines.adaptive_batches import adaptive_batches
 from dataagent_core.data.engines.base import Engine, EngineOptions, Statement, StatementOptions
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
-from dataagent_core.data.engines.pace import paced
 from dataagent_core.data.engines.pool import Pool
 from dataagent_core.data.engines.pooled_statement import PooledStatement
-from dataagent_core.data.engines.values import ValueColumn
+from dataagent_core.data.engines.value_columns import ValueColumn
 from dataagent_core.data.types import Column, ForeignKey, Table
 from dataagent_core.errors import DataAgentError, Misconfigured, QueryFailed, SourceUnavailable
 
@@ -62,7 +62,9 @@ class GenericEngine(Engine):
         self.dialect = _DIALECTS.get(name, name)  # pyright: ignore[reportAttributeAccessIssue]
         self._options = options
         self._engine = _created(url, name)
-        self._pool = Pool(self._opened, size=options.max_connections, close=Connection.close)
+        self._pool = Pool(
+            self._open_connection, size=options.max_connections, close=Connection.close
+        )
 
     def statement(
         self, sql: str, *, timeout_seconds: float, time_zone: str = "UTC"
@@ -82,14 +84,14 @@ class GenericEngine(Engine):
             ]
         except exc.SQLAlchemyError as error:
             raise _translated(error) from error
-        return self.counted(tables)
+        return self.with_row_counts(tables)
 
     def close(self) -> None:
         """Close every connection."""
         self._pool.close()
         self._engine.dispose()
 
-    def _opened(self) -> Connection:
+    def _open_connection(self) -> Connection:
         try:
             return self._engine.connect()
         except exc.SQLAlchemyError as error:
@@ -128,7 +130,7 @@ class GenericStatement(PooledStatement[Connection]):
         """The rows, as a tuple of values for each column."""
         result = self._result
         assert result is not None  # noqa: S101  # `start` came before
-        yield from paced(
+        yield from adaptive_batches(
             lambda count: [tuple(row) for row in result.fetchmany(count)], self.settings.options
         )
 
@@ -150,7 +152,7 @@ class GenericStatement(PooledStatement[Connection]):
         """Undo whatever the statement did."""
         connection.rollback()
 
-    def translated(self, error: Exception) -> DataAgentError:
+    def translate_error(self, error: Exception) -> DataAgentError:
         """The database's message."""
         return _translated(error)
 

@@ -34,12 +34,12 @@ from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.data.engines.mysql_catalogue import tables_of
 from dataagent_core.data.engines.mysql_types import column_for
 from dataagent_core.data.engines.mysql_wire import (
-    Line,
+    MysqlConnection,
     RowStream,
     prepare,
     reset,
     run,
-    translated,
+    translate_error,
     warnings_of,
 )
 from dataagent_core.data.engines.pool import Pool
@@ -65,10 +65,10 @@ def open_source(url: URL, options: EngineOptions, _processes: DuckdbProcesses | 
 
 
 @dataclass(slots=True)
-class Session:
+class MysqlSession:
     """A connection, and what is known about its server and account."""
 
-    line: Line
+    line: MysqlConnection
     is_mariadb: bool
     may_touch_files: bool
 
@@ -83,8 +83,8 @@ class MysqlEngine(Engine):
             raise Misconfigured("A MySQL source needs a database: mysql://user@host:3306/database.")
         self._url = url
         self._options = options
-        self._pool: Pool[Session] = Pool(
-            self._opened,
+        self._pool: Pool[MysqlSession] = Pool(
+            self._open_connection,
             size=options.max_connections,
             close=lambda session: session.line.close(),
             is_alive=lambda session: (
@@ -110,11 +110,11 @@ class MysqlEngine(Engine):
     def introspect(self) -> list[Table]:
         """Tables and views of the address's database."""
         try:
-            with closing(self._connected()) as line:
+            with closing(self._connect()) as line:
                 tables = tables_of(line)
         except pymysql.Error as error:
-            raise translated(error) from error
-        return self.counted(tables)
+            raise translate_error(error) from error
+        return self.with_row_counts(tables)
 
     def close(self) -> None:
         """Close every connection."""
@@ -122,27 +122,27 @@ class MysqlEngine(Engine):
 
     def kill(self, thread_id: int) -> None:
         """Stop what runs on the server's thread, by a connection of its own."""
-        with closing(self._connected(timeout_seconds=_KILL_TIMEOUT_SECONDS)) as line:
+        with closing(self._connect(timeout_seconds=_KILL_TIMEOUT_SECONDS)) as line:
             run(line, f"KILL QUERY {thread_id}")
 
-    def _opened(self) -> Session:
-        line = self._connected()
+    def _open_connection(self) -> MysqlSession:
+        line = self._connect()
         try:
             version = run(line, "SELECT VERSION()")[0][0]
             grants = run(line, "SHOW GRANTS")
         except pymysql.Error as error:
             line.close()
-            raise translated(error) from error
-        return Session(
+            raise translate_error(error) from error
+        return MysqlSession(
             line,
             is_mariadb="mariadb" in str(version).lower(),
             may_touch_files=any(_grants_files(str(row[0])) for row in grants),
         )
 
-    def _connected(self, *, timeout_seconds: float | None = None) -> Line:
+    def _connect(self, *, timeout_seconds: float | None = None) -> MysqlConnection:
         url = self._url
         try:
-            return Line(
+            return MysqlConnection(
                 host=url.host or "127.0.0.1",
                 port=url.port or 3306,
                 user=url.username,
@@ -166,13 +166,13 @@ class MysqlEngine(Engine):
             ) from None  # the original message names the account
 
 
-class MysqlStatement(PooledStatement[Session]):
+class MysqlStatement(PooledStatement[MysqlSession]):
     """One query of a MySQL or MariaDB database."""
 
     driver_errors = (pymysql.Error, OSError)
 
     def __init__(
-        self, sql: str, pool: Pool[Session], settings: StatementOptions, *, engine: MysqlEngine
+        self, sql: str, pool: Pool[MysqlSession], settings: StatementOptions, *, engine: MysqlEngine
     ) -> None:
         super().__init__(sql, pool, settings)
         self._engine = engine
@@ -184,7 +184,7 @@ class MysqlStatement(PooledStatement[Session]):
         """What the server warned of, division by zero and cut values among it."""
         return self._warnings
 
-    def start(self, connection: Session) -> Columns:
+    def start(self, connection: MysqlSession) -> Columns:
         """Prepare the session, have the statement looked at, then have it run."""
         if connection.may_touch_files and (word := _FILE_WORDS.search(self.sql)):
             raise QueryFailed(
@@ -201,37 +201,37 @@ class MysqlStatement(PooledStatement[Session]):
         fields = self._stream.fields
         return Columns([field.name for field in fields], [column_for(field) for field in fields])
 
-    def chunks(self, connection: Session) -> Iterator[Sequence[Any]]:  # Any: Arrow arrays
+    def chunks(self, connection: MysqlSession) -> Iterator[Sequence[Any]]:  # Any: Arrow arrays
         """The rows, as an array of text or binary for each column."""
         assert self._stream is not None  # noqa: S101  # `start` came before
         yield from self._stream.chunks()
         if self._stream.warning_count:
             self._warnings = warnings_of(connection.line, self._stream.warning_count)
 
-    def stop(self, connection: Session, attempt: int) -> None:
+    def stop(self, connection: MysqlSession, attempt: int) -> None:
         """Kill the query on the server; hang up when that does not help for long."""
         if attempt > _ATTEMPTS_BEFORE_HANGING_UP:
             hang_up(_socket(connection))
         else:
             self._engine.kill(connection.line.thread_id())
 
-    def halt(self, connection: Session) -> None:
+    def halt(self, connection: MysqlSession) -> None:
         """Kill what still runs and read what is still on its way."""
         stream, self._stream = self._stream, None
         if stream is not None and not stream.is_over:
             self._engine.kill(connection.line.thread_id())
             stream.drain()
 
-    def clean(self, connection: Session) -> None:
+    def clean(self, connection: MysqlSession) -> None:
         """Forget the transaction and whatever the statement set in the session."""
         run(connection.line, "ROLLBACK")
         reset(connection.line)
 
-    def translated(self, error: Exception) -> DataAgentError:
+    def translate_error(self, error: Exception) -> DataAgentError:
         """The server's message."""
-        return translated(error)
+        return translate_error(error)
 
-    def _prepare(self, session: Session) -> None:
+    def _prepare(self, session: MysqlSession) -> None:
         modes = _MODES if session.is_mariadb else f"ONLY_FULL_GROUP_BY,{_MODES}"
         limit = (
             f"max_statement_time = {self.settings.timeout_seconds:.3f}"
@@ -248,10 +248,10 @@ class MysqlStatement(PooledStatement[Session]):
         for statement in dialect_of(MysqlEngine.dialect).read_only:
             run(session.line, statement)
 
-    def _set_zone(self, session: Session) -> None:
+    def _set_zone(self, session: MysqlSession) -> None:
         """By name; a server without the tables of names gets the zone's offset, if it has one."""
         name = "+00:00" if self.settings.time_zone == "UTC" else self.settings.time_zone
-        for zone in (name, _steady_offset(self.settings.time_zone)):
+        for zone in (name, _fixed_offset(self.settings.time_zone)):
             if zone is None:
                 break
             try:
@@ -273,7 +273,7 @@ def _grants_files(grant: str) -> bool:
     return found is not None and _FILE_RIGHT.search(found[1]) is not None
 
 
-def _steady_offset(time_zone: str) -> str | None:
+def _fixed_offset(time_zone: str) -> str | None:
     """The zone's offset, if it is the same the whole year round these years."""
     try:
         zone = ZoneInfo(time_zone)
@@ -288,7 +288,7 @@ def _steady_offset(time_zone: str) -> str | None:
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
 
-def _socket(session: Session) -> int:
+def _socket(session: MysqlSession) -> int:
     return cast(Any, session.line)._sock.fileno()  # the driver does not show it
 
 

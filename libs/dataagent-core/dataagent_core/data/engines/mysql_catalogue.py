@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from dataagent_core.data.engines.mysql_wire import Line, run
+from dataagent_core.data.engines.mysql_wire import MysqlConnection, run
 from dataagent_core.data.types import Column, ForeignKey, Table
 
 _TABLES = """
@@ -34,7 +34,7 @@ _PRIMARY = "PRIMARY"
 _NO_COMMENT = {"", "VIEW"}  # what a view has in place of a comment
 
 
-def tables_of(line: Line) -> list[Table]:
+def tables_of(line: MysqlConnection) -> list[Table]:
     """Every table and view of the database, without row counts."""
     columns: dict[str, list[Column]] = defaultdict(list)
     for table, name, kind, nullable, comment in run(line, _COLUMNS):

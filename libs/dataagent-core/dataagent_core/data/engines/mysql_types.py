@@ -16,7 +16,7 @@ from pymysql.constants import FIELD_TYPE
 
 from dataagent_core.data.arrow import pa
 from dataagent_core.data.engines.columns import ColumnBuilder
-from dataagent_core.data.engines.texts import TextColumn, declared_decimal, time_of_day
+from dataagent_core.data.engines.text_columns import TextColumn, declared_decimal, time_of_day
 
 _BINARY = 63  # the character set of what is not text
 _STRINGS = {

@@ -54,7 +54,7 @@ _LOST = {1040, 1053, 1077, 1079, 1080, 1152, 1184, 1927, 4031}
 _STOPPED = {1317, 1969, 3024}
 
 
-class Line(_Connection):
+class MysqlConnection(_Connection):
     """A connection. Where TLS is not asked for, it is used if the server has it, unverified.
 
     That is PyMySQL's way too, but it loads all the authorities it then does not ask, for every
@@ -70,7 +70,7 @@ class Line(_Connection):
         return context
 
 
-def run(line: Line, sql: str) -> Sequence[Sequence[Any]]:
+def run(line: MysqlConnection, sql: str) -> Sequence[Sequence[Any]]:
     """Run SQL of our own and give its rows.
 
     Raises:
@@ -81,7 +81,7 @@ def run(line: Line, sql: str) -> Sequence[Sequence[Any]]:
         return cursor.fetchall()
 
 
-def reset(line: Line) -> None:
+def reset(line: MysqlConnection) -> None:
     """Forget variables, locks, temporary tables, settings.
 
     Raises:
@@ -92,7 +92,7 @@ def reset(line: Line) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class MysqlPreparedStatement:
     """A statement that the server has looked at and not run. A reset of the session closes it."""
 
     statement_id: int
@@ -104,7 +104,7 @@ class Prepared:
         return FIELD_TYPE.FLOAT in self.column_types
 
 
-def prepare(line: Line, sql: str) -> Prepared:
+def prepare(line: MysqlConnection, sql: str) -> MysqlPreparedStatement:
     """Have the server look at a statement, which is not run.
 
     Raises:
@@ -120,10 +120,10 @@ def prepare(line: Line, sql: str) -> Prepared:
         line._read_packet()
     if parameters:
         raise QueryFailed("The statement has parameters without values. Write the values.")
-    return Prepared(statement_id, types)
+    return MysqlPreparedStatement(statement_id, types)
 
 
-def warnings_of(line: Line, count: int) -> SourceWarnings:
+def warnings_of(line: MysqlConnection, count: int) -> SourceWarnings:
     """What the server warned of in the last statement, one sentence a kind of warning.
 
     Args:
@@ -152,7 +152,7 @@ def warnings_of(line: Line, count: int) -> SourceWarnings:
 class RowStream:
     """The rows of a statement, as they come."""
 
-    def __init__(self, line: Line, *, options: EngineOptions) -> None:
+    def __init__(self, line: MysqlConnection, *, options: EngineOptions) -> None:
         self._line = line
         self._options = options
         self._rest = b""
@@ -161,7 +161,7 @@ class RowStream:
         self.warning_count = 0  # known at the end
         self.is_over = True
 
-    def begin(self, sql: str, prepared: Prepared) -> None:
+    def begin(self, sql: str, prepared: MysqlPreparedStatement) -> None:
         """Have a statement run, up to its first row.
 
         Raises:
@@ -310,7 +310,7 @@ def _joined(data: bytes, position: int) -> tuple[bytes, int] | None:
     return b"".join(parts), position
 
 
-def translated(error: Exception) -> DataAgentError:
+def translate_error(error: Exception) -> DataAgentError:
     """What an error of PyMySQL's is to a caller: the server's words, or that it is gone."""
     number = error.args[0] if isinstance(error, pymysql.Error) and error.args else None
     if not isinstance(number, int) or number in _LOST or 2000 <= number < 3000:  # the driver's own

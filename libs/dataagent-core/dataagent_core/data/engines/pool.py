@@ -23,11 +23,11 @@ _LOOK_SECONDS = 0.1
 class Connections(Protocol[C]):
     """Where a statement gets its connection from, and gives it back to."""
 
-    def take(self, *, timeout_seconds: float, is_given_up: Callable[[], bool]) -> C | None:
-        """A connection; None when `is_given_up` became true while waiting."""
+    def acquire(self, *, timeout_seconds: float, is_cancelled: Callable[[], bool]) -> C | None:
+        """A connection; None when `is_cancelled` became true while waiting."""
         ...
 
-    def give_back(self, connection: C, *, is_clean: bool) -> None:
+    def release(self, connection: C, *, is_clean: bool) -> None:
         """End the use of a connection that was taken; keep it only if it is clean."""
         ...
 
@@ -38,13 +38,13 @@ class Slots:
     def __init__(self, size: int, *, what: str) -> None:
         """`what` they are, in the plural, for the error message."""
         self.changed = threading.Condition()
-        self.taken = 0
+        self.in_use = 0
         self.is_closed = False
         self._size = size
         self._what = what
 
-    def take(self, *, timeout_seconds: float, is_given_up: Callable[[], bool]) -> bool:
-        """Take one; false when `is_given_up` became true while waiting.
+    def acquire(self, *, timeout_seconds: float, is_cancelled: Callable[[], bool]) -> bool:
+        """Take one; false when `is_cancelled` became true while waiting.
 
         Raises:
             SourceUnavailable: all stay taken for too long, or there are none any more.
@@ -52,10 +52,10 @@ class Slots:
         deadline = time.monotonic() + timeout_seconds
         with self.changed:
             while not self.is_closed:
-                if is_given_up():
+                if is_cancelled():
                     return False
-                if self.taken < self._size:
-                    self.taken += 1
+                if self.in_use < self._size:
+                    self.in_use += 1
                     return True
                 if time.monotonic() > deadline:
                     raise SourceUnavailable(
@@ -65,10 +65,10 @@ class Slots:
                 self.changed.wait(_LOOK_SECONDS)
         raise SourceUnavailable("This source was closed. Open it again.")
 
-    def free(self) -> None:
+    def release(self) -> None:
         """Give one back."""
         with self.changed:
-            self.taken -= 1
+            self.in_use -= 1
             self.changed.notify()
 
     def close(self) -> None:
@@ -79,43 +79,43 @@ class Slots:
 
 
 class Pool(Generic[C]):
-    """Connections made by `opened`, at most `size` at once. Safe for threads."""
+    """Connections made by `connect`, at most `size` at once. Safe for threads."""
 
     def __init__(
         self,
-        opened: Callable[[], C],
+        connect: Callable[[], C],
         *,
         size: int,
         close: Callable[[C], None],
         is_alive: Callable[[C], bool] = lambda _: True,
     ) -> None:
-        self._open_one = opened
+        self._open_one = connect
         self._close_one = close
         self._is_alive = is_alive
         self._slots = Slots(size, what="connections of this source")
         self._idle: list[C] = []
 
     @property
-    def taken(self) -> int:
+    def in_use(self) -> int:
         """How many are in use."""
-        return self._slots.taken
+        return self._slots.in_use
 
-    def take(self, *, timeout_seconds: float, is_given_up: Callable[[], bool]) -> C | None:
-        """A connection; None when `is_given_up` became true while waiting.
+    def acquire(self, *, timeout_seconds: float, is_cancelled: Callable[[], bool]) -> C | None:
+        """A connection; None when `is_cancelled` became true while waiting.
 
         Raises:
             SourceUnavailable: none can be opened, or all stay busy for too long.
         """
-        if not self._slots.take(timeout_seconds=timeout_seconds, is_given_up=is_given_up):
+        if not self._slots.acquire(timeout_seconds=timeout_seconds, is_cancelled=is_cancelled):
             return None
         try:
             reused = self._reused()
             return self._open_one() if reused is None else reused
         except BaseException:
-            self._slots.free()
+            self._slots.release()
             raise
 
-    def give_back(self, connection: C, *, is_clean: bool) -> None:
+    def release(self, connection: C, *, is_clean: bool) -> None:
         """End the use of a connection that was taken; keep it only if it is clean."""
         with self._slots.changed:
             is_kept = is_clean and not self._slots.is_closed
@@ -123,7 +123,7 @@ class Pool(Generic[C]):
                 self._idle.append(connection)
         if not is_kept:
             self._close_quietly(connection)
-        self._slots.free()
+        self._slots.release()
 
     def close(self) -> None:
         """Close the idle ones now, the others when they are given back."""

@@ -22,10 +22,15 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
 from dataagent_core.data.arrow import pa
-from dataagent_core.data.engines.base import Interrupted, SchemaChanged, Statement, StatementOptions
+from dataagent_core.data.engines.base import (
+    SchemaChanged,
+    Statement,
+    StatementInterrupted,
+    StatementOptions,
+)
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.pool import Connections
-from dataagent_core.data.engines.watch import Watch, timed_out
+from dataagent_core.data.engines.watchdog import Watchdog, timeout_error
 from dataagent_core.errors import DataAgentError, QueryFailed, QueryTimedOut
 
 logger = logging.getLogger(__name__)
@@ -43,7 +48,7 @@ class PooledStatement(Statement, Generic[C]):
         self._pool = pool
         self._lock = threading.Lock()  # over the two that `interrupt` looks at
         self._is_interrupted = False
-        self._watch: Watch | None = None
+        self._watch: Watchdog | None = None
         self._connection: C | None = None
         self._columns: Columns | None = None
         self._active: Generator[pa.RecordBatch] | None = None
@@ -68,7 +73,7 @@ class PooledStatement(Statement, Generic[C]):
         """Make the quiet connection ready for the next statement; raise if that cannot be."""
 
     @abstractmethod
-    def translated(self, error: Exception) -> DataAgentError:
+    def translate_error(self, error: Exception) -> DataAgentError:
         """What a driver's error is to a caller."""
 
     @property
@@ -129,23 +134,23 @@ class PooledStatement(Statement, Generic[C]):
             if is_first:
                 yield columns.empty()
 
-    def _fetched(self, connection: C, watch: Watch) -> Iterator[Sequence[Any]]:
+    def _fetched(self, connection: C, watch: Watchdog) -> Iterator[Sequence[Any]]:
         with self._translating():
             yield from self.chunks(connection)
         if watch.reason == "interrupted":
-            raise Interrupted
+            raise StatementInterrupted
 
     def _begin(self) -> None:
         if "\0" in self.sql or not _is_storable(self.sql):
             raise QueryFailed(
                 "The statement has characters that no database takes. Leave them out."
             )
-        connection = self._pool.take(
-            timeout_seconds=self.settings.timeout_seconds, is_given_up=lambda: self._is_interrupted
+        connection = self._pool.acquire(
+            timeout_seconds=self.settings.timeout_seconds, is_cancelled=lambda: self._is_interrupted
         )
         if connection is None:
-            raise Interrupted
-        watch = Watch(
+            raise StatementInterrupted
+        watch = Watchdog(
             lambda attempt: self.stop(connection, attempt),
             timeout_seconds=self.settings.timeout_seconds,
         )
@@ -183,7 +188,7 @@ class PooledStatement(Statement, Generic[C]):
         is_clean = is_clean and _succeeds(lambda: self.clean(connection))
         with self._lock:
             self._connection = self._watch = None
-        self._pool.give_back(connection, is_clean=is_clean)
+        self._pool.release(connection, is_clean=is_clean)
 
     @contextmanager
     def _translating(self) -> Generator[None]:
@@ -192,15 +197,15 @@ class PooledStatement(Statement, Generic[C]):
         except (*self.driver_errors, pa.ArrowException) as error:
             reason = self._watch.reason if self._watch is not None else None
             if reason == "interrupted":
-                raise Interrupted from error
+                raise StatementInterrupted from error
             if reason == "timed_out":
-                raise timed_out(self.settings.timeout_seconds) from error
+                raise timeout_error(self.settings.timeout_seconds) from error
             if isinstance(error, pa.ArrowException):
                 raise QueryFailed(f"A value could not be read: {error}") from error
-            translated = self.translated(error)
-            if isinstance(translated, QueryTimedOut):
-                raise timed_out(self.settings.timeout_seconds) from error
-            raise translated from error
+            translate_error = self.translate_error(error)
+            if isinstance(translate_error, QueryTimedOut):
+                raise timeout_error(self.settings.timeout_seconds) from error
+            raise translate_error from error
 
 
 def _is_storable(text: str) -> bool:

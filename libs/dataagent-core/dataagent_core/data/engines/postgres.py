@@ -32,9 +32,15 @@ from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.data.engines.pool import Pool
 from dataagent_core.data.engines.pooled_statement import PooledStatement
 from dataagent_core.data.engines.postgres_catalogue import tables_of
-from dataagent_core.data.engines.postgres_wire import CopyOut, Described, described, run, translated
+from dataagent_core.data.engines.postgres_wire import (
+    CopyOut,
+    DescribedColumn,
+    describe_columns,
+    run,
+    translate_error,
+)
 from dataagent_core.data.engines.sockets import hang_up, has_input
-from dataagent_core.data.engines.texts import (
+from dataagent_core.data.engines.text_columns import (
     NumericColumn,
     TextColumn,
     declared_decimal,
@@ -71,7 +77,7 @@ class PostgresEngine(Engine):
         self._url = url.set(drivername="postgresql")
         self._options = options
         self._pool: Pool[Connection] = Pool(
-            self._opened,
+            self._open_connection,
             size=options.max_connections,
             close=psycopg.Connection.close,
             is_alive=_is_alive,
@@ -88,27 +94,27 @@ class PostgresEngine(Engine):
         """PostgreSQL's plan, with its estimates."""
         limit = max(1, math.ceil(timeout_seconds * 1000))
         try:
-            with closing(self._opened()) as connection:
+            with closing(self._open_connection()) as connection:
                 run(connection, f"SET statement_timeout = {limit}")
                 plan = run(connection, f"EXPLAIN {sql}")
         except psycopg.Error as error:
-            raise translated(error) from error
+            raise translate_error(error) from error
         return [(plan.get_value(row, 0) or b"").decode() for row in range(plan.ntuples)]
 
     def introspect(self) -> list[Table]:
         """Tables and views of every schema; `schema` is None for those on the search path."""
         try:
-            with closing(self._opened()) as connection, connection.transaction():
+            with closing(self._open_connection()) as connection, connection.transaction():
                 tables = tables_of(connection)
         except psycopg.Error as error:
-            raise translated(error) from error
-        return self.counted(tables)
+            raise translate_error(error) from error
+        return self.with_row_counts(tables)
 
     def close(self) -> None:
         """Close every connection."""
         self._pool.close()
 
-    def _opened(self) -> Connection:
+    def _open_connection(self) -> Connection:
         given = self._url.query.get("options", "")
         own = "-c default_transaction_read_only=on -c standard_conforming_strings=on"
         try:
@@ -148,7 +154,7 @@ class PostgresStatement(PooledStatement[Connection]):
         run(connection, self._preamble(connection))
         self._warnings.clear()
         connection.add_notice_handler(self._noted)
-        fields = described(connection, self.sql)
+        fields = describe_columns(connection, self.sql)
         if not fields:
             raise QueryFailed("The statement returns no columns. Write one query.")
         self._copy = CopyOut(connection, options=self.settings.options)
@@ -182,9 +188,9 @@ class PostgresStatement(PooledStatement[Connection]):
         run(connection, "ROLLBACK")
         run(connection, "DISCARD ALL")
 
-    def translated(self, error: Exception) -> DataAgentError:
+    def translate_error(self, error: Exception) -> DataAgentError:
         """The server's message and hint."""
-        return translated(error)
+        return translate_error(error)
 
     def _noted(self, notice: psycopg.errors.Diagnostic) -> None:
         if notice.severity_nonlocalized == "WARNING":
@@ -249,7 +255,7 @@ _PARSED = {
 }
 
 
-def _column(field: Described) -> ColumnBuilder:
+def _column(field: DescribedColumn) -> ColumnBuilder:
     """The column for a type of PostgreSQL's, by its number; text for those Arrow lacks."""
     if field.type in _SIMPLE:
         return TextColumn(_SIMPLE[field.type])

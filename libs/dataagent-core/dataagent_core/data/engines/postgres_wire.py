@@ -37,7 +37,7 @@ _CANCELLED = "57014"
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedColumn:
     """A column of a statement: its type by number, the digits a `numeric` declares."""
 
     label: str
@@ -54,7 +54,7 @@ def run(connection: Connection, sql: str) -> PGresult:
     return _checked(connection, connection.pgconn.exec_(sql.encode()))
 
 
-def described(connection: Connection, sql: str) -> list[Described]:
+def describe_columns(connection: Connection, sql: str) -> list[DescribedColumn]:
     """The columns of a statement, which is not run. The server refuses more than one statement.
 
     Raises:
@@ -63,7 +63,7 @@ def described(connection: Connection, sql: str) -> list[Described]:
     _checked(connection, connection.pgconn.prepare(b"", sql.encode()))
     result = _checked(connection, connection.pgconn.describe_prepared(b""))
     return [
-        Described(
+        DescribedColumn(
             label=(result.fname(i) or b"").decode(),
             type=result.ftype(i),
             digits=_digits(result.fmod(i)),
@@ -211,7 +211,7 @@ def _checked(connection: Connection, result: PGresult | None) -> PGresult:
     raise errors.error_from_result(result)
 
 
-def translated(error: Exception) -> DataAgentError:
+def translate_error(error: Exception) -> DataAgentError:
     """What an error of psycopg's is to a caller: the server's words, or that it is gone."""
     if not isinstance(error, psycopg.Error):
         return QueryFailed(str(error))

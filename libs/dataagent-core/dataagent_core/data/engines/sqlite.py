@@ -22,6 +22,7 @@ from urllib.parse import quote
 from sqlalchemy.engine import URL
 
 from dataagent_core.data.dialects import dialect_of
+from dataagent_core.data.engines.adaptive_batches import adaptive_batches
 from dataagent_core.data.engines.base import (
     Engine,
     EngineOptions,
@@ -31,11 +32,10 @@ from dataagent_core.data.engines.base import (
 )
 from dataagent_core.data.engines.columns import Columns
 from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
-from dataagent_core.data.engines.pace import paced
 from dataagent_core.data.engines.pool import Pool
 from dataagent_core.data.engines.pooled_statement import PooledStatement
 from dataagent_core.data.engines.sqlite_catalogue import tables_of
-from dataagent_core.data.engines.values import ValueColumn
+from dataagent_core.data.engines.value_columns import ValueColumn
 from dataagent_core.data.types import Table
 from dataagent_core.errors import DataAgentError, QueryFailed, SourceUnavailable
 
@@ -90,7 +90,7 @@ class SqliteEngine(Engine):
         self._pool = Pool(
             self._guarded, size=options.max_connections, close=sqlite3.Connection.close
         )
-        self._describer = self._opened()
+        self._describer = self._open_connection()
         self._describing = threading.Lock()
 
     def statement(
@@ -113,11 +113,11 @@ class SqliteEngine(Engine):
     def introspect(self) -> list[Table]:
         """Tables and views, with exact row counts."""
         try:
-            with closing(self._opened()) as connection:
+            with closing(self._open_connection()) as connection:
                 tables = tables_of(connection)
         except sqlite3.Error as error:
             raise _translated(error) from error
-        return self.counted(tables)
+        return self.with_row_counts(tables)
 
     def close(self) -> None:
         """Close every connection."""
@@ -125,7 +125,7 @@ class SqliteEngine(Engine):
         with self._describing:
             self._describer.close()
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open_connection(self) -> sqlite3.Connection:
         uri = f"file:{quote(str(self._path))}?mode=ro"
         try:
             connection = sqlite3.connect(
@@ -144,7 +144,7 @@ class SqliteEngine(Engine):
         return connection
 
     def _guarded(self) -> sqlite3.Connection:
-        connection = self._opened()
+        connection = self._open_connection()
         for statement in dialect_of(self.dialect).read_only:
             connection.execute(statement)
         for limit, value in _LIMITS.items():
@@ -204,7 +204,7 @@ class SqliteStatement(PooledStatement[sqlite3.Connection]):
     ) -> Iterator[Sequence[Any]]:  # Any: SQLite's values
         """The rows, as a tuple of values for each column."""
         assert self._cursor is not None  # noqa: S101  # `start` came before
-        yield from paced(self._cursor.fetchmany, self.settings.options)
+        yield from adaptive_batches(self._cursor.fetchmany, self.settings.options)
 
     def stop(self, connection: sqlite3.Connection, attempt: int) -> None:
         """Interrupt; the progress handler sees to it as well."""
@@ -217,7 +217,7 @@ class SqliteStatement(PooledStatement[sqlite3.Connection]):
             self._cursor = None
         connection.set_progress_handler(None, 0)
 
-    def translated(self, error: Exception) -> DataAgentError:
+    def translate_error(self, error: Exception) -> DataAgentError:
         """SQLite's message, without the file's path."""
         return _translated(error)
 

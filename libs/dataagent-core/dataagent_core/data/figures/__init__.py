@@ -3,8 +3,8 @@
 from dataagent_core.data.figures.checking import (
     Evidence,
     FigureReport,
-    Unbacked,
-    Verified,
+    UnbackedFigure,
+    VerifiedFigure,
     check_figures,
     to_metadata,
 )
@@ -16,8 +16,8 @@ __all__ = [
     "Figure",
     "FigureReport",
     "ResultTable",
-    "Unbacked",
-    "Verified",
+    "UnbackedFigure",
+    "VerifiedFigure",
     "check_figures",
     "find_figures",
     "to_metadata",

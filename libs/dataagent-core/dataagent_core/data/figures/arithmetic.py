@@ -12,7 +12,7 @@ from decimal import Decimal
 from itertools import combinations, islice, permutations
 
 from dataagent_core.data.figures.budget import WorkBudget
-from dataagent_core.data.figures.hints import Wording
+from dataagent_core.data.figures.hints import TextSlice
 from dataagent_core.data.figures.index import IndexedTable
 from dataagent_core.data.figures.reading import Figure, FigureKind
 
@@ -38,7 +38,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TableContext:
     """What of one table a figure is about."""
 
     table: IndexedTable
@@ -51,7 +51,9 @@ class Part:
     is_top: bool  # the sentence speaks of the first few
 
 
-def candidates(figure: Figure, parts: Sequence[Part], words: Wording) -> Iterator[Candidate]:
+def candidates(
+    figure: Figure, parts: Sequence[TableContext], words: TextSlice
+) -> Iterator[Candidate]:
     """Everything a figure of this kind may be, by the words of its clause."""
     for part in parts:
         for one in _BY_KIND[figure.kind](part, words):
@@ -60,40 +62,40 @@ def candidates(figure: Figure, parts: Sequence[Part], words: Wording) -> Iterato
     yield from _between(figure, parts, words)
 
 
-def _percent(part: Part, words: Wording) -> Iterator[Candidate]:
-    if words.says("change") and not words.says("share"):
+def _percent(part: TableContext, words: TextSlice) -> Iterator[Candidate]:
+    if words.has_hint("change") and not words.has_hint("share"):
         yield from _changes(part, words)
         return
     yield from _shares(part, words)
-    if len(part.table.numbers) == 1 or not words.says("total"):
+    if len(part.table.numbers) == 1 or not words.has_hint("total"):
         yield from _row_ratios(part, part.columns, _HUNDRED)
 
 
-def _multiple(part: Part, words: Wording) -> Iterator[Candidate]:
+def _multiple(part: TableContext, words: TextSlice) -> Iterator[Candidate]:
     yield from _ratios(part)
     yield from _row_ratios(part, part.columns, Decimal(1))
 
 
-def _points(part: Part, words: Wording) -> Iterator[Candidate]:
+def _points(part: TableContext, words: TextSlice) -> Iterator[Candidate]:
     yield from _differences(part)
 
 
-def _plain(part: Part, words: Wording) -> Iterator[Candidate]:
-    if words.says("change"):
+def _plain(part: TableContext, words: TextSlice) -> Iterator[Candidate]:
+    if words.has_hint("change"):
         yield from _differences(part)
-    if words.says("rest"):
+    if words.has_hint("rest"):
         yield from _row_differences(part)
-    if words.says("average"):
+    if words.has_hint("average"):
         yield from _row_ratios(part, _at_least_two(part), Decimal(1))
         if not part.named:
             yield from _average_of_totals(part)
     for column in part.columns:
         yield from _sums_of(part, column, words)
-    if part.count > 1 and not words.says("change"):
+    if part.count > 1 and not words.has_hint("change"):
         yield Candidate(Decimal(part.count), part.table.artifact_id, "count", "count(named rows)")
 
 
-_BY_KIND: dict[FigureKind, Callable[[Part, Wording], Iterator[Candidate]]] = {
+_BY_KIND: dict[FigureKind, Callable[[TableContext, TextSlice], Iterator[Candidate]]] = {
     "percent": _percent,
     "multiple": _multiple,
     "points": _points,
@@ -101,7 +103,7 @@ _BY_KIND: dict[FigureKind, Callable[[Part, Wording], Iterator[Candidate]]] = {
 }
 
 
-def _pairs(part: Part) -> Iterator[tuple[str, int, int, Decimal, Decimal]]:
+def _pairs(part: TableContext) -> Iterator[tuple[str, int, int, Decimal, Decimal]]:
     """Two values of a column worth comparing: of rows named, or of a named one and a neighbour."""
     numbers = part.table.numbers
     last = len(numbers) - 1
@@ -117,7 +119,7 @@ def _pairs(part: Part) -> Iterator[tuple[str, int, int, Decimal, Decimal]]:
                 yield part.table.columns[column].name, one, two, first, second
 
 
-def _few_rows(part: Part, column: int, last: int) -> Iterator[tuple[int, int]]:
+def _few_rows(part: TableContext, column: int, last: int) -> Iterator[tuple[int, int]]:
     """What a row may be compared with when it is named alone, or none is."""
     others = set(part.before) - set(part.named)
     starts = set(part.named) or set(part.before[:1])
@@ -130,17 +132,17 @@ def _few_rows(part: Part, column: int, last: int) -> Iterator[tuple[int, int]]:
     yield from ((one, two) for one in starts for two in others if one != two)
 
 
-def _differences(part: Part) -> Iterator[Candidate]:
+def _differences(part: TableContext) -> Iterator[Candidate]:
     for name, one, two, first, second in _pairs(part):
         text = f"{name}[{one}] - {name}[{two}]"
         yield Candidate(abs(first - second), part.table.artifact_id, "difference", text, name)
 
 
-def _changes(part: Part, words: Wording) -> Iterator[Candidate]:
+def _changes(part: TableContext, words: TextSlice) -> Iterator[Candidate]:
     """Growth is measured against the smaller value, decline against the larger."""
     for name, one, two, first, second in _pairs(part):
         small, large = sorted((first, second), key=abs)
-        is_decline, is_growth = words.says("decline"), words.says("growth")
+        is_decline, is_growth = words.has_hint("decline"), words.has_hint("growth")
         bases = {large} if is_decline and not is_growth else {small}
         bases = bases if is_decline != is_growth else {small, large}
         for base in bases - {Decimal(0)}:
@@ -149,7 +151,7 @@ def _changes(part: Part, words: Wording) -> Iterator[Candidate]:
             yield Candidate(value, part.table.artifact_id, "percent_change", text, name)
 
 
-def _ratios(part: Part) -> Iterator[Candidate]:
+def _ratios(part: TableContext) -> Iterator[Candidate]:
     """How many times the larger value is the smaller."""
     for name, one, two, first, second in _pairs(part):
         over, under = (one, two) if abs(first) >= abs(second) else (two, one)
@@ -159,7 +161,7 @@ def _ratios(part: Part) -> Iterator[Candidate]:
             yield Candidate(large / small, part.table.artifact_id, "ratio", text, name)
 
 
-def _shares(part: Part, words: Wording) -> Iterator[Candidate]:
+def _shares(part: TableContext, words: TextSlice) -> Iterator[Candidate]:
     """Parts of a column's total: one row's, several named rows', the first few rows'."""
     table = part.table
     for column in part.columns:
@@ -171,26 +173,26 @@ def _shares(part: Part, words: Wording) -> Iterator[Candidate]:
                 text = f"{name}[{row}] / sum({name})"
                 yield Candidate(value / total * _HUNDRED, table.artifact_id, "share", text, name)
         for one in _sums_of(part, column, words):
-            if total and any(words.says(what) for what in _JOINT):
+            if total and any(words.has_hint(what) for what in _JOINT):
                 share = one.value / total * _HUNDRED
                 text = f"{one.expression} / sum({name})"
                 yield Candidate(share, table.artifact_id, "share", text, name)
 
 
-def _sums_of(part: Part, column: int, words: Wording) -> Iterator[Candidate]:
+def _sums_of(part: TableContext, column: int, words: TextSlice) -> Iterator[Candidate]:
     """The named rows together; the first two, three, … where the words say `top`."""
     table = part.table
     name = table.columns[column].name
     together = tuple(sorted({*part.named, *part.before}))
     groups = [together] if len(together) > 1 else []
-    is_joint = any(words.says(what) for what in _JOINT)
+    is_joint = any(words.has_hint(what) for what in _JOINT)
     if is_joint and part.is_top and not part.named:
         last = min(MAX_TOP, len(table.numbers) - 1)
         groups += [tuple(range(top)) for top in range(2, last + 1)]
     sums = [_sum_of(table, column, group) for group in groups]
     for group, total in zip(groups, sums, strict=True):
         yield Candidate(total, table.artifact_id, "sum_of_rows", _sum_text(name, group), name)
-    for group, total in zip(groups, sums, strict=True) if words.says("others") else ():
+    for group, total in zip(groups, sums, strict=True) if words.has_hint("others") else ():
         others = (row for row in range(len(table.numbers)) if row not in group)
         text = _sum_text(name, tuple(islice(others, MAX_ANCHORS)))
         value = table.sum_read(column) - total
@@ -206,7 +208,7 @@ def _sum_text(name: str, rows: Sequence[int]) -> str:
     return f"sum({name}[{', '.join(map(str, rows[:MAX_ANCHORS]))}])"
 
 
-def _at_least_two(part: Part) -> Sequence[int]:
+def _at_least_two(part: TableContext) -> Sequence[int]:
     """The columns in play; all of them when only one is, for a ratio needs two."""
     if len(part.columns) > 1:
         return part.columns[:MAX_COLUMNS]
@@ -215,7 +217,7 @@ def _at_least_two(part: Part) -> Sequence[int]:
 
 
 def _row_pairs(
-    part: Part, columns: Sequence[int]
+    part: TableContext, columns: Sequence[int]
 ) -> Iterator[tuple[int, str, str, Decimal, Decimal]]:
     table = part.table
     rows = part.bound or (range(1) if len(table.numbers) == 1 else ())
@@ -227,21 +229,21 @@ def _row_pairs(
                 yield row, table.columns[one].name, table.columns[two].name, first, second
 
 
-def _row_ratios(part: Part, columns: Sequence[int], factor: Decimal) -> Iterator[Candidate]:
+def _row_ratios(part: TableContext, columns: Sequence[int], factor: Decimal) -> Iterator[Candidate]:
     for row, one, two, first, second in _row_pairs(part, columns):
         if second:
             text = f"{one}[{row}] / {two}[{row}]"
             yield Candidate(first / second * factor, part.table.artifact_id, "ratio", text, one)
 
 
-def _row_differences(part: Part) -> Iterator[Candidate]:
+def _row_differences(part: TableContext) -> Iterator[Candidate]:
     for row, one, two, first, second in _row_pairs(part, part.columns):
         if abs(second) > abs(first) * _NEGLIGIBLE:
             text = f"{one}[{row}] - {two}[{row}]"
             yield Candidate(first - second, part.table.artifact_id, "difference", text, one)
 
 
-def _average_of_totals(part: Part) -> Iterator[Candidate]:
+def _average_of_totals(part: TableContext) -> Iterator[Candidate]:
     table = part.table
     for one, two in permutations(_at_least_two(part), 2):
         top, bottom = table.total(one), table.total(two)
@@ -251,7 +253,7 @@ def _average_of_totals(part: Part) -> Iterator[Candidate]:
             yield Candidate(top / bottom, table.artifact_id, "ratio", text, names[0])
 
 
-def _scalars(part: Part) -> Iterator[tuple[Part, str, Decimal]]:
+def _scalars(part: TableContext) -> Iterator[tuple[TableContext, str, Decimal]]:
     """Values that stand for a result: of its only row or the named one, totals, the row count."""
     table = part.table
     only = range(1) if len(table.numbers) == 1 else part.named if len(part.named) == 1 else ()
@@ -268,7 +270,9 @@ def _scalars(part: Part) -> Iterator[tuple[Part, str, Decimal]]:
         yield part, "row_count", Decimal(table.row_count)
 
 
-def _between(figure: Figure, parts: Sequence[Part], words: Wording) -> Iterator[Candidate]:
+def _between(
+    figure: Figure, parts: Sequence[TableContext], words: TextSlice
+) -> Iterator[Candidate]:
     """One result against another: a part of a total, a difference of two totals."""
     if len(parts) < 2:
         return
@@ -284,9 +288,9 @@ def _between(figure: Figure, parts: Sequence[Part], words: Wording) -> Iterator[
 
 
 def _combined(
-    figure: Figure, one: Decimal, two: Decimal, words: Wording
+    figure: Figure, one: Decimal, two: Decimal, words: TextSlice
 ) -> Iterator[tuple[Decimal, str, str]]:
-    is_change = words.says("change")
+    is_change = words.has_hint("change")
     if figure.kind == "plain" and is_change:
         yield one - two, "difference", "-"
     if two and figure.kind == "percent":
@@ -294,5 +298,7 @@ def _combined(
             yield abs((one - two) / two) * _HUNDRED, "percent_change", "/"
         else:
             yield one / two * _HUNDRED, "ratio", "/"
-    if two and (figure.kind == "multiple" or (figure.kind == "plain" and words.says("average"))):
+    if two and (
+        figure.kind == "multiple" or (figure.kind == "plain" and words.has_hint("average"))
+    ):
         yield one / two, "ratio", "/"

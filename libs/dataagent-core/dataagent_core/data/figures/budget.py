@@ -5,7 +5,7 @@ from __future__ import annotations
 MAX_STEPS = 4_000_000
 
 
-class WorkBudgetSpent(Exception):
+class WorkBudgetExceeded(Exception):
     """The check has done as much as it may."""
 
 
@@ -23,4 +23,4 @@ class WorkBudget:
         """
         self._left -= steps
         if self._left < 0:
-            raise WorkBudgetSpent
+            raise WorkBudgetExceeded

@@ -19,13 +19,19 @@ from functools import cached_property
 from heapq import nsmallest
 from typing import Any
 
-from dataagent_core.data.figures.arithmetic import MAX_ANCHORS, Part, candidates
-from dataagent_core.data.figures.budget import WorkBudget, WorkBudgetSpent
+from dataagent_core.data.figures.arithmetic import MAX_ANCHORS, TableContext, candidates
+from dataagent_core.data.figures.budget import WorkBudget, WorkBudgetExceeded
 from dataagent_core.data.figures.focus import ColumnNames, clause_span, words_of
-from dataagent_core.data.figures.hints import TextHints, Wording
-from dataagent_core.data.figures.index import Cell, Index, IndexedTable, ResultTable, Summary
+from dataagent_core.data.figures.hints import TextHints, TextSlice
+from dataagent_core.data.figures.index import (
+    ColumnSummary,
+    IndexedTable,
+    NumberCell,
+    ResultIndex,
+    ResultTable,
+)
 from dataagent_core.data.figures.labels import ROWS_IN_A_STEP, Passage, Sentence
-from dataagent_core.data.figures.matching import Span, equal_cells, needs_exact, span
+from dataagent_core.data.figures.matching import ValueRange, equal_cells, needs_exact, value_range
 from dataagent_core.data.figures.reading import MAX_TEXT, Figure, FigureKind, find_figures
 
 MAX_FIGURES = 1_000  # of one answer
@@ -49,7 +55,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedFigure:
     """A figure with what backs it."""
 
     figure: Figure
@@ -57,7 +63,7 @@ class Verified:
 
 
 @dataclass(frozen=True, slots=True)
-class Unbacked:
+class UnbackedFigure:
     """A figure that nothing backs. `reason` is `not_found` or `other_row`."""
 
     figure: Figure
@@ -73,8 +79,8 @@ class FigureReport:
     is read of it, or when a result was too large to read.
     """
 
-    verified: tuple[Verified, ...]
-    unbacked: tuple[Unbacked, ...]
+    verified: tuple[VerifiedFigure, ...]
+    unbacked: tuple[UnbackedFigure, ...]
     unchecked: tuple[Figure, ...]
     is_complete: bool
 
@@ -84,25 +90,27 @@ def check_figures(text: str, question: str, results: Sequence[ResultTable]) -> F
 
     The work is bounded: what is left of a very long answer is reported as unchecked.
     """
-    index = Index(results)
+    index = ResultIndex(results)
     figures = find_figures(text)
-    check = _Check(text[:MAX_TEXT], index, figures, question)
+    check = _FigureCheck(text[:MAX_TEXT], index, figures, question)
     return check.report(is_cut=len(text) > MAX_TEXT)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _FigureContext:
     """A figure with the words around it."""
 
     figure: Figure
     sentence: Sentence
-    words: Wording  # of its clause
+    words: TextSlice  # of its clause
 
 
-class _Check:
+class _FigureCheck:
     """One answer against one run's results."""
 
-    def __init__(self, text: str, index: Index, figures: Sequence[Figure], question: str) -> None:
+    def __init__(
+        self, text: str, index: ResultIndex, figures: Sequence[Figure], question: str
+    ) -> None:
         self._text = text
         self._index = index
         self._figures = figures
@@ -121,7 +129,7 @@ class _Check:
         found: dict[int, Evidence] = {}
         missed: dict[int, str] = {}
         knows_all_labels = False
-        with suppress(WorkBudgetSpent):
+        with suppress(WorkBudgetExceeded):
             self._passage = Passage(self._hints, self._index, self._figures, self._budget)
             knows_all_labels = self._passage.knows_all_labels
             places = self._places(is_cut=is_cut)
@@ -143,24 +151,24 @@ class _Check:
         ]
         unchecked = tuple(one for at, one in claims if at not in found and at not in missed)
         return FigureReport(
-            tuple(Verified(figure, found[at]) for at, figure in claims if at in found),
-            tuple(Unbacked(figure, missed[at]) for at, figure in claims if at in missed),
+            tuple(VerifiedFigure(figure, found[at]) for at, figure in claims if at in found),
+            tuple(UnbackedFigure(figure, missed[at]) for at, figure in claims if at in missed),
             unchecked,
             self._index.is_complete and knows_all_labels and not is_cut and not unchecked,
         )
 
-    def _places(self, *, is_cut: bool) -> list[_Place]:
+    def _places(self, *, is_cut: bool) -> list[_FigureContext]:
         """The figures that are looked up."""
-        places: list[_Place] = []
+        places: list[_FigureContext] = []
         for figure in self._figures[:MAX_FIGURES]:
             sentence = self._passage.sentence_of(figure)
             if is_cut and sentence is self._passage.sentences[-1]:
                 break
             words = self._hints.within(*clause_span(self._text, figure))
-            places.append(_Place(figure, sentence, words))
+            places.append(_FigureContext(figure, sentence, words))
         return places
 
-    def _direct(self, place: _Place) -> Evidence | None:
+    def _direct(self, place: _FigureContext) -> Evidence | None:
         self._budget.spend()
         return (
             self._label(place)
@@ -169,7 +177,7 @@ class _Check:
             or self._year(place.figure)
         )
 
-    def _label(self, place: _Place) -> Evidence | None:
+    def _label(self, place: _FigureContext) -> Evidence | None:
         """A number that is part of a name in the results: Boeing 747."""
         mention = place.sentence.mention_around(place.figure)
         if mention is None:
@@ -177,16 +185,16 @@ class _Check:
         artifact_id = self._index.tables[mention.table].artifact_id
         return Evidence(artifact_id, "label", row=min(mention.rows))
 
-    def _cells(self, place: _Place) -> Iterator[Cell]:
-        is_less = place.sentence.words.says("decline")
+    def _cells(self, place: _FigureContext) -> Iterator[NumberCell]:
+        is_less = place.sentence.words.has_hint("decline")
         return equal_cells(place.figure, self._index, self._budget, may_lose_sign=is_less)
 
-    def _cell(self, place: _Place) -> Evidence | None:
+    def _cell(self, place: _FigureContext) -> Evidence | None:
         meant: dict[int, tuple[frozenset[int] | None, int | None]] = {}  # by table: rows, column
         for cell in self._cells(place):
             table = self._index.tables[cell.table]
             if cell.table not in meant:
-                said = self._columns[cell.table].said_after(self._text, place.figure)
+                said = self._columns[cell.table].named_after(self._text, place.figure)
                 meant[cell.table] = self._bound(place, cell.table), said
             rows, said = meant[cell.table]
             if (rows is None or cell.row in rows) and said in (None, cell.column):
@@ -194,11 +202,11 @@ class _Check:
                 return Evidence(table.artifact_id, "cell", row=cell.row, column=name)
         return None
 
-    def _bound(self, place: _Place, table: int) -> frozenset[int] | None:
+    def _bound(self, place: _FigureContext, table: int) -> frozenset[int] | None:
         return place.sentence.bound_rows(table, place.figure, place.words)
 
-    def _summary(self, place: _Place) -> Evidence | None:
-        figure, wanted = place.figure, span(place.figure)
+    def _summary(self, place: _FigureContext) -> Evidence | None:
+        figure, wanted = place.figure, value_range(place.figure)
         part = wanted.times(_PERCENT) if figure.kind == "percent" else wanted
         ranges = {(wanted.low, wanted.high), (part.low, part.high)}
         for one in self._index.summaries_between(*ranges):
@@ -206,7 +214,7 @@ class _Check:
             table = self._index.tables[one.table]
             if not _reads_as(one, wanted, figure, table):
                 continue
-            said = self._columns[one.table].said_after(self._text, figure)
+            said = self._columns[one.table].named_after(self._text, figure)
             is_said = said is not None and said == one.column
             if _may_be(one, figure, _NO_WORDS if is_said else place.words):
                 column = table.columns[one.column].name if one.column is not None else None
@@ -229,30 +237,30 @@ class _Check:
                     years.setdefault(year, Evidence(table.artifact_id, "label", row=row))
         return years
 
-    def _note_cells(self, places: Sequence[_Place], found: Mapping[int, Evidence]) -> None:
+    def _note_cells(self, places: Sequence[_FigureContext], found: Mapping[int, Evidence]) -> None:
         """Which cells the figures of each sentence were found in, by table."""
         self._near: defaultdict[tuple[int, str], list[Evidence]] = defaultdict(list)
         for at, evidence in found.items():
             if evidence.how == "cell":
                 self._near[places[at].sentence.at, evidence.artifact_id].append(evidence)
 
-    def _derived(self, place: _Place) -> Evidence | None:
+    def _derived(self, place: _FigureContext) -> Evidence | None:
         figure, words = place.figure, place.words
         parts = [self._part(at, place) for at in range(len(self._index.tables))]
-        if figure.kind == "percent" and not (words.says("change") or words.says("share")):
+        if figure.kind == "percent" and not (words.has_hint("change") or words.has_hint("share")):
             words = place.sentence.words
-        wanted, exact = span(figure), needs_exact(figure)
+        wanted, exact = value_range(figure), needs_exact(figure)
         factor = 10 if figure.unit == "‰" else 1
         for one in candidates(figure, parts, words):
             value = one.value * factor
             is_equal = abs(value) == abs(figure.value)
-            if is_equal or (not exact and (wanted.holds(value) or wanted.holds(-value))):
+            if is_equal or (not exact and (wanted.contains(value) or wanted.contains(-value))):
                 return Evidence(
                     one.artifact_id, one.how, column=one.column, expression=one.expression
                 )
         return None
 
-    def _part(self, at: int, place: _Place) -> Part:
+    def _part(self, at: int, place: _FigureContext) -> TableContext:
         """The rows and columns of a table that a figure's sentence names or has figures from."""
         table, sentence = self._index.tables[at], place.sentence
         near = self._near.get((sentence.at, table.artifact_id), [])
@@ -265,7 +273,7 @@ class _Check:
         self._budget.spend(len(rows) // ROWS_IN_A_STEP)
         anchors = tuple(nsmallest(MAX_ANCHORS, rows))
         bound = self._bound(place, at)
-        return Part(
+        return TableContext(
             table=table,
             budget=self._budget,
             columns=columns,
@@ -273,7 +281,7 @@ class _Check:
             before=tuple(sorted(before)),
             bound=anchors if bound is None else tuple(row for row in anchors if row in bound),
             count=len(bound or ()),
-            is_top=sentence.words.says("top"),
+            is_top=sentence.words.has_hint("top"),
         )
 
     def _columns_in_play(self, at: int, sentence: Sentence) -> tuple[int, ...]:
@@ -317,42 +325,44 @@ class _Check:
         return asked.is_informative or bool(_neighbours(self._text, figure) & asked.neighbours)
 
     @cached_property
-    def _asked(self) -> dict[tuple[Decimal, FigureKind], _Asked]:
+    def _asked(self) -> dict[tuple[Decimal, FigureKind], _QuestionFigure]:
         """The figures of the question."""
-        asked: dict[tuple[Decimal, FigureKind], _Asked] = {}
+        asked: dict[tuple[Decimal, FigureKind], _QuestionFigure] = {}
         for figure in find_figures(self._question):
-            one = asked.setdefault((figure.value, figure.kind), _Asked())
+            one = asked.setdefault((figure.value, figure.kind), _QuestionFigure())
             one.is_informative |= figure.significant_digits >= INFORMATIVE
             one.neighbours |= _neighbours(self._question, figure)
         return asked
 
-    def _reason(self, place: _Place) -> str:
+    def _reason(self, place: _FigureContext) -> str:
         return "other_row" if next(self._cells(place), None) else "not_found"
 
 
 @dataclass(slots=True)
-class _Asked:
+class _QuestionFigure:
     """A number that a question names, and the words beside it."""
 
     is_informative: bool = False
     neighbours: set[str] = field(default_factory=set[str])
 
 
-def _reads_as(summary: Summary, wanted: Span, figure: Figure, table: IndexedTable) -> bool:
+def _reads_as(
+    summary: ColumnSummary, wanted: ValueRange, figure: Figure, table: IndexedTable
+) -> bool:
     """Whether a summary has the figure's value; a column of percentages may hold fractions."""
     if figure.kind != "percent":
-        return wanted.holds(summary.value)
+        return wanted.contains(summary.value)
     if summary.column is None or not table.is_percentage(summary.column):
         return False
     is_fraction = table.has_fractions(summary.column)
-    return wanted.holds(summary.value * 100 if is_fraction else summary.value)
+    return wanted.contains(summary.value * 100 if is_fraction else summary.value)
 
 
-def _may_be(summary: Summary, figure: Figure, words: Wording) -> bool:
+def _may_be(summary: ColumnSummary, figure: Figure, words: TextSlice) -> bool:
     """Whether a figure may be read as this summary, by its kind and the words around it."""
     name = summary.name
     if name in ("min", "max", "median"):
-        return words.says(name) and figure.kind in ("plain", "percent")
+        return words.has_hint(name) and figure.kind in ("plain", "percent")
     if figure.kind == "percent":
         return name == "mean"
     if figure.kind != "plain" or (needs_exact(figure) and summary.value != figure.value):
@@ -360,7 +370,7 @@ def _may_be(summary: Summary, figure: Figure, words: Wording) -> bool:
     is_informative = figure.significant_digits >= INFORMATIVE
     if name in _COUNTS:
         return figure.value == summary.value or is_informative
-    is_average, is_total = words.says("average"), words.says("total")
+    is_average, is_total = words.has_hint("average"), words.has_hint("total")
     said, other = (is_average, is_total) if name == "mean" else (is_total, is_average)
     return said or (is_informative and not other)
 

@@ -16,7 +16,7 @@ LARGE = {"万": 10_000, "亿": 100_000_000}
 CHARACTERS = "".join((*DIGITS, *SMALL, *LARGE))
 
 
-def numeral(text: str) -> Decimal | None:
+def parse_numeral(text: str) -> Decimal | None:
     """The value of a numeral, or None when the characters are not a well-formed one."""
     if not set(text) <= set(CHARACTERS) or not set(text) & {*SMALL, *LARGE}:
         return None

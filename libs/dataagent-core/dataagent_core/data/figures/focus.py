@@ -71,7 +71,7 @@ class ColumnNames:
                 return sorted(sure)
         return list(range(len(self._table.columns)))
 
-    def said_after(self, text: str, figure: Figure) -> int | None:
+    def named_after(self, text: str, figure: Figure) -> int | None:
         """The column whose name follows a figure at once: `98 orders`."""
         found = _WORD_AFTER.match(text, figure.end)
         if found is None:

@@ -73,9 +73,9 @@ class TextHints:
         self.text = text
         self._places: dict[str, tuple[list[int], list[int]]] = {}
 
-    def within(self, start: int, end: int) -> Wording:
+    def within(self, start: int, end: int) -> TextSlice:
         """A stretch of the text."""
-        return Wording(self, start, end)
+        return TextSlice(self, start, end)
 
     def first(self, what: str, start: int, end: int) -> int | None:
         """Where the first hint inside a stretch of the text ends; None if it has none."""
@@ -89,7 +89,7 @@ class TextHints:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class TextSlice:
     """A stretch of a text, a sentence or a clause."""
 
     hints: TextHints
@@ -101,7 +101,7 @@ class Wording:
         """The words themselves."""
         return self.hints.text[self.start : self.end]
 
-    def says(self, what: str) -> bool:
+    def has_hint(self, what: str) -> bool:
         """Whether it speaks of growth, decline, change, rest, share, total, top, average, …"""
         if self.hints.first(what, self.start, self.end) is not None:
             return True

@@ -56,7 +56,7 @@ class ResultTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class NumberCell:
     """A number and where it stands. `row` counts from 0."""
 
     value: Decimal
@@ -66,7 +66,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ColumnSummary:
     """A figure about a whole column or table: `sum`, `mean`, `row_count`, …"""
 
     value: Decimal
@@ -84,7 +84,7 @@ class IndexedTable:
     row_count: int
     numbers: list[list[Decimal | None]]  # by row, then by column
     texts: list[list[str | date | None]]
-    summaries: list[Summary] = field(default_factory=list[Summary])
+    summaries: list[ColumnSummary] = field(default_factory=list[ColumnSummary])
     _is_series: bool | None = None
     _totals: dict[int, Decimal] | None = None
     _sums: dict[int, Decimal] = field(default_factory=dict[int, Decimal])
@@ -159,7 +159,7 @@ class IndexedTable:
         return known
 
 
-class Index:
+class ResultIndex:
     """All results of a run."""
 
     def __init__(self, tables: Sequence[ResultTable]) -> None:
@@ -183,19 +183,19 @@ class Index:
         """Whether every cell of every result was read."""
         return all(table.is_complete for table in self.tables)
 
-    def _cells(self) -> Iterator[Cell]:
+    def _cells(self) -> Iterator[NumberCell]:
         for at, table in enumerate(self.tables):
             for row, values in enumerate(table.numbers):
                 for column, value in enumerate(values):
                     if value is not None:
-                        yield Cell(value, at, row, column)
+                        yield NumberCell(value, at, row, column)
 
-    def between(self, low: Decimal, high: Decimal) -> Iterator[Cell]:
+    def between(self, low: Decimal, high: Decimal) -> Iterator[NumberCell]:
         """The cells whose value is in a range, both ends included."""
         first, end = bisect_left(self._values, low), bisect_right(self._values, high)
         return (self._sorted[at] for at in range(first, end))
 
-    def summaries_between(self, *ranges: tuple[Decimal, Decimal]) -> Iterator[Summary]:
+    def summaries_between(self, *ranges: tuple[Decimal, Decimal]) -> Iterator[ColumnSummary]:
         """The summaries whose value is in one of some ranges, by table and column."""
         values = self._summary_values
         found = {
@@ -247,14 +247,14 @@ def _read(table: ResultTable, *, max_rows: int) -> IndexedTable:
     return IndexedTable(table.artifact_id, table.columns, table.row_count, numbers, texts)
 
 
-def _summaries(table: ResultTable, indexed: IndexedTable, at: int) -> Iterator[Summary]:
-    yield Summary(Decimal(table.row_count), at, None, "row_count")
+def _summaries(table: ResultTable, indexed: IndexedTable, at: int) -> Iterator[ColumnSummary]:
+    yield ColumnSummary(Decimal(table.row_count), at, None, "row_count")
     for column, described in enumerate(table.columns):
         known = _given(table.statistics.get(described.name, {}))
         if indexed.is_complete:
             known |= _computed(indexed, column)
         for name, value in known.items():
-            yield Summary(value, at, column, name)
+            yield ColumnSummary(value, at, column, name)
 
 
 def _given(statistics: Mapping[str, Any]) -> dict[str, Decimal]:  # Any: figures of any type

@@ -17,8 +17,8 @@ from functools import cached_property
 from itertools import groupby
 
 from dataagent_core.data.figures.budget import WorkBudget
-from dataagent_core.data.figures.hints import TextHints, Wording
-from dataagent_core.data.figures.index import Index, IndexedTable
+from dataagent_core.data.figures.hints import TextHints, TextSlice
+from dataagent_core.data.figures.index import IndexedTable, ResultIndex
 from dataagent_core.data.figures.reading import Figure
 
 MAX_LABELS = 50_000  # of a table, that begin as something in the text does
@@ -40,7 +40,7 @@ _YEAR_TEXT = re.compile(r"(?:19|20)\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class LabelMention:
     """A label in the text, and the rows of one table that carry it."""
 
     start: int
@@ -58,8 +58,8 @@ class Sentence:
     def __init__(
         self,
         at: int,
-        words: Wording,
-        mentions: Sequence[Mention],
+        words: TextSlice,
+        mentions: Sequence[LabelMention],
         figures: Sequence[Figure],
         budget: WorkBudget,
     ) -> None:
@@ -71,15 +71,15 @@ class Sentence:
         self._budget = budget
         self._by_table: dict[int, _NamedRows] = {}
 
-    def mention_around(self, figure: Figure) -> Mention | None:
+    def mention_around(self, figure: Figure) -> LabelMention | None:
         """The label that a figure is part of."""
         return self._around.get(figure.start)
 
     @cached_property
-    def _around(self) -> Mapping[int, Mention]:
+    def _around(self) -> Mapping[int, LabelMention]:
         """By the start of each figure, the first label that it lies in."""
         starts = [figure.start for figure in self.figures]
-        around: dict[int, Mention] = {}
+        around: dict[int, LabelMention] = {}
         for one in self.mentions:
             first, last = _range(starts, one.start, one.end)
             self._budget.spend(1 + last - first)
@@ -88,7 +88,7 @@ class Sentence:
                     around.setdefault(figure.start, one)
         return around
 
-    def mentions_of(self, table: int) -> Sequence[Mention]:
+    def mentions_of(self, table: int) -> Sequence[LabelMention]:
         """The labels of one table, in order."""
         return self._in(table).mentions
 
@@ -104,7 +104,7 @@ class Sentence:
         self._budget.spend(1 + last - first + sum(map(len, inside)) // ROWS_IN_A_STEP)
         return frozenset[int]().union(*inside)
 
-    def bound_rows(self, table: int, figure: Figure, words: Wording) -> frozenset[int] | None:
+    def bound_rows(self, table: int, figure: Figure, words: TextSlice) -> frozenset[int] | None:
         """The rows of a table that a figure of it may be from, or None when it names none.
 
         `words` is the figure's clause: one that compares takes its figures from any row named.
@@ -112,7 +112,7 @@ class Sentence:
         named = self._in(table)
         if not named.mentions:
             return None
-        if words.says("change"):  # `in April it fell to 3 from 4 in March`
+        if words.has_hint("change"):  # `in April it fell to 3 from 4 in March`
             return named.with_neighbours
         owner = named.owners.get(figure.start)
         if owner is None and named.mentions[0].start >= figure.end:
@@ -135,7 +135,7 @@ class Sentence:
 class _NamedRows:
     """The rows of one table that a sentence names, and which of its figures belong to which."""
 
-    def __init__(self, sentence: Sentence, mentions: Sequence[Mention]) -> None:
+    def __init__(self, sentence: Sentence, mentions: Sequence[LabelMention]) -> None:
         self.mentions = mentions
         self.starts = [one.start for one in mentions]
         self.rows = frozenset[int]().union(*{one.rows for one in mentions})
@@ -162,7 +162,7 @@ class Passage:
     """A text in sentences; a line of a list or table is one."""
 
     def __init__(
-        self, hints: TextHints, index: Index, figures: Sequence[Figure], budget: WorkBudget
+        self, hints: TextHints, index: ResultIndex, figures: Sequence[Figure], budget: WorkBudget
     ) -> None:
         """Find the labels of `index` in the text. `figures` are those that stand in it."""
         text = hints.text
@@ -207,28 +207,32 @@ def _range(ordered: Sequence[int], start: int, end: int) -> tuple[int, int]:
     return bisect_left(ordered, start), bisect_left(ordered, end)
 
 
-def _groups(mentions: Sequence[Mention]) -> list[Mention]:
+def _groups(mentions: Sequence[LabelMention]) -> list[LabelMention]:
     """Labels side by side that share a row (`Rock in Germany`) are one label."""
-    merged: list[Mention] = []
+    merged: list[LabelMention] = []
     for one in mentions:
         last = merged[-1] if merged else None
         if last and (common := last.rows & one.rows) and one.start - last.end < 40:
-            merged[-1] = Mention(last.start, one.end, one.table, common)
+            merged[-1] = LabelMention(last.start, one.end, one.table, common)
         else:
             merged.append(one)
     return merged
 
 
-def _owners(groups: Sequence[Mention], figures: Sequence[Figure]) -> Mapping[int, frozenset[int]]:
+def _owners(
+    groups: Sequence[LabelMention], figures: Sequence[Figure]
+) -> Mapping[int, frozenset[int]]:
     """The rows of the name that each figure, by its start, belongs to; empty if it is not clear."""
     ordered = sorted([*groups, *figures], key=lambda one: one.start)
     turns = [
         (is_name, list(run))
-        for is_name, run in groupby(ordered, key=lambda one: isinstance(one, Mention))
+        for is_name, run in groupby(ordered, key=lambda one: isinstance(one, LabelMention))
     ]
     if len(turns) % 2 or any(is_name and len(run) != 1 for is_name, run in turns):
         return {}  # they do not take turns: `A and B have 1 and 2`
-    names = [one for is_name, run in turns if is_name for one in run if isinstance(one, Mention)]
+    names = [
+        one for is_name, run in turns if is_name for one in run if isinstance(one, LabelMention)
+    ]
     runs = [run for is_name, run in turns if not is_name]
     return {
         figure.start: name.rows for name, run in zip(names, runs, strict=True) for figure in run
@@ -238,13 +242,13 @@ def _owners(groups: Sequence[Mention], figures: Sequence[Figure]) -> Mapping[int
 class _LabelIndex:
     """The labels of all results that a text may contain, by their beginning and length."""
 
-    def __init__(self, text: str, index: Index, budget: WorkBudget) -> None:
+    def __init__(self, text: str, index: ResultIndex, budget: WorkBudget) -> None:
         self._text = text
         self._folded = _fold(text)
         self._budget = budget
         self._tables = len(index.tables)
-        self._written = _ByBeginning()
-        self._any_case = _ByBeginning()
+        self._written = _PrefixIndex()
+        self._any_case = _PrefixIndex()
         self.is_complete = True
         pairs = {self._folded[at : at + 2] for at in range(len(text) - 1)}
         for at in range(self._tables):
@@ -254,7 +258,7 @@ class _LabelIndex:
                 else:
                     self._written.add(label, at, frozenset(rows))
 
-    def mentions(self) -> Iterator[Mention]:
+    def mentions(self) -> Iterator[LabelMention]:
         """In order, of each table only those that do not lie inside a longer one."""
         ends = [0] * self._tables
         for start in range(len(self._text) - 1):
@@ -265,7 +269,7 @@ class _LabelIndex:
             for end, table, rows in sorted([*written, *any_case], key=lambda one: -one[0]):
                 if end > ends[table] and not _joins(self._text[end : end + 1], self._text[end - 1]):
                     ends[table] = end
-                    yield Mention(start, end, table, rows)
+                    yield LabelMention(start, end, table, rows)
 
     def _labels(self, table: IndexedTable, pairs: set[str]) -> Mapping[str, set[int]]:
         """The texts of a table that can name a row, with the rows they name.
@@ -291,7 +295,7 @@ class _LabelIndex:
         return {label: rows for label, rows in labels.items() if len(rows) < count or count == 1}
 
 
-class _ByBeginning:
+class _PrefixIndex:
     """Labels by their first two characters and their length, the longest first."""
 
     def __init__(self) -> None:

@@ -98,7 +98,7 @@ _PATTERNS = tuple(
 )
 
 
-def masked(text: str) -> str:
+def blank_non_claims(text: str) -> str:
     """The text, as long as before, with everything that is no claim blanked out."""
     for pattern in _PATTERNS:
         text = pattern.sub(lambda found: BLANK * len(found.group()), text)

@@ -7,42 +7,42 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from dataagent_core.data.figures.budget import WorkBudget
-from dataagent_core.data.figures.index import Cell, Index
+from dataagent_core.data.figures.index import NumberCell, ResultIndex
 from dataagent_core.data.figures.reading import Figure
 
 EXACT_BELOW = 100  # a small whole number is a count: 0.99 is not 1
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ValueRange:
     """The values that a figure may stand for, both ends included."""
 
     low: Decimal
     high: Decimal
 
-    def holds(self, value: Decimal) -> bool:
+    def contains(self, value: Decimal) -> bool:
         """Whether a value, shown at the figure's precision, reads as the figure."""
         return self.low <= value <= self.high
 
-    def times(self, factor: Decimal) -> Span:
+    def times(self, factor: Decimal) -> ValueRange:
         """The span in another unit."""
-        return Span(self.low * factor, self.high * factor)
+        return ValueRange(self.low * factor, self.high * factor)
 
-    def negated(self) -> Span:
+    def negated(self) -> ValueRange:
         """The span of the opposite sign."""
-        return Span(-self.high, -self.low)
+        return ValueRange(-self.high, -self.low)
 
 
-def span(figure: Figure) -> Span:
+def value_range(figure: Figure) -> ValueRange:
     """What a figure may stand for. `over 12,000` is 12,000 to 13,000, never less."""
     value, step = figure.value, figure.step
     match figure.hedge if step != 1 else None:  # `over 41,257` is as exact as 41,257
         case "over":
-            return Span(value, value + step)
+            return ValueRange(value, value + step)
         case "under":
-            return Span(value - step, value)
+            return ValueRange(value - step, value)
         case _:
-            return Span(value - step / 2, value + step / 2)
+            return ValueRange(value - step / 2, value + step / 2)
 
 
 def needs_exact(figure: Figure) -> bool:
@@ -52,10 +52,10 @@ def needs_exact(figure: Figure) -> bool:
 
 
 def equal_cells(
-    figure: Figure, index: Index, budget: WorkBudget, *, may_lose_sign: bool
-) -> Iterator[Cell]:
+    figure: Figure, index: ResultIndex, budget: WorkBudget, *, may_lose_sign: bool
+) -> Iterator[NumberCell]:
     """The cells that read as the figure; each that is looked at is a step."""
-    spans = [span(figure)]
+    spans = [value_range(figure)]
     if may_lose_sign and figure.value > 0:
         spans.append(spans[0].negated())
     exact = needs_exact(figure)
@@ -70,8 +70,8 @@ def equal_cells(
 
 
 def _percent_cells(
-    figure: Figure, wanted: Span, index: Index, budget: WorkBudget
-) -> Iterator[Cell]:
+    figure: Figure, wanted: ValueRange, index: ResultIndex, budget: WorkBudget
+) -> Iterator[NumberCell]:
     """Cells that are percentages: 45.2 in a column called share, or 0.452 in one of fractions."""
     part = wanted.times(Decimal("0.001") if figure.unit == "‰" else Decimal("0.01"))
     for cell in index.between(wanted.low, wanted.high):
@@ -84,7 +84,7 @@ def _percent_cells(
             yield cell
 
 
-def is_percent(index: Index, cell: Cell) -> bool:
+def is_percent(index: ResultIndex, cell: NumberCell) -> bool:
     """Whether a column may hold percentages: by its name, or since its numbers are not whole."""
     if index.tables[cell.table].is_percentage(cell.column):
         return True
@@ -92,7 +92,7 @@ def is_percent(index: Index, cell: Cell) -> bool:
     return type_name.startswith(("float", "double", "decimal")) and abs(cell.value) <= 100
 
 
-def is_fraction(index: Index, cell: Cell) -> bool:
+def is_fraction(index: ResultIndex, cell: NumberCell) -> bool:
     """Whether a column holds parts of one."""
     table = index.tables[cell.table]
     return table.has_fractions(cell.column) or (

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
-from dataagent_core.data.figures.chinese import CHARACTERS, DIGITS, numeral
-from dataagent_core.data.figures.masks import masked
+from dataagent_core.data.figures.chinese import CHARACTERS, DIGITS, parse_numeral
+from dataagent_core.data.figures.masks import blank_non_claims
 
 FigureKind = Literal["plain", "percent", "points", "multiple"]
 Hedge = Literal["about", "over", "under"]
@@ -114,7 +114,7 @@ def find_figures(text: str) -> list[Figure]:
     """Every figure of a text, in order. Of a very long text only the beginning is read."""
     text = text[:MAX_TEXT]
     narrow = _FULL_COMMA.sub(",", text).translate(_FULL_WIDTH)
-    clear = masked(narrow)
+    clear = blank_non_claims(narrow)
     figures = [
         figure for found in _NUMBER.finditer(clear) if (figure := _figure(found, clear, text))
     ]
@@ -213,7 +213,7 @@ def _written_out(found: re.Match[str], clear: str, text: str) -> Figure | None:
     if clear[max(0, found.start() - 1) : found.start()] in ("第", "几", "数", "前", "后", "每"):
         return None
     whole, _, fraction = characters.partition("点")
-    value = Decimal(DIGITS[whole]) if is_percent and whole in DIGITS else numeral(whole)
+    value = Decimal(DIGITS[whole]) if is_percent and whole in DIGITS else parse_numeral(whole)
     if value is None or (fraction and not is_percent) or any(c not in DIGITS for c in fraction):
         return None
     value += Decimal("0." + "".join(str(DIGITS[c]) for c in fraction)) if fraction else 0

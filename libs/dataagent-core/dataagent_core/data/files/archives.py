@@ -15,7 +15,7 @@ MAX_ENTRIES: Final = 10_000
 _SMALL_BYTES: Final = 64 * 1024 * 1024
 
 
-def names_in(
+def check_archive(
     stream: BinaryIO, name: str, byte_size: int, *, max_unpacked: int, max_ratio: int, advice: str
 ) -> set[str]:
     """The names of the parts of an archive of so many bytes. `advice` ends a refusal for its size.

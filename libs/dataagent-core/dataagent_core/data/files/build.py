@@ -14,18 +14,18 @@ from typing import assert_never
 import duckdb
 from duckdb import DuckDBPyConnection
 
-from dataagent_core.data.files.columns import settle
+from dataagent_core.data.files.columns import infer_types
 from dataagent_core.data.files.delimited import (
     check_width,
-    outline,
+    outline_csv,
     read_row_by_row,
-    scanned,
+    scan_csv,
 )
 from dataagent_core.data.files.encodings import as_utf8
 from dataagent_core.data.files.json_rows import read_json
 from dataagent_core.data.files.kinds import kind_of
 from dataagent_core.data.files.names import column_names, quoted, table_name
-from dataagent_core.data.files.tables import FileLimits, LoadedTable, OpenFile, Raw
+from dataagent_core.data.files.tables import FileLimits, InputFile, LoadedTable, RawTable
 from dataagent_core.data.files.totals import without_totals
 from dataagent_core.data.files.workbook import read_workbook
 from dataagent_core.data.types import Column
@@ -36,7 +36,7 @@ _logger = logging.getLogger(__name__)
 
 
 def build(
-    files: Sequence[OpenFile],
+    files: Sequence[InputFile],
     database: Path,
     scratch: Path,
     limits: FileLimits,
@@ -91,7 +91,7 @@ class _Builder:
         self._keywords = {str(word) for (word,) in rows}
         self.tables: list[LoadedTable] = []
 
-    def add(self, file: OpenFile) -> None:
+    def add(self, file: InputFile) -> None:
         """Read one file, whole or not at all; every error names it.
 
         Raises:
@@ -106,7 +106,7 @@ class _Builder:
             del self.tables[made:]
             raise
 
-    def _add_whole(self, file: OpenFile) -> None:
+    def _add_whole(self, file: InputFile) -> None:
         try:
             self._add(file)
         except DataAgentError:
@@ -118,7 +118,7 @@ class _Builder:
         except (duckdb.Error, OSError) as error:
             raise _translated(file, error) from error
 
-    def _add(self, file: OpenFile) -> None:
+    def _add(self, file: InputFile) -> None:
         kind = kind_of(file, self._limits)
         match kind:
             case "parquet":
@@ -133,19 +133,19 @@ class _Builder:
             case _:
                 assert_never(kind)
 
-    def _add_json(self, file: OpenFile) -> None:
+    def _add_json(self, file: InputFile) -> None:
         text = as_utf8(file, self._scratch)
         for raw in read_json(self._connection, file, text.path, self._limits, into=_INTO):
             raw.notes.extend(text.notes)
             self._store(file, raw)
 
-    def _add_text(self, file: OpenFile) -> None:
+    def _add_text(self, file: InputFile) -> None:
         """By DuckDB's reader where the file is even to its end, else row by row."""
         text = as_utf8(file, self._scratch)
-        one = outline(file.name, text.path, self._limits)
+        one = outline_csv(file.name, text.path, self._limits)
         if one.is_even:
             try:
-                raw = without_totals(self._connection, scanned(one, self._limits))
+                raw = without_totals(self._connection, scan_csv(one, self._limits))
                 self._store(file, raw, notes=text.notes)
             except duckdb.OutOfMemoryException:
                 raise
@@ -156,21 +156,21 @@ class _Builder:
         raw = read_row_by_row(self._connection, one, self._limits, into=_INTO)
         self._store(file, without_totals(self._connection, raw), notes=text.notes)
 
-    def _parquet(self, file: OpenFile) -> Raw:
+    def _parquet(self, file: InputFile) -> RawTable:
         described = self._connection.execute(
             f"DESCRIBE SELECT * FROM read_parquet('{file.path}')"  # noqa: S608 our own path
         ).fetchall()
         check_width(file.name, len(described), self._limits)
         aliases = ", ".join(f"c{number}" for number in range(1, len(described) + 1))
         self._check_rows(file, f"read_parquet('{file.path}')")
-        return Raw(
+        return RawTable(
             f"read_parquet('{file.path}') AS file({aliases})",
             tuple(str(row[0]) for row in described),
             types=tuple(str(row[1]) for row in described),
             guesses=("none",) * len(described),
         )
 
-    def _check_rows(self, file: OpenFile, relation: str) -> int:
+    def _check_rows(self, file: InputFile, relation: str) -> int:
         row = self._connection.execute(f"SELECT count(*) FROM {relation}").fetchone()  # noqa: S608
         count = int(row[0]) if row else 0
         if count > self._limits.max_rows:
@@ -180,12 +180,12 @@ class _Builder:
             )
         return count
 
-    def _store(self, file: OpenFile, raw: Raw, *, notes: Sequence[str] = ()) -> None:
+    def _store(self, file: InputFile, raw: RawTable, *, notes: Sequence[str] = ()) -> None:
         """Make the table: columns with a name or with cells, each with its type."""
         if len(self.tables) >= self._limits.max_tables:
             raise LimitReached(f"There are more than {self._limits.max_tables:,} tables.")
         names, renamed = column_names(raw.names)
-        columns = settle(self._connection, raw, names)
+        columns = infer_types(self._connection, raw, names)
         kept = [
             one
             for one, written in zip(columns, raw.names, strict=True)
@@ -211,7 +211,7 @@ class _Builder:
         )
 
 
-def _translated(file: OpenFile, error: Exception) -> DataAgentError:
+def _translated(file: InputFile, error: Exception) -> DataAgentError:
     """What DuckDB or the system says, in our words and without paths of the host."""
     text = str(error).partition("\n")[0].replace(file.path, file.name)[:300]
     if "File too large" in str(error) or "No space left" in str(error):

@@ -15,11 +15,16 @@ from dataclasses import dataclass
 
 from duckdb import DuckDBPyConnection
 
-from dataagent_core.data.files import shapes
+from dataagent_core.data.files import value_formats as shapes
 from dataagent_core.data.files.names import listed
-from dataagent_core.data.files.numbers import Try, ask, doubt, exact_number
-from dataagent_core.data.files.shapes import Shape
-from dataagent_core.data.files.tables import Raw
+from dataagent_core.data.files.numbers import (
+    TypeCandidate,
+    count_matching,
+    exact_number,
+    reason_for_text,
+)
+from dataagent_core.data.files.tables import RawTable
+from dataagent_core.data.files.value_formats import ValueFormat
 
 _LOOK_ROWS = 500
 _QUICK_PLACES = 6
@@ -28,7 +33,7 @@ _AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class TypedColumn:
     """A column's final form. `value` is SQL over the raw relation."""
 
     name: str
@@ -43,13 +48,13 @@ class _Column:
 
     cell: str
     name: str
-    tries: list[Try]
+    tries: list[TypeCandidate]
     null_words_are: str  # SQL: whether the cell is a word for no value
     filled: int = 0
     null_words: int = 0
     placeholders: int = 0
-    chosen: Try | None = None
-    doubt: str | None = None  # why it stays text although the cells look like more
+    chosen: TypeCandidate | None = None
+    reason_for_text: str | None = None  # why it stays text although the cells look like more
     looks: str | None = None  # why text is right although the cells are digits
 
     @property
@@ -57,33 +62,35 @@ class _Column:
         return self.filled - self.null_words
 
 
-def settle(connection: DuckDBPyConnection, raw: Raw, names: Sequence[str]) -> list[Settled]:
+def infer_types(
+    connection: DuckDBPyConnection, raw: RawTable, names: Sequence[str]
+) -> list[TypedColumn]:
     """The columns with their types; adds to `raw.notes` what was taken for what."""
     examined = _examine(connection, raw, names)
     _add_notes(raw.notes, list(examined.values()))
-    settled: list[Settled] = []
+    settled: list[TypedColumn] = []
     for index, (name, kind) in enumerate(zip(names, raw.types, strict=True)):
         column = examined.get(index)
         if column is None:
-            settled.append(Settled(name, kind, f"c{index + 1}"))
+            settled.append(TypedColumn(name, kind, f"c{index + 1}"))
         else:
-            settled.append(_settled(column))
+            settled.append(_typed_column(column))
     return settled
 
 
-def _settled(column: _Column) -> Settled:
+def _typed_column(column: _Column) -> TypedColumn:
     words = [*shapes.NULL_WORDS] if column.null_words else []
     if column.chosen is None:
-        return Settled(
+        return TypedColumn(
             column.name, "VARCHAR", _without(column.cell, words), is_empty=column.cells == 0
         )
     if column.placeholders:
         words += shapes.PLACEHOLDERS
     if not words:
-        return Settled(column.name, column.chosen.type, column.chosen.value)
+        return TypedColumn(column.name, column.chosen.type, column.chosen.value)
     cell, chosen = column.cell, column.chosen
     value = f"CASE WHEN trim({cell}) NOT IN ({_literals(words)}) THEN {chosen.value} END"
-    return Settled(column.name, chosen.type, value)
+    return TypedColumn(column.name, chosen.type, value)
 
 
 def _without(cell: str, words: Sequence[str]) -> str:
@@ -94,7 +101,9 @@ def _literals(words: Sequence[str]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
-def _examine(connection: DuckDBPyConnection, raw: Raw, names: Sequence[str]) -> dict[int, _Column]:
+def _examine(
+    connection: DuckDBPyConnection, raw: RawTable, names: Sequence[str]
+) -> dict[int, _Column]:
     """Every text column, examined. Indexes are those of `raw`."""
     texts = [
         i for i, guess in enumerate(raw.guesses) if guess != "none" and raw.types[i] == "VARCHAR"
@@ -109,21 +118,21 @@ def _examine(connection: DuckDBPyConnection, raw: Raw, names: Sequence[str]) -> 
         columns: list[_Column] = []
         for position, index in enumerate(chunk):
             seen = [row[position] for row in rows if row[position] is not None]
-            columns.append(_looked_at(raw, index, names[index], seen))
+            columns.append(_candidate_types(raw, index, names[index], seen))
         _verify(connection, raw.relation, columns)
         examined.update(zip(chunk, columns, strict=True))
     return examined
 
 
-def _looked_at(raw: Raw, index: int, name: str, seen: Sequence[str]) -> _Column:
+def _candidate_types(raw: RawTable, index: int, name: str, seen: Sequence[str]) -> _Column:
     """What the first cells leave possible."""
     cell = f"c{index + 1}"
     guess = raw.guesses[index]
     skipped = {*shapes.NULL_WORDS, *shapes.PLACEHOLDERS}
     words = [one for value in seen if (one := value.strip()) not in skipped]
     is_padded = any(value != value.strip() for value in seen)
-    tries: list[Try] = []
-    for shape in shapes.SHAPES:
+    tries: list[TypeCandidate] = []
+    for shape in shapes.VALUE_FORMATS:
         if guess == "dates" and not shape.is_text_date:
             continue
         if not _is_allowed(shape, raw) or not all(shape.matches(word) for word in words):
@@ -148,21 +157,21 @@ def _looks(words: Sequence[str]) -> str | None:
     return None
 
 
-def _is_allowed(shape: Shape, raw: Raw) -> bool:
+def _is_allowed(shape: ValueFormat, raw: RawTable) -> bool:
     """With a decimal comma possible, `1,234` could be either number: it is not decided."""
     if shape is shapes.DECIMAL_COMMA:
         return raw.may_have_decimal_comma
     return shape is not shapes.GROUPED or not raw.may_have_decimal_comma
 
 
-def _tries(shape: Shape, cell: str, words: Sequence[str]) -> list[Try]:
+def _tries(shape: ValueFormat, cell: str, words: Sequence[str]) -> list[TypeCandidate]:
     """The shape with the cell as it is, then trimmed; quick forms of decimals come first."""
-    tries: list[Try] = []
+    tries: list[TypeCandidate] = []
     for form in (cell, f"trim({cell})"):
         if shape is shapes.DECIMAL:
             tries += _quick_decimals(form, words)
         tries.append(
-            Try(
+            TypeCandidate(
                 shape,
                 form,
                 shape.type,
@@ -173,14 +182,14 @@ def _tries(shape: Shape, cell: str, words: Sequence[str]) -> list[Try]:
     return tries
 
 
-def _quick_decimals(form: str, words: Sequence[str]) -> list[Try]:
+def _quick_decimals(form: str, words: Sequence[str]) -> list[TypeCandidate]:
     """A form that one cast there and back proves, where all have as many places."""
     scales = {len(word.partition(".")[2]) for word in words}
     if len(scales) != 1 or not 0 < (scale := scales.pop()) <= _QUICK_PLACES:
         return []
     sql_type = f"DECIMAL(18,{scale})"
     fits = f"TRY_CAST({form} AS {sql_type})::VARCHAR = {form}"
-    return [Try(shapes.DECIMAL, form, sql_type, fits, f"CAST({form} AS {sql_type})")]
+    return [TypeCandidate(shapes.DECIMAL, form, sql_type, fits, f"CAST({form} AS {sql_type})")]
 
 
 def _verify(connection: DuckDBPyConnection, relation: str, columns: list[_Column]) -> None:
@@ -189,24 +198,24 @@ def _verify(connection: DuckDBPyConnection, relation: str, columns: list[_Column
     for one in columns:
         first = one.tries[0].fits if one.tries else "FALSE"
         questions += [f"{one.cell} IS NOT NULL", one.null_words_are, first]
-    counts = ask(connection, relation, questions)
+    counts = count_matching(connection, relation, questions)
     for position, column in enumerate(columns):
         column.filled, column.null_words, fitting = counts[position * 3 : position * 3 + 3]
         if column.tries and fitting:
             _choose(connection, relation, column, column.tries[0], fitting)
     rest = [(one, other) for one in columns if _is_open(one) for other in one.tries[1:]]
-    counts = ask(connection, relation, [other.fits for _, other in rest])
+    counts = count_matching(connection, relation, [other.fits for _, other in rest])
     for (column, one), fitting in zip(rest, counts, strict=True):
         if _is_open(column) and fitting:
             _choose(connection, relation, column, one, fitting)
 
 
 def _is_open(column: _Column) -> bool:
-    return column.chosen is None and column.doubt is None and column.cells > 0
+    return column.chosen is None and column.reason_for_text is None and column.cells > 0
 
 
 def _choose(
-    connection: DuckDBPyConnection, relation: str, column: _Column, one: Try, fitting: int
+    connection: DuckDBPyConnection, relation: str, column: _Column, one: TypeCandidate, fitting: int
 ) -> None:
     """Take the form if all cells have it, but for a minority of placeholders."""
     missing = column.cells - fitting
@@ -214,11 +223,11 @@ def _choose(
         return
     if missing:
         words = _literals(shapes.PLACEHOLDERS)
-        [placeholders] = ask(connection, relation, [f"trim({column.cell}) IN ({words})"])
+        [placeholders] = count_matching(connection, relation, [f"trim({column.cell}) IN ({words})"])
         if placeholders != missing or one.type == "BOOLEAN" or column.null_words_are == "FALSE":
             return
-    column.doubt = doubt(connection, relation, one, fitting)
-    if column.doubt is None:
+    column.reason_for_text = reason_for_text(connection, relation, one, fitting)
+    if column.reason_for_text is None:
         column.chosen = exact_number(connection, relation, one)
         column.placeholders = missing
 
@@ -233,6 +242,6 @@ def _add_notes(notes: list[str], columns: Sequence[_Column]) -> None:
             said["'N/A', '-' and the like were read as no value"].append(one.name)
         if one.chosen and one.chosen.shape.note:
             said[one.chosen.shape.note].append(one.name)
-        if one.chosen is None and (reason := one.doubt or one.looks):
+        if one.chosen is None and (reason := one.reason_for_text or one.looks):
             said[reason].append(one.name)
     notes.extend(f"{sentence}: {listed(names)}." for sentence, names in said.items())

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from duckdb import DuckDBPyConnection
 
 from dataagent_core.data.files.batches import append
-from dataagent_core.data.files.dialects import Dialect, find_dialect
-from dataagent_core.data.files.headers import LOOK_ROWS, Header, find_header
+from dataagent_core.data.files.csv_dialect import CsvDialect, detect_dialect
+from dataagent_core.data.files.headers import LOOK_ROWS, TableHeader, find_header
 from dataagent_core.data.files.names import literal
-from dataagent_core.data.files.tables import FileLimits, Raw
+from dataagent_core.data.files.tables import FileLimits, RawTable
 from dataagent_core.errors import BadInput, LimitReached
 
 _SAMPLE_BYTES = 1024 * 1024
@@ -28,19 +28,19 @@ _BATCH_CHARS = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class CsvOutline:
     """What the beginning of a file says about all of it."""
 
     name: str
     path: str
-    dialect: Dialect
-    header: Header
+    dialect: CsvDialect
+    header: TableHeader
     skipped_lines: int
     width: int
     is_even: bool  # fit for DuckDB's reader, as far as can be seen
 
 
-def outline(name: str, path: str, limits: FileLimits) -> Outline:
+def outline_csv(name: str, path: str, limits: FileLimits) -> CsvOutline:
     """Dialect, header and width of a UTF-8 file.
 
     Raises:
@@ -49,7 +49,7 @@ def outline(name: str, path: str, limits: FileLimits) -> Outline:
     """
     csv.field_size_limit(limits.max_row_bytes)
     sample = _sample(name, path, limits)
-    dialect = find_dialect(sample, name=name)
+    dialect = detect_dialect(sample, name=name)
     rows, lines = _first_rows(dialect, sample)
     if not any(cell.strip() for row in rows for cell in row):
         raise BadInput(f"'{name}' is empty. Load a file that has rows.")
@@ -64,7 +64,7 @@ def outline(name: str, path: str, limits: FileLimits) -> Outline:
         and not dialect.has_space_after
         and all(len(row) in (0, width) for row in body)
     )
-    return Outline(name, path, dialect, header, skipped, width, is_even)
+    return CsvOutline(name, path, dialect, header, skipped, width, is_even)
 
 
 def check_width(name: str, width: int, limits: FileLimits) -> None:
@@ -97,7 +97,7 @@ def _too_long(name: str, limits: FileLimits) -> LimitReached:
     )
 
 
-def _first_rows(dialect: Dialect, sample: str) -> tuple[list[list[str]], list[int]]:
+def _first_rows(dialect: CsvDialect, sample: str) -> tuple[list[list[str]], list[int]]:
     """The first rows and, for each, the number of its last line."""
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -130,7 +130,7 @@ class _Lines:
         return line
 
 
-def _rows(dialect: Dialect, lines: Iterator[str], name: str) -> Iterator[list[str]]:
+def _rows(dialect: CsvDialect, lines: Iterator[str], name: str) -> Iterator[list[str]]:
     try:
         yield from dialect.reader(lines)
     except csv.Error as error:
@@ -139,13 +139,13 @@ def _rows(dialect: Dialect, lines: Iterator[str], name: str) -> Iterator[list[st
         raise BadInput(f"'{name}' cannot be read as a table: {error}.") from error
 
 
-def _names(one: Outline, width: int) -> tuple[str | None, ...]:
+def _names(one: CsvOutline, width: int) -> tuple[str | None, ...]:
     """The names of the header, and None for columns beyond it."""
     names = one.header.names or ()
     return (*names, *([None] * (width - len(names))))
 
 
-def scanned(one: Outline, limits: FileLimits) -> Raw:
+def scan_csv(one: CsvOutline, limits: FileLimits) -> RawTable:
     """The file as DuckDB reads it. A row that does not fit makes the scan fail, none is skipped."""
     columns = ", ".join(f"'c{number}': 'VARCHAR'" for number in range(1, one.width + 1))
     relation = (
@@ -158,8 +158,8 @@ def scanned(one: Outline, limits: FileLimits) -> Raw:
     return _raw(one, relation, one.width)
 
 
-def _raw(one: Outline, relation: str, width: int) -> Raw:
-    return Raw(
+def _raw(one: CsvOutline, relation: str, width: int) -> RawTable:
+    return RawTable(
         relation,
         _names(one, width),
         types=("VARCHAR",) * width,
@@ -170,12 +170,12 @@ def _raw(one: Outline, relation: str, width: int) -> Raw:
 
 
 def read_row_by_row(
-    connection: DuckDBPyConnection, one: Outline, limits: FileLimits, *, into: str
-) -> Raw:
+    connection: DuckDBPyConnection, one: CsvOutline, limits: FileLimits, *, into: str
+) -> RawTable:
     """The file as Python reads it, in a temporary table.
 
     Raises:
-        BadInput, LimitReached: as `outline`, for a row further down.
+        BadInput, LimitReached: as `outline_csv`, for a row further down.
     """
     shortest, width = _measure(one, limits)
     columns = ", ".join(f"c{number} VARCHAR" for number in range(1, width + 1))
@@ -197,7 +197,7 @@ def read_row_by_row(
     return raw
 
 
-def _measure(one: Outline, limits: FileLimits) -> tuple[int, int]:
+def _measure(one: CsvOutline, limits: FileLimits) -> tuple[int, int]:
     """The shortest and the longest row."""
     shortest = longest = len(one.header.names or ())
     for number, row in enumerate(_body(one, limits)):
@@ -208,7 +208,7 @@ def _measure(one: Outline, limits: FileLimits) -> tuple[int, int]:
     return shortest, longest
 
 
-def _body(one: Outline, limits: FileLimits) -> Iterator[list[str]]:
+def _body(one: CsvOutline, limits: FileLimits) -> Iterator[list[str]]:
     """The rows of data; blank lines are none."""
     csv.field_size_limit(limits.max_row_bytes)
     with open(one.path, encoding="utf-8", newline="") as stream:

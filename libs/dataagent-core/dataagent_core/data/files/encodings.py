@@ -16,7 +16,7 @@ from pathlib import Path
 
 from charset_normalizer import from_bytes
 
-from dataagent_core.data.files.tables import OpenFile
+from dataagent_core.data.files.tables import InputFile
 from dataagent_core.errors import BadInput
 
 _CHUNK = 4 * 1024 * 1024
@@ -39,7 +39,7 @@ class TextFile:
     notes: tuple[str, ...]
 
 
-def as_utf8(file: OpenFile, scratch: Path) -> TextFile:
+def as_utf8(file: InputFile, scratch: Path) -> TextFile:
     """The file itself where it is plain UTF-8, else a copy of it in `scratch`.
 
     Raises:
@@ -56,7 +56,7 @@ def as_utf8(file: OpenFile, scratch: Path) -> TextFile:
     return TextFile(str(target), notes)
 
 
-def encoding_of(file: OpenFile) -> tuple[str, int, str | None]:
+def encoding_of(file: InputFile) -> tuple[str, int, str | None]:
     """The encoding, how many bytes of mark come first, and what to say about it.
 
     Raises:
@@ -81,7 +81,7 @@ def encoding_of(file: OpenFile) -> tuple[str, int, str | None]:
     return _guessed(file, head)
 
 
-def _guessed(file: OpenFile, head: bytes) -> tuple[str, int, str]:
+def _guessed(file: InputFile, head: bytes) -> tuple[str, int, str]:
     best = None if _looks_western(head) else from_bytes(head).best()
     for name in [best.encoding, "gb18030", "cp1252"] if best else ["cp1252", "gb18030"]:
         if _decodes(file.path, name):
@@ -117,7 +117,7 @@ def _looks_western(head: bytes) -> bool:
     return sum(1 for letter in letters if not letter.isascii()) * 2 < len(letters)
 
 
-def _must_decode(file: OpenFile, encoding: str, mark: int) -> None:
+def _must_decode(file: InputFile, encoding: str, mark: int) -> None:
     try:
         for _ in _decoded(file.path, encoding, mark):
             pass

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dataagent_core.data.files.shapes import SHAPES, is_typed
+from dataagent_core.data.files.value_formats import VALUE_FORMATS, is_typed
 
 Row = Sequence[str | None]
 
@@ -21,7 +21,7 @@ _YEAR = re.compile(r"(?:19|20)[0-9]{2}(?:年|Q[1-4]|-[0-9]{2})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class TableHeader:
     """`skip` rows come before the data. Without `names` the first of the rest is data already."""
 
     skip: int
@@ -39,11 +39,11 @@ class Header:
         return notes
 
 
-def find_header(rows: Sequence[Row]) -> Header:
+def find_header(rows: Sequence[Row]) -> TableHeader:
     """Where the table in these first rows begins."""
     start = _first_filled(rows, 0)
     if start is None:
-        return Header(0, None)
+        return TableHeader(0, None)
     width = _usual_width(rows[start:])
     begin = start
     for index in range(start, min(len(rows), start + _MAX_TITLES)):
@@ -56,8 +56,8 @@ def find_header(rows: Sequence[Row]) -> Header:
             break
     titles = tuple(_title(row) for row in rows[start:begin] if _filled(row))
     if not _is_header(rows[begin], rows[begin + 1 :]):
-        return Header(start, None)
-    return Header(begin + 1, tuple(rows[begin]), titles)
+        return TableHeader(start, None)
+    return TableHeader(begin + 1, tuple(rows[begin]), titles)
 
 
 def _filled(row: Row) -> int:
@@ -111,7 +111,7 @@ def _is_year_name(index: int, cell: str, body: Sequence[Row]) -> bool:
 
 def _is_typed_column(index: int, body: Sequence[Row]) -> bool:
     values = [value for row in body if (value := _cell(row, index))]
-    return bool(values) and any(all(shape.matches(v) for v in values) for shape in SHAPES)
+    return bool(values) and any(all(shape.matches(v) for v in values) for shape in VALUE_FORMATS)
 
 
 def _stands_in(cell: str, index: int, body: Sequence[Row]) -> bool:

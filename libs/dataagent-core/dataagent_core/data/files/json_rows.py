@@ -21,7 +21,7 @@ from duckdb import DuckDBPyConnection
 from dataagent_core.data.files.batches import append
 from dataagent_core.data.files.delimited import check_width
 from dataagent_core.data.files.names import listed, literal
-from dataagent_core.data.files.tables import FileLimits, Guess, OpenFile, Raw
+from dataagent_core.data.files.tables import FileLimits, Guess, InputFile, RawTable
 from dataagent_core.errors import BadInput, LimitReached
 
 _END_BYTES = 64 * 1024
@@ -63,8 +63,8 @@ class _Field:
 
 
 def read_json(
-    connection: DuckDBPyConnection, file: OpenFile, path: str, limits: FileLimits, *, into: str
-) -> list[Raw]:
+    connection: DuckDBPyConnection, file: InputFile, path: str, limits: FileLimits, *, into: str
+) -> list[RawTable]:
     """The tables of a JSON file in UTF-8, each in a temporary table named after `into`.
 
     Raises:
@@ -75,7 +75,7 @@ def read_json(
     _read_rows(connection, file, path, rows)
     _check_depth(connection, file, rows, limits)
     has_long = _keep_digits(connection, rows, into=f"{into}_long")
-    raws: list[Raw] = []
+    raws: list[RawTable] = []
     for number, (label, table, notes) in enumerate(_tables(connection, rows, into)):
         raw = _table(connection, file, table, limits, into=f"{into}_{number}")
         raw.notes.extend(notes)
@@ -86,7 +86,7 @@ def read_json(
     return raws
 
 
-def _read_rows(connection: DuckDBPyConnection, file: OpenFile, path: str, table: str) -> None:
+def _read_rows(connection: DuckDBPyConnection, file: InputFile, path: str, table: str) -> None:
     """A row for each element of an array, each line, or each value that follows another."""
     with open(path, encoding="utf-8") as stream:
         start = stream.read(4096).lstrip()
@@ -115,7 +115,7 @@ def _read_rows(connection: DuckDBPyConnection, file: OpenFile, path: str, table:
     raise BadInput(f"'{file.name}' is not valid JSON: {said}") from last
 
 
-def _check_end(connection: DuckDBPyConnection, file: OpenFile, path: str, table: str) -> None:
+def _check_end(connection: DuckDBPyConnection, file: InputFile, path: str, table: str) -> None:
     """An array that was cut off after an element is read without complaint: see that it ends."""
     row = connection.execute(
         # our names
@@ -139,7 +139,7 @@ def _is_json(line: str) -> bool:
 
 
 def _check_depth(
-    connection: DuckDBPyConnection, file: OpenFile, rows: str, limits: FileLimits
+    connection: DuckDBPyConnection, file: InputFile, rows: str, limits: FileLimits
 ) -> None:
     """Strip the innermost brackets, again and again, of the rows that have many."""
     brackets = "length(j) - length(replace(replace(j, '[', ''), '{', ''))"
@@ -269,12 +269,12 @@ def _kinds(connection: DuckDBPyConnection, rows: str, pointer: str) -> dict[str,
 
 def _table(
     connection: DuckDBPyConnection,
-    file: OpenFile,
+    file: InputFile,
     rows: str,
     limits: FileLimits,
     *,
     into: str,
-) -> Raw:
+) -> RawTable:
     fields = _fields(connection, file, rows, limits)
     check_width(file.name, len(fields), limits)
     pointers = ", ".join(literal(one.pointer) for one in fields)
@@ -288,7 +288,7 @@ def _table(
         for number, one in enumerate(fields, start=1)
         if one.is_nested
     ]
-    return Raw(
+    return RawTable(
         into,
         tuple(one.name for one in fields),
         types=("VARCHAR",) * len(fields),
@@ -298,7 +298,7 @@ def _table(
 
 
 def _fields(
-    connection: DuckDBPyConnection, file: OpenFile, rows: str, limits: FileLimits
+    connection: DuckDBPyConnection, file: InputFile, rows: str, limits: FileLimits
 ) -> list[_Field]:
     found = connection.execute(
         f"SELECT DISTINCT json_type(j) FROM {rows} WHERE j IS NOT NULL"  # noqa: S608 our own names
@@ -336,7 +336,7 @@ def _flat(
 
 
 def _positions(
-    connection: DuckDBPyConnection, file: OpenFile, rows: str, limits: FileLimits
+    connection: DuckDBPyConnection, file: InputFile, rows: str, limits: FileLimits
 ) -> list[_Field]:
     """Rows that are arrays: a column for each position."""
     longest = f"SELECT max(json_array_length(j)) FROM {rows}"  # noqa: S608 our own names

@@ -8,13 +8,13 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import BinaryIO, Literal
 
-from dataagent_core.data.files.archives import names_in
-from dataagent_core.data.files.tables import FileLimits, OpenFile
+from dataagent_core.data.files.archives import check_archive
+from dataagent_core.data.files.tables import FileLimits, InputFile
 from dataagent_core.errors import BadInput
 
-Kind = Literal["text", "json", "parquet", "workbook"]
+FileKind = Literal["text", "json", "parquet", "workbook"]
 
-EXTENSIONS: dict[str, Kind] = {
+EXTENSIONS: dict[str, FileKind] = {
     ".csv": "text",
     ".tsv": "text",
     ".tab": "text",
@@ -48,7 +48,7 @@ _FOREIGN = {
 _LOOKED_AT_BYTES = 64 * 1024 * 1024
 
 
-def kind_of(file: OpenFile, limits: FileLimits) -> Kind:
+def kind_of(file: InputFile, limits: FileLimits) -> FileKind:
     """The kind of a file; a workbook has been checked for what it unpacks to.
 
     Raises:
@@ -74,7 +74,7 @@ def kind_of(file: OpenFile, limits: FileLimits) -> Kind:
     return _text_kind(file, head)
 
 
-def _text_kind(file: OpenFile, head: bytes) -> Kind:
+def _text_kind(file: InputFile, head: bytes) -> FileKind:
     extension = PurePosixPath(file.name).suffix.lower()
     named = EXTENSIONS.get(extension)
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].lower()
@@ -89,9 +89,9 @@ def _text_kind(file: OpenFile, head: bytes) -> Kind:
     return "json" if start.startswith((b"{", b"[")) and named is None else "text"
 
 
-def _check_archive(file: OpenFile, stream: BinaryIO, limits: FileLimits) -> None:
+def _check_archive(file: InputFile, stream: BinaryIO, limits: FileLimits) -> None:
     """See what a workbook unpacks to before anyone unpacks it."""
-    names = names_in(
+    names = check_archive(
         stream,
         file.name,
         file.byte_size,
@@ -106,7 +106,7 @@ def _check_archive(file: OpenFile, stream: BinaryIO, limits: FileLimits) -> None
         )
 
 
-def _check_unencrypted(file: OpenFile, stream: BinaryIO) -> None:
+def _check_unencrypted(file: InputFile, stream: BinaryIO) -> None:
     """An encrypted .xlsx is an OLE file with a part of this name."""
     stream.seek(0)
     if "EncryptedPackage".encode("utf-16-le") in stream.read(_LOOKED_AT_BYTES):

@@ -22,13 +22,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from dataagent_core.data.files.tables import FileLimits, Loaded, LoadedTable, OpenFile
+from dataagent_core.data.files.tables import FileLimits, InputFile, LoadedTable, LoadResult
 from dataagent_core.data.types import Column
 from dataagent_core.errors import BadInput, DataAgentError, LimitReached, Unavailable
 
 _logger = logging.getLogger(__name__)
 _MADE = "tables.duckdb"
-_MOST_DEATHS = 3
+_MAX_CRASHES = 3
 """So many files may end the process that reads them before the folder is given up."""
 
 
@@ -56,7 +56,7 @@ def load_files(
 
 def load_folder(
     paths: Sequence[Path], database: Path, *, limits: FileLimits, folder: Path
-) -> Loaded:
+) -> LoadResult:
     """As `load_files`, but a file that cannot be read is left out and named, and the rest loaded.
 
     Raises:
@@ -65,20 +65,20 @@ def load_folder(
     _check_number(paths, limits)
     left_out: list[str] = []
     with ExitStack() as stack:
-        files: list[OpenFile] = []
+        files: list[InputFile] = []
         for path in paths:
             try:
                 files.append(stack.enter_context(_opened(path, folder, limits)))
             except DataAgentError as error:
                 left_out.append(error.message)
-        loaded = _run_while_it_dies(files, database, limits) if files else Loaded(())
+        loaded = _run_without_crashers(files, database, limits) if files else LoadResult(())
         left_out += loaded.left_out
         if not loaded.tables:
             raise BadInput(left_out[0], details={"problems": left_out})
-    return Loaded(loaded.tables, tuple(left_out))
+    return LoadResult(loaded.tables, tuple(left_out))
 
 
-def _run_while_it_dies(files: list[OpenFile], database: Path, limits: FileLimits) -> Loaded:
+def _run_without_crashers(files: list[InputFile], database: Path, limits: FileLimits) -> LoadResult:
     """Read the files; one that ends the process that reads it is left out, if there are few."""
     left_out: list[str] = []
     while files:
@@ -87,15 +87,15 @@ def _run_while_it_dies(files: list[OpenFile], database: Path, limits: FileLimits
                 loaded = _run(files, scratch, limits, is_lenient=True)
             except (BadInput, LimitReached) as error:
                 killer = (error.details or {}).get("file")
-                if killer is None or len(left_out) >= _MOST_DEATHS:
+                if killer is None or len(left_out) >= _MAX_CRASHES:
                     raise
                 left_out.append(error.message)
                 files = [one for one in files if one.name != killer]
                 continue
             if loaded.tables:
                 os.replace(scratch / _MADE, database)
-            return Loaded(loaded.tables, (*left_out, *loaded.left_out))
-    return Loaded((), tuple(left_out))
+            return LoadResult(loaded.tables, (*left_out, *loaded.left_out))
+    return LoadResult((), tuple(left_out))
 
 
 def _check_number(paths: Sequence[Path], limits: FileLimits) -> None:
@@ -117,7 +117,7 @@ def _scratch(database: Path) -> Generator[Path]:
 
 
 @contextmanager
-def _opened(path: Path, folder: Path | None, limits: FileLimits) -> Generator[OpenFile]:
+def _opened(path: Path, folder: Path | None, limits: FileLimits) -> Generator[InputFile]:
     name = path.name
     try:
         if folder is None:
@@ -141,14 +141,14 @@ def _opened(path: Path, folder: Path | None, limits: FileLimits) -> Generator[Op
             raise LimitReached(
                 f"'{name}' has {status.st_size:,} bytes; {limits.max_file_bytes:,} are allowed."
             )
-        yield OpenFile(name, f"/dev/fd/{descriptor}", status.st_size)
+        yield InputFile(name, f"/dev/fd/{descriptor}", status.st_size)
     finally:
         os.close(descriptor)
 
 
 def _run(
-    files: Sequence[OpenFile], scratch: Path, limits: FileLimits, *, is_lenient: bool
-) -> Loaded:
+    files: Sequence[InputFile], scratch: Path, limits: FileLimits, *, is_lenient: bool
+) -> LoadResult:
     """Read the files in a process of their own."""
     job = {
         "files": [dataclasses.asdict(one) for one in files],
@@ -180,11 +180,13 @@ def _run(
     return _outcome(files, output, errors, process.returncode)
 
 
-def _outcome(files: Sequence[OpenFile], output: bytes, errors: bytes, returncode: int) -> Loaded:
+def _outcome(
+    files: Sequence[InputFile], output: bytes, errors: bytes, returncode: int
+) -> LoadResult:
     lines: list[dict[str, Any]] = [json.loads(line) for line in output.splitlines()]
     last = lines[-1] if lines else {}
     if "tables" in last:
-        return Loaded(tuple(_table(one) for one in last["tables"]), tuple(last["left_out"]))
+        return LoadResult(tuple(_table(one) for one in last["tables"]), tuple(last["left_out"]))
     if "error" in last:
         raise _error(last["error"])
     _logger.error(
@@ -192,10 +194,10 @@ def _outcome(files: Sequence[OpenFile], output: bytes, errors: bytes, returncode
     )
     if "reading" not in last:
         raise Unavailable("The process that reads files did not start. The log says why.")
-    raise _death(files[int(last["reading"])].name, returncode)
+    raise _crash_error(files[int(last["reading"])].name, returncode)
 
 
-def _death(name: str, returncode: int) -> DataAgentError:
+def _crash_error(name: str, returncode: int) -> DataAgentError:
     """Why the process that read the file ended without a word."""
     details: dict[str, object] = {"file": name}
     if returncode > 0:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from duckdb import DuckDBPyConnection
 
-from dataagent_core.data.files import shapes
-from dataagent_core.data.files.shapes import Shape
+from dataagent_core.data.files import value_formats as shapes
+from dataagent_core.data.files.value_formats import ValueFormat
 
 _EXACT_DIGITS = 15
 """So many significant digits survive in a DOUBLE."""
@@ -23,10 +23,10 @@ _WIDE_PLACES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class TypeCandidate:
     """A shape to be tried on all cells of a column, as they are or trimmed. All SQL."""
 
-    shape: Shape
+    shape: ValueFormat
     cell: str
     type: str
     fits: str
@@ -43,7 +43,9 @@ class _Digits:
     is_finite: bool
 
 
-def ask(connection: DuckDBPyConnection, relation: str, questions: Sequence[str]) -> list[int]:
+def count_matching(
+    connection: DuckDBPyConnection, relation: str, questions: Sequence[str]
+) -> list[int]:
     """For how many rows each question is true."""
     if not questions:
         return []
@@ -52,20 +54,24 @@ def ask(connection: DuckDBPyConnection, relation: str, questions: Sequence[str])
     return [int(one) for one in row or ()]
 
 
-def doubt(connection: DuckDBPyConnection, relation: str, one: Try, fitting: int) -> str | None:
+def reason_for_text(
+    connection: DuckDBPyConnection, relation: str, one: TypeCandidate, fitting: int
+) -> str | None:
     """Why the cells should stay text although they all fit, or None."""
     if one.shape is shapes.DAY_FIRST:
         other = shapes.MONTH_FIRST.fits.replace("{c}", one.cell)
-        if ask(connection, relation, [other])[0] == fitting:
+        if count_matching(connection, relation, [other])[0] == fitting:
             return "Kept as text, day and month cannot be told apart"
     if one.shape is shapes.DECIMAL_COMMA:
         proof = f"regexp_full_match({one.cell}, '.*,([0-9]{{1,2}}|[0-9]{{4,}})')"
-        if ask(connection, relation, [proof])[0] == 0:
+        if count_matching(connection, relation, [proof])[0] == 0:
             return "Kept as text, a comma may separate thousands or decimals"
     return None
 
 
-def exact_number(connection: DuckDBPyConnection, relation: str, one: Try) -> Try | None:
+def exact_number(
+    connection: DuckDBPyConnection, relation: str, one: TypeCandidate
+) -> TypeCandidate | None:
     """The form with a type that keeps every digit; None when there is no such type."""
     if one.type not in ("DECIMAL", "DOUBLE", "PERCENT") or one.value.startswith("CAST("):
         return one
@@ -100,7 +106,7 @@ def _number(digits: _Digits) -> str | None:
     return _double(digits) or (f"DECIMAL(38,{digits.places})" if size <= 38 else None)
 
 
-def _digits(connection: DuckDBPyConnection, relation: str, one: Try) -> _Digits:
+def _digits(connection: DuckDBPyConnection, relation: str, one: TypeCandidate) -> _Digits:
     plain = f"ltrim({one.value}, '-')"
     mantissa = f"split_part(lower({plain}), 'e', 1)"
     row = connection.execute(

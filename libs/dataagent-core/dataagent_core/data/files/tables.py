@@ -31,7 +31,7 @@ class FileLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenFile:
+class InputFile:
     """A file to read. `path` opens it (`/dev/fd/7`); `name` is what people call it."""
 
     name: str
@@ -53,7 +53,7 @@ class LoadedTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadResult:
     """What came of a folder: its tables, and a sentence for each file that is none."""
 
     tables: tuple[LoadedTable, ...]
@@ -65,7 +65,7 @@ Guess = Literal["any", "dates", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Raw:
+class RawTable:
     """A table as read: a relation that can be scanned twice, and what is known of its columns.
 
     `relation` is SQL after FROM. Its columns are `c1` … `cN`; `names` are those the file gives,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from duckdb import DuckDBPyConnection
 
 from dataagent_core.data.files.names import literal
-from dataagent_core.data.files.tables import Raw
+from dataagent_core.data.files.tables import RawTable
 
 _SPACES = " \t\u3000\u00a0"
 _LABEL = (  # for DuckDB and for Python
@@ -71,7 +71,7 @@ class _Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class _Survey:
+class _TableProfile:
     """What the other rows are like: those between the candidates, and which columns are what."""
 
     blocks: list[_Block]  # before the first candidate, between it and the second, …
@@ -79,7 +79,7 @@ class _Survey:
     are_usually_filled: list[bool]
 
 
-def without_totals(connection: DuckDBPyConnection, raw: Raw) -> Raw:
+def without_totals(connection: DuckDBPyConnection, raw: RawTable) -> RawTable:
     """The table without rows that are totals of others; adds to `raw.left_out` which they were."""
     labels = _label_tests(raw)
     if len(raw.types) < 2 or not labels:
@@ -91,7 +91,7 @@ def without_totals(connection: DuckDBPyConnection, raw: Raw) -> Raw:
     if not found or not 0 < int(found[0]) <= _MAX_CANDIDATES:
         return raw
     candidates = _candidates(connection, raw, is_labelled, list(labels))
-    survey = _survey(connection, raw, [one.place for one in candidates])
+    survey = _profile(connection, raw, [one.place for one in candidates])
     totals = list(_totals(candidates, survey, raw))
     if not totals:
         return raw
@@ -104,7 +104,7 @@ def without_totals(connection: DuckDBPyConnection, raw: Raw) -> Raw:
     return replace(raw, relation=_INTO)
 
 
-def _label_tests(raw: Raw) -> dict[int, str]:
+def _label_tests(raw: RawTable) -> dict[int, str]:
     """For each column that may hold a label: SQL that says whether its cell is one."""
     texts = [index for index, kind in enumerate(raw.types) if kind == "VARCHAR"]
     tests: dict[int, str] = {}
@@ -124,12 +124,12 @@ def _is_label(cell: str | None) -> bool:
     return cell is not None and len(cell) <= _LABEL_LENGTH and bool(re.search(_LABEL, cell))
 
 
-def _numbered(raw: Raw) -> str:
+def _numbered(raw: RawTable) -> str:
     return f"SELECT row_number() OVER () AS place, * FROM {raw.relation}"  # noqa: S608 our names
 
 
 def _candidates(
-    connection: DuckDBPyConnection, raw: Raw, is_labelled: str, label_columns: Sequence[int]
+    connection: DuckDBPyConnection, raw: RawTable, is_labelled: str, label_columns: Sequence[int]
 ) -> list[_Candidate]:
     cells = [f"CAST(c{i} AS VARCHAR)" for i in range(1, len(raw.types) + 1)]
     above = [f"lag({cell}) OVER ()" for cell in cells]
@@ -146,7 +146,7 @@ def _candidates(
     return found
 
 
-def _survey(connection: DuckDBPyConnection, raw: Raw, places: Sequence[int]) -> _Survey:
+def _profile(connection: DuckDBPyConnection, raw: RawTable, places: Sequence[int]) -> _TableProfile:
     """Look at all rows that are no candidates, once."""
     width = len(raw.types)
     numbers = [_number(f"c{i}", raw) for i in range(1, width + 1)]
@@ -169,14 +169,14 @@ def _survey(connection: DuckDBPyConnection, raw: Raw, places: Sequence[int]) -> 
             filled[i] += figures[3 * i]
             counted[i] += figures[3 * i + 1]
     total = sum(block.rows for block in blocks)
-    return _Survey(
+    return _TableProfile(
         blocks,
         [filled[i] > 0 and counted[i] >= _USUAL * filled[i] for i in range(width)],
         [total > 0 and filled[i] >= _USUAL * total for i in range(width)],
     )
 
 
-def _number(cell: str, raw: Raw) -> str:
+def _number(cell: str, raw: RawTable) -> str:
     """SQL of the cell's number, NULL where it has none."""
     text = f"translate(CAST({cell} AS VARCHAR), '{_SIGNS}', '')"
     plain = f"replace({text}, ',', '')"
@@ -187,7 +187,7 @@ def _number(cell: str, raw: Raw) -> str:
     return f"CASE WHEN isfinite({number}) THEN {number} END"
 
 
-def _parsed(cell: str | None, raw: Raw) -> float | None:
+def _parsed(cell: str | None, raw: RawTable) -> float | None:
     """As `_number`, of one cell."""
     if not cell:
         return None
@@ -202,7 +202,9 @@ def _parsed(cell: str | None, raw: Raw) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _totals(candidates: Sequence[_Candidate], survey: _Survey, raw: Raw) -> Iterator[_Candidate]:
+def _totals(
+    candidates: Sequence[_Candidate], survey: _TableProfile, raw: RawTable
+) -> Iterator[_Candidate]:
     """Those of the rows that are totals, judged from the top: what is data counts further down."""
     empty = [0.0] * len(raw.types)
     whole = _Block(0, empty)
@@ -233,7 +235,9 @@ def _reaching_up(blocks: Sequence[_Block]) -> Iterator[_Block]:
         yield _Block(reached.rows, reached.sums)
 
 
-def _is_sum(one: _Candidate, values: _Numbers, scopes: Sequence[_Block], survey: _Survey) -> bool:
+def _is_sum(
+    one: _Candidate, values: _Numbers, scopes: Sequence[_Block], survey: _TableProfile
+) -> bool:
     """Whether the numbers are sums of some rows; in a complete row, all that repeat no key."""
     is_complete = bool(_filled_keys(one, survey)) or not _lacks(one, survey)
     least = 2 if is_complete and not _is_never_a_name(one) else 1
@@ -263,7 +267,7 @@ def _has_point(written: str | None) -> bool:
     return written is not None and ("." in written or "," in written)
 
 
-def _is_bare(one: _Candidate, survey: _Survey) -> bool:
+def _is_bare(one: _Candidate, survey: _TableProfile) -> bool:
     """Whether it is a plain label in a row without keys, where other rows have more in it."""
     if _plain(one.label) not in _PLAIN or _filled_keys(one, survey):
         return False
@@ -274,7 +278,7 @@ def _is_never_a_name(one: _Candidate) -> bool:
     return _plain(one.label) in _PLAIN - _ALSO_NAMES
 
 
-def _lacks(one: _Candidate, survey: _Survey) -> bool:
+def _lacks(one: _Candidate, survey: _TableProfile) -> bool:
     """Whether a column is empty that other rows usually have filled."""
     return any(
         is_usual and one.cells[i] is None and i != one.label_at
@@ -282,7 +286,7 @@ def _lacks(one: _Candidate, survey: _Survey) -> bool:
     )
 
 
-def _filled_keys(one: _Candidate, survey: _Survey) -> list[int]:
+def _filled_keys(one: _Candidate, survey: _TableProfile) -> list[int]:
     """The columns of words or dates, but for the label's own, in which the row has something."""
     return [
         i

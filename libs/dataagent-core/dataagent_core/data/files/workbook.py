@@ -20,16 +20,16 @@ from python_calamine import CalamineError, CalamineSheet, CalamineWorkbook, Pass
 from dataagent_core.data.files.batches import append
 from dataagent_core.data.files.cells import LAST_EXACT, Cell, text_of
 from dataagent_core.data.files.delimited import check_width
-from dataagent_core.data.files.headers import LOOK_ROWS, Header, find_header
-from dataagent_core.data.files.tables import FileLimits, OpenFile, Raw
+from dataagent_core.data.files.headers import LOOK_ROWS, TableHeader, find_header
+from dataagent_core.data.files.tables import FileLimits, InputFile, RawTable
 from dataagent_core.errors import BadInput, LimitReached
 
 _BATCH_CELLS = 500_000
 
 
 def read_workbook(
-    connection: DuckDBPyConnection, file: OpenFile, limits: FileLimits, *, into: str
-) -> list[Raw]:
+    connection: DuckDBPyConnection, file: InputFile, limits: FileLimits, *, into: str
+) -> list[RawTable]:
     """The sheets that have cells, each in a temporary table named after `into`.
 
     Raises:
@@ -37,7 +37,7 @@ def read_workbook(
         LimitReached: a sheet is too large.
     """
     book = _opened(file)
-    raws: list[Raw] = []
+    raws: list[RawTable] = []
     for number, name in enumerate(book.sheet_names):
         if sheet := _sheet(file, book, name):
             raws.append(_read_sheet(connection, file, sheet, limits, into=f"{into}_{number}"))
@@ -48,7 +48,7 @@ def read_workbook(
     return raws if len(raws) == 1 else [replace(raw, label=raw.sheet) for raw in raws]
 
 
-def _opened(file: OpenFile) -> CalamineWorkbook:
+def _opened(file: InputFile) -> CalamineWorkbook:
     try:
         with open(file.path, "rb") as stream:
             stream.seek(0)
@@ -61,7 +61,7 @@ def _opened(file: OpenFile) -> CalamineWorkbook:
         ) from error
 
 
-def _sheet(file: OpenFile, book: CalamineWorkbook, name: str) -> CalamineSheet | None:
+def _sheet(file: InputFile, book: CalamineWorkbook, name: str) -> CalamineSheet | None:
     """The sheet, or None when it has no cells (charts have none either)."""
     try:
         sheet = book.get_sheet_by_name(name)
@@ -70,7 +70,7 @@ def _sheet(file: OpenFile, book: CalamineWorkbook, name: str) -> CalamineSheet |
     return sheet if sheet.height and sheet.width else None
 
 
-def _error_cells(file: OpenFile) -> int:
+def _error_cells(file: InputFile) -> int:
     """How many cells of an .xlsx hold an error; calamine gives them as empty."""
     if not zipfile.is_zipfile(file.path):
         return 0
@@ -86,31 +86,31 @@ def _error_cells(file: OpenFile) -> int:
 
 def _read_sheet(
     connection: DuckDBPyConnection,
-    file: OpenFile,
+    file: InputFile,
     sheet: CalamineSheet,
     limits: FileLimits,
     *,
     into: str,
-) -> Raw:
+) -> RawTable:
     where = f"{file.name}, sheet {sheet.name}"
     check_width(where, sheet.width, limits)
     if sheet.height > limits.max_rows:
         raise LimitReached(f"'{where}' has more than {limits.max_rows:,} rows. Split it.")
     first = [[text_of(cell) for cell in row] for row in islice(sheet.iter_rows(), LOOK_ROWS)]
-    header = _two_storeys(first, find_header(first), sheet)
-    kinds = _census(sheet, header.skip)
+    header = _join_header_rows(first, find_header(first), sheet)
+    kinds = _column_types(sheet, header.skip)
     columns = ", ".join(f"c{i + 1} {kind}" for i, kind in enumerate(kinds))
     connection.execute(f"CREATE OR REPLACE TEMP TABLE {into} ({columns})")
     for batch in _batches(sheet, header.skip, kinds):
         append(connection, into, batch, kinds)
     names = header.names or (None,) * len(kinds)
     guesses = ("any",) * len(kinds)
-    return Raw(into, names, tuple(kinds), guesses, sheet=sheet.name, notes=header.notes())
+    return RawTable(into, names, tuple(kinds), guesses, sheet=sheet.name, notes=header.notes())
 
 
-def _two_storeys(
-    first: Sequence[Sequence[str | None]], header: Header, sheet: CalamineSheet
-) -> Header:
+def _join_header_rows(
+    first: Sequence[Sequence[str | None]], header: TableHeader, sheet: CalamineSheet
+) -> TableHeader:
     """Join a header whose merged cells stand over names of their own: `2024` over `Sales`."""
     top = header.skip - 1
     merged = [
@@ -129,10 +129,10 @@ def _two_storeys(
         " ".join(part for part in (over, under) if part) or None
         for over, under in zip(upper, lower, strict=True)
     )
-    return Header(header.skip + 1, names, header.titles)
+    return TableHeader(header.skip + 1, names, header.titles)
 
 
-def _census(sheet: CalamineSheet, skip: int) -> list[str]:
+def _column_types(sheet: CalamineSheet, skip: int) -> list[str]:
     """The type of each column, from the kinds of all its cells."""
     seen: list[set[type]] = [set() for _ in range(sheet.width)]
     is_whole = [True] * sheet.width

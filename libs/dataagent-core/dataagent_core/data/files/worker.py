@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from dataagent_core.data.files.build import build
-from dataagent_core.data.files.tables import FileLimits, OpenFile
+from dataagent_core.data.files.tables import FileLimits, InputFile
 from dataagent_core.errors import DataAgentError
 
 _PROGRAM_BYTES = 1024 * 1024 * 1024
@@ -37,7 +37,7 @@ def _lower_limits(limits: FileLimits) -> None:
         resource.setrlimit(what, (lowered, lowered))
 
 
-def _say(message: dict[str, Any]) -> None:
+def _send(message: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 
@@ -47,7 +47,7 @@ def main() -> None:
     job = json.load(sys.stdin)
     limits = FileLimits(**job["limits"])
     _lower_limits(limits)
-    files = [OpenFile(**one) for one in job["files"]]
+    files = [InputFile(**one) for one in job["files"]]
     left_out: list[str] = []
     try:
         tables = build(
@@ -55,14 +55,14 @@ def main() -> None:
             Path(job["database"]),
             Path(job["scratch"]),
             limits,
-            on_file=lambda number: _say({"reading": number}),
+            on_file=lambda number: _send({"reading": number}),
             on_bad=(lambda error: left_out.append(error.message)) if job["is_lenient"] else None,
         )
     except DataAgentError as error:
-        _say({"error": {"code": error.code, "message": error.message}})
+        _send({"error": {"code": error.code, "message": error.message}})
     else:
         shown = [dataclasses.asdict(table) for table in tables]
-        _say({"tables": shown, "left_out": left_out})
+        _send({"tables": shown, "left_out": left_out})
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ from sqlglot import exp
 from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.edits import place_of, quoted, rewrite
 from dataagent_core.data.guard.names import (
-    ambiguous,
-    caseless,
+    ambiguous_column,
+    caseless_key,
     nearest,
     spell_column,
     spell_table,
-    unknown,
+    unknown_name,
 )
 from dataagent_core.data.guard.refusals import refusal
 from dataagent_core.data.guard.scope import FromItem, Scope
@@ -103,14 +103,14 @@ class Expressions:
 
     def _row(self, table: exp.Identifier | None, scope: Scope) -> None:
         """`t.*` as a value: the whole row."""
-        source = scope.source(self._dialect.stored(table)) if table else None
+        source = scope.source(self._dialect.stored_name(table)) if table else None
         if source is None or table is None:
             raise self._no_source(table.name if table else "*", scope)
         table.replace(spell_table(self._dialect, table, source.name))
 
     def _bare(self, node: exp.Column, scope: Scope, clause: Clause) -> None:
         identifier = node.this
-        name = self._dialect.stored(identifier)
+        name = self._dialect.stored_name(identifier)
         alias = scope.alias(name) if clause in self._dialect.alias_clauses else None
         owner = scope.owners(name)
         if owner and owner[0] is scope and clause in _COLUMNS_FIRST:
@@ -161,7 +161,7 @@ class Expressions:
         if len(seen) > 1 and is_output and key in scope.plain:
             return  # ORDER BY names an output
         if len(seen) > 1:
-            raise ambiguous(name, [one.name for one in seen])
+            raise ambiguous_column(name, [one.name for one in seen])
         node.set("table", quoted(seen[0].name))
 
     def _whole_row(self, name: str, scope: Scope) -> FromItem | None:
@@ -172,35 +172,35 @@ class Expressions:
     def _dotted(self, node: exp.Column, scope: Scope) -> bool:
         """`table.column` or `schema.table.column`; whether the table is there."""
         table = node.args["table"]
-        source = scope.source(self._dialect.stored(table))
+        source = scope.source(self._dialect.stored_name(table))
         if node.args.get("db"):
             source = self._of_schema(node, scope)
         if source is None:
             return False
-        name = self._dialect.stored(node.this)
+        name = self._dialect.stored_name(node.this)
         column = scope.column_of(source, name)
         if column is None and source.table and name.lower() in self._dialect.row_ids:
             column = name
         if column is None:
             where = f"in {source.table.key if source.table else source.name}"
-            raise unknown("column", name, source.columns, where=where)
+            raise unknown_name("column", name, source.columns, where=where)
         node.set("this", spell_column(self._dialect, node.this, column))
         node.set("table", spell_table(self._dialect, table, source.name))
         return True
 
     def _of_schema(self, node: exp.Column, scope: Scope) -> FromItem | None:
-        schema = self._dialect.stored(node.args["db"])
-        source = scope.source(self._dialect.stored(node.args["table"]))
+        schema = self._dialect.stored_name(node.args["db"])
+        source = scope.source(self._dialect.stored_name(node.args["table"]))
         if source is None or source.table is None:
             return None
         own = source.table.schema
-        expected = caseless(own) if own else self._dialect.default_schema
-        return source if caseless(schema) == expected else None
+        expected = caseless_key(own) if own else self._dialect.default_schema
+        return source if caseless_key(schema) == expected else None
 
     def _field(self, node: exp.Column, scope: Scope, clause: Clause) -> None:
         """`column.field` of a structure, where the dialect has them."""
         first, *rest = node.parts
-        name = self._dialect.stored(first) if isinstance(first, exp.Identifier) else first.name
+        name = self._dialect.stored_name(first) if isinstance(first, exp.Identifier) else first.name
         if not self._dialect.has_fields:
             raise self._no_source(name, scope)
         source = scope.source(name)
@@ -220,11 +220,11 @@ class Expressions:
         known = [*scope.column_names(), *scope.aliases.values()]
         tables = [one.name for one in scope.sources]
         where = f"in {', '.join(tables[:5])}" if tables else "here"
-        return unknown("column", name, known, where=where, hint=hint)
+        return unknown_name("column", name, known, where=where, hint=hint)
 
     def _no_source(self, name: str, scope: Scope) -> Exception:
         known = [source.name for each in scope.around() for source in each.sources]
-        return unknown("table", name, known, where="or alias at this place of the statement")
+        return unknown_name("table", name, known, where="or alias at this place of the statement")
 
 
 def _check_place(node: exp.Expr) -> None:

@@ -15,12 +15,12 @@ from dataagent_core.data.guard.edits import place_of, quoted, rewrite
 from dataagent_core.data.guard.expressions import Expressions
 from dataagent_core.data.guard.functions import name_of
 from dataagent_core.data.guard.names import (
-    caseless,
-    only,
+    caseless_key,
+    duplicate_name,
+    single,
     spell_column,
     spell_table,
-    twice,
-    unknown,
+    unknown_name,
 )
 from dataagent_core.data.guard.refusals import MAX_SOURCES, refusal, too_many
 from dataagent_core.data.guard.scope import (
@@ -117,7 +117,7 @@ class FromClause:
         )
 
     def _table(self, node: exp.Table, scope: Scope) -> FromItem:
-        written = self._dialect.stored(node.this)
+        written = self._dialect.stored_name(node.this)
         name = self._alias(node) or written
         given = self._given(node)
         cte = None if node.args.get("db") else self._cte(written, scope)
@@ -127,7 +127,7 @@ class FromClause:
         table = self._tables.find(node)
         rewrite(node, place_of([node.this, node.args.get("db")]))
         node.set("this", quoted(table.name))
-        schema = table.schema or (self._dialect.stored(node.args["db"]) if node.db else None)
+        schema = table.schema or (self._dialect.stored_name(node.args["db"]) if node.db else None)
         node.set("db", quoted(schema) if schema else None)  # without it a WITH query could be meant
         key = self._dialect.table_key
         if not node.args.get("alias") and key(table.name) != key(name):
@@ -139,7 +139,7 @@ class FromClause:
         exact = scope.ctes.get(self._dialect.table_key(name))
         if exact is not None:
             return name, exact
-        found = only(key for key in scope.ctes if caseless(key) == caseless(name))
+        found = single(key for key in scope.ctes if caseless_key(key) == caseless_key(name))
         return (found, scope.ctes[found]) if found else None
 
     def _derived(
@@ -180,7 +180,7 @@ class FromClause:
             name if self._dialect.names_columns_after_alias else "unnest"
         ]
         if isinstance(offset, exp.Identifier):
-            columns = [*columns, self._dialect.stored(offset)]
+            columns = [*columns, self._dialect.stored_name(offset)]
         elif offset:
             columns = [*columns, "ordinality"]
         return FromItem(name, columns, holder)
@@ -205,17 +205,17 @@ class FromClause:
         alias = node.args.get("alias")
         columns: list[exp.Expr] = alias.columns if isinstance(alias, exp.TableAlias) else []
         identifiers = [one.this if isinstance(one, exp.ColumnDef) else one for one in columns]
-        return [self._dialect.stored(one) for one in identifiers]
+        return [self._dialect.stored_name(one) for one in identifiers]
 
     def _alias(self, node: exp.Expr) -> str | None:
         alias = node.args.get("alias")
         name = alias.this if isinstance(alias, exp.TableAlias) else None
-        return self._dialect.stored(name) if name else None
+        return self._dialect.stored_name(name) if name else None
 
     def _check_name(self, source: FromItem, scope: Scope) -> None:
         key = self._dialect.table_key
         if source.name and any(key(one.name) == key(source.name) for one in scope.sources):
-            raise twice(source.name)
+            raise duplicate_name(source.name)
 
     def _merge(self, join: exp.Join, scope: Scope, left: int, added: list[FromItem]) -> None:
         """USING and NATURAL: one column for two, which is then named without a table."""
@@ -241,7 +241,7 @@ class FromClause:
     def _same_case(self, name: str, ours: dict[str, str]) -> str:
         if self._dialect.column_key(name) in ours:
             return name
-        found = only(one for one in ours.values() if caseless(one) == caseless(name))
+        found = single(one for one in ours.values() if caseless_key(one) == caseless_key(name))
         return found or name
 
     def _common(self, join: exp.Join, scope: Scope, left: int, right: list[str]) -> list[str]:
@@ -255,9 +255,9 @@ class FromClause:
             return names
         names: list[str] = []
         for identifier in parts(join, "using"):
-            name = self._same_case(self._dialect.stored(identifier), ours)
+            name = self._same_case(self._dialect.stored_name(identifier), ours)
             if key(name) not in ours or key(name) not in theirs:
-                raise unknown(
+                raise unknown_name(
                     "column", name, [*ours.values(), *right], where="on both sides of USING"
                 )
             names.append(ours[key(name)])

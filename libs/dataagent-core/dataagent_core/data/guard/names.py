@@ -17,28 +17,28 @@ from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.edits import renamed
 from dataagent_core.errors import UnknownName
 
-Kind = Literal["table", "column"]
+NameKind = Literal["table", "column"]
 T = TypeVar("T")
 
 
 def spell_column(dialect: Dialect, written: exp.Expr, name: str) -> exp.Expr:
     """The identifier as written if the engine takes it for this stored name, or else that."""
-    is_same = dialect.column_key(dialect.stored(written)) == dialect.column_key(name)
+    is_same = dialect.column_key(dialect.stored_name(written)) == dialect.column_key(name)
     return written if is_same else renamed(written, name)
 
 
 def spell_table(dialect: Dialect, written: exp.Expr, name: str) -> exp.Expr:
     """As `spell_column`, for tables, WITH queries and aliases."""
-    is_same = dialect.table_key(dialect.stored(written)) == dialect.table_key(name)
+    is_same = dialect.table_key(dialect.stored_name(written)) == dialect.table_key(name)
     return written if is_same else renamed(written, name)
 
 
-def caseless(name: str) -> str:
+def caseless_key(name: str) -> str:
     """The key of the second try."""
     return name.casefold()
 
 
-def only(found: Iterable[T]) -> T | None:
+def single(found: Iterable[T]) -> T | None:
     """The one element there is, or None."""
     listed = list(found)
     return listed[0] if len(listed) == 1 else None
@@ -51,8 +51,8 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.5) -> list[str
     return [spelled[one] for one in near]
 
 
-def unknown(
-    kind: Kind, name: str, known: Iterable[str], *, where: str, hint: str = ""
+def unknown_name(
+    kind: NameKind, name: str, known: Iterable[str], *, where: str, hint: str = ""
 ) -> Exception:
     """The error for a name that is not there, with the names that are near."""
     near = nearest(name, known)
@@ -63,7 +63,7 @@ def unknown(
     )
 
 
-def ambiguous(name: str, tables: Iterable[str]) -> Exception:
+def ambiguous_column(name: str, tables: Iterable[str]) -> Exception:
     """The error for a column that more than one table has."""
     choices = [f"{table}.{name}" for table in tables]
     return UnknownName(
@@ -72,7 +72,7 @@ def ambiguous(name: str, tables: Iterable[str]) -> Exception:
     )
 
 
-def twice(name: str) -> Exception:
+def duplicate_name(name: str) -> Exception:
     """The error for two items of FROM with one name."""
     return UnknownName(
         f"Two items of FROM are called '{name[:100]}'. Give each an alias of its own.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dataagent_core.data.guard.names import caseless
+from dataagent_core.data.guard.names import caseless_key
 
 
 def tables_of(tree: exp.Expr) -> list[exp.Table]:
@@ -25,7 +25,7 @@ def is_real(table: exp.Table) -> bool:
 
 def with_query_of(table: exp.Table) -> exp.CTE | None:
     """The WITH query that the name means, if one is visible where it stands."""
-    wanted = caseless(table.name)
+    wanted = caseless_key(table.name)
     inside: exp.Expr = table
     while (parent := inside.parent) is not None:
         if isinstance(parent, exp.With):
@@ -44,13 +44,13 @@ def with_query_of(table: exp.Table) -> exp.CTE | None:
 def _in_with(query: exp.Expr, wanted: str) -> exp.CTE | None:
     with_ = query.args.get("with_")
     ctes: list[exp.CTE] = with_.expressions if isinstance(with_, exp.With) else []
-    return next((cte for cte in ctes if caseless(cte.alias) == wanted), None)
+    return next((cte for cte in ctes if caseless_key(cte.alias) == wanted), None)
 
 
 def _earlier(with_: exp.With, inside: exp.Expr, wanted: str) -> exp.CTE | None:
     for cte in with_.expressions:
         is_itself = cte is inside
-        if caseless(cte.alias) == wanted and (not is_itself or with_.args.get("recursive")):
+        if caseless_key(cte.alias) == wanted and (not is_itself or with_.args.get("recursive")):
             return cte
         if is_itself:
             return None

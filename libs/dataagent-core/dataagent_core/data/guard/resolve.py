@@ -14,11 +14,11 @@ from sqlglot import exp
 from dataagent_core.data.guard.expressions import Clause, Expressions
 from dataagent_core.data.guard.from_clause import FromClause, values_columns
 from dataagent_core.data.guard.items import SelectItems
-from dataagent_core.data.guard.names import caseless, unknown
-from dataagent_core.data.guard.outputs import Outputs
+from dataagent_core.data.guard.names import caseless_key, unknown_name
 from dataagent_core.data.guard.refusals import refusal
 from dataagent_core.data.guard.render import write
 from dataagent_core.data.guard.scope import Ctes, Scope, parts
+from dataagent_core.data.guard.select_list import SelectList
 from dataagent_core.data.guard.statement import ParsedStatement, too_deep
 from dataagent_core.data.guard.table_lookup import CatalogueKey, lookup_of
 from dataagent_core.data.types import Catalogue
@@ -47,7 +47,7 @@ class _Walker:
     def __init__(self, statement: ParsedStatement, catalogue: Catalogue) -> None:
         self._dialect = statement.dialect
         self._expressions = Expressions(self._dialect, statement.text, self._subquery)
-        self._outputs = Outputs(self._dialect, self._expressions, _Labels(statement).of)
+        self._outputs = SelectList(self._dialect, self._expressions, _Labels(statement).of)
         tables = lookup_of(CatalogueKey(catalogue), statement.dialect)
         self._from_clause = FromClause(self._dialect, tables, self._expressions, self.query)
 
@@ -102,7 +102,7 @@ class _Walker:
         """`FROM DUAL` where that is no FROM at all; the tree has none then."""
         if not self._dialect.has_dual or not isinstance(table, exp.Table):
             return False
-        if caseless(table.name) != "dual" or table.db or node.args.get("joins"):
+        if caseless_key(table.name) != "dual" or table.db or node.args.get("joins"):
             return False
         node.set("from_", None)
         return True
@@ -124,7 +124,7 @@ class _Walker:
         scope = Scope(self._dialect, ctes, outer)
         for name in names:
             scope.aliases.setdefault(self._dialect.column_key(name), name)
-            scope.aliases.setdefault(caseless(name), name)
+            scope.aliases.setdefault(caseless_key(name), name)
         for clause in _TAIL:
             self._expressions.resolve(node.args.get(clause), scope, clause=clause)
 
@@ -145,7 +145,7 @@ class _Walker:
     def _cte(
         self, cte: exp.CTE, ctes: dict[str, list[str]], outer: Scope | None, *, is_recursive: bool
     ) -> list[str]:
-        given = [self._dialect.stored(one) for one in cte.args["alias"].columns]
+        given = [self._dialect.stored_name(one) for one in cte.args["alias"].columns]
         body = cte.this
         if is_recursive and isinstance(body, exp.SetOperation):
             return self._recursive(cte, body, given, ctes, outer)
@@ -170,8 +170,11 @@ class _Walker:
             self.query(arm, ctes=inner, outer=outer)
         for each in nodes:
             self._tail(each, names, inner, outer)
-        own = caseless(cte.alias)
-        if any(caseless(table.name) == own for table in body.find_all(exp.Table)) and cte.parent:
+        own = caseless_key(cte.alias)
+        if (
+            any(caseless_key(table.name) == own for table in body.find_all(exp.Table))
+            and cte.parent
+        ):
             cte.parent.set("recursive", True)  # SQLite does not ask for the word; readers do
         return names
 
@@ -179,13 +182,13 @@ class _Walker:
         """Engines differ on a WITH query that names a later one: it is not left to them."""
         for table in cte.find_all(exp.Table) if later else ():
             if not table.db and isinstance(table.this, exp.Identifier):
-                key = self._dialect.table_key(self._dialect.stored(table.this))
+                key = self._dialect.table_key(self._dialect.stored_name(table.this))
                 if key in later:
                     hint = " It is defined later: put its WITH query first."
-                    raise unknown("table", table.name, (), where="at this place", hint=hint)
+                    raise unknown_name("table", table.name, (), where="at this place", hint=hint)
 
     def _cte_key(self, cte: exp.CTE) -> str:
-        return self._dialect.table_key(self._dialect.stored(cte.args["alias"].this))
+        return self._dialect.table_key(self._dialect.stored_name(cte.args["alias"].this))
 
 
 class _Labels:

@@ -12,7 +12,7 @@ from typing import cast
 from sqlglot import exp
 
 from dataagent_core.data.dialects import Dialect
-from dataagent_core.data.guard.names import caseless
+from dataagent_core.data.guard.names import caseless_key
 from dataagent_core.data.types import Table
 
 Ctes = Mapping[str, list[str]]  # the queries of WITH, and what they give
@@ -71,7 +71,7 @@ class Scope:
     def owners(self, name: str) -> tuple[Scope, str, list[FromItem]] | None:
         """Where a column without a table is: the scope, its name there, its sources."""
         dialect = self.dialect
-        for key in (dialect.column_key, caseless):
+        for key in (dialect.column_key, caseless_key):
             wanted = key(name)
             for scope in self.around():
                 found = [
@@ -86,7 +86,7 @@ class Scope:
 
     def source(self, name: str) -> FromItem | None:
         """The source of that name or alias, here or around."""
-        for key in (self.dialect.table_key, caseless):
+        for key in (self.dialect.table_key, caseless_key):
             wanted = key(name)
             for scope in self.around():
                 for source in scope.sources:
@@ -101,7 +101,7 @@ class Scope:
     def alias(self, name: str) -> str | None:
         """The output of this query that is so called."""
         exact = self.aliases.get(self.dialect.column_key(name))
-        return exact or self.aliases.get(caseless(name))
+        return exact or self.aliases.get(caseless_key(name))
 
     def column_names(self) -> list[str]:
         """All columns that can be named here, for hints."""
@@ -114,7 +114,7 @@ class Scope:
 
     def column_of(self, source: FromItem, name: str) -> str | None:
         """The source's column of that name, as it is stored."""
-        for key in (self.dialect.column_key, caseless):
+        for key in (self.dialect.column_key, caseless_key):
             wanted = key(name)
             for column in source.columns:
                 if key(column) == wanted:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from sqlglot import exp
 
 from dataagent_core.data.dialects import Dialect
-from dataagent_core.data.guard.names import caseless, only, unknown
+from dataagent_core.data.guard.names import caseless_key, single, unknown_name
 from dataagent_core.data.types import Catalogue, Table
 
 
@@ -40,24 +40,26 @@ class TableLookup:
         for table in catalogue.tables:
             schema = table.schema or ""
             self._exact[dialect.table_key(schema), dialect.table_key(table.name)] = table
-            self._loose.setdefault((caseless(schema), caseless(table.name)), []).append(table)
+            self._loose.setdefault((caseless_key(schema), caseless_key(table.name)), []).append(
+                table
+            )
 
     def find(self, node: exp.Table) -> Table:
         """The table a query means. Raises `UnknownName`."""
-        name = self._dialect.stored(node.this)
-        schema = self._dialect.stored(node.args["db"]) if node.args.get("db") else ""
+        name = self._dialect.stored_name(node.this)
+        schema = self._dialect.stored_name(node.args["db"]) if node.args.get("db") else ""
         found = self._lookup(schema, name)
-        if not found and caseless(schema) == self._dialect.default_schema:
+        if not found and caseless_key(schema) == self._dialect.default_schema:
             found = self._lookup("", name)
         if found:
             return found
         written = f"{schema}.{name}" if schema else name
-        raise unknown("table", written, self._keys, where="in this data source")
+        raise unknown_name("table", written, self._keys, where="in this data source")
 
     def _lookup(self, schema: str, name: str) -> Table | None:
         key = self._dialect.table_key
         exact = self._exact.get((key(schema), key(name)))
-        return exact or only(self._loose.get((caseless(schema), caseless(name)), []))
+        return exact or single(self._loose.get((caseless_key(schema), caseless_key(name)), []))
 
 
 @lru_cache(maxsize=256)

@@ -11,15 +11,20 @@ from dataagent_core.data.policy.parsing import (
     policy_to_dict,
 )
 from dataagent_core.data.policy.rules import Mask, Policy, PolicySet, Subjects, TableRule
-from dataagent_core.data.policy.values import CLOSED, OPEN, OpenValues, with_open_values
-from dataagent_core.data.policy.visible import visible
+from dataagent_core.data.policy.storable_values import (
+    CLOSED,
+    OPEN,
+    StorableValues,
+    without_protected_values,
+)
+from dataagent_core.data.policy.visibility import visible_catalogue
 
 if TYPE_CHECKING:
     from dataagent_core.data.policy.checking import check_policy
-    from dataagent_core.data.policy.compiling import Compiled, compile_in
+    from dataagent_core.data.policy.compiling import CompiledQuery, compile_in
 
 _LOADED_WHEN_ASKED_FOR = {
-    "Compiled": "compiling",
+    "CompiledQuery": "compiling",
     "check_policy": "checking",
     "compile_in": "compiling",
 }
@@ -28,11 +33,11 @@ _LOADED_WHEN_ASKED_FOR = {
 __all__ = [
     "CLOSED",
     "OPEN",
-    "Compiled",
+    "CompiledQuery",
     "Mask",
-    "OpenValues",
     "Policy",
     "PolicySet",
+    "StorableValues",
     "Subjects",
     "TableRule",
     "check_policy",
@@ -42,8 +47,8 @@ __all__ = [
     "policies_to_dict",
     "policy_from_dict",
     "policy_to_dict",
-    "visible",
-    "with_open_values",
+    "visible_catalogue",
+    "without_protected_values",
 ]
 
 

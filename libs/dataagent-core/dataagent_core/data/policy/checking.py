@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from dataagent_core.data.policy.filters import bind_filter, find_column, parse_filter
-from dataagent_core.data.policy.names import Names
+from dataagent_core.data.policy.names import TableIndex
 from dataagent_core.data.policy.rules import ANY_TABLE, Policy, TableRule
 from dataagent_core.data.types import Catalogue, Reader, Table
 from dataagent_core.errors import BadInput
@@ -21,7 +21,7 @@ def check_policy(policy: Policy, catalogue: Catalogue) -> None:
     Raises:
         BadInput: one message with every problem and its place; `details["problems"]` lists them.
     """
-    names = Names(catalogue)
+    names = TableIndex(catalogue)
     problems = [
         f"policy {policy.name!r}, table {name!r}: {problem}"
         for name, rule in policy.tables.items()
@@ -31,7 +31,7 @@ def check_policy(policy: Policy, catalogue: Catalogue) -> None:
         raise BadInput(" ".join(problems), details={"problems": problems})
 
 
-def _problems(name: str, rule: TableRule, names: Names, catalogue: Catalogue) -> Iterator[str]:
+def _problems(name: str, rule: TableRule, names: TableIndex, catalogue: Catalogue) -> Iterator[str]:
     if name == ANY_TABLE:
         yield from _general_problems(rule, catalogue)
         return

@@ -23,11 +23,11 @@ from sqlglot import exp
 from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.edits import PLACE, SAMPLED_INSIDE, place_of, rewrite
 from dataagent_core.data.guard.statement import ParsedStatement
-from dataagent_core.data.policy.fences import can_fail
+from dataagent_core.data.policy.barriers import can_fail
 from dataagent_core.data.policy.grouping import complete_groups
-from dataagent_core.data.policy.masks import masked
-from dataagent_core.data.policy.names import settle_ctes
-from dataagent_core.data.policy.rights import OpenTable, ReaderRights
+from dataagent_core.data.policy.masks import mask_expression
+from dataagent_core.data.policy.names import resolve_ctes
+from dataagent_core.data.policy.rights import ReaderRights, VisibleTable
 from dataagent_core.data.policy.rules import PolicySet
 from dataagent_core.data.types import Catalogue, Reader
 from dataagent_core.errors import DataDenied
@@ -36,7 +36,7 @@ _HIDDEN_FILTER = "only rows that a policy opens to you"
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledQuery:
     """A query with its reader's policies in it, and a sentence for each rule that applied."""
 
     statement: ParsedStatement
@@ -45,50 +45,50 @@ class Compiled:
 
 def compile_in(
     statement: ParsedStatement, policies: PolicySet, reader: Reader, catalogue: Catalogue
-) -> Compiled:
+) -> CompiledQuery:
     """The query as this reader may run it; the same statement when no rule concerns the reader.
 
     Raises:
         DataDenied: it reads something that is not open to the reader, or is not there.
     """
     rights = ReaderRights(policies, reader, catalogue)
-    if rights.is_free:
-        return Compiled(statement)
+    if rights.is_unrestricted:
+        return CompiledQuery(statement)
     dialect = statement.dialect
     compiled = replace(statement, tree=statement.tree.copy())
     nodes = list(compiled.tree.walk())
     restricted = _restricted(nodes, rights, dialect)
     if not restricted:
-        return Compiled(compiled)
+        return CompiledQuery(compiled)
     applied = _sentences(nodes, [seen for _, seen in restricted])
-    is_fenced = can_fail(nodes, dialect)
+    has_barrier = can_fail(nodes, dialect)
     complete_groups(restricted, dialect)
     for node, seen in restricted:
-        _replace(node, seen, policies.mask_key, is_fenced=is_fenced, dialect=dialect)
+        _replace(node, seen, policies.mask_key, has_barrier=has_barrier, dialect=dialect)
     for node in nodes:
         if isinstance(node, exp.Column) and node.args.get("db"):
             rewrite(node, place_of(node.parts))  # a sub-query has an alias, and no schema
             node.set("db", None)
-    return Compiled(compiled, applied)
+    return CompiledQuery(compiled, applied)
 
 
 def _restricted(
     nodes: list[exp.Expr], rights: ReaderRights, dialect: Dialect
-) -> list[tuple[exp.Table, OpenTable]]:
+) -> list[tuple[exp.Table, VisibleTable]]:
     """The references to tables of which the reader sees a part."""
     if not dialect.in_takes_a_column and any(
         isinstance(node, exp.In) and node.args.get("field") for node in nodes
     ):
         raise _denied("x IN name")  # it may mean a table of that name, as in SQLite
-    restricted: list[tuple[exp.Table, OpenTable]] = []
-    for node in settle_ctes(nodes, dialect):
+    restricted: list[tuple[exp.Table, VisibleTable]] = []
+    for node in resolve_ctes(nodes, dialect):
         table = rights.names.table(node, dialect)
         seen = rights.table(table) if table else None
         if table is None or seen is None:
             raise _denied(node.sql(dialect.name))
         if PLACE not in node.meta:  # the guard did not see it, so nothing can be put in its place
             raise _denied(node.sql(dialect.name))
-        if not seen.is_untouched:
+        if not seen.is_unrestricted:
             restricted.append((node, seen))
     return restricted
 
@@ -101,7 +101,12 @@ def _denied(written: str) -> DataDenied:
 
 
 def _replace(
-    node: exp.Table, seen: OpenTable, mask_key: bytes | None, *, is_fenced: bool, dialect: Dialect
+    node: exp.Table,
+    seen: VisibleTable,
+    mask_key: bytes | None,
+    *,
+    has_barrier: bool,
+    dialect: Dialect,
 ) -> None:
     """Put a sub-query in the table's place; alias, joins and sample stay around it."""
     inner = exp.Table(
@@ -115,8 +120,8 @@ def _replace(
     if seen.filters:
         conditions = [each.condition.copy() for each in seen.filters]
         query.set("where", exp.Where(this=exp.and_(*conditions, copy=False)))
-    if seen.filters and is_fenced:
-        dialect.fenced(query)
+    if seen.filters and has_barrier:
+        dialect.with_barrier(query)
     around = {name: value for name, value in node.args.items() if name not in ("this", "db")}
     if not around.get("alias"):
         around["alias"] = exp.TableAlias(this=exp.to_identifier(node.name, quoted=True))
@@ -130,16 +135,16 @@ def _replace(
     node.replace(subquery)
 
 
-def _selected(seen: OpenTable, name: str, dialect: Dialect, mask_key: bytes | None) -> exp.Expr:
+def _selected(seen: VisibleTable, name: str, dialect: Dialect, mask_key: bytes | None) -> exp.Expr:
     identifier = exp.Identifier(this=name, quoted=True)
     column = exp.Column(this=identifier, table=exp.Identifier(this=seen.table.name, quoted=True))
     mask = seen.masks.get(name)
     if mask is None:
         return column
-    return exp.Alias(this=masked(column, mask, dialect, mask_key), alias=identifier.copy())
+    return exp.Alias(this=mask_expression(column, mask, dialect, mask_key), alias=identifier.copy())
 
 
-def _sentences(nodes: list[exp.Expr], tables: list[OpenTable]) -> tuple[str, ...]:
+def _sentences(nodes: list[exp.Expr], tables: list[VisibleTable]) -> tuple[str, ...]:
     used = {node.name.casefold() for node in nodes if isinstance(node, exp.Column)}
     is_all_used = any(
         isinstance(node, exp.Star) and isinstance(node.parent, exp.Select | exp.Column)
@@ -152,7 +157,7 @@ def _sentences(nodes: list[exp.Expr], tables: list[OpenTable]) -> tuple[str, ...
     return tuple(found)
 
 
-def _sentences_on(seen: OpenTable, columns: Container[str]) -> list[str]:
+def _sentences_on(seen: VisibleTable, columns: Container[str]) -> list[str]:
     """One for each rule on the table; masks only of the columns (in lower case) that are used.
 
     A sentence shows the reader's own attributes and the rule, never a column that is hidden from

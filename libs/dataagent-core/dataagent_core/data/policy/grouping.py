@@ -10,12 +10,12 @@ from sqlglot import exp
 
 from dataagent_core.data.dialects import Dialect
 from dataagent_core.data.guard.edits import GROUPED_TOO
-from dataagent_core.data.policy.rights import OpenTable
+from dataagent_core.data.policy.rights import VisibleTable
 
 _NOT_PLAIN = ("cube", "rollup", "grouping_sets", "totals", "all")
 
 
-def complete_groups(tables: list[tuple[exp.Table, OpenTable]], dialect: Dialect) -> None:
+def complete_groups(tables: list[tuple[exp.Table, VisibleTable]], dialect: Dialect) -> None:
     """Add to each plain GROUP BY the used columns that a primary key in it determines."""
     if not dialect.groups_by_primary_key:
         return
@@ -31,7 +31,7 @@ def complete_groups(tables: list[tuple[exp.Table, OpenTable]], dialect: Dialect)
 
 
 def _add(
-    select: exp.Select, group: exp.Group, alias: str, seen: OpenTable, grouped: set[str | None]
+    select: exp.Select, group: exp.Group, alias: str, seen: VisibleTable, grouped: set[str | None]
 ) -> None:
     names = {column.name for column in seen.columns}
     clauses = [*select.expressions, select.args.get("having"), select.args.get("order")]

@@ -16,7 +16,9 @@ SHOWN_CHARACTERS = 4
 LEAST_LENGTH = 8  # a shorter value would be shown half or more
 
 
-def masked(column: exp.Column, mask: Mask, dialect: Dialect, key: bytes | None = None) -> exp.Expr:
+def mask_expression(
+    column: exp.Column, mask: Mask, dialect: Dialect, key: bytes | None = None
+) -> exp.Expr:
     """What is selected in the column's place; `key` is the source's secret."""
     match mask.kind:
         case "null":
@@ -24,8 +26,8 @@ def masked(column: exp.Column, mask: Mask, dialect: Dialect, key: bytes | None =
         case "constant":
             return exp.Literal.string(mask.text or "")
         case "hash":
-            hashed = dialect.hashed(_text(column), *_pads(key)) if key else None
-            return _null(column) if hashed is None else hashed
+            hmac_sha256 = dialect.hmac_sha256(_text(column), *_pads(key)) if key else None
+            return _null(column) if hmac_sha256 is None else hmac_sha256
         case "partial":
             return _partial(column)
 

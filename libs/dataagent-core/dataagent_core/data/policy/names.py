@@ -1,7 +1,7 @@
 """Which table of the catalogue a name in a query means, or which CTE.
 
 Engines differ on who wins when a CTE has the name of a table, so this is decided here, strictly,
-and `settle_ctes` renames what two engines could read in two ways: after it, a name that stands for
+and `resolve_ctes` renames what two engines could read in two ways: after it, a name that stands for
 a table can stand for nothing else. Above: `rights.py` and `compiling.py`.
 """
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from dataagent_core.data.guard import edits
 else:  # names of tables are asked for without any query, too
-    from dataagent_core.config.libraries import Library
+    from dataagent_core.config.lazy_module import LazyModule
 
-    exp = Library("sqlglot.expressions")
-    edits = Library("dataagent_core.data.guard.edits")
+    exp = LazyModule("sqlglot.expressions")
+    edits = LazyModule("dataagent_core.data.guard.edits")
 
 
 def written_names(table: Table, dialect: Dialect) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def written_names(table: Table, dialect: Dialect) -> tuple[str, ...]:
     return (table.name, f"{dialect.default_schema}.{table.name}")
 
 
-class Names:
+class TableIndex:
     """The tables of a catalogue by name."""
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -60,7 +60,7 @@ class Names:
         return found[0] if len(found) == 1 else None
 
 
-def settle_ctes(nodes: list[exp.Expr], dialect: Dialect) -> list[exp.Table]:
+def resolve_ctes(nodes: list[exp.Expr], dialect: Dialect) -> list[exp.Table]:
     """Of a query's nodes, those that name tables. Functions that stand like tables are none.
 
     A CTE whose name also stands for a table, or for another CTE, gets a name of its own.
@@ -166,4 +166,4 @@ def _free_name(name: str, taken: set[str]) -> str:
 def _identifier(node: object, dialect: Dialect) -> str:
     if not isinstance(node, exp.Identifier):
         return ""
-    return dialect.stored(node)
+    return dialect.stored_name(node)

@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dataagent_core.data.policy.names import Names
+from dataagent_core.data.policy.names import TableIndex
 from dataagent_core.data.policy.rules import (
     ANY_TABLE,
     Default,
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from dataagent_core.data.policy import filters
     from dataagent_core.data.policy.filters import BoundFilter
 else:  # sqlglot, which only a filter needs
-    from dataagent_core.config.libraries import Library
+    from dataagent_core.config.lazy_module import LazyModule
 
-    filters = Library("dataagent_core.data.policy.filters")
+    filters = LazyModule("dataagent_core.data.policy.filters")
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class OpenTable:
+class VisibleTable:
     """What a reader may see of a table: some columns, some of them masked, some rows."""
 
     table: Table
@@ -46,7 +46,7 @@ class OpenTable:
     """Whether some rule speaks of columns, be it of one that the catalogue does not have yet."""
 
     @property
-    def is_untouched(self) -> bool:
+    def is_unrestricted(self) -> bool:
         """Whether the reader sees all of it, and of columns that are added to it."""
         return not (self.has_column_rules or self.filters)
 
@@ -60,26 +60,26 @@ class ReaderRights:
         self._reader = reader
         self._dialect = catalogue.dialect
         self._is_anything_kept_away = _restricts(self._policies, policies.default)
-        self._seen: dict[str, OpenTable | None] = {}
-        self.names = Names(catalogue)
+        self._seen: dict[str, VisibleTable | None] = {}
+        self.names = TableIndex(catalogue)
 
     @property
-    def is_free(self) -> bool:
+    def is_unrestricted(self) -> bool:
         """Whether no rule takes anything away, so that everything is open."""
         return not self._is_closed_by_default and not self._is_anything_kept_away
 
-    def table(self, table: Table) -> OpenTable | None:
+    def table(self, table: Table) -> VisibleTable | None:
         """What the reader may see of the table; None when that is nothing."""
         if table.key not in self._seen:
-            self._seen[table.key] = self._opened(table)
+            self._seen[table.key] = self._visible_table(table)
         return self._seen[table.key]
 
-    def _opened(self, table: Table) -> OpenTable | None:
+    def _visible_table(self, table: Table) -> VisibleTable | None:
         named = [(policy, self._named_rules(policy, table)) for policy in self._policies]
         if table.is_view and self._is_anything_kept_away and not any(rules for _, rules in named):
             return None
         rules = [
-            (policy, rule.over(policy.tables.get(ANY_TABLE)))
+            (policy, rule.with_defaults_from(policy.tables.get(ANY_TABLE)))
             for policy, own in named
             for rule in own or [TableRule()]
         ]
@@ -92,7 +92,7 @@ class ReaderRights:
             return None
         has_column_rules = any(rule.deny_columns or rule.masks for _, rule in rules)
         masks = _masks(columns, [rule for _, rule in rules])
-        return OpenTable(table, columns, masks, filters, has_column_rules)
+        return VisibleTable(table, columns, masks, filters, has_column_rules)
 
     def _named_rules(self, policy: Policy, table: Table) -> list[TableRule]:
         return [

@@ -71,7 +71,7 @@ class TableRule:
         """Whether it takes something away."""
         return self.is_granted is False or self.is_filtered or bool(self.deny_columns or self.masks)
 
-    def over(self, general: TableRule | None) -> TableRule:
+    def with_defaults_from(self, general: TableRule | None) -> TableRule:
         """The rule, with what it leaves open taken from a more general one."""
         if general is None:
             return self

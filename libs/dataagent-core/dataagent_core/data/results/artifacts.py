@@ -23,22 +23,22 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select
 
-from dataagent_core.data.results.kept import Kept
-from dataagent_core.data.results.places import (
-    Booking,
-    Kind,
-    Place,
-    Places,
+from dataagent_core.data.results.artifact_files import (
+    ArtifactFileKind,
+    ArtifactFiles,
+    ArtifactSlot,
+    QuotaReservation,
     artifact_id_of,
     no_such_artifact,
 )
 from dataagent_core.data.results.rows import artifact_of, row_of
+from dataagent_core.data.results.stored_result import StoredResult
 from dataagent_core.data.types import Artifact, Receipt
 from dataagent_core.storage import Database
 from dataagent_core.storage.tables import artifacts
 from dataagent_core.storage.text import is_storable, storable
 from dataagent_core.workspace.quota import QuotaLedger
-from dataagent_core.workspace.workers import to_the_end
+from dataagent_core.workspace.workers import run_to_completion
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ _C = artifacts.c
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ArtifactDraft:
     """Whose an artefact is and what it is called. A title longer than 200 characters is cut."""
 
     user_id: str
@@ -74,7 +74,7 @@ class ArtifactStore:
     ) -> None:
         """Keep files below `root`, each for `lifetime` (None: until it is deleted)."""
         self._database = database
-        self._places = Places(root)
+        self._files = ArtifactFiles(root)
         self._ledger = quota
         self._quota_bytes = quota_bytes
         self._lifetime = lifetime
@@ -83,7 +83,7 @@ class ArtifactStore:
     # -- making -----------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def writing(self, user_id: str) -> AsyncGenerator[Place]:
+    async def new_slot(self, user_id: str) -> AsyncGenerator[ArtifactSlot]:
         """A place for a new table's file. `create_table` keeps it; else nothing stays of it.
 
         The body must not end before the thread that writes to the place has ended.
@@ -92,16 +92,21 @@ class ArtifactStore:
             OutsideWorkspace: the user's id cannot be a folder's name.
         """
         artifact_id = uuid4().hex
-        path = await asyncio.to_thread(self._places.prepared, user_id, artifact_id, "table")
-        place = Place(artifact_id, path, self._booking(user_id))
+        path = await asyncio.to_thread(self._files.prepare_path, user_id, artifact_id, "table")
+        slot = ArtifactSlot(artifact_id, path, self._reservation(user_id))
         try:
-            yield place
+            yield slot
         finally:
-            if not place.is_kept:
-                await to_the_end(_cleared(path, place.booking))
+            if not slot.is_kept:
+                await run_to_completion(_clear(path, slot.reservation))
 
     async def create_table(
-        self, draft: Draft, place: Place, kept: Kept, *, receipt: Receipt | None = None
+        self,
+        draft: ArtifactDraft,
+        slot: ArtifactSlot,
+        kept: StoredResult,
+        *,
+        receipt: Receipt | None = None,
     ) -> Artifact:
         """Make an artefact of what `keep` wrote at the place.
 
@@ -109,7 +114,7 @@ class ArtifactStore:
             QuotaExceeded: the user has no room for it.
         """
         table = replace(
-            self._drawn_up(draft, "table", place.artifact_id),
+            self._new_artifact(draft, "table", slot.artifact_id),
             byte_size=kept.byte_size,
             columns=kept.columns,
             row_count=kept.row_count,
@@ -117,15 +122,15 @@ class ArtifactStore:
         )
 
         async def settled() -> None:
-            await place.booking.settle(kept.byte_size)
+            await slot.reservation.settle(kept.byte_size)
             await self._insert(table)
-            place.is_kept = True
+            slot.is_kept = True
 
-        await to_the_end(settled())
+        await run_to_completion(settled())
         return table
 
     async def create_chart(
-        self, draft: Draft, spec: dict[str, Any], *, parent: Artifact
+        self, draft: ArtifactDraft, spec: dict[str, Any], *, parent: Artifact
     ) -> Artifact:
         """Keep a chart's specification. It lasts as long as the table it draws.
 
@@ -134,7 +139,7 @@ class ArtifactStore:
         """
         content = json.dumps(spec, ensure_ascii=False).encode()
         chart = replace(
-            self._drawn_up(draft, "chart", uuid4().hex),
+            self._new_artifact(draft, "chart", uuid4().hex),
             byte_size=len(content),
             spec=spec,
             parent_id=parent.artifact_id,
@@ -143,11 +148,11 @@ class ArtifactStore:
             receipt=parent.receipt,
             expires_at=parent.expires_at,
         )
-        await to_the_end(self._booked(chart, None))
+        await run_to_completion(self._store_file(chart, None))
         return chart
 
     async def create_file(
-        self, draft: Draft, content: bytes, *, parent: Artifact | None = None
+        self, draft: ArtifactDraft, content: bytes, *, parent: Artifact | None = None
     ) -> Artifact:
         """Keep a file of any format, say a drawn chart. It goes with its parent, if it has one.
 
@@ -155,11 +160,11 @@ class ArtifactStore:
             QuotaExceeded: the user has no room for it.
             OutsideWorkspace: the user's id cannot be a folder's name.
         """
-        file = self._drawn_up(draft, "file", uuid4().hex)
+        file = self._new_artifact(draft, "file", uuid4().hex)
         file = replace(file, byte_size=len(content))
         if parent is not None:
             file = replace(file, parent_id=parent.artifact_id, expires_at=parent.expires_at)
-        await to_the_end(self._booked(file, content))
+        await run_to_completion(self._store_file(file, content))
         return file
 
     # -- reading ----------------------------------------------------------------------------
@@ -199,7 +204,7 @@ class ArtifactStore:
 
     def path_of(self, artifact: Artifact) -> Path:
         """Where the artefact's file is. A chart has no file: it is its `spec`."""
-        return self._places.path(artifact.user_id, artifact.artifact_id, artifact.kind)
+        return self._files.path(artifact.user_id, artifact.artifact_id, artifact.kind)
 
     # -- ends -------------------------------------------------------------------------------
 
@@ -211,16 +216,18 @@ class ArtifactStore:
         """
         artifact = await self.get(artifact_id, owner=owner)
         family = or_(_C.artifact_id == artifact.artifact_id, _C.parent_id == artifact.artifact_id)
-        await to_the_end(self._delete_all(_C.user_id == owner, family))
+        await run_to_completion(self._delete_all(_C.user_id == owner, family))
 
     async def delete_session(self, session_id: str, *, owner: str) -> int:
         """Delete the artefacts of one of the owner's sessions; how many there were."""
-        return await to_the_end(self._delete_all(_C.user_id == owner, _C.session_id == session_id))
+        return await run_to_completion(
+            self._delete_all(_C.user_id == owner, _C.session_id == session_id)
+        )
 
     async def delete_expired(self) -> int:
         """Delete what is past its time, and files nobody knows of; how many artefacts went."""
         gone = 0
-        while count := await to_the_end(self._delete(_C.expires_at <= self._now())):
+        while count := await run_to_completion(self._delete(_C.expires_at <= self._now())):
             gone += count
         await self._delete_abandoned()
         return gone
@@ -233,11 +240,15 @@ class ArtifactStore:
         in_session = [] if session_id is None else [_C.session_id == session_id]
         return [_C.user_id == owner, is_alive, *in_session]
 
-    def _booking(self, user_id: str) -> Booking:
+    def _reservation(self, user_id: str) -> QuotaReservation:
         quota = self._quota_bytes
-        return Booking(self._ledger, user_id, quota if isinstance(quota, int) else quota(user_id))
+        return QuotaReservation(
+            self._ledger, user_id, quota if isinstance(quota, int) else quota(user_id)
+        )
 
-    def _drawn_up(self, draft: Draft, kind: Kind, artifact_id: str) -> Artifact:
+    def _new_artifact(
+        self, draft: ArtifactDraft, kind: ArtifactFileKind, artifact_id: str
+    ) -> Artifact:
         now = self._now()
         return Artifact(
             artifact_id=artifact_id,
@@ -251,22 +262,22 @@ class ArtifactStore:
             expires_at=None if self._lifetime is None else now + self._lifetime,
         )
 
-    async def _booked(self, artifact: Artifact, content: bytes | None) -> None:
+    async def _store_file(self, artifact: Artifact, content: bytes | None) -> None:
         """Reserve, write, insert; on failure none of it."""
         path = self.path_of(artifact)
-        booking = self._booking(artifact.user_id)
+        reservation = self._reservation(artifact.user_id)
         try:
-            await booking.grow(artifact.byte_size)
+            await reservation.grow(artifact.byte_size)
             if content is not None:
                 await asyncio.to_thread(self._write, artifact, content)
             await self._insert(artifact)
         except BaseException:
-            await _cleared(path, booking)
+            await _clear(path, reservation)
             raise
 
     def _write(self, artifact: Artifact, content: bytes) -> None:
-        path = self._places.prepared(artifact.user_id, artifact.artifact_id, artifact.kind)
-        self._places.write(path, content)
+        path = self._files.prepare_path(artifact.user_id, artifact.artifact_id, artifact.kind)
+        self._files.write(path, content)
 
     async def _insert(self, artifact: Artifact) -> None:
         row = row_of(artifact)
@@ -290,7 +301,7 @@ class ArtifactStore:
     async def _delete_abandoned(self) -> None:
         """Remove files that a process left behind when it died while writing."""
         before = self._now() - _ABANDONED_AFTER
-        found = await asyncio.to_thread(lambda: [*self._places.older_than(before)])
+        found = await asyncio.to_thread(lambda: [*self._files.older_than(before)])
         for start in range(0, len(found), _AT_ONCE):
             by_id = {artifact_id_of(path): path for path in found[start : start + _AT_ONCE]}
             wanted = select(_C.artifact_id).where(_C.artifact_id.in_(by_id))
@@ -324,6 +335,6 @@ def _delete_rows(
     ]
 
 
-async def _cleared(path: Path, booking: Booking) -> None:
+async def _clear(path: Path, reservation: QuotaReservation) -> None:
     await asyncio.to_thread(path.unlink, missing_ok=True)
-    await booking.give_up()
+    await reservation.release()

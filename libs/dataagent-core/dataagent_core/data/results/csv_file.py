@@ -34,7 +34,7 @@ def csv_bytes(
     batches: Iterable[pa.RecordBatch], names: Sequence[str], *, has_bom: bool
 ) -> Iterator[bytes]:
     """The header, then the rows, piece by piece."""
-    cells = quoted(escaped(pa.array(names, pa.string()))).to_pylist()
+    cells = quote_cells(escape_formulas(pa.array(names, pa.string()))).to_pylist()
     yield (BOM if has_bom else b"") + (",".join(cells) + _LINE_END).encode()
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="csv") as pool:
         yield from _in_order(pool, batches)
@@ -71,7 +71,7 @@ def _cells(column: pa.Array) -> pa.Array:
     if _is_number(kind):
         return rendered
     if pa.types.is_temporal(kind):
-        return escaped(rendered)
+        return escape_formulas(rendered)
     return _by_value(rendered) if _needs_work(rendered) else rendered
 
 
@@ -83,8 +83,8 @@ def _by_value(cells: pa.Array) -> pa.Array:
     """Escaped and quoted, each value once where values repeat."""
     encoded = cells.dictionary_encode()
     if len(encoded.dictionary) * 2 > len(cells):
-        return quoted(escaped(cells))
-    return quoted(escaped(encoded.dictionary)).take(encoded.indices)
+        return quote_cells(escape_formulas(cells))
+    return quote_cells(escape_formulas(encoded.dictionary)).take(encoded.indices)
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -93,7 +93,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return is_number or types.is_boolean(kind)
 
 
-def escaped(cells: pa.Array) -> pa.Array:
+def escape_formulas(cells: pa.Array) -> pa.Array:
     """An apostrophe before each text that a spreadsheet would take for a formula."""
     if not _may_be_formulas(cells):
         return cells
@@ -108,7 +108,7 @@ def _may_be_formulas(cells: pa.Array) -> bool:
     return bool(pc.any(pc.is_in(first_bytes, pa.array(_FIRST_BYTES))).as_py())
 
 
-def quoted(cells: pa.Array) -> pa.Array:
+def quote_cells(cells: pa.Array) -> pa.Array:
     """Quotes around each text that needs them: it has a quote, comma or line end, or is empty."""
     if not _may_need_quotes(cells):
         return cells

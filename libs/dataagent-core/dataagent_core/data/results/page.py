@@ -32,7 +32,7 @@ MAX_PAGE_BYTES = 16 * 1024 * 1024  # of Arrow data; a page of very long texts en
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ResultPage:
     """Some rows as JSON values, in the order of the columns.
 
     Integers beyond 2^53 are text here: a browser's numbers would change them.
@@ -45,7 +45,7 @@ class Page:
     next_offset: int | None  # None: these were the last
 
 
-def page(path: Path, *, limit: int = 100, offset: int = 0, sort: Sequence[str] = ()) -> Page:
+def page(path: Path, *, limit: int = 100, offset: int = 0, sort: Sequence[str] = ()) -> ResultPage:
     """Rows `offset` to `offset + limit` of the file.
 
     Args:
@@ -71,7 +71,7 @@ def page(path: Path, *, limit: int = 100, offset: int = 0, sort: Sequence[str] =
             wanted = list(range(min(offset, total), min(offset + limit, total)))
         rows = _rows(file, wanted)
     end = offset + len(rows)
-    return Page(names, rows, total, offset, end if rows and end < total else None)
+    return ResultPage(names, rows, total, offset, end if rows and end < total else None)
 
 
 def _check(limit: int, offset: int) -> None:

@@ -16,8 +16,8 @@ from decimal import Context, Decimal
 from typing import Any
 
 from dataagent_core.data.results.cells import json_text
-from dataagent_core.data.results.kept import PREVIEW_ROWS, CutText, Kept
 from dataagent_core.data.results.statistics import ColumnStatistics
+from dataagent_core.data.results.stored_result import PREVIEW_ROWS, StoredResult, TruncatedText
 from dataagent_core.data.types import ResultColumn
 
 MAX_BYTES = 4_000
@@ -40,7 +40,7 @@ _Described = dict[str, Any]  # Any: JSON values
 
 
 def preview(
-    kept: Kept, *, max_rows: int = PREVIEW_ROWS, max_bytes: int = MAX_BYTES
+    kept: StoredResult, *, max_rows: int = PREVIEW_ROWS, max_bytes: int = MAX_BYTES
 ) -> dict[str, Any]:
     """The result in a few words, as JSON values; `preview_text` of it is under `max_bytes` bytes.
 
@@ -76,7 +76,7 @@ def _size(value: object) -> int:
     return len(json_text(value).encode())
 
 
-def _truncated(kept: Kept) -> str | None:
+def _truncated(kept: StoredResult) -> str | None:
     if kept.truncated_by is None:
         return None
     if kept.truncated_by == "values":
@@ -87,7 +87,7 @@ def _truncated(kept: Kept) -> str | None:
 # -- columns --------------------------------------------------------------------------------
 
 
-def _columns(kept: Kept, room: int) -> list[_Described]:
+def _columns(kept: StoredResult, room: int) -> list[_Described]:
     """The columns in the most telling form in which all fit, else as many as fit in the least."""
     described: list[_Described] = []
     pairs = list(zip(kept.columns, kept.statistics, strict=True))
@@ -196,5 +196,7 @@ def _shortened(cell: Any, length: int) -> Any:
     """A long text cut and marked with how many characters are missing."""
     if not isinstance(cell, str):
         return cell
-    start, whole = (cell.start, cell.length) if isinstance(cell, CutText) else (cell, len(cell))
-    return cell if whole <= length else CutText(start[:length], whole)
+    start, whole = (
+        (cell.start, cell.length) if isinstance(cell, TruncatedText) else (cell, len(cell))
+    )
+    return cell if whole <= length else TruncatedText(start[:length], whole)

@@ -23,8 +23,12 @@ from typing import Any
 from dataagent_core.data.arrow import pq
 from dataagent_core.data.engines.base import EngineOptions
 from dataagent_core.data.engines.duckdb import ProcessEngine, query_error
-from dataagent_core.data.engines.duckdb_process import Database, DuckdbProcesses
-from dataagent_core.data.results.places import artifact_id_of, no_such_artifact, reading
+from dataagent_core.data.engines.duckdb_process import DuckdbDatabase, DuckdbProcesses
+from dataagent_core.data.results.artifact_files import (
+    artifact_id_of,
+    no_such_artifact,
+    translate_missing_file,
+)
 from dataagent_core.data.types import Artifact, Catalogue, Column, ResultColumn, Table
 from dataagent_core.errors import DataAgentError
 
@@ -71,7 +75,7 @@ def open_artifacts(
         ArtifactNotFound: a file is not there.
     """
     for path in paths.values():
-        with reading(artifact_id_of(path)):
+        with translate_missing_file(artifact_id_of(path)):
             path.stat()
     return ArtifactEngine(paths, processes)
 
@@ -110,13 +114,13 @@ class ArtifactEngine(ProcessEngine):
     def __init__(self, paths: Mapping[str, Path], processes: DuckdbProcesses | None = None) -> None:
         self._paths = dict(paths)
         tables = tuple((name, str(path.absolute())) for name, path in paths.items())
-        super().__init__(Database(tables=tables), EngineOptions(), processes)
+        super().__init__(DuckdbDatabase(tables=tables), EngineOptions(), processes)
 
     def introspect(self) -> list[Table]:
         """The tables, as their files describe them."""
         return [_described(name, path) for name, path in self._paths.items()]
 
-    def translated(self, error: Exception) -> DataAgentError:
+    def translate_error(self, error: Exception) -> DataAgentError:
         """DuckDB's message, or that an artefact has gone meanwhile."""
         for path in self._paths.values():
             if not path.exists():  # DuckDB's message would name it

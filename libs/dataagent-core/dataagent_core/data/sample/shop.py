@@ -16,7 +16,7 @@ from random import Random
 from typing import TypeAlias
 
 from dataagent_core.data.sample import words
-from dataagent_core.data.sample.places import PLACES, Place
+from dataagent_core.data.sample.countries import COUNTRIES, Country
 
 Row: TypeAlias = tuple[str | int | float | None, ...]
 
@@ -69,14 +69,14 @@ class Shop:
         """Fill the shop."""
         random = Random(seed)  # noqa: S311 the same each time is the point
         shop = Shop()
-        prices, popularity = shop._fill_shelves(random)
-        shop._fill_playlists(random)
+        prices, popularity = shop._create_tracks(random)
+        shop._create_playlists(random)
         shop.tables["Employee"] = [_employee(i, one) for i, one in enumerate(_STAFF, start=1)]
-        shop._invite_customers(random)
-        shop._sell(random, prices, popularity)
+        shop._create_customers(random)
+        shop._create_invoices(random, prices, popularity)
         return shop
 
-    def _fill_shelves(self, random: Random) -> tuple[list[int], list[float]]:
+    def _create_tracks(self, random: Random) -> tuple[list[int], list[float]]:
         """Artists, albums and tracks; returns each track's price in cents and its popularity."""
         names = _unlike(_ARTISTS, lambda: words.artist(random))
         genres = list(_GENRES)
@@ -102,7 +102,7 @@ class Shop:
                 )
         return prices, popularity
 
-    def _fill_playlists(self, random: Random) -> None:
+    def _create_playlists(self, random: Random) -> None:
         media = [row[3] for row in self.tables["Track"]]
         songs = [i for i, one in enumerate(media, start=1) if one != _VIDEO_MEDIA]
         videos = [i for i, one in enumerate(media, start=1) if one == _VIDEO_MEDIA]
@@ -113,15 +113,15 @@ class Shop:
             size = len(pool) if number <= 2 else random.randint(20, 90)
             members.extend((number, track) for track in sorted(random.sample(pool, size)))
 
-    def _invite_customers(self, random: Random) -> None:
-        places = [place for place in PLACES for _ in range(place.customers)]
+    def _create_customers(self, random: Random) -> None:
+        places = [place for place in COUNTRIES for _ in range(place.customers)]
         random.shuffle(places)
         taken: set[str] = set()
         customers = self.tables["Customer"] = []
         for number, place in enumerate(places, start=1):
             customers.append(_customer(random, number, place, taken))
 
-    def _sell(self, random: Random, prices: list[int], popularity: list[float]) -> None:
+    def _create_invoices(self, random: Random, prices: list[int], popularity: list[float]) -> None:
         """Invoices month by month: more each year, most before the holidays."""
         customers = self.tables["Customer"]
         loyalty = list(accumulate(random.paretovariate(1.8) for _ in customers))
@@ -171,7 +171,7 @@ def _employee(number: int, one: tuple[str, str, str, int | None, date, date]) ->
     )  # fmt: skip
 
 
-def _customer(random: Random, number: int, place: Place, taken: set[str]) -> Row:
+def _customer(random: Random, number: int, place: Country, taken: set[str]) -> Row:
     while True:
         first, last = random.choice(place.first_names), random.choice(place.last_names)
         email = f"{_ascii(first)}.{_ascii(last)}@mail.example.{place.domain}"

@@ -3,14 +3,14 @@
 from dataagent_core.data.sources.access import visible_to
 from dataagent_core.data.sources.attributes import AttributeStore, AttributeValue
 from dataagent_core.data.sources.config_file import (
-    Applied,
+    ApplyReport,
     ConfiguredSource,
     apply_sources,
     load_sources,
     read_sources,
 )
 from dataagent_core.data.sources.policies import PolicyStore
-from dataagent_core.data.sources.secrets import masked, scrubbed
+from dataagent_core.data.sources.secrets import mask_url, scrub_url
 from dataagent_core.data.sources.store import SourceStore
 from dataagent_core.data.sources.types import (
     EVERYONE,
@@ -25,7 +25,7 @@ from dataagent_core.data.sources.types import (
 
 __all__ = [
     "EVERYONE",
-    "Applied",
+    "ApplyReport",
     "AttributeStore",
     "AttributeValue",
     "ConfiguredSource",
@@ -40,8 +40,8 @@ __all__ = [
     "SubjectKind",
     "apply_sources",
     "load_sources",
-    "masked",
+    "mask_url",
     "read_sources",
-    "scrubbed",
+    "scrub_url",
     "visible_to",
 ]

@@ -13,7 +13,7 @@ from typing import Any, cast
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.data.sources.checks import checked_json
+from dataagent_core.data.sources.checks import validate_json
 from dataagent_core.errors import BadInput, NotFound
 from dataagent_core.storage import Database
 from dataagent_core.storage.tables import user_attributes
@@ -117,4 +117,4 @@ def _checked_value(name: str, value: object) -> Any:
             f"The attribute {name!r} must be text, a number, true, false, or a list of at most "
             f"{_MOST_VALUES} of them."
         )
-    return checked_json(value, f"The attribute {name!r}")
+    return validate_json(value, f"The attribute {name!r}")

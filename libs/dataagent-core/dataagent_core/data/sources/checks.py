@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from dataagent_core.data.sources.secrets import parsed_url
+from dataagent_core.data.sources.secrets import parse_url
 from dataagent_core.data.sources.types import DefaultPolicy, Grant, NewSource
-from dataagent_core.data.types import Limits
+from dataagent_core.data.types import QueryLimits
 from dataagent_core.errors import BadInput
 from dataagent_core.storage.text import is_storable
 
@@ -28,7 +28,7 @@ _MAX_SUBJECT = 64
 _MAX_JSON = 256 * 1024
 
 
-def checked_name(name: str) -> str:
+def validate_name(name: str) -> str:
     """The name in its one spelling (Unicode NFC)."""
     spelled = unicodedata.normalize("NFC", name)
     if not _NAME.fullmatch(spelled) or not is_storable(spelled):
@@ -41,14 +41,14 @@ def checked_name(name: str) -> str:
     return spelled
 
 
-def checked_description(description: str) -> str:
+def validate_description(description: str) -> str:
     """The description."""
     if len(description) > _MAX_DESCRIPTION or not is_storable(description):
         raise BadInput(f"A description has at most {_MAX_DESCRIPTION} storable characters.")
     return description
 
 
-def checked_time_zone(name: str) -> str:
+def validate_time_zone(name: str) -> str:
     """The zone's name, of the IANA database."""
     try:
         ZoneInfo(name)
@@ -59,7 +59,7 @@ def checked_time_zone(name: str) -> str:
     return name
 
 
-def checked_limits(limits: Limits) -> Limits:
+def validate_limits(limits: QueryLimits) -> QueryLimits:
     """The limits, each above zero."""
     for field in ("max_rows", "max_bytes", "timeout_seconds"):
         value = getattr(limits, field)
@@ -68,7 +68,7 @@ def checked_limits(limits: Limits) -> Limits:
     return limits
 
 
-def checked_default_policy(value: str) -> DefaultPolicy:
+def validate_default_policy(value: str) -> DefaultPolicy:
     """`allow` or `deny`."""
     match value:
         case "allow" | "deny":
@@ -77,7 +77,7 @@ def checked_default_policy(value: str) -> DefaultPolicy:
             raise BadInput("default_policy is 'allow' or 'deny'.")
 
 
-def checked_grants(grants: Iterable[Grant]) -> tuple[Grant, ...]:
+def validate_grants(grants: Iterable[Grant]) -> tuple[Grant, ...]:
     """The grants, each once, in a fixed order."""
     for grant in grants:
         if grant.subject_kind not in ("everyone", "user", "tenant", "agent"):
@@ -96,7 +96,7 @@ def _is_subject(subject_id: str) -> bool:
     return bool(subject_id.strip()) and len(subject_id) <= _MAX_SUBJECT and is_storable(subject_id)
 
 
-def checked_place(new: NewSource) -> None:
+def validate_location(new: NewSource) -> None:
     """Raise unless the source says where it is in exactly one way that can be understood."""
     given = [new.url is not None, new.folder is not None, bool(new.files)]
     if given.count(True) != 1:
@@ -104,13 +104,13 @@ def checked_place(new: NewSource) -> None:
             f"Data source {new.name!r} needs exactly one of: a url, a folder, a list of files."
         )
     if new.url is not None:
-        parsed_url(new.url)
+        parse_url(new.url)
     for path in (*new.files, *([] if new.folder is None else [new.folder])):
         if not path.strip() or len(path) > _MAX_PATH or not is_storable(path):
             raise BadInput("A path has 1 to 4096 storable characters.")
 
 
-def checked_new(new: NewSource, *, has_place: bool = True) -> NewSource:
+def validate_new_source(new: NewSource, *, has_place: bool = True) -> NewSource:
     """The description of a source with every value checked.
 
     Without `has_place` nothing is said about where the data is: that stays as it was.
@@ -119,21 +119,21 @@ def checked_new(new: NewSource, *, has_place: bool = True) -> NewSource:
         BadInput: a value does not do; the message says which.
     """
     if has_place:
-        checked_place(new)
+        validate_location(new)
     return NewSource(
-        name=checked_name(new.name),
+        name=validate_name(new.name),
         url=new.url,
         folder=new.folder,
         files=new.files,
-        description=checked_description(new.description),
-        default_policy=checked_default_policy(new.default_policy),
-        time_zone=checked_time_zone(new.time_zone),
-        limits=checked_limits(new.limits),
-        grants=checked_grants(new.grants),
+        description=validate_description(new.description),
+        default_policy=validate_default_policy(new.default_policy),
+        time_zone=validate_time_zone(new.time_zone),
+        limits=validate_limits(new.limits),
+        grants=validate_grants(new.grants),
     )
 
 
-def checked_json(value: Any, what: str) -> Any:
+def validate_json(value: Any, what: str) -> Any:
     """The value as every database gives it back: plain JSON.
 
     Raises:

@@ -32,11 +32,15 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import SecretStr
 
-from dataagent_core.data.sources.checks import checked_default_policy, checked_json, checked_new
+from dataagent_core.data.sources.checks import (
+    validate_default_policy,
+    validate_json,
+    validate_new_source,
+)
 from dataagent_core.data.sources.store import SourceStore
 from dataagent_core.data.sources.types import EVERYONE, Grant, NewSource, Source, SourceChanges
 from dataagent_core.data.sources.yaml_fields import YamlField, read_yaml
-from dataagent_core.data.types import Limits
+from dataagent_core.data.types import QueryLimits
 from dataagent_core.errors import Conflict, DataAgentError, Misconfigured, SourceNotFound
 
 logger = logging.getLogger(__name__)
@@ -65,7 +69,7 @@ class ConfiguredSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class ApplyReport:
     """What applying a file did, by names of sources."""
 
     created: tuple[str, ...]
@@ -115,18 +119,18 @@ def read_sources(
     listed = document.fields({"sources"}).get("sources") if document else None
     if listed is None:
         return []
-    reading = _Reading(folder, environment, check_policy)
+    reading = _FileParser(folder, environment, check_policy)
     found: dict[str, ConfiguredSource] = {}
     for item in listed.items():
         source = reading.source(item)
         if source.new.name in found:
-            raise item.wrong(f"has the name {source.new.name!r}, which another one has.")
+            raise item.error(f"has the name {source.new.name!r}, which another one has.")
         found[source.new.name] = source
     return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _FileParser:
     """One pass over a file."""
 
     folder: Path
@@ -136,7 +140,7 @@ class _Reading:
     def source(self, item: YamlField) -> ConfiguredSource:
         fields = item.fields(_FIELDS)
         if "name" not in fields:
-            raise item.wrong("needs a name.")
+            raise item.error("needs a name.")
         new = NewSource(
             name=fields["name"].text(),
             url=self._url(fields.get("url")),
@@ -149,9 +153,9 @@ class _Reading:
             grants=tuple(_grants(fields.get("grants"))),
         )
         try:
-            checked = checked_new(new)
+            checked = validate_new_source(new)
         except DataAgentError as error:
-            raise item.wrong(f"does not do. {error.message}") from error
+            raise item.error(f"does not do. {error.message}") from error
         return ConfiguredSource(checked, self._policies(fields.get("policies")))
 
     def _policies(self, field: YamlField | None) -> dict[str, dict[str, Any]]:
@@ -159,22 +163,22 @@ class _Reading:
         for item in _items(field):
             fields = item.fields()
             if "name" not in fields:
-                raise item.wrong("needs a name.")
+                raise item.error("needs a name.")
             name = fields["name"].text()
             if name in found:
-                raise item.wrong(f"has the name {name!r}, which another one has.")
+                raise item.error(f"has the name {name!r}, which another one has.")
             found[name] = self._rules(item)
         return found
 
     def _rules(self, item: YamlField) -> dict[str, Any]:
         try:
-            rules: dict[str, Any] = checked_json(item.plain(), "A policy")
+            rules: dict[str, Any] = validate_json(item.plain(), "A policy")
             if self.check_policy is not None:
                 self.check_policy(rules)
         except Misconfigured:
             raise
         except DataAgentError as error:
-            raise item.wrong(f"does not do. {error.message}") from error
+            raise item.error(f"does not do. {error.message}") from error
         return rules
 
     def _url(self, field: YamlField | None) -> SecretStr | None:
@@ -200,7 +204,7 @@ class _Reading:
 
     def _lookup(self, field: YamlField, name: str) -> str:
         if name not in self.environment:
-            raise field.wrong(f"asks for the environment variable {name!r}, which is not set.")
+            raise field.error(f"asks for the environment variable {name!r}, which is not set.")
         return self.environment[name]
 
 
@@ -212,17 +216,17 @@ def _default_policy(field: YamlField | None) -> Any:
     if field is None:
         return "allow"
     try:
-        return checked_default_policy(field.text())
+        return validate_default_policy(field.text())
     except DataAgentError as error:
-        raise field.wrong(f"does not do. {error.message}") from error
+        raise field.error(f"does not do. {error.message}") from error
 
 
-def _limits(field: YamlField | None) -> Limits:
+def _limits(field: YamlField | None) -> QueryLimits:
     if field is None:
-        return Limits()
+        return QueryLimits()
     values = {name: each.number() for name, each in field.fields(_LIMITS).items()}
-    usual = Limits()
-    return Limits(
+    usual = QueryLimits()
+    return QueryLimits(
         max_rows=int(values.get("max_rows", usual.max_rows)),
         max_bytes=int(values.get("max_bytes", usual.max_bytes)),
         timeout_seconds=float(values.get("timeout_seconds", usual.timeout_seconds)),
@@ -239,16 +243,16 @@ def _grant(field: YamlField) -> Grant:
     if not field.is_object():
         if field.text() == "everyone":
             return EVERYONE
-        raise field.wrong("must be 'everyone', or an object such as {user: …}.")
+        raise field.error("must be 'everyone', or an object such as {user: …}.")
     fields = field.fields(_SUBJECTS)
     if len(fields) != 1:
-        raise field.wrong("must name one of: user, tenant, agent.")
+        raise field.error("must name one of: user, tenant, agent.")
     ((kind, subject),) = fields.items()
     match kind:
         case "user" | "tenant" | "agent":
             return Grant(kind, subject.text())
         case _:
-            raise field.wrong("must name one of: user, tenant, agent.")
+            raise field.error("must name one of: user, tenant, agent.")
 
 
 # -- applying -------------------------------------------------------------------------------
@@ -261,7 +265,7 @@ def configured_source_id(name: str) -> str:
 
 async def apply_sources(
     store: SourceStore, file: Path, configured: list[ConfiguredSource], *, remove: Remove
-) -> Applied:
+) -> ApplyReport:
     """Make the sources that the file defines these. Doing it again changes nothing.
 
     A source that the file defined before and no longer names is removed. What another file defined
@@ -281,7 +285,7 @@ async def apply_sources(
     done: dict[str, list[str]] = {"created": [], "updated": [], "unchanged": []}
     for entry in configured:
         done[await _apply_one(store, entry, present.get(entry.new.name))].append(entry.new.name)
-    applied = Applied(
+    applied = ApplyReport(
         created=tuple(done["created"]),
         updated=tuple(done["updated"]),
         removed=tuple(source.name for source in gone),

@@ -3,7 +3,7 @@
 What the rules mean is for the policy room; here they are JSON. With every change the source's kept
 catalogue loses what may no longer be kept, in the same transaction. Policies that the configuration
 file defines have ids of their own kind and are changed only there. Above: the admin API,
-`config_file.py`, `data/service.py`. Below: `data/keeping.py`, `storage/`.
+`config_file.py`, `data/service.py`. Below: `data/catalogue_rows.py`, `storage/`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.data.keeping import clean_catalogue, hold_source
-from dataagent_core.data.sources.checks import checked_json
+from dataagent_core.data.catalogue_rows import lock_source, remove_protected_values
+from dataagent_core.data.sources.checks import validate_json
 from dataagent_core.data.sources.types import StoredPolicy, now
 from dataagent_core.errors import BadInput, Conflict, NotFound, SourceNotFound
 from dataagent_core.storage import Database, Unit
@@ -128,9 +128,9 @@ class PolicyStore:
         """Change policies; in the same step the kept catalogue becomes what it may be now."""
 
         def change(connection: Connection) -> tuple[T, bool]:
-            hold_source(connection, source_id)
+            lock_source(connection, source_id)
             changed = unit(connection)
-            return changed, bool(changed) and clean_catalogue(connection, source_id)
+            return changed, bool(changed) and remove_protected_values(connection, source_id)
 
         changed, was_cleaned = await self._db.write(change)
         if was_cleaned:
@@ -157,7 +157,7 @@ def _row(source_id: str, name: str, rules: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "source_id": source_id,
         "name": name.strip(),
-        "rules": checked_json(dict(rules), "A policy"),
+        "rules": validate_json(dict(rules), "A policy"),
         "created_at": moment,
         "updated_at": moment,
     }

@@ -12,24 +12,28 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from dataagent_core.data.sources.secrets import holds_password, masked
+from dataagent_core.data.sources.secrets import has_password, mask_url
 from dataagent_core.data.sources.types import Grant, NewSource, Source, SourceChanges
-from dataagent_core.data.types import Limits
+from dataagent_core.data.types import QueryLimits
 
 
 def settings_of(new: NewSource, *, at: datetime, is_sample: bool, config_file: str | None) -> Any:
     """The `settings` of a new source."""
     return {
         **_description(new),
-        **place_of(new, at=at),
+        **location_settings(new, at=at),
         "is_sample": is_sample,
         "config_file": config_file,
     }
 
 
-def changed_settings(settings: Any, new: NewSource, *, at: datetime, is_moved: bool) -> Any:
+def changed_settings(settings: Any, new: NewSource, *, at: datetime, changes_address: bool) -> Any:
     """The `settings` of a source that is now described so."""
-    return {**settings, **_description(new), **(place_of(new, at=at) if is_moved else {})}
+    return {
+        **settings,
+        **_description(new),
+        **(location_settings(new, at=at) if changes_address else {}),
+    }
 
 
 def _description(new: NewSource) -> dict[str, Any]:
@@ -41,11 +45,11 @@ def _description(new: NewSource) -> dict[str, Any]:
     }
 
 
-def place_of(new: NewSource, *, at: datetime) -> dict[str, Any]:
+def location_settings(new: NewSource, *, at: datetime) -> dict[str, Any]:
     """The part of `settings` that says where the data is; the dialect is found out again."""
     return {
-        "address": shown_address(new),
-        "has_credentials": new.url is not None and holds_password(new.url),
+        "address": display_address(new),
+        "has_credentials": new.url is not None and has_password(new.url),
         "folder": new.folder,
         "files": list(new.files),
         "dialect": None,
@@ -53,10 +57,10 @@ def place_of(new: NewSource, *, at: datetime) -> dict[str, Any]:
     }
 
 
-def shown_address(new: NewSource) -> str:
+def display_address(new: NewSource) -> str:
     """Where the data is, for display."""
     if new.url is not None:
-        return masked(new.url)
+        return mask_url(new.url)
     return new.folder or ", ".join(new.files)
 
 
@@ -75,7 +79,7 @@ def source_from(row: Row[Any], grants: Iterable[Grant], config_file: str | None)
         is_from_config=defined_in is not None and defined_in == config_file,
         default_policy=kept["default_policy"],
         time_zone=kept["time_zone"],
-        limits=Limits(**kept["limits"]),
+        limits=QueryLimits(**kept["limits"]),
         grants=tuple(sorted(grants, key=lambda grant: (grant.subject_kind, grant.subject_id))),
         has_credentials=kept["has_credentials"],
         address=kept["address"],
@@ -108,6 +112,6 @@ def with_changes(source: Source, changes: SourceChanges) -> NewSource:
     )
 
 
-def is_moved(changes: SourceChanges) -> bool:
+def changes_address(changes: SourceChanges) -> bool:
     """Whether the changes say anew where the data is."""
     return (changes.url, changes.folder, changes.files) != (None, None, None)

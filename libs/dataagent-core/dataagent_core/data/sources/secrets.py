@@ -19,7 +19,7 @@ from dataagent_core.storage.text import is_storable
 _MAX_URL = 4096
 
 
-def parsed_url(url: SecretStr) -> URL:
+def parse_url(url: SecretStr) -> URL:
     """The URL, taken apart.
 
     Raises:
@@ -46,13 +46,13 @@ def _is_torn(parts: URL) -> bool:
     return parts.password is not None and has_second
 
 
-def masked(url: SecretStr) -> str:
+def mask_url(url: SecretStr) -> str:
     """The URL for display: no password, and options only hinted at, since they may hold one.
 
     Raises:
         BadInput: it is not a database URL.
     """
-    parts = parsed_url(url)
+    parts = parse_url(url)
     name = quote(parts.username) if parts.username else ""
     user = name + (f":{MASK}" if parts.password is not None else "")
     host = f"[{parts.host}]" if parts.host and ":" in parts.host else parts.host or ""
@@ -62,15 +62,15 @@ def masked(url: SecretStr) -> str:
     return f"{parts.drivername}://{at}{host}{port}{path}{'?…' if parts.query else ''}"
 
 
-def holds_password(url: SecretStr) -> bool:
+def has_password(url: SecretStr) -> bool:
     """Whether the URL carries a password or options that may be one."""
-    parts = parsed_url(url)
+    parts = parse_url(url)
     return parts.password is not None or bool(parts.query)
 
 
-def scrubbed(text: str, url: SecretStr) -> str:
+def scrub_url(text: str, url: SecretStr) -> str:
     """The text, fit for a log line or an error: the URL and its password are taken out."""
-    parts = parsed_url(url)
+    parts = parse_url(url)
     values = [str(parts.password or "")]
     for option in parts.query.values():
         values += [option] if isinstance(option, str) else option

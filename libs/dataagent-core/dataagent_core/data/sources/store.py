@@ -20,14 +20,14 @@ from pydantic import SecretStr
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from dataagent_core.data.keeping import clean_catalogue
+from dataagent_core.data.catalogue_rows import remove_protected_values
 from dataagent_core.data.sources.access import visible_to
 from dataagent_core.data.sources.attributes import AttributeStore
-from dataagent_core.data.sources.checks import checked_grants, checked_new
+from dataagent_core.data.sources.checks import validate_grants, validate_new_source
 from dataagent_core.data.sources.policies import PolicyStore
 from dataagent_core.data.sources.rows import (
     changed_settings,
-    is_moved,
+    changes_address,
     settings_of,
     source_from,
     with_changes,
@@ -141,13 +141,13 @@ class SourceStore:
 
     # -- writing ----------------------------------------------------------------------------
 
-    async def lend(self, new: NewSource, *, owner_id: str) -> Source:
+    async def add_temporary(self, new: NewSource, *, owner_id: str) -> Source:
         """Hold a source for this process alone; a name that is taken gets a number.
 
         Raises:
             BadInput: a value does not do; the message says which.
         """
-        new, number = checked_new(new), 2
+        new, number = validate_new_source(new), 2
         name = new.name
         while await self.by_name(name) is not None:
             name, number = f"{new.name[:60]}-{number}", number + 1
@@ -170,7 +170,7 @@ class SourceStore:
             BadInput: a value does not do; the message says which.
             Conflict: the name is taken.
         """
-        new, moment = checked_new(new), now()
+        new, moment = validate_new_source(new), now()
         key = source_id or str(uuid4())
         row: dict[str, Any] = {
             "source_id": key,
@@ -207,16 +207,16 @@ class SourceStore:
             BadInput: a value does not do; the message says which.
             Conflict: the name is taken, or the configuration file defines the source.
         """
-        moves = is_moved(changes)
+        moves = changes_address(changes)
         sealed = await self._sealed(changes.url, source_id)
 
         def unit(connection: Connection) -> bool:
             row = _locked(connection, source_id)
             source = source_from(row, _read_grants(connection, source_id), self.config_file)
             _refuse_if_configured(source, by_config=by_config)
-            new = checked_new(with_changes(source, changes), has_place=moves)
+            new = validate_new_source(with_changes(source, changes), has_place=moves)
             moment = now()
-            settings = changed_settings(row.settings, new, at=moment, is_moved=moves)
+            settings = changed_settings(row.settings, new, at=moment, changes_address=moves)
             if by_config:
                 settings["config_file"] = self.config_file
             values = {
@@ -230,7 +230,7 @@ class SourceStore:
             connection.execute(_UPDATE, values)
             if changes.grants is not None:
                 _put_grants(connection, source_id, new.grants)
-            return new.default_policy == "deny" and clean_catalogue(connection, source_id)
+            return new.default_policy == "deny" and remove_protected_values(connection, source_id)
 
         if await self._unique(unit, changes.name or ""):
             await self._db.scrub()
@@ -244,7 +244,7 @@ class SourceStore:
             BadInput: a grant names no one.
             Conflict: the configuration file defines the source.
         """
-        return await self.update(source_id, SourceChanges(grants=checked_grants(tuple(grants))))
+        return await self.update(source_id, SourceChanges(grants=validate_grants(tuple(grants))))
 
     async def note_dialect(self, source_id: str, dialect: str) -> None:
         """Keep which dialect a source speaks, once it has been opened.

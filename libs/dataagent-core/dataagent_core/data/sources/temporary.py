@@ -12,8 +12,8 @@ from uuid import uuid4
 
 from pydantic import SecretStr
 
-from dataagent_core.data.sources.rows import shown_address
-from dataagent_core.data.sources.secrets import holds_password
+from dataagent_core.data.sources.rows import display_address
+from dataagent_core.data.sources.secrets import has_password
 from dataagent_core.data.sources.types import NewSource, Source, now
 
 PREFIX = "temporary-"
@@ -43,8 +43,8 @@ class TemporarySources:
             time_zone=new.time_zone,
             limits=new.limits,
             grants=(),
-            has_credentials=new.url is not None and holds_password(new.url),
-            address=shown_address(new),
+            has_credentials=new.url is not None and has_password(new.url),
+            address=display_address(new),
             folder=new.folder,
             files=new.files,
             address_changed_at=moment,

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import SecretStr
 
-from dataagent_core.data.types import Limits, SourceKind
+from dataagent_core.data.types import QueryLimits, SourceKind
 
 SubjectKind = Literal["everyone", "user", "tenant", "agent"]
 DefaultPolicy = Literal["allow", "deny"]
@@ -51,7 +51,7 @@ class NewSource:
     description: str = ""
     default_policy: DefaultPolicy = "allow"  # for tables that no policy names
     time_zone: str = "UTC"
-    limits: Limits = field(default_factory=Limits)
+    limits: QueryLimits = field(default_factory=QueryLimits)
     grants: tuple[Grant, ...] = ()
 
 
@@ -66,7 +66,7 @@ class SourceChanges:
     description: str | None = None
     default_policy: DefaultPolicy | None = None
     time_zone: str | None = None
-    limits: Limits | None = None
+    limits: QueryLimits | None = None
     grants: tuple[Grant, ...] | None = None
 
 
@@ -84,7 +84,7 @@ class Source:
     is_from_config: bool  # defined in this process' configuration file, and changed only there
     default_policy: DefaultPolicy
     time_zone: str
-    limits: Limits
+    limits: QueryLimits
     grants: tuple[Grant, ...]
     has_credentials: bool
     address: str  # for display, without password
@@ -97,7 +97,7 @@ class Source:
     config_file: str | None = None  # the file that defined it; "" if it was not recorded
 
     @property
-    def made_of(self) -> str | None:
+    def upload_id(self) -> str | None:
         """The id of the upload it was made of on the way (`uploaded.py`); None for all others."""
         if not self.files or self.owner_id is None:
             return None

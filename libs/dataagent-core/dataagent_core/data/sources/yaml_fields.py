@@ -35,7 +35,7 @@ class YamlField:
         """Where the value starts, counted from one."""
         return self.node.start_mark.line + 1
 
-    def wrong(self, what: str) -> Misconfigured:
+    def error(self, what: str) -> Misconfigured:
         """The error that says what is wrong here."""
         where = f": {self.path}" if self.path else ""
         return Misconfigured(f"{self.file}, line {self.line}{where} {what}")
@@ -47,15 +47,15 @@ class YamlField:
             Misconfigured: it is none, a field comes twice, or is not among the known ones.
         """
         if not isinstance(self.node, MappingNode):
-            raise self.wrong("must be an object with fields.")
+            raise self.error("must be an object with fields.")
         found: dict[str, YamlField] = {}
         for key, value in self.node.value:
             name = str(key.value) if isinstance(key, ScalarNode) else "?"
             field = YamlField(self.file, f"{self.path}.{name}".lstrip("."), value)
             if name in found:
-                raise field.wrong("is given twice.")
+                raise field.error("is given twice.")
             if known is not None and name not in known:
-                raise field.wrong(f"is not known. Known are: {', '.join(sorted(known))}.")
+                raise field.error(f"is not known. Known are: {', '.join(sorted(known))}.")
             found[name] = field
         return found
 
@@ -66,7 +66,7 @@ class YamlField:
             Misconfigured: it is none.
         """
         if not isinstance(self.node, SequenceNode):
-            raise self.wrong("must be a list.")
+            raise self.error("must be a list.")
         for number, item in enumerate(self.node.value):
             yield YamlField(self.file, f"{self.path}[{number}]", item)
 
@@ -85,7 +85,7 @@ class YamlField:
             Misconfigured: it is a list, an object or nothing.
         """
         if not isinstance(self.node, ScalarNode) or self.node.tag == "tag:yaml.org,2002:null":
-            raise self.wrong("must be text.")
+            raise self.error("must be text.")
         return str(self.node.value)
 
     def number(self) -> float:
@@ -96,7 +96,7 @@ class YamlField:
         """
         value = self.plain()
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.wrong("must be a number.")
+            raise self.error("must be a number.")
         return value
 
     def plain(self) -> Any:
@@ -109,7 +109,7 @@ class YamlField:
             return SafeConstructor().construct_document(self.node)
         except (ConstructorError, ValueError):  # no cause: it may quote the value
             pass
-        raise self.wrong("cannot be read.")
+        raise self.error("cannot be read.")
 
 
 def read_yaml(text: str, *, file: str) -> YamlField | None:

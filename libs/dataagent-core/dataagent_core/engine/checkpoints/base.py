@@ -13,8 +13,8 @@ from typing import Any
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
-from dataagent_core.engine.checkpoints.fence import Fenced
-from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
+from dataagent_core.engine.checkpoints.fence import FencedSaver
+from dataagent_core.engine.checkpoints.serialiser import CachingSerialiser
 
 
 class Checkpoints(ABC):
@@ -37,7 +37,7 @@ class Checkpoints(ABC):
         await self.saver().adelete_thread(session_id)
 
 
-class _MemorySaver(Fenced, InMemorySaver):
+class _MemorySaver(FencedSaver, InMemorySaver):
     """LangGraph's, behind the fence."""
 
 
@@ -45,7 +45,7 @@ class MemoryCheckpoints(Checkpoints):
     """Threads for the lifetime of the process."""
 
     def __init__(self) -> None:
-        self._saver = _MemorySaver(serde=RememberingSerialiser())
+        self._saver = _MemorySaver(serde=CachingSerialiser())
 
     async def setup(self) -> None:
         """Nothing to create."""

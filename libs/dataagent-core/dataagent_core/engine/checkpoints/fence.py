@@ -30,7 +30,7 @@ def fence_threads(fence: Fence) -> None:
     _fence.set(fence)
 
 
-async def passed() -> None:
+async def check_fence() -> None:
     """Pass the fence, if one stands.
 
     Raises:
@@ -41,7 +41,7 @@ async def passed() -> None:
         await fence()
 
 
-class Fenced(BaseCheckpointSaver[Any]):
+class FencedSaver(BaseCheckpointSaver[Any]):
     """A saver that passes the fence before it writes. Stands before LangGraph's own class."""
 
     async def aput(
@@ -52,7 +52,7 @@ class Fenced(BaseCheckpointSaver[Any]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint."""
-        await passed()
+        await check_fence()
         return await super().aput(config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
@@ -63,5 +63,5 @@ class Fenced(BaseCheckpointSaver[Any]):
         task_path: str = "",
     ) -> None:
         """Keep what a task wrote."""
-        await passed()
+        await check_fence()
         await super().aput_writes(config, writes, task_id, task_path)

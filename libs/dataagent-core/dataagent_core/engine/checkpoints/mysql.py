@@ -27,8 +27,8 @@ from langgraph.checkpoint.mysql.asyncmy import AsyncMySaver
 from sqlalchemy.engine import URL
 
 from dataagent_core.engine.checkpoints.base import Checkpoints
-from dataagent_core.engine.checkpoints.fence import Fenced
-from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
+from dataagent_core.engine.checkpoints.fence import FencedSaver
+from dataagent_core.engine.checkpoints.serialiser import CachingSerialiser
 from dataagent_core.errors import StorageUnavailable
 
 _CHAIN = """
@@ -56,7 +56,7 @@ WHERE thread_id = %s AND checkpoint_ns_hash = UNHEX(MD5(%s))
 """
 
 
-class DeltaMySaver(Fenced, AsyncMySaver):
+class DeltaMySaver(FencedSaver, AsyncMySaver):
     """The library's saver with a quick history, behind the fence."""
 
     async def aget_delta_channel_history(
@@ -139,7 +139,7 @@ class MysqlCheckpoints(Checkpoints):
         self._url = url
         self._pool_size = pool_size
         self._pool: Pool | None = None
-        self._serialiser = RememberingSerialiser()
+        self._serialiser = CachingSerialiser()
 
     async def setup(self) -> None:
         """Open the pool and create LangGraph's tables, one process at a time.

@@ -13,8 +13,8 @@ from psycopg_pool import AsyncConnectionPool
 from sqlalchemy.engine import URL
 
 from dataagent_core.engine.checkpoints.base import Checkpoints
-from dataagent_core.engine.checkpoints.fence import Fenced
-from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
+from dataagent_core.engine.checkpoints.fence import FencedSaver
+from dataagent_core.engine.checkpoints.serialiser import CachingSerialiser
 from dataagent_core.errors import StorageUnavailable
 
 Pool = AsyncConnectionPool[AsyncConnection[DictRow]]
@@ -37,7 +37,7 @@ async def _lock(connection: AsyncConnection[DictRow]) -> None:
     raise StorageUnavailable("Another process is still making the tables of threads.")
 
 
-class _PostgresSaver(Fenced, AsyncPostgresSaver):
+class _PostgresSaver(FencedSaver, AsyncPostgresSaver):
     """LangGraph's, behind the fence."""
 
 
@@ -55,7 +55,7 @@ class PostgresCheckpoints(Checkpoints):
             kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
             check=AsyncConnectionPool.check_connection,
         )
-        self._serialiser = RememberingSerialiser()
+        self._serialiser = CachingSerialiser()
 
     async def setup(self) -> None:
         """Open the pool and create LangGraph's tables, one process at a time.

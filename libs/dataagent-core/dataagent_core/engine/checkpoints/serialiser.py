@@ -16,25 +16,25 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 # the value a snapshot is stored as
 from langgraph.checkpoint.serde.types import _DeltaSnapshot  # pyright: ignore[reportPrivateUsage]
 
-_KEPT_BYTES = 4 * 1024 * 1024
+_MAX_BYTES = 4 * 1024 * 1024
 _OBJECT_BYTES = 3 * 1024
 """What a message takes in memory besides its own text."""
 
 
-class RememberingSerialiser(JsonPlusSerializer):
+class CachingSerialiser(JsonPlusSerializer):
     """LangGraph's serialiser, restricted to plain data and LangChain's own types."""
 
-    def __init__(self, *, kept_bytes: int = _KEPT_BYTES) -> None:
+    def __init__(self, *, max_bytes: int = _MAX_BYTES) -> None:
         super().__init__(allowed_msgpack_modules=None)
         self._kept: OrderedDict[tuple[str, bytes], Any] = OrderedDict()
         self._bytes = 0
-        self._kept_bytes = kept_bytes
+        self._max_bytes = max_bytes
         self._lock = threading.Lock()
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         """The value's bytes. It will be read back at the next turn, so it is kept now."""
         data = super().dumps_typed(obj)
-        self._keep(data, _own(obj))
+        self._keep(data, _copy_containers(obj))
         return data
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
@@ -47,17 +47,17 @@ class RememberingSerialiser(JsonPlusSerializer):
         if value is _ABSENT:
             value = super().loads_typed(data)
             self._keep(key, value)
-        return _own(value)
+        return _copy_containers(value)
 
     def _keep(self, key: tuple[str, bytes], value: Any) -> None:
         size = _size(key)
-        if size > self._kept_bytes // 2:
+        if size > self._max_bytes // 2:
             return
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = value
                 self._bytes += size
-            while self._bytes > self._kept_bytes:
+            while self._bytes > self._max_bytes:
                 dropped, _ = self._kept.popitem(last=False)
                 self._bytes -= _size(dropped)
 
@@ -70,17 +70,18 @@ def _size(key: tuple[str, bytes]) -> int:
     return len(key[1]) + _OBJECT_BYTES
 
 
-def _own(value: Any) -> Any:
+def _copy_containers(value: Any) -> Any:
     """The value with its lists, dictionaries and snapshots copied; messages are shared."""
     # stored values of any shape
     kind: type[Any] = type(value)  # pyright: ignore[reportUnknownVariableType]
     if kind is list:
-        return [_own(item) if type(item) in _CONTAINERS else item for item in value]
+        return [_copy_containers(item) if type(item) in _CONTAINERS else item for item in value]
     if kind is dict:
         return {
-            key: _own(item) if type(item) in _CONTAINERS else item for key, item in value.items()
+            key: _copy_containers(item) if type(item) in _CONTAINERS else item
+            for key, item in value.items()
         }
-    return _DeltaSnapshot(_own(value.value)) if kind is _DeltaSnapshot else value
+    return _DeltaSnapshot(_copy_containers(value.value)) if kind is _DeltaSnapshot else value
 
 
 _CONTAINERS = frozenset({list, dict, _DeltaSnapshot})

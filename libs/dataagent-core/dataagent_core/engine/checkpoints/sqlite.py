@@ -34,9 +34,9 @@ from langgraph.types import Overwrite
 from sqlalchemy import Connection
 
 from dataagent_core.engine.checkpoints.base import Checkpoints
-from dataagent_core.engine.checkpoints.fence import passed
-from dataagent_core.engine.checkpoints.folded import FoldedThreads
-from dataagent_core.engine.checkpoints.serialiser import RememberingSerialiser
+from dataagent_core.engine.checkpoints.fence import check_fence
+from dataagent_core.engine.checkpoints.serialiser import CachingSerialiser
+from dataagent_core.engine.checkpoints.thread_cache import ThreadCache
 from dataagent_core.engine.thread import reduce_messages
 from dataagent_core.models.thread import Thread
 from dataagent_core.storage import Database
@@ -81,12 +81,12 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
     """The asynchronous face of `_UnitSaver`."""
 
     def __init__(
-        self, database: Database, serialiser: RememberingSerialiser, folded: FoldedThreads
+        self, database: Database, serialiser: CachingSerialiser, cache: ThreadCache
     ) -> None:
         self.serde = serialiser  # what LangGraph's `__init__` does, after a look at its methods
         self._database = database
-        self._folded = folded
-        self._ahead: tuple[str, Mapping[str, DeltaChannelHistory]] | None = None
+        self._cache = cache
+        self._prefetched: tuple[str, Mapping[str, DeltaChannelHistory]] | None = None
 
     def _on(self, connection: Connection) -> _UnitSaver:
         return _UnitSaver(_raw(connection), self.serde)
@@ -101,10 +101,10 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
                 history = self._history(saver, found)
                 if _snapshot_in(found) and "seed" in history:
                     found.checkpoint["channel_values"][MESSAGES] = history["seed"]
-                self._ahead = (_checkpoint_id(found.config), {MESSAGES: history})
+                self._prefetched = (_checkpoint_id(found.config), {MESSAGES: history})
             return found
 
-        self._ahead = None
+        self._prefetched = None
         return await self._database.read(unit)
 
     async def alist(
@@ -132,7 +132,7 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Keep a checkpoint."""
-        await passed()
+        await check_fence()
         return await self._database.write(
             lambda c: self._on(c).put(config, checkpoint, metadata, new_versions), is_durable=False
         )
@@ -145,7 +145,7 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
         task_path: str = "",
     ) -> None:
         """Keep what a task wrote."""
-        await passed()
+        await check_fence()
         await self._database.write(
             lambda c: self._on(c).put_writes(config, writes, task_id, task_path), is_durable=False
         )
@@ -153,13 +153,13 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
     async def adelete_thread(self, thread_id: str) -> None:
         """Forget a thread."""
         await self._database.write(lambda c: self._on(c).delete_thread(thread_id))
-        self._folded.forget(thread_id)
+        self._cache.forget(thread_id)
 
     async def aget_delta_channel_history(
         self, *, config: RunnableConfig, channels: Sequence[str]
     ) -> Mapping[str, DeltaChannelHistory]:
         """The writes a thread's messages are made of."""
-        ahead, self._ahead = self._ahead, None
+        ahead, self._prefetched = self._prefetched, None
         if ahead is not None and [*channels] == [MESSAGES] and ahead[0] == _checkpoint_id(config):
             return ahead[1]
         return await self._database.read(
@@ -168,7 +168,7 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
 
     def _history(self, saver: _UnitSaver, found: CheckpointTuple) -> DeltaChannelHistory:
         """The thread's messages as of a checkpoint, put together."""
-        thread = self._read_on(saver, found)
+        thread = self._extend_cached(saver, found)
         if thread is None:
             history = (
                 _snapshot_in(found)
@@ -181,12 +181,12 @@ class SharedSqliteSaver(BaseCheckpointSaver[str]):
             if not isinstance(seed, _DeltaSnapshot) or _has_overwrite(writes):
                 return history
             thread = reduce_messages(Thread(seed.value), writes)
-        self._folded.keep(*_thread_of(found.config), _checkpoint_id(found.config), thread)
+        self._cache.keep(*_thread_of(found.config), _checkpoint_id(found.config), thread)
         return {"seed": _DeltaSnapshot(thread), "writes": []}
 
-    def _read_on(self, saver: _UnitSaver, found: CheckpointTuple) -> Thread | None:
+    def _extend_cached(self, saver: _UnitSaver, found: CheckpointTuple) -> Thread | None:
         """The thread, if it is known as of this checkpoint or of the one before it."""
-        known = self._folded.get(*_thread_of(found.config))
+        known = self._cache.get(*_thread_of(found.config))
         if known is None or _snapshot_in(found):
             return None
         checkpoint_id, thread = known
@@ -207,8 +207,8 @@ class SqliteCheckpoints(Checkpoints):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._serialiser = RememberingSerialiser()
-        self._folded = FoldedThreads()
+        self._serialiser = CachingSerialiser()
+        self._cache = ThreadCache()
 
     async def setup(self) -> None:
         """Create LangGraph's two tables as its own saver would."""
@@ -216,7 +216,7 @@ class SqliteCheckpoints(Checkpoints):
 
     def saver(self) -> BaseCheckpointSaver[Any]:
         """A saver that shares the database's threads."""
-        return SharedSqliteSaver(self._database, self._serialiser, self._folded)
+        return SharedSqliteSaver(self._database, self._serialiser, self._cache)
 
     async def close(self) -> None:
         """The database is closed by its owner."""

@@ -4,7 +4,7 @@ A process keeps the tools of shared servers, and those of users' servers that we
 lately; it reads again when the version in the database has grown. A list of tools is brought in as
 a whole, in one transaction. A tool that is gone keeps its row and its number, so bindings outlive a
 restart of its server. Not here: who may use a tool. Above: `hub.py`, `gateway.py`, `service.py`.
-Below: `merging.py` (what a list changes), `tool_rows.py`, `file_tools.py` (servers of files).
+Below: `merge.py` (what a list changes), `tool_rows.py`, `file_tools.py` (servers of files).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from sqlalchemy import Connection, bindparam, select, update
 from dataagent_core.errors import Conflict, ToolNotFound, Unavailable
 from dataagent_core.mcp.catalogue.definitions import DefinitionDiff, as_json, difference
 from dataagent_core.mcp.catalogue.file_tools import FileTools
-from dataagent_core.mcp.catalogue.merging import Listed, SyncReport, listed
-from dataagent_core.mcp.catalogue.syncing import bring_in
+from dataagent_core.mcp.catalogue.merge import SyncReport, ToolListing, prepare_listing
+from dataagent_core.mcp.catalogue.sync import sync_tools
 from dataagent_core.mcp.catalogue.tool_rows import TOOLS, mark_server, tool_from
 from dataagent_core.mcp.types import CatalogueTool, RemoteTool, ServerSpec, ToolStatus
 from dataagent_core.mcp.versions import count_up, hold, version_of
@@ -32,7 +32,7 @@ from dataagent_core.storage import Database
 from dataagent_core.storage.agents import tools
 from dataagent_core.storage.mcp import mcp_servers, mcp_tool_versions, mcp_tools
 
-__all__ = ["Catalogue", "DefinitionDiff", "SyncReport"]
+__all__ = ["DefinitionDiff", "SyncReport", "ToolCatalogue"]
 
 logger = logging.getLogger(__name__)
 _SEEN_SECONDS = 600.0
@@ -52,14 +52,14 @@ _DEFINITION = select(mcp_tool_versions.c.definition).where(
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _LastListing:
     """What a server last listed here."""
 
     fingerprint: str
     at: float
 
 
-class Catalogue:
+class ToolCatalogue:
     """The tools of all servers. Used from the event loop only; call `open` before anything else."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -71,7 +71,7 @@ class Catalogue:
         self._servers: dict[str, tuple[CatalogueTool, ...]] = {}
         self._tools: dict[int, CatalogueTool] = {}
         self._own: dict[str, float] = {}
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[str, _LastListing] = {}
 
     # -- life -----------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ class Catalogue:
             return known
         row = await self._db.read(lambda c: c.execute(_ONE, {"wanted": tool_id}).first())
         if row is None:
-            raise _gone(tool_id)
+            raise _tool_not_found(tool_id)
         return tool_from(row)
 
     async def list(
@@ -185,7 +185,7 @@ class Catalogue:
         Raises:
             StorageUnavailable: the database does not answer and the list is another than before.
         """
-        seen = await listed(tools)
+        seen = await prepare_listing(tools)
         for warning in seen.warnings:
             logger.warning("MCP server %s: %s", spec.label, warning)
         if spec.scope == "file":
@@ -193,15 +193,15 @@ class Catalogue:
         async with self._bringing:
             return await self._sync(spec, seen)
 
-    async def _sync(self, spec: ServerSpec, seen: Listed) -> SyncReport:
+    async def _sync(self, spec: ServerSpec, seen: ToolListing) -> SyncReport:
         fingerprint = _fingerprint(spec, seen)
-        known = self._seen.get(spec.server_id, _Seen("", 0.0))
+        known = self._seen.get(spec.server_id, _LastListing("", 0.0))
         is_same = known.fingerprint == fingerprint
         as_before = SyncReport(tools=self.tools_of(spec.server_id), warnings=seen.warnings)
         if is_same and self._clock() - known.at < _SEEN_SECONDS:
             return as_before
         try:
-            found = await self._db.write(lambda c: bring_in(c, spec, seen))
+            found = await self._db.write(lambda c: sync_tools(c, spec, seen))
         except Unavailable:
             if not is_same:
                 raise
@@ -209,9 +209,9 @@ class Catalogue:
         if spec.scope == "user":
             self._own[spec.server_id] = self._clock()
         self._put(spec.server_id, found.tools)
-        self._seen[spec.server_id] = _Seen(fingerprint, self._clock())
+        self._seen[spec.server_id] = _LastListing(fingerprint, self._clock())
         if found.is_changed:
-            logger.info("MCP server %s: %s", spec.label, _told(found))
+            logger.info("MCP server %s: %s", spec.label, _summary(found))
         return found
 
     # -- what people say ------------------------------------------------------------------------
@@ -226,7 +226,7 @@ class Catalogue:
         def unit(connection: Connection) -> DefinitionDiff:
             row = connection.execute(_ONE, {"wanted": tool_id}).first()
             if row is None:
-                raise _gone(tool_id)
+                raise _tool_not_found(tool_id)
             wanted = {"wanted": tool_id, "digest": row.approved_hash}
             approved = connection.execute(_DEFINITION, wanted).scalar()
             return difference(tool_id, approved, as_json(tool_from(row).definition))
@@ -274,7 +274,7 @@ class Catalogue:
             version = hold(connection)
             row = connection.execute(_ONE, {"wanted": tool_id}).first()
             if row is None:
-                raise _gone(tool_id)
+                raise _tool_not_found(tool_id)
             new = values(tool_from(row))
             connection.execute(update(table).where(table.c.tool_id == tool_id).values(new))
             mark_server(connection, row.server_id, version)
@@ -291,14 +291,14 @@ def _tools_of(connection: Connection, server_ids: Collection[str]) -> list[Catal
     return [tool_from(row) for row in rows]
 
 
-def _fingerprint(spec: ServerSpec, seen: Listed) -> str:
+def _fingerprint(spec: ServerSpec, seen: ToolListing) -> str:
     """The same as long as bringing a list in would change nothing."""
     told = [spec.alias, spec.on_change, spec.session_scope]
     told += [f"{name}\x00{digest}" for name, (_, digest) in seen.tools.items()]
     return hashlib.sha256("\x01".join(told).encode()).hexdigest()
 
 
-def _told(found: SyncReport) -> str:
+def _summary(found: SyncReport) -> str:
     parts = {
         "new": found.added,
         "changed": found.changed,
@@ -309,5 +309,5 @@ def _told(found: SyncReport) -> str:
     return ", ".join(f"{len(names)} tools {what}" for what, names in parts.items() if names)
 
 
-def _gone(tool_id: int) -> ToolNotFound:
+def _tool_not_found(tool_id: int) -> ToolNotFound:
     return ToolNotFound(f"There is no MCP tool {tool_id}. GET /api/v1/mcp/tools lists them.")

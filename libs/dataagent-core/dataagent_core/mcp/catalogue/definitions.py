@@ -52,7 +52,7 @@ class DefinitionDiff:
     """Line by line, as `diff -u` has it."""
 
 
-def cleaned(tool: RemoteTool) -> RemoteTool:
+def sanitize(tool: RemoteTool) -> RemoteTool:
     """The tool without what nobody should see.
 
     Raises:
@@ -61,15 +61,15 @@ def cleaned(tool: RemoteTool) -> RemoteTool:
     _check_name(tool.name)
     return RemoteTool(
         name=tool.name,
-        title=None if not tool.title else visible(tool.title, MAX_TITLE) or None,
-        description=visible(tool.description, MAX_DESCRIPTION),
+        title=None if not tool.title else strip_invisible(tool.title, MAX_TITLE) or None,
+        description=strip_invisible(tool.description, MAX_DESCRIPTION),
         input_schema=_schema("input", tool.input_schema or {"type": "object"}),
         output_schema=None if tool.output_schema is None else _schema("output", tool.output_schema),
         annotations=_annotations(tool.annotations),
     )
 
 
-def visible(text: str, most: int) -> str:
+def strip_invisible(text: str, most: int) -> str:
     """Text without what has no shape on a screen, cut to a length."""
     kept = "".join(c for c in text if c in _KEPT_CONTROLS or not _is_hidden(c)).strip()
     return kept if len(kept) <= most else f"{kept[: most - 1]}…"
@@ -93,14 +93,14 @@ def _check_name(name: str) -> None:
 def _annotations(given: Mapping[str, Any]) -> JsonObject:
     kept: JsonObject = {name: given[name] for name in _HINTS if isinstance(given.get(name), bool)}
     title = given.get("title")
-    if isinstance(title, str) and (shown := visible(title, MAX_TITLE)):
+    if isinstance(title, str) and (shown := strip_invisible(title, MAX_TITLE)):
         kept["title"] = shown
     return kept
 
 
 def _schema(which: str, schema: JsonObject) -> JsonObject:
     try:
-        shown = _shown(schema, MAX_SCHEMA_DEPTH)
+        shown = _sanitize_value(schema, MAX_SCHEMA_DEPTH)
         size = len(json.dumps(shown, allow_nan=False).encode())
     except (ValueError, TypeError, RecursionError) as error:
         raise BadDefinition(f"its {which} schema is nested too deep or is not JSON") from error
@@ -109,16 +109,16 @@ def _schema(which: str, schema: JsonObject) -> JsonObject:
     return shown
 
 
-def _shown(value: Any, depth: int) -> Any:
+def _sanitize_value(value: Any, depth: int) -> Any:
     """A part of a schema whose texts are safe to show."""
     if depth < 0:
         raise ValueError("too deep")
     match value:
         case dict():
-            return _shown_object(cast("dict[Any, Any]", value), depth - 1)  # JSON of any shape
+            return _sanitize_object(cast("dict[Any, Any]", value), depth - 1)  # JSON of any shape
         case list():
             items = cast("list[object]", value)  # of any shape
-            return [_shown(item, depth - 1) for item in items]
+            return [_sanitize_value(item, depth - 1) for item in items]
         case str():
             if not is_storable(value):
                 raise ValueError("not storable")
@@ -127,16 +127,16 @@ def _shown(value: Any, depth: int) -> Any:
             return value
 
 
-def _shown_object(value: dict[Any, Any], depth: int) -> JsonObject:
-    return {key: _shown_item(key, item, depth) for key, item in value.items()}
+def _sanitize_object(value: dict[Any, Any], depth: int) -> JsonObject:
+    return {key: _sanitize_item(key, item, depth) for key, item in value.items()}
 
 
-def _shown_item(key: Any, item: Any, depth: int) -> Any:
+def _sanitize_item(key: Any, item: Any, depth: int) -> Any:
     if not isinstance(key, str) or not is_storable(key):
         raise ValueError("not JSON")
     if key in _TEXTS and isinstance(item, str):
-        return visible(item, MAX_DESCRIPTION)
-    return _shown(item, depth)
+        return strip_invisible(item, MAX_DESCRIPTION)
+    return _sanitize_value(item, depth)
 
 
 # -- telling definitions apart --------------------------------------------------------------------
@@ -209,7 +209,7 @@ def exposed_name(alias: str, name: str, taken: Collection[str] = ()) -> str:
         number += 1
 
 
-def distinct(
+def with_unique_names(
     tools: Iterable[CatalogueTool], taken: Collection[str] = ()
 ) -> tuple[CatalogueTool, ...]:
     """The tools of one run, each with a name of its own, also beside those already taken.

@@ -1,7 +1,7 @@
 """The tools of servers that a configuration file names: kept in memory, with passing numbers.
 
 Their numbers are negative, so that none is taken for a row's; a tool keeps its number until its
-server is forgotten. Above: `catalogue.py`, `manager.py`. Below: `merging.py`.
+server is forgotten. Above: `catalogue.py`, `manager.py`. Below: `merge.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from dataagent_core.mcp.catalogue.merging import Listed, Standing, SyncReport, merge, report
+from dataagent_core.mcp.catalogue.merge import (
+    CatalogueEntry,
+    SyncReport,
+    ToolListing,
+    merge,
+    report,
+)
 from dataagent_core.mcp.types import CatalogueTool, ServerSpec
 
 
@@ -17,7 +23,7 @@ class FileTools:
     """The tools of a process's own servers."""
 
     def __init__(self) -> None:
-        self._servers: dict[str, dict[str, Standing]] = {}
+        self._servers: dict[str, dict[str, CatalogueEntry]] = {}
         self._tools: dict[int, CatalogueTool] = {}
         self._numbers: dict[str, dict[str, int]] = {}
         self._last_number = 0
@@ -32,7 +38,7 @@ class FileTools:
         """The tool of that number."""
         return self._tools.get(tool_id)
 
-    def sync(self, spec: ServerSpec, seen: Listed) -> SyncReport:
+    def sync(self, spec: ServerSpec, seen: ToolListing) -> SyncReport:
         """Make a server's tools those it lists."""
         before = self._with_alias(spec)
         after = merge(
@@ -56,14 +62,14 @@ class FileTools:
         for number in gone:
             self._following.pop(number, None)
 
-    def _with_alias(self, spec: ServerSpec) -> dict[str, Standing]:
+    def _with_alias(self, spec: ServerSpec) -> dict[str, CatalogueEntry]:
         """What is known of a server; nothing if its tools have other names now."""
         known = self._servers.get(spec.server_id, {})
         start = f"{spec.alias}__"
         return known if all(s.tool.exposed_name.startswith(start) for s in known.values()) else {}
 
-    def _numbered(self, standing: Standing) -> Standing:
-        tool = standing.tool
+    def _numbered(self, entry: CatalogueEntry) -> CatalogueEntry:
+        tool = entry.tool
         numbers = self._numbers.setdefault(tool.server_id, {})
         if tool.name not in numbers:
             self._last_number -= 1
@@ -72,9 +78,9 @@ class FileTools:
         self._versions[number, tool.definition_hash] = tool.schema_version
         following = max(self._following.get(number, 1), tool.schema_version + 1)
         self._following[number] = following
-        return replace(standing, tool=replace(tool, tool_id=number))
+        return replace(entry, tool=replace(tool, tool_id=number))
 
-    def _put(self, server_id: str, standings: list[Standing]) -> None:
+    def _put(self, server_id: str, standings: list[CatalogueEntry]) -> None:
         for tool in self.tools_of(server_id):
             self._tools.pop(tool.tool_id, None)
         self._servers[server_id] = {each.tool.name: each for each in standings}

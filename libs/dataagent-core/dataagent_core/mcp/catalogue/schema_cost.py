@@ -73,7 +73,7 @@ def cost_of(schema: JsonObject) -> Cost:
         before = [part.looks for part in parts]
         after = [max(part.looks, _below(part)) for part in parts]
         if before == after:
-            is_endless = _leads_back(root)
+            is_endless = _is_recursive(root)
             return Cost(root.looks, DEEPEST if is_endless else None)
         if after[0] > MOST_LOOKS:
             return Cost(before[0], depth - 1)
@@ -123,7 +123,7 @@ def _looks(parts: list[_Part]) -> int:
     return sum(part.looks for part in parts)
 
 
-def _leads_back(root: _Part) -> bool:
+def _is_recursive(root: _Part) -> bool:
     """Whether a value can be nested as deep as one likes and still be looked at."""
     done: set[int] = set()
     open_: set[int] = set()
@@ -221,7 +221,7 @@ class _Reader:
             return self._anchors[place]
         target: Any = self._schema
         for step in place.split("/")[1:]:
-            target = _stepped(target, step.replace("~1", "/").replace("~0", "~"))
+            target = _resolve_step(target, step.replace("~1", "/").replace("~0", "~"))
         return [cast("JsonObject", target)] if isinstance(target, dict) else []  # JSON
 
     def _find_anchors(self, value: Any) -> None:
@@ -243,7 +243,7 @@ def _weight(schema: JsonObject) -> int:
     return 1 + compared + _TRY_WEIGHT * len(_mapping(schema.get("patternProperties")))
 
 
-def _stepped(target: Any, step: str) -> Any:
+def _resolve_step(target: Any, step: str) -> Any:
     members, items = _mapping(target), _list(target)
     if step in members:
         return members[step]

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from dataagent_core.mcp.catalogue.definitions import as_json, exposed_name
-from dataagent_core.mcp.catalogue.merging import Standing
+from dataagent_core.mcp.catalogue.merge import CatalogueEntry
 from dataagent_core.mcp.types import CatalogueTool, RemoteTool, ServerSpec
 from dataagent_core.mcp.versions import hold_agents
 from dataagent_core.storage.agents import tools
@@ -119,10 +119,10 @@ def tool_from(row: Row[Any]) -> CatalogueTool:
     )
 
 
-def standings(connection: Connection, server_id: str) -> dict[str, Standing]:
+def read_entries(connection: Connection, server_id: str) -> dict[str, CatalogueEntry]:
     """A server's tools by name."""
     rows = connection.execute(_TOOLS_OF, {"wanted": server_id})
-    return {row.name: Standing(tool_from(row), row.approved_hash) for row in rows}
+    return {row.name: CatalogueEntry(tool_from(row), row.approved_hash) for row in rows}
 
 
 def versions_of(
@@ -142,7 +142,7 @@ def versions_of(
 
 
 def add_tools(
-    connection: Connection, spec: ServerSpec, new: Sequence[Standing], *, at: datetime
+    connection: Connection, spec: ServerSpec, new: Sequence[CatalogueEntry], *, at: datetime
 ) -> None:
     """Number new tools, in the order they were listed, and keep what they are."""
     if not new:
@@ -165,7 +165,7 @@ def add_tools(
 
 def change_tools(
     connection: Connection,
-    changed: Sequence[Standing],
+    changed: Sequence[CatalogueEntry],
     *,
     known: Mapping[tuple[int, str], int],
     at: datetime,
@@ -212,10 +212,10 @@ def expose_anew(connection: Connection, spec: ServerSpec, version: int) -> None:
     if spec.scope != "user":
         hold_agents(connection)
     taken: set[str] = set()
-    for standing in standings(connection, spec.server_id).values():
-        name = exposed_name(spec.alias, standing.tool.name, taken)
+    for entry in read_entries(connection, spec.server_id).values():
+        name = exposed_name(spec.alias, entry.tool.name, taken)
         taken.add(name)
-        connection.execute(_EXPOSE, {"wanted": standing.tool.tool_id, "new_name": name})
+        connection.execute(_EXPOSE, {"wanted": entry.tool.tool_id, "new_name": name})
     mark_server(connection, spec.server_id, version)
 
 
@@ -243,8 +243,8 @@ def _numbered(spec: ServerSpec, tool: CatalogueTool, at: datetime) -> dict[str, 
     }
 
 
-def _columns(standing: Standing, tool_id: int, at: datetime) -> dict[str, Any]:
-    tool, definition = standing.tool, standing.tool.definition
+def _columns(entry: CatalogueEntry, tool_id: int, at: datetime) -> dict[str, Any]:
+    tool, definition = entry.tool, entry.tool.definition
     return {
         "tool_id": tool_id,
         "server_id": tool.server_id,
@@ -256,7 +256,7 @@ def _columns(standing: Standing, tool_id: int, at: datetime) -> dict[str, Any]:
         "annotations": definition.annotations,
         "definition_hash": tool.definition_hash,
         "schema_version": tool.schema_version,
-        "approved_hash": standing.approved_hash,
+        "approved_hash": entry.approved_hash,
         "approved_by": tool.approved_by,
         "status": tool.status,
         "first_seen_at": at,
@@ -264,8 +264,8 @@ def _columns(standing: Standing, tool_id: int, at: datetime) -> dict[str, Any]:
     }
 
 
-def _new_values(standing: Standing) -> dict[str, Any]:
-    tool, definition = standing.tool, standing.tool.definition
+def _new_values(entry: CatalogueEntry) -> dict[str, Any]:
+    tool, definition = entry.tool, entry.tool.definition
     return {
         "wanted": tool.tool_id,
         "new_title": definition.title,
@@ -275,7 +275,7 @@ def _new_values(standing: Standing) -> dict[str, Any]:
         "new_annotations": definition.annotations,
         "new_hash": tool.definition_hash,
         "new_version": tool.schema_version,
-        "new_approved": standing.approved_hash,
+        "new_approved": entry.approved_hash,
         "new_approved_by": tool.approved_by,
         "new_status": tool.status,
         "new_seen": tool.last_seen_at,

@@ -62,7 +62,7 @@ class Validators:
         compiled = self._compiled(tool, is_input=is_input)
         if compiled is None:
             return (SchemaFault("", "schema", "The tool's schema cannot be used."),)
-        if fault := _too_much(compiled, value):
+        if fault := _check_cost(compiled, value):
             return (fault,)
         try:
             if compiled.validator.is_valid(value):
@@ -104,11 +104,11 @@ def without_nulls(tool: RemoteTool, arguments: JsonObject) -> JsonObject:
     return {
         name: value
         for name, value in arguments.items()
-        if value is not None or name in required or _takes_null(known.get(name))
+        if value is not None or name in required or _is_nullable(known.get(name))
     }
 
 
-def _takes_null(field: Any) -> bool:
+def _is_nullable(field: Any) -> bool:
     """Whether null may be meant; only a plain `type` without it says that it may not."""
     kinds = cast("dict[str, Any]", field).get("type") if isinstance(field, dict) else None
     if isinstance(kinds, str):
@@ -130,17 +130,17 @@ def compile_check(tool: RemoteTool) -> None:
 def _compile(schema: JsonObject) -> _Compiled:
     cost = cost_of(schema)
     try:
-        validator = _built(schema, jsonschema_rs.RegexOptions())
+        validator = _build_validator(schema, jsonschema_rs.RegexOptions())
     except (jsonschema_rs.ValidationError, ValueError):  # perhaps a pattern that looks around
         options = jsonschema_rs.FancyRegexOptions(backtrack_limit=_MOST_BACKTRACKS)
         try:
-            validator = _built(schema, options)
+            validator = _build_validator(schema, options)
         except (jsonschema_rs.ValidationError, ValueError) as error:
             raise BadDefinition("its schema is not a JSON schema that can be used") from error
     return _Compiled(validator, cost.looks, cost.deepest)
 
 
-def _built(
+def _build_validator(
     schema: JsonObject, options: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions
 ) -> jsonschema_rs.Validator:
     return jsonschema_rs.validator_for(schema, retriever=_deny, pattern_options=options, mask=_MASK)
@@ -186,7 +186,7 @@ def _pointer(path: Sequence[str | int]) -> str:
     return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in path)[:200]
 
 
-def _too_much(compiled: _Compiled, value: Any) -> SchemaFault | None:
+def _check_cost(compiled: _Compiled, value: Any) -> SchemaFault | None:
     """Whether checking the value would take too long, or more stack than there is."""
     if compiled.deepest is None and compiled.looks <= _FEW_LOOKS:
         return None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from dataagent_core.mcp.types import ConnectionKey
 
 MOST_FAILURES = 5
-WITHIN_SECONDS = 60.0
+WINDOW_SECONDS = 60.0
 OPEN_SECONDS = 30.0
 _KEPT = 4_096
 
@@ -26,15 +26,17 @@ class _Circuit:
     is_trying: bool = False
 
 
-class Breaker:
+class CircuitBreaker:
     """One circuit a connection: closed, open for a while, then one call to try it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._circuits: OrderedDict[ConnectionKey, _Circuit] = OrderedDict()
 
-    def lets_through(self, key: ConnectionKey) -> bool:
-        """Whether a call may be tried now. Each True is followed by `worked`, `failed` or `left`.
+    def allows(self, key: ConnectionKey) -> bool:
+        """Whether a call may be tried now.
+
+        Follow each True with `record_success`, `record_failure` or `release`.
 
         A circuit that was open long enough lets one call through at a time.
         """
@@ -53,24 +55,24 @@ class Breaker:
             return 0.0
         return max(0.0, circuit.opened_at + OPEN_SECONDS - self._clock())
 
-    def worked(self, key: ConnectionKey) -> None:
+    def record_success(self, key: ConnectionKey) -> None:
         """A call came through: the circuit is closed."""
         self._circuits.pop(key, None)
 
-    def failed(self, key: ConnectionKey) -> None:
+    def record_failure(self, key: ConnectionKey) -> None:
         """The transport failed under a call."""
         circuit = self._circuits.setdefault(key, _Circuit())
         self._circuits.move_to_end(key)
         now = self._clock()
         circuit.failed_at.append(now)
-        recent = sum(at > now - WITHIN_SECONDS for at in circuit.failed_at)
+        recent = sum(at > now - WINDOW_SECONDS for at in circuit.failed_at)
         if circuit.is_trying or recent >= MOST_FAILURES:
             circuit.opened_at = now
         circuit.is_trying = False
         while len(self._circuits) > _KEPT:
             self._circuits.popitem(last=False)
 
-    def left(self, key: ConnectionKey) -> None:
+    def release(self, key: ConnectionKey) -> None:
         """A call ended without saying anything of the transport: cancelled, or out of time."""
         circuit = self._circuits.get(key)
         if circuit is not None:

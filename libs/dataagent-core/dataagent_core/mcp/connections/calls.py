@@ -27,14 +27,14 @@ from dataagent_core.mcp.types import (
     RemoteResult,
     ServerSpec,
 )
-from dataagent_core.mcp.wire import Port, Signals
+from dataagent_core.mcp.wire import McpSession, SessionSignals
 
 _LOOK_SECONDS = 0.5
 _SETTLE_SECONDS = 6.0
 _log = logging.getLogger(__name__)
 
 
-class Clock:
+class CallTimer:
     """What is left of a call's time. Stands still while a person is asked."""
 
     def __init__(self, seconds: float) -> None:
@@ -49,7 +49,7 @@ class Clock:
         return self._left - (time.monotonic() - self._since)
 
     @contextmanager
-    def stopped(self) -> Generator[None]:
+    def paused(self) -> Generator[None]:
         """While the block lasts."""
         if not self._stops:
             self._left = self.left()
@@ -66,15 +66,15 @@ def _caller() -> asyncio.Task[Any]:
 
 
 @dataclass(slots=True, eq=False)
-class Ask:
+class PendingCall:
     """One call that is to be made, by the task that makes it."""
 
     name: str
     arguments: JsonObject
-    clock: Clock
+    timer: CallTimer
     on_progress: OnProgress | None = None
     on_elicit: OnElicit | None = None
-    on_place: Callable[[], None] | None = None
+    on_slot: Callable[[], None] | None = None
     """Told when the call has its place, just before it is sent."""
     trace_id: str = ""
     was_sent: bool = False
@@ -82,22 +82,22 @@ class Ask:
     """Why it was given up, once it was."""
     _task: asyncio.Task[Any] = field(default_factory=_caller)
     _cancelled_before: int = field(init=False)
-    _owes: bool = False
+    _has_cancelled: bool = False
 
     def __post_init__(self) -> None:
         self._cancelled_before = self._task.cancelling()
 
-    def give_up(self, failure: CallFailed) -> None:
+    def fail(self, failure: CallFailed) -> None:
         """Release the caller, for what comes first."""
         if self.failure is None:
             self.failure = failure
-            self._owes = True
+            self._has_cancelled = True
             self._task.cancel()
 
-    def take_back(self) -> None:
+    def uncancel(self) -> None:
         """The caller is out: it is not cancelled any more, unless by somebody else."""
-        if self._owes:
-            self._owes = False
+        if self._has_cancelled:
+            self._has_cancelled = False
             self._task.uncancel()
 
     @property
@@ -112,9 +112,9 @@ class _Deadlines:
     A call that ends in time leaves the timer alone. It finds out when it rings.
     """
 
-    def __init__(self, server_name: str, asks: set[Ask]) -> None:
+    def __init__(self, server_name: str, calls: set[PendingCall]) -> None:
         self._server_name = server_name
-        self._asks = asks
+        self._calls = calls
         self._timer: asyncio.TimerHandle | None = None
         self._rings_at = float("inf")
 
@@ -128,10 +128,10 @@ class _Deadlines:
 
     def _look(self) -> None:
         self.cancel()
-        for ask in self._asks:
-            left = ask.clock.left()
+        for call in self._calls:
+            left = call.timer.left()
             if left <= 0:
-                ask.give_up(_too_late(self._server_name, ask))
+                call.fail(_timed_out(self._server_name, call))
             else:
                 self.watch(left)
 
@@ -142,22 +142,24 @@ class _Deadlines:
         self._timer, self._rings_at = None, float("inf")
 
 
-class Live:
+class LiveSession:
     """A session that can be called: its port, its places, its end."""
 
-    def __init__(self, port: Port, signals: Signals, health: Health, spec: ServerSpec) -> None:
-        self.port = port
+    def __init__(
+        self, session: McpSession, signals: SessionSignals, health: Health, spec: ServerSpec
+    ) -> None:
+        self.session = session
         self.signals = signals
         self.health = health
         self.name = spec.name
         self.label = spec.label
-        self.places = asyncio.Semaphore(spec.max_concurrency)
+        self.slots = asyncio.Semaphore(spec.max_concurrency)
         self._dead: str | None = None
-        self._asks: set[Ask] = set()
-        self._deadlines = _Deadlines(spec.name, self._asks)
+        self._calls: set[PendingCall] = set()
+        self._deadlines = _Deadlines(spec.name, self._calls)
         self._has_none = asyncio.Event()
 
-    def entered(self, ask: Ask) -> None:
+    def start_call(self, call: PendingCall) -> None:
         """A call begins; whoever makes it says when they leave.
 
         Raises:
@@ -165,77 +167,77 @@ class Live:
         """
         if self._dead is not None:
             raise unavailable(self.name, self._dead, was_sent=False)
-        left = ask.clock.left()
+        left = call.timer.left()
         if left <= 0:
-            raise _too_late(self.name, ask)
-        self._asks.add(ask)
+            raise _timed_out(self.name, call)
+        self._calls.add(call)
         self._deadlines.watch(left)
 
-    def left(self, ask: Ask) -> None:
+    def end_call(self, call: PendingCall) -> None:
         """A call has ended."""
-        self._asks.discard(ask)
-        if not self._asks:
+        self._calls.discard(call)
+        if not self._calls:
             self._has_none.set()
 
     @property
     def is_busy(self) -> bool:
         """Whether a call runs."""
-        return bool(self._asks)
+        return bool(self._calls)
 
     def end(self, reason: str) -> None:
         """Release all callers."""
         self._dead = reason
         self._deadlines.cancel()
-        for ask in self._asks:
-            ask.give_up(unavailable(self.name, reason, was_sent=ask.was_sent))
+        for call in self._calls:
+            call.fail(unavailable(self.name, reason, was_sent=call.was_sent))
 
-    async def calls_ended(self) -> None:
+    async def wait_for_calls(self) -> None:
         """Until none runs."""
-        while self._asks:
+        while self._calls:
             self._has_none.clear()
             await self._has_none.wait()
 
-    async def settle(self) -> None:
+    async def drain(self) -> None:
         """Until the last call has ended, which the session's end makes them do."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_SETTLE_SECONDS):
-                await self.calls_ended()
+                await self.wait_for_calls()
 
 
-async def pass_through(live: Live, ask: Ask) -> RemoteResult:
+async def run_call(live: LiveSession, call: PendingCall) -> RemoteResult:
     """Make a call and wait for what comes first.
 
     Raises:
         CallFailed: there is no result.
     """
-    live.entered(ask)
+    live.start_call(call)
     try:
-        return await _placed(live, ask)
+        return await _call_in_slot(live, call)
     except asyncio.CancelledError:
-        ask.take_back()
-        if ask.is_cancelled:
+        call.uncancel()
+        if call.is_cancelled:
             raise
         # without a reason it was a scope of the library
-        broke = unavailable(live.name, "the session broke", was_sent=ask.was_sent)
-        raise ask.failure or broke from None
+        broke = unavailable(live.name, "the session broke", was_sent=call.was_sent)
+        raise call.failure or broke from None
     finally:
-        live.left(ask)
-        ask.take_back()
+        live.end_call(call)
+        call.uncancel()
 
 
-async def _placed(live: Live, ask: Ask) -> RemoteResult:
+async def _call_in_slot(live: LiveSession, call: PendingCall) -> RemoteResult:
     """Wait for a place, then call."""
-    async with live.places:
-        ask.was_sent = True
-        if ask.on_place is not None:
-            ask.on_place()
+    async with live.slots:
+        call.was_sent = True
+        if call.on_slot is not None:
+            call.on_slot()
         try:
-            return await live.port.call(
-                ask.name,
-                ask.arguments,
-                on_progress=ask.on_progress,
-                on_elicit=in_no_time(ask.on_elicit, ask.clock) if ask.on_elicit else None,
-                trace_id=ask.trace_id,
+            return await live.session.call(
+                call.name,
+                call.arguments,
+                on_progress=call.on_progress,
+                on_elicit=with_timer_paused(call.on_elicit, call.timer) if call.on_elicit else None,
+                trace_id=call.trace_id,
             )
         except CallFailed:
             raise
@@ -245,11 +247,11 @@ async def _placed(live: Live, ask: Ask) -> RemoteResult:
             raise unavailable(live.name, "the call broke", was_sent=True) from error
 
 
-def in_no_time(on_elicit: OnElicit, clock: Clock) -> OnElicit:
+def with_timer_paused(on_elicit: OnElicit, timer: CallTimer) -> OnElicit:
     """The same, while the clock stands still."""
 
     async def asked(elicitation: Elicitation) -> ElicitationAnswer:
-        with clock.stopped():
+        with timer.paused():
             return await on_elicit(elicitation)
 
     return asked
@@ -263,8 +265,8 @@ def unavailable(server_name: str, reason: str, *, was_sent: bool) -> CallFailed:
     return CallFailed(failure, was_sent=was_sent)
 
 
-def _too_late(server_name: str, ask: Ask) -> CallFailed:
-    what = "did not answer in time" if ask.was_sent else "was busy with other calls all the time"
+def _timed_out(server_name: str, call: PendingCall) -> CallFailed:
+    what = "did not answer in time" if call.was_sent else "was busy with other calls all the time"
     message = f"The server '{server_name}' {what}."
     failure = CallFailure("MCP_TIMEOUT", message, retryable=True)
-    return CallFailed(failure, was_sent=ask.was_sent)
+    return CallFailed(failure, was_sent=call.was_sent)

@@ -17,9 +17,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from dataagent_core.mcp.connections.backoff import Backoff
-from dataagent_core.mcp.connections.calls import Ask, Clock, Live, pass_through, unavailable
+from dataagent_core.mcp.connections.calls import (
+    CallTimer,
+    LiveSession,
+    PendingCall,
+    run_call,
+    unavailable,
+)
 from dataagent_core.mcp.connections.health import Health, HealthRules
-from dataagent_core.mcp.connections.session_ends import BROKE, failure_of, state_after
+from dataagent_core.mcp.connections.session_ends import SESSION_BROKEN, failure_of, state_after
 from dataagent_core.mcp.types import (
     CallFailed,
     CallFailure,
@@ -34,15 +40,15 @@ from dataagent_core.mcp.types import (
     ServerState,
 )
 from dataagent_core.mcp.wire import (
-    Confined,
+    ConfinedCommand,
     Confinement,
-    Signals,
+    SessionSignals,
     Stderr,
     WireLimits,
     innermost,
-    open_port,
+    open_session,
 )
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 from dataagent_core.telemetry import Scrubber
 
 OnTools = Callable[[ServerSpec, tuple[RemoteTool, ...]], Awaitable[None]]
@@ -51,8 +57,8 @@ OnStatus = Callable[[ConnectionKey, ServerSpec, ConnectionStatus], None]
 """Told each change of a connection's status."""
 
 _MOST_REASON = 500
-_FAILING = frozenset({"backoff", "auth_required"})
-_OVER = frozenset({"ready", "closed", "disabled"})
+_FAILING_STATES = frozenset({"backoff", "auth_required"})
+_FINAL_STATES = frozenset({"ready", "closed", "disabled"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +81,7 @@ class ServerConnection:
         self,
         key: ConnectionKey,
         spec: ServerSpec,
-        hosts: OpenHosts,
+        hosts: HostPolicy,
         *,
         on_tools: OnTools,
         on_status: OnStatus,
@@ -94,7 +100,7 @@ class ServerConnection:
         )
         self._status = ConnectionStatus("disabled" if spec.disabled else "idle")
         self._tools: tuple[RemoteTool, ...] = ()
-        self._live: Live | None = None
+        self._live: LiveSession | None = None
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
         self._stop = asyncio.Event()
@@ -122,7 +128,7 @@ class ServerConnection:
     def start(self) -> None:
         """Begin to reach the server. Once; does not wait."""
         if self._owner is None and not self.spec.disabled and not self._stop.is_set():
-            self._owner = asyncio.create_task(self._own(), name=f"mcp {self.spec.name}")
+            self._owner = asyncio.create_task(self._run(), name=f"mcp {self.spec.name}")
 
     async def wait_ready(self, timeout_seconds: float) -> bool:
         """Whether it is ready, at the latest after so many seconds."""
@@ -137,20 +143,20 @@ class ServerConnection:
             return False
         return True
 
-    async def first_answer(self, timeout_seconds: float) -> ConnectionStatus:
+    async def wait_for_outcome(self, timeout_seconds: float) -> ConnectionStatus:
         """How it is once it is ready or a try from now on has failed, or after so many seconds."""
         failed_before = self._status.fail_count
         self.wake()
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
-                while not self._has_answered(failed_before):
+                while not self._has_outcome(failed_before):
                     await self._changed.wait()
         return self._status
 
-    def _has_answered(self, failed_before: int) -> bool:
+    def _has_outcome(self, failed_before: int) -> bool:
         status = self._status
-        has_failed = status.state in _FAILING and status.fail_count != failed_before
-        return has_failed or status.state in _OVER
+        has_failed = status.state in _FAILING_STATES and status.fail_count != failed_before
+        return has_failed or status.state in _FINAL_STATES
 
     async def is_answering(self) -> bool:
         """Whether the server gives a sign of life now; if not, its session is looked into."""
@@ -159,11 +165,11 @@ class ServerConnection:
             return False
         try:
             async with asyncio.timeout(self._rules.health.probe_seconds):
-                await live.port.probe()
+                await live.session.probe()
         except (CallFailed, TimeoutError):
             live.signals.note_suspect()
             return False
-        live.health.note_life()
+        live.health.record_response()
         return True
 
     def wake(self) -> None:
@@ -184,7 +190,7 @@ class ServerConnection:
         timeout_seconds: float,
         on_progress: OnProgress | None = None,
         on_elicit: OnElicit | None = None,
-        on_place: Callable[[], None] | None = None,
+        on_slot: Callable[[], None] | None = None,
         trace_id: str = "",
     ) -> RemoteResult:
         """Call a tool. The clock stands still while the server asks the user something.
@@ -194,29 +200,32 @@ class ServerConnection:
         Raises:
             CallFailed: there is no result.
         """
-        clock = Clock(timeout_seconds)
+        timer = CallTimer(timeout_seconds)
         self.last_used = time.monotonic()
         if self._status.state == "idle":
-            await self.wait_ready(clock.left())
+            await self.wait_ready(timer.left())
         live = self._live
         if live is None:
             self.wake()
             raise unavailable(self.spec.name, self._status.reason, was_sent=False)
-        ask = Ask(name, arguments, clock, on_progress, on_elicit, on_place, trace_id)
+        pending = PendingCall(name, arguments, timer, on_progress, on_elicit, on_slot, trace_id)
         try:
-            result = await pass_through(live, ask)
+            result = await run_call(live, pending)
         except CallFailed as error:
             raise self._scrubbed(error) from None
         finally:
             self.last_used = time.monotonic()
-        live.health.note_life()
+        live.health.record_response()
         return result
 
     async def finish_calls(self, hurry: asyncio.Event) -> None:
         """Until the calls that run have ended, had their time, or there is a hurry."""
         if self._live is None or not self._live.is_busy:
             return
-        waits = {asyncio.create_task(self._live.calls_ended()), asyncio.create_task(hurry.wait())}
+        waits = {
+            asyncio.create_task(self._live.wait_for_calls()),
+            asyncio.create_task(hurry.wait()),
+        }
         seconds = self.spec.call_timeout_seconds
         try:
             await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -229,7 +238,7 @@ class ServerConnection:
         self._stop.set()
         self._wanted.set()
         if self._live is not None:
-            self._live.signals.nudge()
+            self._live.signals.wake()
         if self._owner is None:
             self._publish("closed")
             return
@@ -239,11 +248,11 @@ class ServerConnection:
 
     # -- the owner ------------------------------------------------------------------------------
 
-    async def _own(self) -> None:
+    async def _run(self) -> None:
         """Open, keep, open again, until told to stop."""
         try:
             while not self._stop.is_set():
-                failure = await self._one_generation()
+                failure = await self._run_session()
                 if self._stop.is_set():
                     return
                 if failure is None:
@@ -253,14 +262,14 @@ class ServerConnection:
         finally:
             self._publish("closed")
 
-    async def _one_generation(self) -> CallFailure | None:
+    async def _run_session(self) -> CallFailure | None:
         """One session from beginning to end. Why it ended; None if nobody wanted it any more."""
         try:
-            return await self._session()
+            return await self._open_session()
         except asyncio.CancelledError:
             if self._is_cancelled():
                 raise
-            return BROKE
+            return SESSION_BROKEN
         except Exception as error:  # whatever a transport or the catalogue does ends one session
             return failure_of(innermost(error), self.spec)
         finally:
@@ -271,57 +280,59 @@ class ServerConnection:
         task = asyncio.current_task()
         return self._stop.is_set() or (task is not None and task.cancelling() > 0)
 
-    async def _session(self) -> CallFailure | None:
+    async def _open_session(self) -> CallFailure | None:
         self._is_connecting = True
         self._publish("connecting", self._status.reason)
-        signals = Signals()
+        signals = SessionSignals()
         # nested rather than an AsyncExitStack, which loops for ever over the contexts of the errors
         # that the library raises when its task is cancelled twice
         deadline = asyncio.get_running_loop().time() + self.spec.connect_timeout_seconds
         async with (
             asyncio.timeout_at(deadline) as connecting,
-            open_port(
+            open_session(
                 self.spec,
                 hosts=self._hosts,
                 signals=signals,
                 stderr=self.stderr,
                 limits=self._rules.wire,
-                confined=self._confined(),
-            ) as port,
+                confined=self._confine(),
+            ) as session,
         ):
             connecting.reschedule(None)
             async with asyncio.timeout_at(deadline):
-                tools = await port.list_tools()
+                tools = await session.list_tools()
             await self._on_tools(self.spec, tools)
             self._is_connecting = False
-            live = Live(port, signals, Health(self._rules.health), self.spec)
+            live = LiveSession(session, signals, Health(self._rules.health), self.spec)
             try:
-                return await self._lived(live, tools)
+                return await self._serve_calls(live, tools)
             finally:
-                await live.settle()
+                await live.drain()
 
-    def _confined(self) -> Confined | None:
+    def _confine(self) -> ConfinedCommand | None:
         """The wall; a file's programs are the person's own, at this machine, and have none."""
         wall = self._rules.confinement
         if wall is None or self.spec.command is None or self.spec.scope == "file":
             return None
-        return wall.of(self.spec, self.key)
+        return wall.confine(self.spec, self.key)
 
-    async def _lived(self, live: Live, tools: tuple[RemoteTool, ...]) -> CallFailure | None:
+    async def _serve_calls(
+        self, live: LiveSession, tools: tuple[RemoteTool, ...]
+    ) -> CallFailure | None:
         """Let callers in, and out again at the end, whatever it is."""
-        failure: CallFailure | None = BROKE
+        failure: CallFailure | None = SESSION_BROKEN
         self._wanted.clear()
         self._live, self._tools = live, tools
         self._publish(
             "ready",
             generation=self._status.generation + 1,
-            protocol_version=live.port.protocol_version,
-            server_info=live.port.server_info,
+            protocol_version=live.session.protocol_version,
+            server_info=live.session.server_info,
             fail_count=0,
             last_ok_at=datetime.now(UTC),
         )
         try:
-            failure = await self._keep(live)
+            failure = await self._follow_session(live)
         finally:
             self._live = None
             live.end(failure.message if failure else "it was put down")
@@ -329,7 +340,7 @@ class ServerConnection:
                 self._publish(state_after(failure), failure.message if failure else "")
         return failure
 
-    async def _keep(self, live: Live) -> CallFailure | None:
+    async def _follow_session(self, live: LiveSession) -> CallFailure | None:
         """Follow a live session until it is lost or not wanted any more."""
         signals = live.signals
         while not self._stop.is_set() and not self._is_idle(live):
@@ -337,17 +348,17 @@ class ServerConnection:
                 return CallFailure("MCP_SERVER_UNAVAILABLE", signals.lost)
             if signals.is_suspect or live.health.due_in() <= 0:
                 signals.is_suspect = False
-                failure = await live.health.check(live.port)
+                failure = await live.health.check(live.session)
                 if failure is not None:
                     return failure
             elif signals.has_new_tools:
                 signals.has_new_tools = False
                 await self._refresh(live)
             else:
-                await self._until_something(live)
+                await self._wait_for_event(live)
         return None
 
-    async def _until_something(self, live: Live) -> None:
+    async def _wait_for_event(self, live: LiveSession) -> None:
         seconds = live.health.due_in()
         if self._rules.idle_seconds is not None:
             rest = self.last_used + self._rules.idle_seconds - time.monotonic()
@@ -358,15 +369,15 @@ class ServerConnection:
         except TimeoutError:
             return
 
-    def _is_idle(self, live: Live) -> bool:
+    def _is_idle(self, live: LiveSession) -> bool:
         idle = self._rules.idle_seconds
         if idle is None or live.is_busy:
             return False
         return time.monotonic() - self.last_used >= idle
 
-    async def _refresh(self, live: Live) -> None:
+    async def _refresh(self, live: LiveSession) -> None:
         """The server's tools are others now."""
-        tools = await live.port.list_tools()
+        tools = await live.session.list_tools()
         if tools != self._tools:
             await self._on_tools(self.spec, tools)
             self._tools = tools

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 
 from dataagent_core.mcp.types import CallFailed, CallFailure
-from dataagent_core.mcp.wire import Port, SessionLost
+from dataagent_core.mcp.wire import McpSession, SessionLost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,9 @@ class Health:
         self._missed = 0
         self._since = 0.0
         self._pause = 0.0
-        self._plan()
+        self._schedule_next()
 
-    def note_life(self) -> None:
+    def record_response(self) -> None:
         """It answered."""
         self._missed = 0
         self._since = time.monotonic()
@@ -44,29 +44,31 @@ class Health:
         """Seconds until the next probe."""
         return max(0.0, self._since + self._pause - time.monotonic())
 
-    async def check(self, port: Port) -> CallFailure | None:
+    async def check(self, session: McpSession) -> CallFailure | None:
         """Probe once. What is wrong, if the connection is to be given up."""
         try:
             async with asyncio.timeout(self._rules.probe_seconds):
-                await port.probe()
+                await session.probe()
         except TimeoutError:
-            return self._miss(CallFailure("MCP_TIMEOUT", "The server gives no sign of life."))
+            return self._record_miss(
+                CallFailure("MCP_TIMEOUT", "The server gives no sign of life.")
+            )
         except SessionLost as error:
             return error.failure
         except CallFailed as error:
             if error.failure.code == "MCP_AUTH_REQUIRED":
                 return error.failure
-            return self._miss(error.failure)
+            return self._record_miss(error.failure)
         self._missed = 0
-        self._plan()
+        self._schedule_next()
         return None
 
-    def _miss(self, failure: CallFailure) -> CallFailure | None:
+    def _record_miss(self, failure: CallFailure) -> CallFailure | None:
         self._missed += 1
-        self._plan()
+        self._schedule_next()
         return failure if self._missed >= self._rules.most_missed else None
 
-    def _plan(self) -> None:
+    def _schedule_next(self) -> None:
         spread = random.uniform(0.8, 1.2)  # noqa: S311 no secret
         self._pause = self._rules.interval_seconds * spread
         self._since = time.monotonic()

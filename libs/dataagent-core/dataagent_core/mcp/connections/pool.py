@@ -20,8 +20,8 @@ from dataagent_core.mcp.connections.connection import (
     ServerConnection,
 )
 from dataagent_core.mcp.types import ConnectionKey, ConnectionStatus, ServerSpec
-from dataagent_core.mcp.wire.process import sweep
-from dataagent_core.network import OpenHosts
+from dataagent_core.mcp.wire.process import kill_orphans
+from dataagent_core.network import HostPolicy
 
 __all__ = ["ConnectionPool", "OnStatus", "OnTools", "PoolLimits"]
 
@@ -46,23 +46,23 @@ class PoolLimits:
 class _Entry:
     connection: ServerConnection
     holders: set[str] = field(default_factory=set[str])
-    is_kept: bool = False
+    is_pinned: bool = False
     """Held until it is dropped, by no session."""
     timer: asyncio.TimerHandle | None = None
 
     @property
     def is_free(self) -> bool:
-        return not self.holders and not self.is_kept
+        return not self.holders and not self.is_pinned
 
 
 class ConnectionPool:
     """Connections by key."""
 
     def __init__(
-        self, hosts: OpenHosts, *, on_tools: OnTools, on_status: OnStatus, limits: PoolLimits
+        self, hosts: HostPolicy, *, on_tools: OnTools, on_status: OnStatus, limits: PoolLimits
     ) -> None:
         self._hosts = hosts
-        self._own_hosts: OpenHosts | None = None
+        self._own_hosts: HostPolicy | None = None
         self._on_tools = on_tools
         self._on_status = on_status
         self._limits = limits
@@ -70,7 +70,7 @@ class ConnectionPool:
         self._closing: set[asyncio.Task[None]] = set()
         self._hurry = asyncio.Event()
         self._is_closed = False
-        swept = sweep()
+        swept = kill_orphans()
         if swept:
             _log.warning("processes of an earlier run were ended", extra={"count": swept})
 
@@ -80,14 +80,14 @@ class ConnectionPool:
         Raises:
             TooManyServers: the user, or the machine, has as many as allowed.
         """
-        entry = self._entry(spec, key_of(spec, user_id, session_id), is_kept=False)
+        entry = self._entry(spec, key_of(spec, user_id, session_id), is_pinned=False)
         entry.holders.add(session_id)
         return entry.connection
 
     def hold(self, spec: ServerSpec) -> ServerConnection:
         """A shared connection that stays until it is dropped. Does not wait."""
-        entry = self._entry(spec, ConnectionKey(spec.server_id, "shared"), is_kept=True)
-        entry.is_kept = True
+        entry = self._entry(spec, ConnectionKey(spec.server_id, "shared"), is_pinned=True)
+        entry.is_pinned = True
         return entry.connection
 
     def find(self, spec: ServerSpec, *, user_id: str, session_id: str) -> ServerConnection | None:
@@ -124,7 +124,7 @@ class ConnectionPool:
         """
         for key in [key for key in self._entries if key.server_id == server_id]:
             if principal in (None, key.principal):
-                self._remove(key, lets_finish=True)
+                self._remove(key, waits_for_calls=True)
 
     def statuses(self) -> Mapping[ConnectionKey, ConnectionStatus]:
         """Of all connections now."""
@@ -145,7 +145,7 @@ class ConnectionPool:
 
     # -- inside ----------------------------------------------------------------------------------
 
-    def _entry(self, spec: ServerSpec, key: ConnectionKey, *, is_kept: bool) -> _Entry:
+    def _entry(self, spec: ServerSpec, key: ConnectionKey, *, is_pinned: bool) -> _Entry:
         """The one entry of a key; a new one if there is none or the registration changed."""
         entry = self._entries.get(key)
         if entry is not None and entry.connection.spec == spec:
@@ -153,43 +153,45 @@ class ConnectionPool:
             return entry
         holders: set[str] = set()
         if entry is not None:
-            holders, is_kept = entry.holders, is_kept or entry.is_kept
-            self._remove(key, lets_finish=True)
+            holders, is_pinned = entry.holders, is_pinned or entry.is_pinned
+            self._remove(key, waits_for_calls=True)
         self._make_room(spec, key)
-        connection = self._connection(spec, key, is_kept=is_kept)
-        entry = _Entry(connection, holders, is_kept)
+        connection = self._connection(spec, key, is_pinned=is_pinned)
+        entry = _Entry(connection, holders, is_pinned)
         self._entries[key] = entry
         connection.start()
         return entry
 
     def _connection(
-        self, spec: ServerSpec, key: ConnectionKey, *, is_kept: bool
+        self, spec: ServerSpec, key: ConnectionKey, *, is_pinned: bool
     ) -> ServerConnection:
         rules = self._limits.connection
-        if is_kept:
+        if is_pinned:
             rules = replace(rules, idle_seconds=None)
         return ServerConnection(
             key,
             spec,
             self._hosts_of(spec),
             on_tools=self._on_tools,
-            on_status=self._turned,
+            on_status=self._on_connection_status,
             rules=rules,
         )
 
-    def _turned(self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus) -> None:
+    def _on_connection_status(
+        self, key: ConnectionKey, spec: ServerSpec, status: ConnectionStatus
+    ) -> None:
         """Pass on how a connection is, unless another has taken its place."""
         entry = self._entries.get(key)
         is_current = entry is None or entry.connection.spec is spec
         if is_current and not any(_is_newer(each, key) for each in self._entries):
             self._on_status(key, spec, status)
 
-    def _hosts_of(self, spec: ServerSpec) -> OpenHosts:
+    def _hosts_of(self, spec: ServerSpec) -> HostPolicy:
         """A file's servers are the person's own, at this machine: they may be anywhere."""
         if spec.scope != "file":
             return self._hosts
         if self._own_hosts is None:
-            self._own_hosts = OpenHosts(is_anything_open=True)
+            self._own_hosts = HostPolicy(allow_all=True)
         return self._own_hosts
 
     def _make_room(self, spec: ServerSpec, key: ConnectionKey) -> None:
@@ -244,17 +246,17 @@ class ConnectionPool:
             entry.timer.cancel()
             entry.timer = None
 
-    def _remove(self, key: ConnectionKey, *, lets_finish: bool = False) -> asyncio.Task[None]:
+    def _remove(self, key: ConnectionKey, *, waits_for_calls: bool = False) -> asyncio.Task[None]:
         """Out of the pool now, closed in the background: that may take seconds."""
         entry = self._entries.pop(key)
         self._stop_timer(entry)
-        task = asyncio.create_task(self._end(entry.connection, lets_finish=lets_finish))
+        task = asyncio.create_task(self._end(entry.connection, waits_for_calls=waits_for_calls))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
         return task
 
-    async def _end(self, connection: ServerConnection, *, lets_finish: bool) -> None:
-        if lets_finish:
+    async def _end(self, connection: ServerConnection, *, waits_for_calls: bool) -> None:
+        if waits_for_calls:
             await connection.finish_calls(self._hurry)
         await connection.aclose()
 

@@ -8,7 +8,7 @@ from dataagent_core.mcp.types import CallFailed, CallFailure, ServerSpec, Server
 from dataagent_core.mcp.wire import OpenFailed
 
 _log = logging.getLogger(__name__)
-BROKE = CallFailure("MCP_SERVER_UNAVAILABLE", "The session broke.")
+SESSION_BROKEN = CallFailure("MCP_SERVER_UNAVAILABLE", "The session broke.")
 
 
 def failure_of(error: BaseException, spec: ServerSpec) -> CallFailure:
@@ -25,7 +25,7 @@ def failure_of(error: BaseException, spec: ServerSpec) -> CallFailure:
             _log.warning(
                 "the session with MCP server %s ended: %s", spec.label, type(error).__name__
             )
-            return BROKE
+            return SESSION_BROKEN
 
 
 def state_after(failure: CallFailure | None) -> ServerState:

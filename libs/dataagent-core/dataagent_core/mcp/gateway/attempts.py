@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dataagent_core.mcp.connections.breaker import Breaker
-from dataagent_core.mcp.connections.calls import Clock, in_no_time
+from dataagent_core.mcp.connections.breaker import CircuitBreaker
+from dataagent_core.mcp.connections.calls import CallTimer, with_timer_paused
 from dataagent_core.mcp.connections.connection import ServerConnection
 from dataagent_core.mcp.types import (
     CallFailed,
@@ -30,7 +30,7 @@ from dataagent_core.mcp.types import (
 MOST_TRIES = 3
 WAIT_SECONDS = 2.0
 """How long a call waits for a server that is just coming back."""
-_AGAIN_SECONDS = 0.2
+_RETRY_SECONDS = 0.2
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Attempts:
     generation: int = 0
     protocol_version: str | None = None
 
-    def in_line(self) -> Callable[[], None]:
+    def start_queueing(self) -> Callable[[], None]:
         """Begin to wait for a place; call what is returned when there is one."""
         since = time.perf_counter()
 
@@ -53,7 +53,7 @@ class Attempts:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ToolCallRequest:
     """A call that was let through."""
 
     tool: CatalogueTool
@@ -69,14 +69,14 @@ class Asked:
         return self.tool.timeout_seconds or self.spec.call_timeout_seconds
 
 
-class Execution:
+class CallExecutor:
     """Sends calls, and keeps them from servers that are broken."""
 
-    def __init__(self, breaker: Breaker | None = None) -> None:
-        self._breaker = breaker or Breaker()
+    def __init__(self, breaker: CircuitBreaker | None = None) -> None:
+        self._breaker = breaker or CircuitBreaker()
 
     async def run(
-        self, asked: Asked, connection: ServerConnection | None, attempts: Attempts
+        self, request: ToolCallRequest, connection: ServerConnection | None, attempts: Attempts
     ) -> RemoteResult:
         """The server's answer.
 
@@ -84,62 +84,62 @@ class Execution:
             CallFailed: there is none.
         """
         if connection is None:
-            raise _unavailable(asked.spec, "it is not connected")
-        clock = Clock(asked.timeout_seconds)
-        ask = None if asked.on_elicit is None else in_no_time(asked.on_elicit, clock)
+            raise _unavailable(request.spec, "it is not connected")
+        clock = CallTimer(request.timeout_seconds)
+        ask = None if request.on_elicit is None else with_timer_paused(request.on_elicit, clock)
         while True:
             attempts.made += 1
             try:
-                return await self._once(asked, connection, attempts, clock, ask)
+                return await self._once(request, connection, attempts, clock, ask)
             except CallFailed as error:
-                if attempts.made >= MOST_TRIES or not _may_repeat(error, asked.tool):
+                if attempts.made >= MOST_TRIES or not _is_retryable(error, request.tool):
                     raise
             connection.wake()
-            await asyncio.sleep(min(_AGAIN_SECONDS, clock.left()))
+            await asyncio.sleep(min(_RETRY_SECONDS, clock.left()))
             if clock.left() <= 0:
-                raise _timed_out(asked.tool, asked.timeout_seconds)
+                raise _timed_out(request.tool, request.timeout_seconds)
 
     async def _once(
         self,
-        asked: Asked,
+        request: ToolCallRequest,
         connection: ServerConnection,
         attempts: Attempts,
-        clock: Clock,
+        clock: CallTimer,
         on_elicit: OnElicit | None,
     ) -> RemoteResult:
         key = connection.key
-        if not self._breaker.lets_through(key):
-            raise _left_alone(asked.spec, self._breaker.seconds_left(key))
-        says: Callable[..., None] = self._breaker.left
+        if not self._breaker.allows(key):
+            raise _circuit_open(request.spec, self._breaker.seconds_left(key))
+        says: Callable[..., None] = self._breaker.release
         try:
             status = connection.status
             if status.state != "ready":
-                status = await _connected(asked.spec, connection, clock)
+                status = await _connected(request.spec, connection, clock)
             attempts.generation = status.generation
             attempts.protocol_version = status.protocol_version
             result = await connection.call(
-                asked.tool.name,
-                asked.arguments,
+                request.tool.name,
+                request.arguments,
                 timeout_seconds=clock.left(),
-                on_progress=asked.on_progress,
+                on_progress=request.on_progress,
                 on_elicit=on_elicit,
-                on_place=attempts.in_line(),
-                trace_id=asked.trace_id,
+                on_slot=attempts.start_queueing(),
+                trace_id=request.trace_id,
             )
-            says = self._breaker.worked
+            says = self._breaker.record_success
             return result
         except CallFailed as error:
             if clock.left() <= 0:
-                raise _timed_out(asked.tool, asked.timeout_seconds) from None
+                raise _timed_out(request.tool, request.timeout_seconds) from None
             is_broken = error.failure.code == "MCP_SERVER_UNAVAILABLE"
-            says = self._breaker.failed if is_broken else self._breaker.worked
+            says = self._breaker.record_failure if is_broken else self._breaker.record_success
             raise
         finally:
             says(key)
 
 
 async def _connected(
-    spec: ServerSpec, connection: ServerConnection, clock: Clock
+    spec: ServerSpec, connection: ServerConnection, clock: CallTimer
 ) -> ConnectionStatus:
     """Wait a moment for a server that is not ready; how it is then.
 
@@ -163,7 +163,7 @@ async def _connected(
     raise _unavailable(spec, status.reason or f"it is {status.state}")
 
 
-def _left_alone(spec: ServerSpec, seconds: float) -> CallFailed:
+def _circuit_open(spec: ServerSpec, seconds: float) -> CallFailed:
     return CallFailed(
         CallFailure(
             "MCP_SERVER_UNAVAILABLE",
@@ -195,7 +195,7 @@ def _timed_out(tool: CatalogueTool, seconds: float) -> CallFailed:
     )
 
 
-def _may_repeat(error: CallFailed, tool: CatalogueTool) -> bool:
+def _is_retryable(error: CallFailed, tool: CatalogueTool) -> bool:
     """Only what never left, or what an administrator says may be done twice."""
     if not error.was_sent:
         return error.failure.code == "MCP_SERVER_UNAVAILABLE"

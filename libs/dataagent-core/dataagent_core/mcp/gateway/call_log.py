@@ -27,20 +27,20 @@ from dataagent_core.mcp.gateway.spilled_calls import SpilledCalls
 from dataagent_core.mcp.types import CallStatus
 from dataagent_core.storage import Database
 from dataagent_core.storage.mcp import mcp_tool_call_log
-from dataagent_core.storage.prepared import Prepared
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.prepared_statement import PreparedStatement
+from dataagent_core.storage.tasks import cancel_all
 from dataagent_core.storage.text import storable
 from dataagent_core.telemetry import Scrubber
 
 logger = logging.getLogger(__name__)
 _LOG = mcp_tool_call_log.c
 _FLUSH_SECONDS = 0.5
-_AWAY_SECONDS = 5.0
-_FORGET_SECONDS = 3600.0
+_OUTAGE_RETRY_SECONDS = 5.0
+_DELETE_INTERVAL_SECONDS = 3600.0
 _MOST_WAITING = 10_000
 _MOST_TOGETHER = 500
 _MOST_DELETED = 5_000
-_ADD = Prepared(insert(mcp_tool_call_log).inline())
+_ADD = PreparedStatement(insert(mcp_tool_call_log).inline())
 _TEXTS = [(each.name, each.type.length) for each in _LOG if isinstance(each.type, String)]
 
 
@@ -116,7 +116,7 @@ class CallLog:
         scrubber: Scrubber | None = None,
         on_lost: Callable[[int], None] | None = None,
         flush_seconds: float = _FLUSH_SECONDS,
-        away_seconds: float = _AWAY_SECONDS,
+        outage_retry_seconds: float = _OUTAGE_RETRY_SECONDS,
         most_waiting: int = _MOST_WAITING,
     ) -> None:
         """`spill_dir` takes rows while the database is away; `on_lost` is told of those lost.
@@ -129,7 +129,7 @@ class CallLog:
         self._scrubber = scrubber or Scrubber()
         self._on_lost = on_lost
         self._flush_seconds = flush_seconds
-        self._away_seconds = away_seconds
+        self._outage_retry_seconds = outage_retry_seconds
         self._most_waiting = most_waiting
         self._waiting: deque[CallRow] = deque()
         self._has_waiting = asyncio.Event()
@@ -145,20 +145,20 @@ class CallLog:
     def start(self) -> None:
         """Begin to write, what an earlier process left behind first. A second time does nothing."""
         if self._flusher is None and not self._closing.is_set():
-            self._flusher = asyncio.create_task(self._keep_flushing(), name="mcp-calls")
+            self._flusher = asyncio.create_task(self._flush_loop(), name="mcp-calls")
             if self._keep_days is not None:
-                forgetting = self._keep_forgetting(timedelta(days=self._keep_days))
+                forgetting = self._delete_loop(timedelta(days=self._keep_days))
                 self._forgetter = asyncio.create_task(forgetting, name="mcp-calls-retention")
 
     async def aclose(self) -> None:
         """Write what waits, to the database or to the file, and stop."""
         self._closing.set()
         self._has_waiting.set()
-        await end_all([self._forgetter])
+        await cancel_all([self._forgetter])
         if self._flusher is not None:  # not cancelled: what it is writing would be written twice
             await self._flusher
         await self.flush()
-        self._lose(len(self._waiting), "the database does not answer")
+        self._count_lost(len(self._waiting), "the database does not answer")
         self._waiting.clear()
         if self._spilled is not None:
             await self._spilled.close()
@@ -168,7 +168,7 @@ class CallLog:
     def note(self, row: CallRow) -> None:
         """Keep a call, soon."""
         if len(self._waiting) >= self._most_waiting:
-            self._lose(1, "too many wait for the database")
+            self._count_lost(1, "too many wait for the database")
             return
         self._waiting.append(row)
         self._has_waiting.set()
@@ -186,7 +186,7 @@ class CallLog:
                 values[name] = storable(values[name])[:length]
         return values
 
-    def _lose(self, count: int, why: str) -> None:
+    def _count_lost(self, count: int, why: str) -> None:
         if not count:
             return
         self.lost += count
@@ -197,12 +197,12 @@ class CallLog:
 
     # -- writing --------------------------------------------------------------------------------
 
-    async def _keep_flushing(self) -> None:
-        await self._bring_back()
+    async def _flush_loop(self) -> None:
+        await self._restore_spilled()
         while not self._closing.is_set():
             looks_again = self._spilled is not None and self._spilled.may_have_any
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._away_seconds if looks_again else None):
+                async with asyncio.timeout(self._outage_retry_seconds if looks_again else None):
                     await self._has_waiting.wait()
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._flush_seconds):
@@ -226,7 +226,7 @@ class CallLog:
             if not is_there:
                 await self._spill()
         if is_there:
-            await self._bring_back()
+            await self._restore_spilled()
 
     async def _write(self, rows: Sequence[CallRow]) -> bool:
         """Write the first that wait; False if the database is away."""
@@ -241,7 +241,7 @@ class CallLog:
             return False
         except Exception:
             logger.exception("%d records of MCP calls could not be written", len(rows))
-            self._lose(len(rows), "a write failed")
+            self._count_lost(len(rows), "a write failed")
         for _ in rows:
             self._waiting.popleft()
         return True
@@ -252,11 +252,11 @@ class CallLog:
             self._has_waiting.set()
             return
         rows = [self._columns(row) for row in self._waiting]
-        self._lose(await self._spilled.add(rows), "their file takes no more")
+        self._count_lost(await self._spilled.add(rows), "their file takes no more")
         for _ in rows:
             self._waiting.popleft()
 
-    async def _bring_back(self) -> None:
+    async def _restore_spilled(self) -> None:
         """Write what was put into files, now that the database may be there again."""
         if self._spilled is None:
             return
@@ -269,7 +269,7 @@ class CallLog:
 
     async def _write_back(self, rows: Sequence[dict[str, Any]]) -> None:
         usable = [row for row in rows if row.keys() == set(_FIELDS)]
-        self._lose(len(rows) - len(usable), "a file for them is damaged")
+        self._count_lost(len(rows) - len(usable), "a file for them is damaged")
         for start in range(0, len(usable), _MOST_TOGETHER):
             together = usable[start : start + _MOST_TOGETHER]
             await self._db.write(lambda c, some=together: _add_new(c, some), is_durable=False)
@@ -296,14 +296,14 @@ class CallLog:
 
         return await self._db.read(unit)
 
-    async def _keep_forgetting(self, longer_than: timedelta) -> None:
+    async def _delete_loop(self, longer_than: timedelta) -> None:
         while True:
             try:
                 if forgotten := await self.delete_before(datetime.now(UTC) - longer_than):
                     logger.info("%d records of MCP calls were forgotten", forgotten)
             except Exception:
                 logger.exception("old records of MCP calls could not be forgotten; trying later")
-            await asyncio.sleep(_FORGET_SECONDS)
+            await asyncio.sleep(_DELETE_INTERVAL_SECONDS)
 
     async def delete_before(self, moment: datetime) -> int:
         """Forget calls that began before a moment; how many."""

@@ -69,7 +69,7 @@ _SIZED: dict[type[object], str] = {str: "string", dict: "object", list: "array",
 
 
 @dataclass(slots=True)
-class Finding:
+class CallDetails:
     """What is found out about a call on its way."""
 
     tool: CatalogueTool | None = None
@@ -110,7 +110,7 @@ class Finding:
         span.set_attribute("dataagent.mcp.attempts", self.attempts.made)
 
 
-def called_by(call_id: str, caller: Caller) -> dict[str, str]:
+def span_attributes(call_id: str, caller: Caller) -> dict[str, str]:
     """What the span of a call begins with: the row's id, and on whose behalf it is made."""
     return {
         "mcp.method.name": METHOD,
@@ -134,44 +134,44 @@ class CallIds:
         return f"{self._random.getrandbits(104):026x}"
 
 
-def trace_of(call_id: str, caller: Caller, finding: Finding) -> str:
+def trace_of(call_id: str, caller: Caller, details: CallDetails) -> str:
     """The trace a call belongs to, for its row and for the server."""
-    return finding.trace_id or caller.trace_id or caller.run_id or call_id
+    return details.trace_id or caller.trace_id or caller.run_id or call_id
 
 
-def call_row(call_id: str, caller: Caller, arguments: JsonObject, finding: Finding) -> CallRow:
+def call_row(call_id: str, caller: Caller, arguments: JsonObject, details: CallDetails) -> CallRow:
     """The row of a call that has ended."""
-    tool, failure = finding.tool, finding.failure
+    tool, failure = details.tool, details.failure
     return CallRow(
         call_id=call_id,
-        trace_id=trace_of(call_id, caller, finding),
-        span_id=finding.span_id or call_id[:16],
+        trace_id=trace_of(call_id, caller, details),
+        span_id=details.span_id or call_id[:16],
         tenant_id=caller.tenant_id,
         user_id=caller.user_id,
         session_id=caller.session_id,
         run_id=caller.run_id,
-        agent_id=finding.agent_id or caller.agent_id,
+        agent_id=details.agent_id or caller.agent_id,
         api_key_id=caller.api_key_id,
         server_id=tool.server_id if tool is not None else "",
         tool_id=None if tool is None else tool.tool_id,
         tool_name="" if tool is None else tool.name,
         schema_version=None if tool is None else tool.schema_version,
         definition_hash=None if tool is None else tool.definition_hash,
-        protocol_version=finding.attempts.protocol_version,
-        connection_generation=finding.attempts.generation or None,
-        started_at=finding.started_at,
-        ended_at=finding.started_at + timedelta(milliseconds=finding.duration_ms),
-        duration_ms=round(finding.duration_ms, 3),
-        queue_ms=round(finding.attempts.queue_ms, 3),
-        attempts=finding.attempts.made,
-        input_valid=finding.input_valid,
-        output_valid=finding.output_valid,
+        protocol_version=details.attempts.protocol_version,
+        connection_generation=details.attempts.generation or None,
+        started_at=details.started_at,
+        ended_at=details.started_at + timedelta(milliseconds=details.duration_ms),
+        duration_ms=round(details.duration_ms, 3),
+        queue_ms=round(details.attempts.queue_ms, 3),
+        attempts=details.attempts.made,
+        input_valid=details.input_valid,
+        output_valid=details.output_valid,
         status="ok" if failure is None else status_of(failure),
         error_code=None if failure is None else failure.code,
-        error_message=None if failure is None else _told(failure),
+        error_message=None if failure is None else _error_message(failure),
         args_digest=digest(arguments),
-        args_redacted=redacted(arguments, tool),
-        result_bytes=finding.result_bytes,
+        args_redacted=redact(arguments, tool),
+        result_bytes=details.result_bytes,
     )
 
 
@@ -189,7 +189,7 @@ def digest(arguments: JsonObject) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def redacted(arguments: JsonObject, tool: CatalogueTool | None) -> dict[str, str]:
+def redact(arguments: JsonObject, tool: CatalogueTool | None) -> dict[str, str]:
     """The arguments without their values: kinds and sizes, under names that are the schema's.
 
     A name the schema does not have may be anything, so such are only counted, under `…`.
@@ -209,15 +209,15 @@ def _kind(value: Any) -> str:
     return _PLAIN.get(kind, "other")
 
 
-def _told(failure: CallFailure) -> str:
+def _error_message(failure: CallFailure) -> str:
     """A sentence of ours; of faults their places and rules, which are the schema's words."""
     sentence = _SENTENCES[failure.code]
     if failure.faults:
-        sentence = f"{sentence}: {'; '.join(map(_place, failure.faults[:5]))}."
+        sentence = f"{sentence}: {'; '.join(map(_fault_summary, failure.faults[:5]))}."
     return sentence[:_MOST_TEXT]
 
 
-def _place(fault: SchemaFault) -> str:
+def _fault_summary(fault: SchemaFault) -> str:
     """Where and what; the message only where it names a field of the schema and no value."""
     said = fault.message if fault.rule == "required" else fault.rule
     return f"{fault.path or '/'} {said}"

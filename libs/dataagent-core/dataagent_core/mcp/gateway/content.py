@@ -21,7 +21,7 @@ from dataagent_core.mcp.types import JsonObject, RemoteResult
 
 MOST_SHOWN = 1024 * 1024
 """Bytes of text a model is given; more is kept as a file."""
-_BEGINNING = 4_000
+_PREVIEW_CHARACTERS = 4_000
 _MOST_FILES = 20
 _EXTENSIONS = {
     "image/jpeg": ".jpg",
@@ -32,7 +32,7 @@ _EXTENSIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ResultFile:
     """A file that came in a result."""
 
     name: str
@@ -40,24 +40,24 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ModelResult:
     """A result in two parts."""
 
     text: str
-    pieces: tuple[Piece, ...] = ()
+    files: tuple[ResultFile, ...] = ()
 
 
-def told(result: RemoteResult, tool_name: str) -> Told:
+def result_for_model(result: RemoteResult, tool_name: str) -> ModelResult:
     """The text, and the files it is about."""
     lines: list[str] = []
-    pieces: list[Piece] = []
+    files: list[ResultFile] = []
     left_out = 0
     for block in result.content:
-        piece = _piece(block, tool_name, len(pieces) + 1)
-        if piece is None:
+        file = _file_in(block, tool_name, len(files) + 1)
+        if file is None:
             lines.append(_line(block))
-        elif len(pieces) < _MOST_FILES:
-            pieces.append(piece)
+        elif len(files) < _MOST_FILES:
+            files.append(file)
         else:
             left_out += 1
     text = "\n".join(line for line in lines if line)
@@ -67,13 +67,13 @@ def told(result: RemoteResult, tool_name: str) -> Told:
         note = f"[{left_out} more files were left out: at most {_MOST_FILES} of a result are kept]"
         text = f"{text}\n{note}".lstrip()
     if len(text) * 4 > MOST_SHOWN and len(text.encode(errors="replace")) > MOST_SHOWN:
-        whole = Piece(f"{tool_name}.txt", text.encode(errors="replace"))
+        whole = ResultFile(f"{tool_name}.txt", text.encode(errors="replace"))
         text = (
             f"The result has {len(whole.content)} bytes, too many to read here; the whole of it is "
-            f"in the file {whole.name}. It begins:\n{text[:_BEGINNING]}"
+            f"in the file {whole.name}. It begins:\n{text[:_PREVIEW_CHARACTERS]}"
         )
-        pieces.append(whole)
-    return Told(text, tuple(pieces))
+        files.append(whole)
+    return ModelResult(text, tuple(files))
 
 
 def _json(value: JsonObject) -> str:
@@ -81,22 +81,22 @@ def _json(value: JsonObject) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
-def _piece(block: JsonObject, tool_name: str, number: int) -> Piece | None:
+def _file_in(block: JsonObject, tool_name: str, number: int) -> ResultFile | None:
     """The file in a block; None if it is text."""
     match block.get("type"):
         case "image" | "audio":
-            return _decoded(block.get("data"), f"{tool_name}-{number}", block.get("mimeType"))
+            return _decode_file(block.get("data"), f"{tool_name}-{number}", block.get("mimeType"))
         case "resource":
             resource: Any = block.get("resource") or {}
             if "blob" not in resource:
                 return None
             name = _file_name(str(resource.get("uri", ""))) or f"{tool_name}-{number}"
-            return _decoded(resource["blob"], name, resource.get("mimeType"))
+            return _decode_file(resource["blob"], name, resource.get("mimeType"))
         case _:
             return None
 
 
-def _decoded(data: Any, name: str, mime_type: Any) -> Piece | None:
+def _decode_file(data: Any, name: str, mime_type: Any) -> ResultFile | None:
     try:
         content = base64.b64decode(str(data), validate=True)
     except (binascii.Error, ValueError):
@@ -104,7 +104,7 @@ def _decoded(data: Any, name: str, mime_type: Any) -> Piece | None:
     if not PurePosixPath(name).suffix:
         kind = str(mime_type or "").split(";")[0].strip().lower()
         name += _EXTENSIONS.get(kind) or mimetypes.guess_extension(kind) or ".bin"
-    return Piece(name, content)
+    return ResultFile(name, content)
 
 
 def _file_name(uri: str) -> str:
@@ -123,12 +123,12 @@ def _line(block: JsonObject) -> str:
             resource: Any = block.get("resource") or {}
             return f"{resource.get('uri', '')}:\n{resource.get('text', '')}"
         case "resource_link":
-            return " ".join(_linked(block))
+            return " ".join(_link_parts(block))
         case other:
             return f"[a part of kind {str(other)[:40]!r} that cannot be shown]"
 
 
-def _linked(block: JsonObject) -> Iterator[str]:
+def _link_parts(block: JsonObject) -> Iterator[str]:
     yield f"[{block.get('title') or block.get('name') or 'resource'}]"
     yield str(block.get("uri", ""))
     if block.get("description"):

@@ -19,15 +19,15 @@ from typing import Any, Protocol
 
 from dataagent_core.mcp.catalogue.validation import Validators, without_nulls
 from dataagent_core.mcp.connections.connection import ServerConnection
-from dataagent_core.mcp.gateway.attempts import Asked, Execution
+from dataagent_core.mcp.gateway.attempts import CallExecutor, ToolCallRequest
 from dataagent_core.mcp.gateway.authority import Rights, refusal
 from dataagent_core.mcp.gateway.call_log import CallLog
 from dataagent_core.mcp.gateway.call_rows import (
     METHOD,
+    CallDetails,
     CallIds,
-    Finding,
     call_row,
-    called_by,
+    span_attributes,
     trace_of,
 )
 from dataagent_core.mcp.gateway.masking import Masks
@@ -52,7 +52,7 @@ _MOST_ERROR_TEXT = 4_000
 _MOST_FAULTS = 10
 
 
-class KnownTools(Protocol):
+class ToolLookup(Protocol):
     """The tools there are: a catalogue, or a part of one."""
 
     def get(self, tool_id: int) -> CatalogueTool | None:
@@ -60,7 +60,7 @@ class KnownTools(Protocol):
         ...
 
 
-class Surroundings(Protocol):
+class CallerContext(Protocol):
     """What the gateway asks about a caller; the hub knows."""
 
     async def spec_for(self, server_id: str, caller: Caller) -> ServerSpec | None:
@@ -83,7 +83,7 @@ class _Call:
     call_id: str
     caller: Caller
     arguments: JsonObject
-    finding: Finding = field(default_factory=Finding)
+    details: CallDetails = field(default_factory=CallDetails)
 
 
 class ToolGateway:
@@ -91,20 +91,20 @@ class ToolGateway:
 
     def __init__(
         self,
-        tools: KnownTools,
-        surroundings: Surroundings,
+        tools: ToolLookup,
+        caller_context: CallerContext,
         validators: Validators,
         calls: CallLog | None = None,
         *,
-        execution: Execution | None = None,
+        execution: CallExecutor | None = None,
         rate: CallRate | None = None,
         traces: Traces | None = None,
     ) -> None:
         self._tools = tools
-        self._surroundings = surroundings
+        self._caller_context = caller_context
         self._validators = validators
         self._calls = calls
-        self._execution = execution or Execution()
+        self._execution = execution or CallExecutor()
         self._rate = rate or CallRate()
         self._traces = traces or Traces()
         self._masks = Masks()
@@ -122,13 +122,13 @@ class ToolGateway:
         """Call a tool; how it ended, whatever happened. Raises nothing but being cancelled."""
 
         async def work(call: _Call) -> RemoteResult:
-            tool, spec = await self._authorised(tool_id, call)
+            tool, spec = await self._authorise(tool_id, call)
             given = without_nulls(tool.definition, arguments)
-            trace_id = trace_of(call.call_id, caller, call.finding)
-            asked = Asked(tool, spec, given, on_progress, on_elicit, trace_id)
-            return await self._executed(asked, call)
+            trace_id = trace_of(call.call_id, caller, call.details)
+            request = ToolCallRequest(tool, spec, given, on_progress, on_elicit, trace_id)
+            return await self._execute(request, call)
 
-        return await self._logged(_Call(self._ids.new(), caller, arguments), work)
+        return await self._log_call(_Call(self._ids.new(), caller, arguments), work)
 
     async def refused(
         self, tool_id: int, arguments: JsonObject, caller: Caller
@@ -136,7 +136,7 @@ class ToolGateway:
         """The end of a call that may not be made, as `call` would give it; None if it may."""
         call = _Call(self._ids.new(), caller, arguments)
         try:
-            await self._authorised(tool_id, call)
+            await self._authorise(tool_id, call)
         except CallFailed as error:
             refused = error
         else:
@@ -145,34 +145,34 @@ class ToolGateway:
         async def work(_: _Call) -> RemoteResult:
             raise refused
 
-        return await self._logged(call, work)
+        return await self._log_call(call, work)
 
     # -- before it is sent ----------------------------------------------------------------------
 
-    async def _authorised(self, tool_id: int, call: _Call) -> tuple[CatalogueTool, ServerSpec]:
-        tool = call.finding.tool = self._tools.get(tool_id)
+    async def _authorise(self, tool_id: int, call: _Call) -> tuple[CatalogueTool, ServerSpec]:
+        tool = call.details.tool = self._tools.get(tool_id)
         if tool is None:
             raise _failed("MCP_TOOL_NOT_FOUND", "There is no such tool any more.")
-        spec = await self._surroundings.spec_for(tool.server_id, call.caller)
+        spec = await self._caller_context.spec_for(tool.server_id, call.caller)
         if spec is None:
             raise _failed("MCP_TOOL_NOT_FOUND", f"There is no tool {tool.exposed_name!r} any more.")
-        call.finding.spec = spec
-        rights = await self._surroundings.rights_of(call.caller)
+        call.details.spec = spec
+        rights = await self._caller_context.rights_of(call.caller)
         if rights.binding is not None:
-            call.finding.agent_id = rights.binding.agent_id
+            call.details.agent_id = rights.binding.agent_id
         refused = refusal(tool, spec, call.caller, rights)
         if refused is not None:
             raise CallFailed(refused, was_sent=False)
         return tool, spec
 
-    def _check_input(self, asked: Asked, call: _Call) -> None:
-        faults = self._validators.input_faults(asked.tool, asked.arguments)
-        call.finding.input_valid = not faults
+    def _check_input(self, request: ToolCallRequest, call: _Call) -> None:
+        faults = self._validators.input_faults(request.tool, request.arguments)
+        call.details.input_valid = not faults
         if faults:
             shown = "; ".join(f"{fault.path or '/'}: {fault.message}" for fault in faults[:3])
             failure = CallFailure(
                 "MCP_INVALID_ARGUMENT",
-                f"The arguments do not fit {asked.tool.exposed_name}: {shown}. Correct them; ask "
+                f"The arguments do not fit {request.tool.exposed_name}: {shown}. Correct them; ask "
                 "the user for what is missing.",
                 faults=faults[:_MOST_FAULTS],
             )
@@ -180,23 +180,23 @@ class ToolGateway:
 
     # -- sending it -----------------------------------------------------------------------------
 
-    async def _executed(self, asked: Asked, call: _Call) -> RemoteResult:
-        if not self._rate.take(call.caller.user_id, asked.spec.server_id):
+    async def _execute(self, request: ToolCallRequest, call: _Call) -> RemoteResult:
+        if not self._rate.take(call.caller.user_id, request.spec.server_id):
             raise _failed(
                 "MCP_RATE_LIMITED",
-                f"Too many calls of server {asked.spec.name!r} in the last minute. Wait, or go on "
-                "without it.",
+                f"Too many calls of server {request.spec.name!r} in the last minute. Wait, or go "
+                "on without it.",
                 is_retryable=True,
             )
-        self._check_input(asked, call)
-        connection = self._surroundings.connection(asked.spec, call.caller)
+        self._check_input(request, call)
+        connection = self._caller_context.connection(request.spec, call.caller)
         try:
-            result = await self._execution.run(asked, connection, call.finding.attempts)
+            result = await self._execution.run(request, connection, call.details.attempts)
         except CallFailed as error:
-            raise self._without_secrets(error, asked.spec) from None
-        return self._checked(asked, self._masks.result(asked.spec, result), call)
+            raise self._mask_error(error, request.spec) from None
+        return self._check_result(request, self._masks.result(request.spec, result), call)
 
-    def _without_secrets(self, error: CallFailed, spec: ServerSpec) -> CallFailed:
+    def _mask_error(self, error: CallFailed, spec: ServerSpec) -> CallFailed:
         failure = error.failure
         message = self._masks.text(spec, failure.message)
         told = CallFailure(failure.code, message, failure.retryable, failure.faults)
@@ -204,9 +204,11 @@ class ToolGateway:
 
     # -- when it is back ------------------------------------------------------------------------
 
-    def _checked(self, asked: Asked, result: RemoteResult, call: _Call) -> RemoteResult:
-        tool = asked.tool
-        call.finding.result_bytes = result.byte_size
+    def _check_result(
+        self, request: ToolCallRequest, result: RemoteResult, call: _Call
+    ) -> RemoteResult:
+        tool = request.tool
+        call.details.result_bytes = result.byte_size
         if result.byte_size > MAX_RESULT_BYTES:
             raise _failed(
                 "MCP_RESULT_TOO_LARGE",
@@ -221,7 +223,7 @@ class ToolGateway:
 
     def _check_output(self, tool: CatalogueTool, result: RemoteResult, call: _Call) -> None:
         faults = self._validators.output_faults(tool, result.structured)
-        call.finding.output_valid = not faults
+        call.details.output_valid = not faults
         if faults:
             rules = ", ".join(f"{fault.path or '/'} ({fault.rule})" for fault in faults[:3])
             failure = CallFailure(
@@ -234,53 +236,53 @@ class ToolGateway:
 
     # -- writing it down ------------------------------------------------------------------------
 
-    async def _logged(
+    async def _log_call(
         self, call: _Call, work: Callable[[_Call], Awaitable[RemoteResult]]
     ) -> CallOutcome:
         """Do the work in a span, and give the call its row, whatever its end."""
         started = time.perf_counter()
-        finding = call.finding
+        details = call.details
         try:
-            result = await self._traced(call, work)
+            result = await self._trace_call(call, work)
             return self._outcome(call, started, result=result)
         except CallFailed as error:
-            finding.failure = error.failure
+            details.failure = error.failure
             return self._outcome(call, started, failure=error.failure)
         except asyncio.CancelledError:
-            finding.failure = CallFailure("MCP_CANCELLED", "The call was cancelled.")
+            details.failure = CallFailure("MCP_CANCELLED", "The call was cancelled.")
             raise
         except Exception:
             logger.exception("a call of an MCP tool failed inside the hub")
-            finding.failure = CallFailure(
+            details.failure = CallFailure(
                 "MCP_SERVER_UNAVAILABLE", "The call failed with an internal error.", retryable=True
             )
-            return self._outcome(call, started, failure=finding.failure)
+            return self._outcome(call, started, failure=details.failure)
         finally:
-            finding.duration_ms = (time.perf_counter() - started) * 1000
+            details.duration_ms = (time.perf_counter() - started) * 1000
             if self._calls is not None:
-                self._calls.note(call_row(call.call_id, call.caller, call.arguments, finding))
+                self._calls.note(call_row(call.call_id, call.caller, call.arguments, details))
 
-    async def _traced(
+    async def _trace_call(
         self, call: _Call, work: Callable[[_Call], Awaitable[RemoteResult]]
     ) -> RemoteResult:
         """Do the work in a span, which the library names to the server (`_meta.traceparent`)."""
-        finding = call.finding
+        details = call.details
         if not self._traces.is_on:
             return await work(call)
-        named = called_by(call.call_id, call.caller)
+        named = span_attributes(call.call_id, call.caller)
         with self._traces.span(METHOD, named, kind="client", passing=(CallFailed,)) as span:
-            finding.note_span(span)
+            details.note_span(span)
             try:
                 return await work(call)
             except CallFailed as error:
                 self._traces.failed(span, error.failure.code)
                 raise
             finally:
-                finding.describe(span)
+                details.describe(span)
 
     def _outcome(self, call: _Call, started: float, **how: Any) -> CallOutcome:
         milliseconds = (time.perf_counter() - started) * 1000
-        return CallOutcome(call.call_id, call.finding.tool, duration_ms=milliseconds, **how)
+        return CallOutcome(call.call_id, call.details.tool, duration_ms=milliseconds, **how)
 
 
 def _failed(code: Any, message: str, *, is_retryable: bool = False) -> CallFailed:

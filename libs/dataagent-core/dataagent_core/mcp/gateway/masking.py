@@ -37,8 +37,8 @@ class Masks:
         pattern = self._pattern(spec)
         if pattern is None:
             return result
-        content = tuple(_masked(block, pattern) for block in result.content)
-        return replace(result, content=content, structured=_masked(result.structured, pattern))
+        content = tuple(_mask_value(block, pattern) for block in result.content)
+        return replace(result, content=content, structured=_mask_value(result.structured, pattern))
 
     def _pattern(self, spec: ServerSpec) -> re.Pattern[str] | None:
         if not spec.env and not spec.headers:
@@ -47,7 +47,7 @@ class Masks:
         key = (spec.server_id, spec.user_id)
         kept = self._made.get(key)
         if kept is None or kept[0] != secrets:
-            kept = self._made[key] = (secrets, _compiled(secrets))
+            kept = self._made[key] = (secrets, _compile_pattern(secrets))
             while len(self._made) > _KEPT:
                 self._made.popitem(last=False)
         return kept[1]
@@ -60,21 +60,21 @@ def _secrets(spec: ServerSpec) -> tuple[str, ...]:
     return tuple(sorted({value for value in values if len(value) >= _SHORTEST}))
 
 
-def _compiled(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
+def _compile_pattern(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
     longest_first = sorted(secrets, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
 
-def _masked(value: Any, pattern: re.Pattern[str]) -> Any:
+def _mask_value(value: Any, pattern: re.Pattern[str]) -> Any:
     """JSON with every text masked; keys too, because a server may put anything there."""
     match value:
         case str():
             return pattern.sub(MASK, value)
         case dict():
             fields = cast("dict[object, object]", value)  # of whatever JSON holds
-            return {pattern.sub(MASK, str(k)): _masked(v, pattern) for k, v in fields.items()}
+            return {pattern.sub(MASK, str(k)): _mask_value(v, pattern) for k, v in fields.items()}
         case list():
             items = cast("list[object]", value)  # of any shape
-            return [_masked(item, pattern) for item in items]
+            return [_mask_value(item, pattern) for item in items]
         case _:
             return value

@@ -53,7 +53,7 @@ class SpilledCalls:
             if self._own is not None:
                 await _drain(self._own, write)
                 self._forget()
-            for file in await asyncio.to_thread(self._left_behind) if self._is_first else ():
+            for file in await asyncio.to_thread(self._orphaned_files) if self._is_first else ():
                 with closing(file):
                     await _drain(file, write)
             self._is_first = self.may_have_any = False
@@ -72,7 +72,7 @@ class SpilledCalls:
 
     def _append(self, rows: Rows) -> int:
         try:
-            file = self._own = self._own or self._made()
+            file = self._own = self._own or self._open_file()
             room = MOST_BYTES - sum(p.stat().st_size for p in self._files())
             for done, row in enumerate(rows):
                 line = _line(row)
@@ -86,30 +86,30 @@ class SpilledCalls:
             return len(rows)
         return 0
 
-    def _made(self) -> IO[bytes]:
+    def _open_file(self) -> IO[bytes]:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = self._folder / f"calls-{uuid4().hex}.jsonl"
-        file = open(path, "a+b", opener=_private)  # noqa: SIM115 closed with the log
+        file = open(path, "a+b", opener=_open_private)  # noqa: SIM115 closed with the log
         fcntl.flock(file, fcntl.LOCK_EX)
         return file
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob("calls-*.jsonl"))
 
-    def _left_behind(self) -> list[IO[bytes]]:
+    def _orphaned_files(self) -> list[IO[bytes]]:
         """The files nobody holds, held."""
         found: list[IO[bytes]] = []
         for path in self._files():
             with suppress(OSError):  # held by another process, or gone
-                found.append(_held(path))
+                found.append(_open_locked(path))
         return found
 
 
-def _private(path: str, flags: int) -> int:
+def _open_private(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _held(path: Path) -> IO[bytes]:
+def _open_locked(path: Path) -> IO[bytes]:
     file = path.open("r+b")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -121,13 +121,13 @@ def _held(path: Path) -> IO[bytes]:
 
 async def _drain(file: IO[bytes], write: Callable[[Rows], Awaitable[None]]) -> None:
     file.seek(0)
-    parts = _parts(file)
+    parts = _read_batches(file)
     while (rows := await asyncio.to_thread(next, parts, None)) is not None:
         await write(rows)
     await asyncio.to_thread(os.unlink, file.name)
 
 
-def _parts(file: IO[bytes]) -> Generator[Rows]:
+def _read_batches(file: IO[bytes]) -> Generator[Rows]:
     together: list[dict[str, Any]] = []
     for line in file:
         with suppress(ValueError, TypeError, KeyError):  # cut off in the middle of writing

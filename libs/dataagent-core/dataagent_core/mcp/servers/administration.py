@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Literal
 from dataagent_core.errors import BadInput, Denied, ToolNotFound
 from dataagent_core.identity import Principal
 from dataagent_core.mcp.catalogue.catalogue import DefinitionDiff
+from dataagent_core.mcp.servers.field_changes import apply_fields, complete_fields
 from dataagent_core.mcp.servers.registration import ServerFields
-from dataagent_core.mcp.servers.requested import changed_by, completed
 from dataagent_core.mcp.servers.servers import NewServer, ServerChanges
-from dataagent_core.mcp.servers.trying import try_out
+from dataagent_core.mcp.servers.trial import run_trial
 from dataagent_core.mcp.servers.views import ServerView, Trial, view_of
 from dataagent_core.mcp.types import CatalogueTool, Scope, ServerSpec, ToolStatus
 
@@ -100,7 +100,7 @@ class McpAdministration:
         """
         if (scope == "tenant") != bool(tenant_id):
             raise BadInput("A tenant's server names its `tenant_id`; a global one has none.")
-        fields = completed(sent)
+        fields = complete_fields(sent)
         fields.setdefault("connect_timeout_seconds", self._timeout_seconds)
         new = NewServer(name=name, scope=scope, server_id=server_id, tenant_id=tenant_id, **fields)
         self._hub.policy.check(new, is_admin=True)
@@ -116,8 +116,8 @@ class McpAdministration:
             Others: as `add`.
         """
         spec = await self._hub.servers.get(server_id)
-        fields = completed(sent, spec)
-        self._hub.policy.check(changed_by(spec, fields), is_admin=True)
+        fields = complete_fields(sent, spec)
+        self._hub.policy.check(apply_fields(spec, fields), is_admin=True)
         spec = await self._hub.servers.update(server_id, ServerChanges(**fields), by=by)
         await self._hub.changed(spec, "updated")
         return await self._view(spec)
@@ -148,7 +148,7 @@ class McpAdministration:
             ServerNotFound: there is none.
         """
         spec = await self._hub.servers.get(server_id)
-        return await try_out(self._hub, spec, user_id=spec.user_id or by)
+        return await run_trial(self._hub, spec, user_id=spec.user_id or by)
 
     async def _view(self, spec: ServerSpec) -> ServerView:
         return await view_of(self._hub, spec, user_id=spec.user_id)
@@ -184,7 +184,7 @@ class McpAdministration:
         tool = await self._hub.catalogue.approve(
             tool_id, by=by.user_id, definition_hash=definition_hash
         )
-        await self._hub.tools_changed(tool.server_id)
+        await self._hub.publish_tools_change(tool.server_id)
         return tool
 
     async def _is_own(self, tool_id: int, user_id: str) -> bool:
@@ -217,7 +217,7 @@ class McpAdministration:
             retry_safe=tool.retry_safe if retry_safe is None else retry_safe,
             timeout_seconds=timeout_seconds if is_timeout_set else tool.timeout_seconds,
         )
-        await self._hub.tools_changed(tool.server_id)
+        await self._hub.publish_tools_change(tool.server_id)
         return changed
 
     # -- allow-lists ----------------------------------------------------------------------------

@@ -101,12 +101,12 @@ class MCPServerConfig:
         return {
             name: value
             for name, value in values.items()
-            if name in _ALWAYS_WRITTEN or value != _USUAL[name]
+            if name in _ALWAYS_WRITTEN or value != _DEFAULTS[name]
         }
 
 
 _ALWAYS_WRITTEN = ("name", "command", "args", "env", "disabled", "timeout")
-_USUAL: Mapping[str, Any] = {
+_DEFAULTS: Mapping[str, Any] = {
     each.name: each.default if each.default_factory is MISSING else each.default_factory()
     for each in fields(MCPServerConfig)
 }
@@ -156,7 +156,7 @@ class MCPConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigFile:
+class ParsedConfigFile:
     """What a file says: servers, and what is wrong with the rest."""
 
     servers: tuple[ServerSpec, ...] = ()
@@ -169,7 +169,7 @@ def read_config_file(
     expand: bool,
     environment: Mapping[str, str] | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
-) -> ConfigFile:
+) -> ParsedConfigFile:
     """The servers of a file; a file that is not there has none. Never raises for what is in it.
 
     The options are those of `parse_config_file`.
@@ -177,7 +177,7 @@ def read_config_file(
     try:
         raw = _raw(path)
     except BadInput as error:
-        return ConfigFile(problems=(error.message,))
+        return ParsedConfigFile(problems=(error.message,))
     return parse_config_file(
         raw or b"",
         path.name,
@@ -194,7 +194,7 @@ def parse_config_file(
     expand: bool,
     environment: Mapping[str, str] | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
-) -> ConfigFile:
+) -> ParsedConfigFile:
     """The servers of a file of that name that holds this. Never raises for what is in it.
 
     `expand` fills in `${NAME}` and `${NAME:-otherwise}` from the environment. An entry that does
@@ -203,7 +203,7 @@ def parse_config_file(
     try:
         content = _content(raw, name)
     except BadInput as error:
-        return ConfigFile(problems=(error.message,))
+        return ParsedConfigFile(problems=(error.message,))
     values = (process_environment() if environment is None else environment) if expand else None
     return servers_in(content, environment=values, file=name, timeout_seconds=timeout_seconds)
 
@@ -214,12 +214,12 @@ def servers_in(
     environment: Mapping[str, str] | None = None,
     file: str = "mcp.json",
     timeout_seconds: float = TIMEOUT_SECONDS,
-) -> ConfigFile:
+) -> ParsedConfigFile:
     """The servers of a file's content; variables are filled in if there is an environment."""
     try:
         entries = _entries(_object(content, file))
     except BadInput as error:
-        return ConfigFile(problems=(error.message,))
+        return ParsedConfigFile(problems=(error.message,))
     problems: list[str] = []
     if len(entries) > _MOST_SERVERS:
         problems.append(f"{file} has more than {_MOST_SERVERS} servers; the rest is left out.")
@@ -236,7 +236,7 @@ def servers_in(
             problems.append(f"{file}: {which} is left out. There is one of that name before it.")
             continue
         servers[spec.name] = spec
-    return ConfigFile(tuple(servers.values()), tuple(problems))
+    return ParsedConfigFile(tuple(servers.values()), tuple(problems))
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ def _server(
         command=values.text("command"),
         args=values.texts("args"),
         env=values.named_texts("env"),
-        disabled=values.truth("disabled", False) or not values.truth("enabled", True),
+        disabled=values.boolean("disabled", False) or not values.boolean("enabled", True),
         timeout=values.number("timeout", timeout_seconds),
         url=values.text("url") or values.text("serverUrl"),
         transport=values.transport(),
@@ -354,14 +354,14 @@ class _Fields:
         items = cast("dict[str, Any]", value).items()  # JSON of any shape
         return {key: self._filled(name, each) for key, each in items}
 
-    def number(self, name: str, usual: float) -> float:
-        value = self._entry.get(name, usual)
+    def number(self, name: str, default: float) -> float:
+        value = self._entry.get(name, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise BadInput(f"{name!r} is not a number of seconds.")
         return value
 
-    def truth(self, name: str, usual: bool) -> bool:
-        value = self._entry.get(name, usual)
+    def boolean(self, name: str, default: bool) -> bool:
+        value = self._entry.get(name, default)
         if not isinstance(value, bool):
             raise BadInput(f"{name!r} is not true or false.")
         return value

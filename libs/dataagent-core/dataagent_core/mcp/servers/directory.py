@@ -20,7 +20,7 @@ _KEPT_USERS = 1_000
 Specs = tuple[ServerSpec, ...]
 
 
-class Directory:
+class ServerDirectory:
     """The servers of an installation, by who may use them."""
 
     def __init__(self, store: ServerStore) -> None:

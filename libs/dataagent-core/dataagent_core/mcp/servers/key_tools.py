@@ -2,7 +2,7 @@
 
 A process keeps the lists of restricted keys, which are few, and looks at most once a second whether
 they changed; its own changes hold at once. A key of the deployment has no row and is not
-restricted. Above: `attendance.py`, `administration.py`. Below: `storage/`.
+restricted. Above: `caller_context.py`, `administration.py`. Below: `storage/`.
 """
 
 from __future__ import annotations

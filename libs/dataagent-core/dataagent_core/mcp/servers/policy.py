@@ -22,7 +22,7 @@ from pydantic import SecretStr
 from dataagent_core.errors import BadInput, HostNotAllowed, Misconfigured, ServerNotAllowed
 from dataagent_core.mcp.servers.registration import NewServer
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.network import OpenHosts, parse_target
+from dataagent_core.network import HostPolicy, parse_target
 from dataagent_core.telemetry import Scrubber
 
 StdioRule = Literal["off", "templates", "any"]
@@ -75,7 +75,7 @@ class ServerPolicy:
     """What this installation allows."""
 
     def __init__(
-        self, hosts: OpenHosts, *, stdio: StdioRule = "templates", commands: Sequence[str] = ()
+        self, hosts: HostPolicy, *, stdio: StdioRule = "templates", commands: Sequence[str] = ()
     ) -> None:
         """`commands` are the beginnings of command lines that users may start.
 
@@ -135,7 +135,7 @@ class ServerPolicy:
 
     def _check_url(self, url: str) -> None:
         try:
-            target = self._hosts.checked(url)
+            target = self._hosts.check_url(url)
         except HostNotAllowed as error:
             raise ServerNotAllowed(error.message) from None
         if target.url.fragment:

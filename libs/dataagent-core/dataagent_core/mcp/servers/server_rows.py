@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, case, delete, insert, o
 
 from dataagent_core.errors import BadInput, Misconfigured
 from dataagent_core.identity.sealing import SecretBox
-from dataagent_core.mcp.catalogue.definitions import visible
+from dataagent_core.mcp.catalogue.definitions import strip_invisible
 from dataagent_core.mcp.types import ConnectionStatus, JsonObject, ServerSpec
 from dataagent_core.storage.mcp import mcp_server_secrets, mcp_servers, mcp_templates
 from dataagent_core.storage.text import storable
@@ -86,7 +86,7 @@ _THEIR_SECRETS = (
 
 
 @dataclass(frozen=True, slots=True)
-class KeptServer:
+class StoredServer:
     """A server's row with its sealed secrets: everyone's, and a user's own."""
 
     row: Row[Any]
@@ -97,15 +97,15 @@ class KeptServer:
 # -- reading --------------------------------------------------------------------------------------
 
 
-def read_one(connection: Connection, server_id: str) -> KeptServer | None:
+def read_one(connection: Connection, server_id: str) -> StoredServer | None:
     """A server with everyone's secrets."""
     row = connection.execute(_SERVER, {"wanted": server_id}).first()
     if row is None:
         return None
-    return KeptServer(row, tuple(connection.execute(_SHARED_SECRETS, {"wanted": server_id})))
+    return StoredServer(row, tuple(connection.execute(_SHARED_SECRETS, {"wanted": server_id})))
 
 
-def read_where(connection: Connection, given: Mapping[str, str]) -> list[KeptServer]:
+def read_where(connection: Connection, given: Mapping[str, str]) -> list[StoredServer]:
     """The servers whose columns have these values, with everyone's secrets."""
     fits = [mcp_servers.c[name] == value for name, value in given.items()]
     rows = connection.execute(_SERVERS.where(*fits)).all()
@@ -114,24 +114,24 @@ def read_where(connection: Connection, given: Mapping[str, str]) -> list[KeptSer
         .join(mcp_servers, mcp_servers.c.server_id == mcp_server_secrets.c.server_id)
         .where(*fits, mcp_server_secrets.c.owner_user_id == "")
     ).all()
-    return _together(rows, sealed)
+    return _with_secrets(rows, sealed)
 
 
-def read_effective(connection: Connection, user_id: str, tenant_id: str) -> list[KeptServer]:
+def read_effective(connection: Connection, user_id: str, tenant_id: str) -> list[StoredServer]:
     """What a user has, the nearest last, with their own secrets beside everyone's."""
     whose = {"user": user_id, "tenant": tenant_id}
     rows = connection.execute(_EFFECTIVE, whose).all()
     sealed = connection.execute(_THEIR_SECRETS, whose).all() if rows else ()
-    return _together(rows, sealed)
+    return _with_secrets(rows, sealed)
 
 
-def _together(rows: Sequence[Row[Any]], sealed: Sequence[Row[Any]]) -> list[KeptServer]:
+def _with_secrets(rows: Sequence[Row[Any]], sealed: Sequence[Row[Any]]) -> list[StoredServer]:
     shared: dict[str, list[Row[Any]]] = defaultdict(list)
     own: dict[str, list[Row[Any]]] = defaultdict(list)
     for each in sealed:
         (own if each.owner_user_id else shared)[each.server_id].append(each)
     return [
-        KeptServer(row, tuple(shared[row.server_id]), tuple(own[row.server_id])) for row in rows
+        StoredServer(row, tuple(shared[row.server_id]), tuple(own[row.server_id])) for row in rows
     ]
 
 
@@ -149,7 +149,7 @@ def changed_columns(spec: ServerSpec) -> dict[str, Any]:
     return {**columns_of(spec), "config_version": spec.config_version}
 
 
-def unseen_columns(spec: ServerSpec) -> dict[str, Any]:
+def unconnected_columns(spec: ServerSpec) -> dict[str, Any]:
     """How a server is that nobody has connected to as it is registered."""
     status = "disabled" if spec.disabled else "idle"
     return {"status": status, "status_reason": "", "fail_count": 0, "next_retry_at": None}
@@ -159,7 +159,7 @@ def new_columns(spec: ServerSpec, *, by: str, at: datetime) -> dict[str, Any]:
     """The row of a server that nobody has connected to."""
     return {
         **columns_of(spec),
-        **unseen_columns(spec),
+        **unconnected_columns(spec),
         "config_version": 1,
         "catalogue_version": 0,
         "created_by": by,
@@ -184,7 +184,7 @@ def template_columns(connection: Connection, spec: ServerSpec) -> dict[str, Any]
     return {"template_version": template.version}
 
 
-def spec_from(kept: KeptServer, box: SecretBox, *, user_id: str = "") -> ServerSpec:
+def spec_from(kept: StoredServer, box: SecretBox, *, user_id: str = "") -> ServerSpec:
     """The server with its secrets, and with the user's own in place of everyone's.
 
     One whose secrets cannot be opened is disabled, and named in the log. So is one whose template
@@ -196,11 +196,11 @@ def spec_from(kept: KeptServer, box: SecretBox, *, user_id: str = "") -> ServerS
     if row.template_id is not None and row.template_now != row.template_version:
         spec = replace(spec, disabled=True)
     try:
-        env, headers = opened(box, kept.shared)
+        env, headers = unseal(box, kept.shared)
         if kept.own:
-            own_env, own_headers = opened(box, kept.own)
+            own_env, own_headers = unseal(box, kept.own)
             env, headers = env | own_env, _with_own(headers, own_headers)
-            spec = _as_own(spec, kept.own)
+            spec = _as_users_own(spec, kept.own)
     except Misconfigured as error:
         logger.warning("MCP server %s is left out: %s", spec.label, error.message)
         return replace(spec, disabled=True)
@@ -215,7 +215,7 @@ def _with_own(
     return {name: value for name, value in shared.items() if name.lower() not in given} | dict(own)
 
 
-def _as_own(spec: ServerSpec, own: Iterable[Row[Any]]) -> ServerSpec:
+def _as_users_own(spec: ServerSpec, own: Iterable[Row[Any]]) -> ServerSpec:
     """With credentials of one's own the connection is one's own, and new when they are."""
     sealed = "".join(sorted(row.ciphertext for row in own))  # another at each sealing
     which = int(hashlib.sha256(sealed.encode()).hexdigest()[:12], 16)
@@ -226,7 +226,7 @@ def _as_own(spec: ServerSpec, own: Iterable[Row[Any]]) -> ServerSpec:
     )
 
 
-def opened(
+def unseal(
     box: SecretBox, rows: Iterable[Row[Any]]
 ) -> tuple[dict[str, SecretStr], dict[str, SecretStr]]:
     """The environment and the headers of sealed rows.
@@ -236,7 +236,7 @@ def opened(
     """
     found: dict[str, dict[str, SecretStr]] = {"env": {}, "header": {}}
     for row in rows:
-        place = _place(row.server_id, row.owner_user_id, row.kind, row.name)
+        place = _seal_binding(row.server_id, row.owner_user_id, row.kind, row.name)
         what = f"A secret of MCP server {row.server_id}"
         found[row.kind][row.name] = box.open(row.ciphertext, bound_to=place, what=what)
     return found["env"], found["header"]
@@ -260,7 +260,7 @@ def put_secrets(
                 "owner_user_id": owner,
                 "kind": kind,
                 "name": name,
-                "ciphertext": box.seal(value, bound_to=_place(server_id, owner, kind, name)),
+                "ciphertext": box.seal(value, bound_to=_seal_binding(server_id, owner, kind, name)),
                 "updated_at": at,
             }
             for name, value in secrets.items()
@@ -269,7 +269,7 @@ def put_secrets(
             connection.execute(insert(mcp_server_secrets), rows)
 
 
-def _place(server_id: str, owner: str, kind: str, name: str) -> str:
+def _seal_binding(server_id: str, owner: str, kind: str, name: str) -> str:
     return f"{server_id}:{owner}:{kind}:{name}"
 
 
@@ -291,7 +291,7 @@ def _short(info: JsonObject | None) -> JsonObject | None:
     if info is None:
         return None
     texts = ((name, info.get(name)) for name in _INFO)
-    return {name: visible(text, _MAX_INFO) for name, text in texts if isinstance(text, str)}
+    return {name: strip_invisible(text, _MAX_INFO) for name, text in texts if isinstance(text, str)}
 
 
 STATUS = select(

@@ -33,11 +33,10 @@ from dataagent_core.mcp.servers.registration import (
 from dataagent_core.mcp.servers.server_rows import (
     SECRETS_OF,
     STATUS,
-    KeptServer,
     SecretKind,
+    StoredServer,
     changed_columns,
     new_columns,
-    opened,
     put_secrets,
     read_effective,
     read_one,
@@ -46,7 +45,8 @@ from dataagent_core.mcp.servers.server_rows import (
     status_columns,
     status_from,
     template_columns,
-    unseen_columns,
+    unconnected_columns,
+    unseal,
 )
 from dataagent_core.mcp.types import ConnectionStatus, Scope, ServerSpec
 from dataagent_core.mcp.versions import count_up, hold, hold_agents, version_of
@@ -91,10 +91,10 @@ class ServerStore:
             ServerNotFound: there is none.
         """
         if not server_id or len(server_id) > 64 or not is_storable(server_id):
-            raise gone(server_id)
+            raise server_not_found(server_id)
         kept = await self._db.read(lambda c: read_one(c, server_id))
         if kept is None:
-            raise gone(server_id)
+            raise server_not_found(server_id)
         return spec_from(kept, await self.secret_box())
 
     async def find(
@@ -108,7 +108,7 @@ class ServerStore:
         for spec in await self.list(scope=scope, user_id=user_id, tenant_id=tenant_id):
             if spec.name == name:
                 return spec
-        raise gone(name)
+        raise server_not_found(name)
 
     async def list(
         self,
@@ -149,7 +149,7 @@ class ServerStore:
         wanted = {"wanted": server_id, "owner": user_id}
         rows = await self._db.read(lambda c: c.execute(SECRETS_OF, wanted).all())
         with suppress(Misconfigured):  # sealed with another key: to be entered again
-            env, headers = opened(await self.secret_box(), rows)
+            env, headers = unseal(await self.secret_box(), rows)
             return headers, env
         return {}, {}
 
@@ -184,7 +184,7 @@ class ServerStore:
         try:
             alias = await self._db.write(unit)
         except IntegrityError:
-            raise _taken(spec.name) from None
+            raise _name_taken(spec.name) from None
         return replace(spec, alias=alias)
 
     async def update(self, server_id: str, changes: ServerChanges, *, by: str) -> ServerSpec:
@@ -201,19 +201,19 @@ class ServerStore:
             version = hold(connection)
             kept = read_one(connection, server_id)
             if kept is None:
-                raise gone(server_id)
-            spec = _changed(spec_from(kept, box), kept, changes)
+                raise server_not_found(server_id)
+            spec = _apply_changes(spec_from(kept, box), kept, changes)
             if "alias" in changes:
                 _free_alias(connection, spec, spec.alias)
             values = {**changed_columns(spec), "updated_by": by, "updated_at": at}
             if spec.scope == "user":  # sessions in progress go on with it as it was
-                values |= unseen_columns(spec)
+                values |= unconnected_columns(spec)
             if "template_id" in changes or "command" in changes:
                 values |= template_columns(connection, spec)
             connection.execute(
                 update(mcp_servers).where(_IS_SERVER).values(values), {"wanted": server_id}
             )
-            put_secrets(connection, box, server_id, "", _given(changes), at=at)
+            put_secrets(connection, box, server_id, "", _secret_changes(changes), at=at)
             count_up(connection)
             if spec.alias != kept.row.alias:
                 expose_anew(connection, spec, version)
@@ -222,7 +222,7 @@ class ServerStore:
         try:
             return await self._db.write(unit)
         except IntegrityError:
-            raise _taken(changes.get("name", "")) from None
+            raise _name_taken(changes.get("name", "")) from None
 
     async def delete(self, server_id: str) -> None:
         """Forget a server with its secrets and its tools; calls stay on record.
@@ -275,7 +275,7 @@ class ServerStore:
             hold(connection)
             kept = read_one(connection, server_id)
             if kept is None or kept.row.scope == "user" or not user_id:
-                raise gone(server_id)
+                raise server_not_found(server_id)
             check(replace(spec_from(kept, box), headers=headers, env=env))
             secrets: dict[SecretKind, Any] = {"env": env, "header": headers}
             put_secrets(connection, box, server_id, user_id, secrets, at=at)
@@ -311,17 +311,19 @@ class ServerStore:
             self._box = await secret_box(self._db, purpose="mcp servers", key=self._secret_key)
         return self._box
 
-    def _specs(self, found: builtins.list[KeptServer], box: SecretBox) -> builtins.list[ServerSpec]:
+    def _specs(
+        self, found: builtins.list[StoredServer], box: SecretBox
+    ) -> builtins.list[ServerSpec]:
         specs = [spec_from(kept, box) for kept in found]
         return sorted(specs, key=lambda s: (s.scope, s.tenant_id, s.user_id, s.name))
 
 
-def gone(wanted: str) -> ServerNotFound:
+def server_not_found(wanted: str) -> ServerNotFound:
     """There is no such server."""
     return ServerNotFound(f"There is no MCP server {wanted[:80]!r}. List the servers to see them.")
 
 
-def _taken(name: str) -> Conflict:
+def _name_taken(name: str) -> Conflict:
     return Conflict(f"Server already exists: {name!r}. Choose another name.")
 
 
@@ -365,7 +367,7 @@ def _free_alias(connection: Connection, spec: ServerSpec, wanted: str | None) ->
     return wanted
 
 
-def _changed(spec: ServerSpec, kept: KeptServer, changes: ServerChanges) -> ServerSpec:
+def _apply_changes(spec: ServerSpec, kept: StoredServer, changes: ServerChanges) -> ServerSpec:
     """The server as it will be. What could not be opened is neither used nor lost."""
     values: dict[str, Any] = dict(changes)
     values.setdefault("disabled", kept.row.disabled)
@@ -376,7 +378,7 @@ def _changed(spec: ServerSpec, kept: KeptServer, changes: ServerChanges) -> Serv
     return new
 
 
-def _given(changes: ServerChanges) -> dict[SecretKind, Any]:
+def _secret_changes(changes: ServerChanges) -> dict[SecretKind, Any]:
     given: dict[SecretKind, Any] = {}
     if "env" in changes:
         given["env"] = changes["env"]
@@ -389,7 +391,7 @@ def _delete(connection: Connection, server_id: str) -> None:
     shared = select(mcp_servers.c.scope).where(_IS_SERVER)
     scope = connection.execute(shared, {"wanted": server_id}).scalar()
     if scope is None:
-        raise gone(server_id)
+        raise server_not_found(server_id)
     if scope != "user":
         hold_agents(connection)
     delete_tools(connection, server_id)

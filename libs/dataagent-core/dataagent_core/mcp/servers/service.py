@@ -19,15 +19,15 @@ from pydantic import SecretStr
 from dataagent_core.errors import BadInput, Denied, ServerNotAllowed, ServerNotFound
 from dataagent_core.identity import Principal
 from dataagent_core.identity.tenancy import Tenancy
-from dataagent_core.mcp.servers.registration import ServerFields
-from dataagent_core.mcp.servers.requested import (
-    changed_by,
-    completed,
-    is_reached_otherwise,
+from dataagent_core.mcp.servers.field_changes import (
+    apply_fields,
+    changes_connection,
+    complete_fields,
 )
+from dataagent_core.mcp.servers.registration import ServerFields
 from dataagent_core.mcp.servers.servers import NewServer, ServerChanges
 from dataagent_core.mcp.servers.templates import fill
-from dataagent_core.mcp.servers.trying import try_out
+from dataagent_core.mcp.servers.trial import run_trial
 from dataagent_core.mcp.servers.views import ServerView, Trial, tools_of, view_of
 from dataagent_core.mcp.types import CatalogueTool, ServerSpec
 
@@ -109,7 +109,7 @@ class McpService:
         """
         _require_own_or_admin(user_id, asked_by)
         await self._check_switched_on(user_id)
-        fields = completed(await self._filled(sent, parameters))
+        fields = complete_fields(await self._fill_template(sent, parameters))
         fields.setdefault("connect_timeout_seconds", self._timeout_seconds)
         new = NewServer(name=name, scope="user", user_id=user_id, **fields)
         self._hub.policy.check(new, is_admin=asked_by.is_admin)
@@ -137,13 +137,13 @@ class McpService:
         spec = await self._own(user_id, name)
         if parameters is not None and "template_id" not in sent:
             sent = {**sent, "template_id": spec.template_id}
-        fields = completed(await self._filled(sent, parameters), spec)
-        is_same = not is_reached_otherwise(spec, changed_by(spec, fields))
+        fields = complete_fields(await self._fill_template(sent, parameters), spec)
+        is_same = not changes_connection(spec, apply_fields(spec, fields))
         if not is_same and "template_id" not in fields:  # it is not what the template says any more
             fields["template_id"] = None
         if not is_same or (spec.disabled and fields.get("disabled") is False):
             is_given = asked_by.is_admin or is_same  # someone was allowed to register it so
-            self._hub.policy.check(changed_by(spec, fields), is_admin=is_given)
+            self._hub.policy.check(apply_fields(spec, fields), is_admin=is_given)
         changes = ServerChanges(**fields)
         spec = await self._hub.servers.update(spec.server_id, changes, by=asked_by.user_id)
         await self._hub.changed(spec, "updated")
@@ -186,7 +186,7 @@ class McpService:
             spec.server_id, user_id=user_id
         )
         stored = replace(spec, headers=known_headers, env=known_env)
-        given = completed({"headers": headers, "env": env}, stored)
+        given = complete_fields({"headers": headers, "env": env}, stored)
         wanted = replace(stored, headers=given.get("headers", {}), env=given.get("env", {}))
         self._hub.policy.check(wanted, is_admin=True)  # the server itself is an administrator's
         await self._hub.servers.set_credentials(
@@ -218,7 +218,7 @@ class McpService:
         _require_own_or_admin(user_id, asked_by)
         await self._check_switched_on(user_id)
         spec = await self._usable(user_id, name)
-        return await try_out(self._hub, spec, user_id=user_id)
+        return await run_trial(self._hub, spec, user_id=user_id)
 
     # -- which servers are whose ----------------------------------------------------------------
 
@@ -233,14 +233,14 @@ class McpService:
         found = await self._effective(user_id)
         spec = next((each for each in found if each.name == name), None)
         if spec is None:
-            raise _none_called(name)
+            raise _server_not_found(name)
         return spec
 
     async def _own(self, user_id: str, name: str) -> ServerSpec:
         for spec in await self._hub.servers.list(scope="user", user_id=user_id):
             if spec.name == name:
                 return spec
-        raise _none_called(name)
+        raise _server_not_found(name)
 
     async def _view(self, spec: ServerSpec, user_id: str) -> ServerView:
         has_credentials = False
@@ -249,7 +249,7 @@ class McpService:
             has_credentials = any(kept)
         return await view_of(self._hub, spec, user_id=user_id, has_credentials=has_credentials)
 
-    async def _filled(
+    async def _fill_template(
         self, sent: ServerFields, parameters: Mapping[str, str] | None
     ) -> ServerFields:
         """The fields with a template's command in them, if they name one."""
@@ -282,7 +282,7 @@ def _by_name(spec: ServerSpec) -> str:
     return spec.name
 
 
-def _none_called(name: str) -> ServerNotFound:
+def _server_not_found(name: str) -> ServerNotFound:
     return ServerNotFound(f"There is no MCP server {name[:64]!r}.")
 
 

@@ -29,7 +29,7 @@ from dataagent_core.storage.mcp import mcp_templates
 from dataagent_core.storage.text import is_storable
 
 logger = logging.getLogger(__name__)
-_PLACE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u0080-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
 _LONGEST_VALUE = 2048
@@ -68,7 +68,7 @@ class Template(NewTemplate):
     template_id: str
 
 
-class Filled(TypedDict):
+class FilledTemplate(TypedDict):
     """A template with all its places filled."""
 
     command: str
@@ -76,7 +76,7 @@ class Filled(TypedDict):
     env: Mapping[str, SecretStr]
 
 
-def fill(template: NewTemplate, values: Mapping[str, str]) -> Filled:
+def fill(template: NewTemplate, values: Mapping[str, str]) -> FilledTemplate:
     """What is started when a user fills a template so.
 
     Raises:
@@ -88,9 +88,9 @@ def fill(template: NewTemplate, values: Mapping[str, str]) -> Filled:
         raise BadInput(f"Template {template.name!r} has no parameter {unknown[0][:64]!r}.")
     for parameter in template.parameters:
         _check_value(parameter, values.get(parameter.name, ""))
-    args = (_filled(text, values) for text in template.args)
-    env = {name: _filled(text, values) for name, text in template.env.items()}
-    return Filled(
+    args = (_substitute(text, values) for text in template.args)
+    env = {name: _substitute(text, values) for name, text in template.env.items()}
+    return FilledTemplate(
         command=template.command,
         args=tuple(text for text in args if text is not None),
         env={name: SecretStr(text) for name, text in env.items() if text is not None},
@@ -112,9 +112,9 @@ def check_template(new: NewTemplate) -> None:
     names = [parameter.name for parameter in new.parameters]
     if len({*names}) != len(names):
         raise BadInput("Two parameters have one name.")
-    in_args = {name for text in new.args for name in _PLACE.findall(text)}
-    in_env = {name for text in new.env.values() for name in _PLACE.findall(text)}
-    if _PLACE.search(new.command):
+    in_args = {name for text in new.args for name in _PLACEHOLDER.findall(text)}
+    in_env = {name for text in new.env.values() for name in _PLACEHOLDER.findall(text)}
+    if _PLACEHOLDER.search(new.command):
         raise BadInput("The command is fixed: it has no place for a parameter.")
     if undeclared := sorted((in_args | in_env) - {*names}):
         raise BadInput(f"Declare the parameter {undeclared[0]!r}, or take its place out.")
@@ -168,10 +168,10 @@ def _check_value(parameter: Parameter, value: str) -> None:
         raise BadInput(f"{named} does not match {parameter.pattern[:200]!r}.")
 
 
-def _filled(text: str, values: Mapping[str, str]) -> str | None:
+def _substitute(text: str, values: Mapping[str, str]) -> str | None:
     """A text with its places filled; None if it is one place that was left empty."""
-    filled = _PLACE.sub(lambda place: values.get(place[1], ""), text)
-    return filled if filled or not _PLACE.fullmatch(text) else None
+    filled = _PLACEHOLDER.sub(lambda place: values.get(place[1], ""), text)
+    return filled if filled or not _PLACEHOLDER.fullmatch(text) else None
 
 
 # -- keeping them ---------------------------------------------------------------------------------
@@ -195,10 +195,10 @@ class TemplateStore:
             NotFound: there is none.
         """
         if not id_or_name or len(id_or_name) > MAX_NAME or not is_storable(id_or_name):
-            raise _gone(id_or_name)
+            raise _template_not_found(id_or_name)
         row = await self._db.read(lambda c: _find(c, id_or_name))
         if row is None:
-            raise _gone(id_or_name)
+            raise _template_not_found(id_or_name)
         return _template(row)
 
     async def create(self, new: NewTemplate, *, by: str) -> Template:
@@ -232,7 +232,7 @@ class TemplateStore:
             hold(connection)
             row = _find(connection, template_id)
             if row is None:
-                raise _gone(template_id)
+                raise _template_not_found(template_id)
             is_same = _program(_template(row)) == _program(new)
             version = row.version if is_same else row.version + 1
             values = {**_columns(new), "version": version, "updated_at": datetime.now(UTC)}
@@ -255,7 +255,7 @@ class TemplateStore:
             hold(connection)
             row = _find(connection, template_id)
             if row is None:
-                raise _gone(template_id)
+                raise _template_not_found(template_id)
             is_it = mcp_templates.c.template_id == row.template_id
             connection.execute(delete(mcp_templates).where(is_it))
             count_up(connection)
@@ -269,7 +269,7 @@ class TemplateStore:
             raise Conflict(f"There is a template {name!r} already. Choose another name.") from None
 
 
-def _gone(wanted: str) -> NotFound:
+def _template_not_found(wanted: str) -> NotFound:
     return NotFound(f"There is no MCP template {wanted[:80]!r}. List them to see those there are.")
 
 

@@ -1,6 +1,6 @@
 """A server as people see it: how it is reached, how it is, and which tools it has.
 
-Above: `service.py`, `administration.py`, `trying.py`. Below: `hub.py`.
+Above: `service.py`, `administration.py`, `trial.py`. Below: `hub.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One live session with a server, over any transport and either protocol era.
 
 Only the files of this folder know the `mcp` package and its HTTP client; nothing here knows owners,
-states or retries. Above: `connection.py` opens a `Port`, uses it and lets it go in one task. The
-library is loaded when the first session is opened, not when DataAgent starts.
+states or retries. Above: `connection.py` opens a `McpSession`, uses it and lets it go in one task.
+The library is loaded when the first session is opened, not when DataAgent starts.
 """
 
 from __future__ import annotations
@@ -14,53 +14,55 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.mcp.wire.allowance import Allowances
-from dataagent_core.mcp.wire.confinement import Confined, Confinement
-from dataagent_core.mcp.wire.port import (
+from dataagent_core.mcp.wire.confinement import ConfinedCommand, Confinement
+from dataagent_core.mcp.wire.interface import (
+    McpSession,
     OpenFailed,
-    Port,
     SessionLost,
-    Signals,
+    SessionSignals,
     WireLimits,
     innermost,
 )
+from dataagent_core.mcp.wire.process_limits import ProcessLimiter
 from dataagent_core.mcp.wire.stderr import Stderr
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 
 __all__ = [
-    "Allowances",
-    "Confined",
+    "ConfinedCommand",
     "Confinement",
+    "McpSession",
     "OpenFailed",
-    "Port",
+    "ProcessLimiter",
     "SessionLost",
-    "Signals",
+    "SessionSignals",
     "Stderr",
     "WireLimits",
     "innermost",
-    "open_port",
+    "open_session",
 ]
 
-_OPENING = "dataagent_core.mcp.wire.opening"
+_CONNECT_MODULE = "dataagent_core.mcp.wire.connect"
 
 
 @asynccontextmanager
-async def open_port(
+async def open_session(
     spec: ServerSpec,
     *,
-    hosts: OpenHosts,
-    signals: Signals,
+    hosts: HostPolicy,
+    signals: SessionSignals,
     stderr: Stderr,
     limits: WireLimits,
-    confined: Confined | None = None,
-) -> AsyncGenerator[Port]:
+    confined: ConfinedCommand | None = None,
+) -> AsyncGenerator[McpSession]:
     """A session with the server, as long as the block lasts. Enter and leave it in one task.
 
     Raises:
         OpenFailed: there is no session to be had now.
     """
-    opening: Any = await asyncio.to_thread(importlib.import_module, _OPENING)  # Any: loaded late
-    async with opening.opened(
+    module: Any = await asyncio.to_thread(
+        importlib.import_module, _CONNECT_MODULE
+    )  # Any: loaded late
+    async with module.connect(
         spec, hosts=hosts, signals=signals, stderr=stderr, limits=limits, confined=confined
-    ) as port:
-        yield port
+    ) as session:
+        yield session

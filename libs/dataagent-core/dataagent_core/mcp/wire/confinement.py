@@ -3,7 +3,7 @@
 Inside, the file system can be read but not written, our own data and what other programs left in
 `/tmp` and `/run` are not there, no other process is seen, and there are no privileges to be had. A
 folder of the server's own is its home and can be written. The network is open: most servers exist
-to reach something. How much of the machine it may use is limited (`allowance.py`). If we are root
+to reach something. How much of the machine it may use is limited (`limits.py`). If we are root
 the process is somebody who owns nothing; its home is then empty at each start, since that user
 could not reach a folder of ours. Only a program that lies where none but root may go is run as root
 without its powers, with the system's secrets hidden.
@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dataagent_core.mcp.types import ConnectionKey, ServerSpec
-from dataagent_core.mcp.wire.allowance import Allowance, Allowances
-from dataagent_core.mcp.wire.port import OpenFailed
+from dataagent_core.mcp.wire.interface import OpenFailed
+from dataagent_core.mcp.wire.process_limits import ProcessLimiter, ProcessLimits
 
 USER = 65533
 """Whom a process of a root server becomes; owns nothing."""
@@ -33,34 +33,34 @@ _PERSONAL = (".ssh", ".aws", ".azure", ".config", ".docker", ".gnupg", ".kube", 
 _NAMES = ("/etc/resolv.conf", "/etc/hosts")
 _SECRETS = ("/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers")
 _SECRET_FOLDERS = ("/etc/ssl/private", "/etc/ssh", "/etc/sudoers.d")
-_PASSING_HOME = "/tmp/home"  # noqa: S108 in the wall's own /tmp
+_TEMPORARY_HOME = "/tmp/home"  # noqa: S108 in the wall's own /tmp
 _PRIVATE = 0o700
 _MOST_FIRST_LINE = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Confined:
+class ConfinedCommand:
     """How a command is started behind the wall."""
 
     command: list[str]
     home: str
     user: int | None
-    allowance: Allowance
+    limits: ProcessLimits
 
 
 class Confinement:
     """Puts commands behind the wall."""
 
     def __init__(
-        self, homes: Path, *, hidden: Sequence[Path], allowances: Allowances | None = None
+        self, homes: Path, *, hidden: Sequence[Path], limiter: ProcessLimiter | None = None
     ) -> None:
         """Folders of servers' own are made below `homes`; what is below `hidden` is not seen."""
         self._homes = homes
-        self._allowances = allowances or Allowances()
+        self._limiter = limiter or ProcessLimiter()
         personal = [Path.home() / name for name in _PERSONAL]
         self._hidden = [str(path.resolve()) for path in (*personal, *hidden)]
 
-    def of(self, spec: ServerSpec, key: ConnectionKey) -> Confined:
+    def confine(self, spec: ServerSpec, key: ConnectionKey) -> ConfinedCommand:
         """The server's command, for one principal. Makes their folder and their allowance.
 
         Raises:
@@ -72,23 +72,23 @@ class Confinement:
                 "Programs are run behind bubblewrap only, which is not installed. "
                 "Install it: apt-get install bubblewrap."
             )
-        is_dropped = os.geteuid() == 0 and _is_for_all(spec.command or "")
+        is_dropped = os.geteuid() == 0 and _is_world_executable(spec.command or "")
         is_kept = not is_dropped and not key.principal.startswith("session:")
-        home = self._home(key) if is_kept else Path(_PASSING_HOME)
+        home = self._home(key) if is_kept else Path(_TEMPORARY_HOME)
         if is_kept:
             home.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
         view = self._view(_places_of(spec.command or ""), is_dropped=is_dropped)
         view += ["--bind", str(home), str(home)] if is_kept else ["--tmpfs", str(home)]
         view += ["--bind", spec.cwd, spec.cwd] if spec.cwd else []
         view += ["--chdir", spec.cwd or str(home)]
-        allowance = self._allowances.new()
-        inner = allowance.limited([spec.command or "", *spec.args])
+        limits = self._limiter.new()
+        inner = limits.with_limits([spec.command or "", *spec.args])
         command = [program, *_WALL, *view, "--", *inner]
-        return Confined(command, str(home), USER if is_dropped else None, allowance)
+        return ConfinedCommand(command, str(home), USER if is_dropped else None, limits)
 
     def close(self) -> None:
         """Forget the allowances, once no program is left."""
-        self._allowances.close()
+        self._limiter.close()
 
     def _home(self, key: ConnectionKey) -> Path:
         whose = f"{key.server_id}\0{key.principal}".encode()
@@ -133,7 +133,7 @@ _WALL = (
 def _emptied(paths: Iterable[str], *, is_dropped: bool) -> list[str]:
     view: list[str] = []
     for path in paths:
-        if os.path.isdir(path) and (not is_dropped or _lets_through(Path(path).parents)):
+        if os.path.isdir(path) and (not is_dropped or _is_accessible(Path(path).parents)):
             view += ["--tmpfs", path]
     return view
 
@@ -153,15 +153,15 @@ def _places_of(command: str) -> list[str]:
     return places + (_places_of(by) if by is not None else [])
 
 
-def _is_for_all(command: str) -> bool:
+def _is_world_executable(command: str) -> bool:
     """Whether anybody may run the program and what it is run by, not only we."""
     found = shutil.which(command)
     if found is None:
         return True  # nobody can
     path = Path(os.path.realpath(found))
-    is_open = _lets_through([path, *path.parents, *Path(os.path.abspath(found)).parents])
+    is_open = _is_accessible([path, *path.parents, *Path(os.path.abspath(found)).parents])
     by = _interpreter(path) if is_open else None
-    return is_open and (by is None or _is_for_all(by))
+    return is_open and (by is None or _is_world_executable(by))
 
 
 def _interpreter(script: Path) -> str | None:
@@ -177,5 +177,5 @@ def _interpreter(script: Path) -> str | None:
     return words[0] if words else None
 
 
-def _lets_through(places: Iterable[Path]) -> bool:
+def _is_accessible(places: Iterable[Path]) -> bool:
     return all(place.stat().st_mode & stat.S_IXOTH for place in places)

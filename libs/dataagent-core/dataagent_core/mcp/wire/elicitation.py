@@ -19,7 +19,7 @@ _MOST_TEXT = 4_000
 _asker: ContextVar[OnElicit | None] = ContextVar("dataagent_mcp_asker", default=None)
 
 
-class Questions:
+class ElicitationRouter:
     """Who can be asked in one session."""
 
     def __init__(self, server_name: str) -> None:

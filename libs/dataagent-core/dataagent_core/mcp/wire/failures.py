@@ -13,7 +13,7 @@ from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from dataagent_core.mcp.types import CallCode, CallFailed, CallFailure
-from dataagent_core.mcp.wire.port import SessionLost
+from dataagent_core.mcp.wire.interface import SessionLost
 
 UNREACHABLE: Final = 70_001
 """The request never left: there is nobody to send it to."""

@@ -19,7 +19,7 @@ _AT_TAIL = re.compile(rb",\s*" + _ID + rb"\s*(?:,\s*" + _VERSION + rb"\s*)?\}\s*
 
 
 @dataclass(frozen=True, slots=True)
-class Oversize:
+class OversizedMessage:
     """What is left of a message that was too large."""
 
     head: bytes
@@ -38,7 +38,7 @@ class Oversize:
 
 
 @dataclass(slots=True)
-class Lines:
+class LineBuffer:
     """Bytes in, whole lines out, without their ends."""
 
     most_bytes: int
@@ -47,7 +47,7 @@ class Lines:
     _head: bytes | None = None
     _tail: bytes = b""
 
-    def feed(self, data: bytes) -> Iterator[bytes | Oversize]:
+    def feed(self, data: bytes) -> Iterator[bytes | OversizedMessage]:
         """The lines that are complete now."""
         begin = 0
         while (end := data.find(b"\n", begin)) >= 0:
@@ -69,19 +69,19 @@ class Lines:
         else:
             self._tail = (self._tail + part)[-_EDGE:]
 
-    def _take(self) -> bytes | Oversize:
-        line: bytes | Oversize
+    def _take(self) -> bytes | OversizedMessage:
+        line: bytes | OversizedMessage
         if self._head is None:
             line = b"".join(self._parts).removesuffix(b"\r")
         else:
-            line = Oversize(self._head, self._tail)
+            line = OversizedMessage(self._head, self._tail)
         self._parts.clear()
         self._size, self._head, self._tail = 0, None, b""
         return line
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class SseEvent:
     """One server-sent event."""
 
     name: str
@@ -89,23 +89,23 @@ class Event:
 
 
 @dataclass(slots=True)
-class Events:
+class SseParser:
     """Bytes in, server-sent events out; those too large as what is left of them."""
 
     most_bytes: int
-    _lines: Lines = field(init=False)
+    _lines: LineBuffer = field(init=False)
     _name: str = ""
     _data: list[bytes] = field(default_factory=list[bytes])
     _size: int = 0
-    _oversize: Oversize | None = None
+    _oversize: OversizedMessage | None = None
 
     def __post_init__(self) -> None:
-        self._lines = Lines(self.most_bytes)
+        self._lines = LineBuffer(self.most_bytes)
 
-    def feed(self, data: bytes) -> Iterator[Event | Oversize]:
+    def feed(self, data: bytes) -> Iterator[SseEvent | OversizedMessage]:
         """The events that are complete now."""
         for line in self._lines.feed(data):
-            if isinstance(line, Oversize):
+            if isinstance(line, OversizedMessage):
                 self._overflow(_value(line.head), line.tail)
             elif line:
                 self._field(line)
@@ -128,15 +128,15 @@ class Events:
         kept = self._oversize
         if kept is None:
             before = b"\n".join(self._data)
-            kept = Oversize(before[:_EDGE], before[-_EDGE:])
+            kept = OversizedMessage(before[:_EDGE], before[-_EDGE:])
             self._data.clear()
         self._size = self.most_bytes + 1
-        self._oversize = Oversize((kept.head + head)[:_EDGE], (kept.tail + tail)[-_EDGE:])
+        self._oversize = OversizedMessage((kept.head + head)[:_EDGE], (kept.tail + tail)[-_EDGE:])
 
-    def _take(self) -> Event | Oversize | None:
-        event: Event | Oversize | None = self._oversize
+    def _take(self) -> SseEvent | OversizedMessage | None:
+        event: SseEvent | OversizedMessage | None = self._oversize
         if event is None and (self._data or self._name):
-            event = Event(self._name or "message", b"\n".join(self._data))
+            event = SseEvent(self._name or "message", b"\n".join(self._data))
         self._name, self._size, self._oversize = "", 0, None
         self._data.clear()
         return event

@@ -20,16 +20,16 @@ import orjson
 from dataagent_core.errors import HostNotAllowed
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.mcp.wire import failures
-from dataagent_core.mcp.wire.dialling import OpenDialler
-from dataagent_core.mcp.wire.port import Signals, WireLimits
-from dataagent_core.network import OpenHosts
+from dataagent_core.mcp.wire.interface import SessionSignals, WireLimits
+from dataagent_core.mcp.wire.network_backend import GuardedNetworkBackend
+from dataagent_core.network import HostPolicy
 
 _EVENTS = b"text/event-stream"
 _BREAKS = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException)
 _CANCELLED = b'"notifications/cancelled"'
 _MOST_REFUSAL = 64 * 1024
 _NOTICE_SECONDS = 5.0
-_GOODBYE_SECONDS = 1.0
+_CLOSE_SECONDS = 1.0
 _SPARE_CONNECTIONS = 4
 _STATUS: dict[int, tuple[int, str]] = {
     401: (failures.UNAUTHORIZED, "The server wants other credentials (401)."),
@@ -45,26 +45,26 @@ def tls_context() -> ssl.SSLContext:
 
 
 def http_client(
-    spec: ServerSpec, *, hosts: OpenHosts, signals: Signals, limits: WireLimits
-) -> tuple[httpx2.AsyncClient, Endpoint]:
+    spec: ServerSpec, *, hosts: HostPolicy, signals: SessionSignals, limits: WireLimits
+) -> tuple[httpx2.AsyncClient, ServerTransport]:
     """A client for one session, and the endpoint under it that knows what was answered."""
-    endpoint = Endpoint(_pool(spec, hosts), signals, limits)
+    transport = ServerTransport(_pool(spec, hosts), signals, limits)
     headers = {name: value.get_secret_value() for name, value in spec.headers.items()}
     seconds = spec.connect_timeout_seconds
     longest = max(300.0, spec.call_timeout_seconds + 60.0)
     client = httpx2.AsyncClient(
-        transport=endpoint,
+        transport=transport,
         headers={"accept-encoding": "identity", **headers},
         timeout=httpx2.Timeout(seconds, read=longest),
         trust_env=False,
         follow_redirects=False,
     )
-    return client, endpoint
+    return client, transport
 
 
-def _pool(spec: ServerSpec, hosts: OpenHosts) -> httpcore2.AsyncConnectionPool:
+def _pool(spec: ServerSpec, hosts: HostPolicy) -> httpcore2.AsyncConnectionPool:
     connections = spec.max_concurrency + _SPARE_CONNECTIONS
-    dialler = OpenDialler(hosts)
+    dialler = GuardedNetworkBackend(hosts)
     if spec.proxy_url is None:
         return httpcore2.AsyncConnectionPool(
             ssl_context=tls_context(),
@@ -91,16 +91,16 @@ def _pool(spec: ServerSpec, hosts: OpenHosts) -> httpcore2.AsyncConnectionPool:
     )
 
 
-class Endpoint(httpx2.AsyncBaseTransport):
+class ServerTransport(httpx2.AsyncBaseTransport):
     """One server's HTTP, with failures as answers."""
 
     def __init__(
-        self, pool: httpcore2.AsyncConnectionPool, signals: Signals, limits: WireLimits
+        self, pool: httpcore2.AsyncConnectionPool, signals: SessionSignals, limits: WireLimits
     ) -> None:
         self._pool = pool
         self._signals = signals
         self._limits = limits
-        self._aside: set[asyncio.Task[httpx2.Response]] = set()
+        self._background: set[asyncio.Task[httpx2.Response]] = set()
         self.last_refusal: int | None = None
         """The last status of 400 or more."""
 
@@ -108,32 +108,34 @@ class Endpoint(httpx2.AsyncBaseTransport):
         """Send one request; never raises for what the network or the server does."""
         await request.aread()  # one that follows a redirect comes with its content unread
         has_id = _has_id(request)
-        _set_patience(request, has_id=has_id)
+        _set_timeouts(request, has_id=has_id)
         if request.method == "POST" and not has_id and _CANCELLED in request.content[:256]:
-            self._send_aside(request)
+            self._send_in_background(request)
             return httpx2.Response(202)
-        return await self._answered(request)
+        return await self._request(request)
 
-    def _send_aside(self, request: httpx2.Request) -> None:
+    def _send_in_background(self, request: httpx2.Request) -> None:
         """Tell a server to stop; one that hangs would hold up all that follows."""
-        task = asyncio.create_task(self._answered(request))
-        self._aside.add(task)
-        task.add_done_callback(self._aside.discard)
+        task = asyncio.create_task(self._request(request))
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
 
-    async def _answered(self, request: httpx2.Request) -> httpx2.Response:
+    async def _request(self, request: httpx2.Request) -> httpx2.Response:
         try:
             response = await self._send(request)
         except HostNotAllowed as error:
-            return _answer(failures.NOT_OPEN, str(error))
+            return _json_response(failures.NOT_OPEN, str(error))
         except (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout):
             self._signals.note_suspect()
-            return _answer(failures.UNREACHABLE, "The server cannot be reached.")
+            return _json_response(failures.UNREACHABLE, "The server cannot be reached.")
         except (httpcore2.ProxyError, httpcore2.UnsupportedProtocol):
-            return _answer(failures.UNREACHABLE, "The proxy does not let the request through.")
+            return _json_response(
+                failures.UNREACHABLE, "The proxy does not let the request through."
+            )
         except _BREAKS:
             self._signals.note_suspect()
-            return _answer(failures.BROKEN, "The server broke the connection off.")
-        return await self._checked(request, response)
+            return _json_response(failures.BROKEN, "The server broke the connection off.")
+        return await self._check_response(request, response)
 
     async def _send(self, request: httpx2.Request) -> httpcore2.Response:
         url = request.url
@@ -149,43 +151,47 @@ class Endpoint(httpx2.AsyncBaseTransport):
             )
         )
 
-    async def _checked(
+    async def _check_response(
         self, request: httpx2.Request, answer: httpcore2.Response
     ) -> httpx2.Response:
-        stream = _Watched(answer, self._signals.note_suspect)
+        stream = _WatchedStream(answer, self._signals.note_suspect)
         if _header(answer, b"content-encoding", b"identity") != b"identity":
             await stream.aclose()
-            return _answer(failures.HTTP_ERROR, "The server compresses though it was asked not to.")
+            return _json_response(
+                failures.HTTP_ERROR, "The server compresses though it was asked not to."
+            )
         if answer.status >= 400:
             self.last_refusal = answer.status
-            return await _refused(request, answer.status, stream)
+            return await _error_response(request, answer.status, stream)
         if request.method != "POST" or _header(answer, b"content-type").startswith(_EVENTS):
             return httpx2.Response(answer.status, headers=answer.headers, stream=stream)
-        return await self._whole(answer, stream)
+        return await self._read_whole(answer, stream)
 
-    async def _whole(self, answer: httpcore2.Response, stream: _Watched) -> httpx2.Response:
+    async def _read_whole(
+        self, answer: httpcore2.Response, stream: _WatchedStream
+    ) -> httpx2.Response:
         """An answer of one piece, read here up to the limit."""
         try:
             body = await stream.read(self._limits.max_message_bytes)
         except httpx2.StreamError:
-            return _answer(failures.BROKEN, "The server broke its answer off.")
+            return _json_response(failures.BROKEN, "The server broke its answer off.")
         if body is None:
-            return _answer(failures.TOO_LARGE, "The server's answer is larger than allowed.")
-        headers = [(k, v) for k, v in answer.headers if k.lower() not in _OF_THE_BODY]
+            return _json_response(failures.TOO_LARGE, "The server's answer is larger than allowed.")
+        headers = [(k, v) for k, v in answer.headers if k.lower() not in _BODY_HEADERS]
         return httpx2.Response(answer.status, headers=headers, content=body)
 
     async def aclose(self) -> None:
         """Close what is open."""
-        for task in self._aside:
+        for task in self._background:
             task.cancel()
-        await asyncio.gather(*self._aside, return_exceptions=True)
+        await asyncio.gather(*self._background, return_exceptions=True)
         await self._pool.aclose()
 
 
-_OF_THE_BODY = frozenset({b"content-length", b"transfer-encoding"})
+_BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 
 
-class _Watched(httpx2.AsyncByteStream):
+class _WatchedStream(httpx2.AsyncByteStream):
     """An answer's bytes; a break is told to the session's owner."""
 
     def __init__(self, answer: httpcore2.Response, on_break: Callable[[], None]) -> None:
@@ -221,13 +227,13 @@ class _Watched(httpx2.AsyncByteStream):
         await self._answer.aclose()
 
 
-def _set_patience(request: httpx2.Request, *, has_id: bool) -> None:
+def _set_timeouts(request: httpx2.Request, *, has_id: bool) -> None:
     """Streams may be silent for long; a notice nobody answers must not hold up what follows."""
     timeout = dict(request.extensions.get("timeout") or {})
     if request.method == "GET" or request.headers.get("mcp-method") == "subscriptions/listen":
         timeout["read"] = None
     elif request.method == "DELETE":  # a last word, which nobody waits for
-        timeout = dict.fromkeys(timeout, _GOODBYE_SECONDS)
+        timeout = dict.fromkeys(timeout, _CLOSE_SECONDS)
     elif request.method == "POST" and not has_id:
         timeout["read"] = _NOTICE_SECONDS
     request.extensions = {**request.extensions, "timeout": timeout}
@@ -244,20 +250,26 @@ def _header(answer: httpcore2.Response, name: bytes, otherwise: bytes = b"") -> 
     return b", ".join(found).strip().lower() or otherwise
 
 
-async def _refused(request: httpx2.Request, status: int, stream: _Watched) -> httpx2.Response:
+async def _error_response(
+    request: httpx2.Request, status: int, stream: _WatchedStream
+) -> httpx2.Response:
     """A refusal as a JSON-RPC error: the server's own if it sent one, ours otherwise."""
     try:
         body = await stream.read(_MOST_REFUSAL)
     except httpx2.StreamError:
         body = None
     if status in _STATUS:
-        return _answer(*_STATUS[status], status=status)
+        return _json_response(*_STATUS[status], status=status)
     if body is not None and _is_error(body):
         kept = {"content-type": "application/json"}
         return httpx2.Response(status, headers=kept, content=body)
     if status == 404 and "mcp-session-id" in request.headers:
-        return _answer(failures.SESSION_GONE, "The server forgot the session.", status=status)
-    return _answer(failures.HTTP_ERROR, f"The server answered with HTTP {status}.", status=status)
+        return _json_response(
+            failures.SESSION_GONE, "The server forgot the session.", status=status
+        )
+    return _json_response(
+        failures.HTTP_ERROR, f"The server answered with HTTP {status}.", status=status
+    )
 
 
 def _is_error(body: bytes) -> bool:
@@ -272,7 +284,7 @@ def _is_error(body: bytes) -> bool:
             return False
 
 
-def _answer(code: int, message: str, *, status: int = 503) -> httpx2.Response:
+def _json_response(code: int, message: str, *, status: int = 503) -> httpx2.Response:
     return httpx2.Response(
         status,
         headers={"content-type": "application/json"},

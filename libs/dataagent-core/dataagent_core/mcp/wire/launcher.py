@@ -26,33 +26,35 @@ _WATCHED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT}
 
 def main() -> int:
     """Run the command to its end, or to ours."""
-    parent, user, doors, command = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
+    parent, user, cgroup_files, command = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
     prctl = ctypes.CDLL(None, use_errno=True).prctl
     prctl(_SET_CHILD_SUBREAPER, 1)
     prctl(_SET_PDEATHSIG, int(signal.SIGHUP))
     signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
-    _enter(doors)
+    _join_cgroups(cgroup_files)
     launcher = os.getpid()
     child = os.fork()
     if child == 0:
-        _become(command, user, launcher, prctl)
-    _let_go_of_pipes()
+        _exec_command(command, user, launcher, prctl)
+    _close_pipes()
     code = _wait(child, parent)
     if code is None:
         _stop(child)
         code = 128 + signal.SIGTERM
-    _take_away_the_rest()
+    _kill_descendants()
     return code
 
 
-def _enter(doors: str) -> None:
+def _join_cgroups(cgroup_files: str) -> None:
     """Be in the groups before there is anything to be limited."""
-    for door in doors.split(":") if doors != "-" else ():
+    for door in cgroup_files.split(":") if cgroup_files != "-" else ():
         with open(door, "w") as file:
             file.write("0")
 
 
-def _become(command: list[str], user: str, launcher: int, prctl: Callable[[int, int], int]) -> None:
+def _exec_command(
+    command: list[str], user: str, launcher: int, prctl: Callable[[int, int], int]
+) -> None:
     """The command, in a group of its own, dying with the launcher."""
     try:
         os.setpgid(0, 0)
@@ -70,7 +72,7 @@ def _become(command: list[str], user: str, launcher: int, prctl: Callable[[int, 
     os._exit(127)
 
 
-def _let_go_of_pipes() -> None:
+def _close_pipes() -> None:
     """The pipes are the command's: its end must be theirs."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for pipe in (0, 1, 2):
@@ -115,7 +117,7 @@ def _stop(child: int) -> None:
     _signal_group(child, signal.SIGKILL)
 
 
-def _take_away_the_rest() -> None:
+def _kill_descendants() -> None:
     """Kill all descendants: orphans among them have become our children."""
     until = time.monotonic() + _GRACE_SECONDS
     while time.monotonic() < until:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.mcp.wire.allowance import Allowance
-from dataagent_core.mcp.wire.confinement import Confined
-from dataagent_core.mcp.wire.port import OpenFailed
+from dataagent_core.mcp.wire.confinement import ConfinedCommand
+from dataagent_core.mcp.wire.interface import OpenFailed
+from dataagent_core.mcp.wire.process_limits import ProcessLimits
 from dataagent_core.mcp.wire.stderr import Stderr
 
 OWNER_VARIABLE = "DATAAGENT_MCP_OWNER"
@@ -28,7 +28,7 @@ OWNER_VARIABLE = "DATAAGENT_MCP_OWNER"
 _INHERITED = ("PATH", "HOME", "LANG")
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 _CHUNK = 64 * 1024
-_PATIENCE_SECONDS = 1.5
+_GRACE_SECONDS = 1.5
 _KILL_SECONDS = 3.0
 _STEP_SECONDS = 0.01
 _LOOK_SECONDS = 0.5
@@ -42,18 +42,18 @@ class ServerProcess:
         self,
         process: asyncio.subprocess.Process,
         stderr: Stderr,
-        allowance: Allowance | None = None,
+        limits: ProcessLimits | None = None,
     ) -> None:
         self._process = process
-        self._allowance = allowance
-        self._watch = None if allowance is None else asyncio.create_task(self._watched(allowance))
+        self._limits = limits
+        self._watch = None if limits is None else asyncio.create_task(self._watched(limits))
         self._stdin = _piped(process.stdin)
         self._stdout = _piped(process.stdout)
-        self._words = asyncio.create_task(_keep(_piped(process.stderr), stderr))
+        self._words = asyncio.create_task(_copy_stderr(_piped(process.stderr), stderr))
 
     @classmethod
     async def start(
-        cls, spec: ServerSpec, stderr: Stderr, confined: Confined | None = None
+        cls, spec: ServerSpec, stderr: Stderr, confined: ConfinedCommand | None = None
     ) -> ServerProcess:
         """Start the command, behind its wall if it has one.
 
@@ -61,7 +61,7 @@ class ServerProcess:
             OpenFailed: it cannot be started.
         """
         home = {} if confined is None else {"HOME": confined.home}
-        allowance = None if confined is None else confined.allowance
+        limits = None if confined is None else confined.limits
         try:
             process = await asyncio.create_subprocess_exec(
                 *_command(spec, confined),
@@ -73,20 +73,24 @@ class ServerProcess:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            if allowance is not None:
-                await asyncio.to_thread(allowance.give_back)
+            if limits is not None:
+                await asyncio.to_thread(limits.release)
             raise OpenFailed(f"The command cannot be started: {_plain(error)}.") from error
-        return cls(process, stderr, allowance)
+        return cls(process, stderr, limits)
 
     @property
     def pid(self) -> int:
         """Of the process we started: the leader of its session."""
         return self._process.pid
 
-    def why_ended(self) -> str:
+    def exit_reason(self) -> str:
         """What is known of its end, in a sentence."""
-        excess = None if self._allowance is None else self._allowance.excess()
-        return "The server's process ended." if excess is None else f"{excess} It was stopped."
+        exceeded_limit = None if self._limits is None else self._limits.exceeded_limit()
+        return (
+            "The server's process ended."
+            if exceeded_limit is None
+            else f"{exceeded_limit} It was stopped."
+        )
 
     async def read(self) -> bytes:
         """What it wrote; nothing once it closed its output."""
@@ -108,7 +112,7 @@ class ServerProcess:
         """End it and everything it started, politely first. Takes some seconds at most."""
         self._stdin.close()
         drain = asyncio.create_task(self._drain())
-        if not await self._ended(_PATIENCE_SECONDS):
+        if not await self._ended(_GRACE_SECONDS):
             self._signal(signal.SIGTERM)
             if not await self._ended(_KILL_SECONDS):
                 self._signal(signal.SIGKILL)
@@ -121,14 +125,14 @@ class ServerProcess:
         transport = getattr(self._process, "_transport", None)  # else open while a pipe is held
         if transport is not None:
             transport.close()
-        if self._allowance is not None:
-            await asyncio.to_thread(self._allowance.give_back)
+        if self._limits is not None:
+            await asyncio.to_thread(self._limits.release)
 
-    async def _watched(self, allowance: Allowance) -> None:
+    async def _watched(self, limits: ProcessLimits) -> None:
         """Kill it once it starts processes without end: the system only refuses it more."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
-            if allowance.has_too_many:
+            if limits.hit_process_limit:
                 self._signal(signal.SIGKILL)
                 return
 
@@ -153,14 +157,14 @@ class ServerProcess:
             return
 
 
-def _command(spec: ServerSpec, confined: Confined | None) -> list[str]:
+def _command(spec: ServerSpec, confined: ConfinedCommand | None) -> list[str]:
     """What is really started: the launcher, with the server's command behind its wall."""
     command = [spec.command or "", *spec.args] if confined is None else confined.command
     if sys.platform != "linux":
         return command
     user = str(confined.user) if confined is not None and confined.user else "-"
-    doors = ":".join(confined.allowance.doors) if confined is not None else ""
-    own = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), user, doors or "-"]
+    cgroup_files = ":".join(confined.limits.cgroup_files) if confined is not None else ""
+    own = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), user, cgroup_files or "-"]
     return [*own, *command]
 
 
@@ -173,7 +177,7 @@ def _piped(pipe: _Pipe | None) -> _Pipe:
     return pipe
 
 
-async def _keep(pipe: asyncio.StreamReader, stderr: Stderr) -> None:
+async def _copy_stderr(pipe: asyncio.StreamReader, stderr: Stderr) -> None:
     while data := await pipe.read(_CHUNK):
         stderr.write(data)
 
@@ -187,10 +191,10 @@ def environment(spec: ServerSpec) -> dict[str, str]:
 
 def owner_mark() -> str:
     """Names our process, told from a later one with the same number and from a container's."""
-    return f"{os.getpid()}.{_started(os.getpid())}.{_numbering()}"
+    return f"{os.getpid()}.{_start_time(os.getpid())}.{_pid_namespace()}"
 
 
-def _numbering() -> str:
+def _pid_namespace() -> str:
     """By which numbers we know processes: a container has its own, and we may see into it."""
     try:
         return os.readlink("/proc/self/ns/pid")
@@ -198,7 +202,7 @@ def _numbering() -> str:
         return ""
 
 
-def _started(pid: int) -> str:
+def _start_time(pid: int) -> str:
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
@@ -214,7 +218,7 @@ def _plain(error: OSError | ValueError) -> str:
     return "its name or arguments cannot be used"
 
 
-def sweep() -> int:
+def kill_orphans() -> int:
     """Kill servers whose owner is gone, which only a crash of the launcher leaves behind.
 
     Returns how many.
@@ -240,9 +244,9 @@ def _is_gone(owner: bytes) -> bool:
     """Whether a process is no more. Anybody can write anything into an environment."""
     pid, _, rest = owner.partition(b".")
     started, _, numbering = rest.partition(b".")
-    if not pid.isdigit() or len(pid) > _MOST_DIGITS or numbering != _numbering().encode():
+    if not pid.isdigit() or len(pid) > _MOST_DIGITS or numbering != _pid_namespace().encode():
         return False
-    return bool(started) and _started(int(pid)).encode() != started
+    return bool(started) and _start_time(int(pid)).encode() != started
 
 
 def _kill(pid: int) -> int:

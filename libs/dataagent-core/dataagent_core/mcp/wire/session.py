@@ -36,19 +36,23 @@ from dataagent_core.mcp.types import (
     RemoteResult,
     RemoteTool,
 )
-from dataagent_core.mcp.wire.elicitation import Questions
+from dataagent_core.mcp.wire.elicitation import ElicitationRouter
 from dataagent_core.mcp.wire.failures import call_failed, failed, is_suspicious
-from dataagent_core.mcp.wire.port import Signals, WireLimits
+from dataagent_core.mcp.wire.interface import SessionSignals, WireLimits
 
 _Raw: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 _STATE_ONLY_SECONDS = 0.1
 
 
-class SessionPort:
+class SdkSession:
     """One live session."""
 
     def __init__(
-        self, client: Client, questions: Questions, signals: Signals, limits: WireLimits
+        self,
+        client: Client,
+        questions: ElicitationRouter,
+        signals: SessionSignals,
+        limits: WireLimits,
     ) -> None:
         self._client = client
         self._session = client.session
@@ -70,7 +74,7 @@ class SessionPort:
         except TimeoutError as error:
             raise failed("MCP_TIMEOUT", "Listing the tools takes too long.") from error
         except (MCPError, ValidationError) as error:
-            raise self._noted(error) from error
+            raise self._report_failure(error) from error
 
     async def _all_pages(self) -> tuple[RemoteTool, ...]:
         tools: list[RemoteTool] = []
@@ -101,13 +105,13 @@ class SessionPort:
         """Call a tool."""
         begun = self._questions.begin(on_elicit)
         try:
-            return _result(await self._answered(name, arguments, trace_id, on_progress, on_elicit))
+            return _result(await self._call(name, arguments, trace_id, on_progress, on_elicit))
         except (MCPError, ValidationError) as error:
-            raise self._noted(error) from error
+            raise self._report_failure(error) from error
         finally:
             self._questions.end(on_elicit, begun)
 
-    async def _answered(
+    async def _call(
         self,
         name: str,
         arguments: JsonObject,
@@ -119,7 +123,7 @@ class SessionPort:
         meta: Any = {"trace_id": trace_id} if trace_id else None
         params = CallToolRequestParams(name=name, arguments=arguments, _meta=meta)
         for _ in range(self._limits.max_questions + 1):
-            raw = await self._sent(params, on_progress)
+            raw = await self._send_with_retry(params, on_progress)
             if raw.get("resultType") != "input_required":
                 return raw
             asked = InputRequiredResult.model_validate(raw, by_name=False)
@@ -146,7 +150,7 @@ class SessionPort:
             answers[key] = answer
         return answers
 
-    async def _sent(
+    async def _send_with_retry(
         self, params: CallToolRequestParams, on_progress: OnProgress | None
     ) -> dict[str, Any]:
         """One request; sent again only if the server says that its headers were out of date."""
@@ -185,9 +189,9 @@ class SessionPort:
                     raise
                 await self._session.list_tools()
         except (MCPError, ValidationError) as error:
-            raise self._noted(error) from error
+            raise self._report_failure(error) from error
 
-    def _noted(self, error: MCPError | ValidationError) -> Exception:
+    def _report_failure(self, error: MCPError | ValidationError) -> Exception:
         """The failure, with the owner told if it should look after the server."""
         if isinstance(error, MCPError) and is_suspicious(error):
             self._signals.note_suspect()

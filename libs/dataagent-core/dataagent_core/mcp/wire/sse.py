@@ -28,8 +28,8 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from dataagent_core.mcp.wire import failures
-from dataagent_core.mcp.wire.frames import Event, Events, Oversize
-from dataagent_core.mcp.wire.port import OpenFailed, Signals, WireLimits
+from dataagent_core.mcp.wire.frames import OversizedMessage, SseEvent, SseParser
+from dataagent_core.mcp.wire.interface import OpenFailed, SessionSignals, WireLimits
 
 _BUFFERED = 64
 _Item = SessionMessage | Exception
@@ -38,7 +38,7 @@ _HEADERS = {"accept": "text/event-stream", "cache-control": "no-store"}
 
 @asynccontextmanager
 async def sse_transport(
-    url: str, client: httpx2.AsyncClient, *, signals: Signals, limits: WireLimits
+    url: str, client: httpx2.AsyncClient, *, signals: SessionSignals, limits: WireLimits
 ) -> AsyncGenerator[TransportStreams]:
     """Streams of messages over one event stream.
 
@@ -78,7 +78,7 @@ class _SseSession:
         url: str,
         client: httpx2.AsyncClient,
         inbox: MemoryObjectSendStream[_Item],
-        signals: Signals,
+        signals: SessionSignals,
         limits: WireLimits,
     ) -> None:
         self._url = url
@@ -91,12 +91,12 @@ class _SseSession:
     async def read(self, response: httpx2.Response, *, task_status: TaskStatus[str]) -> None:
         """Pass on what arrives, until the stream ends: that ends the session."""
         has_endpoint = False
-        events = Events(self._limits.max_message_bytes)
+        events = SseParser(self._limits.max_message_bytes)
         async with self._inbox:
             try:
                 async for chunk in response.aiter_raw():
                     for event in events.feed(chunk):
-                        if isinstance(event, Event) and event.name == "endpoint":
+                        if isinstance(event, SseEvent) and event.name == "endpoint":
                             if not has_endpoint:
                                 task_status.started(_endpoint(self._url, event.data))
                                 has_endpoint = True
@@ -110,8 +110,8 @@ class _SseSession:
             raise OpenFailed("The server's event stream ended before it said where to post.")
         self._signals.note_lost("The server closed the event stream.")
 
-    async def _receive(self, event: Event | Oversize) -> None:
-        if isinstance(event, Oversize):
+    async def _receive(self, event: SseEvent | OversizedMessage) -> None:
+        if isinstance(event, OversizedMessage):
             request_id = event.request_id(self._waiting)
             if request_id is not None:
                 await self._fail(request_id, _TOO_LARGE)

@@ -30,12 +30,12 @@ from pydantic import ValidationError
 
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.mcp.wire import failures
-from dataagent_core.mcp.wire.confinement import Confined
-from dataagent_core.mcp.wire.frames import Lines, Oversize
-from dataagent_core.mcp.wire.port import Signals, WireLimits
+from dataagent_core.mcp.wire.confinement import ConfinedCommand
+from dataagent_core.mcp.wire.frames import LineBuffer, OversizedMessage
+from dataagent_core.mcp.wire.interface import SessionSignals, WireLimits
 from dataagent_core.mcp.wire.process import ServerProcess
 from dataagent_core.mcp.wire.stderr import Stderr
-from dataagent_core.workspace.workers import to_the_end
+from dataagent_core.workspace.workers import run_to_completion
 
 _Item = SessionMessage | Exception
 
@@ -44,10 +44,10 @@ _Item = SessionMessage | Exception
 async def stdio_transport(
     spec: ServerSpec,
     *,
-    signals: Signals,
+    signals: SessionSignals,
     stderr: Stderr,
     limits: WireLimits,
-    confined: Confined | None = None,
+    confined: ConfinedCommand | None = None,
 ) -> AsyncGenerator[TransportStreams]:
     """Streams of messages with a process that lives as long as the block.
 
@@ -57,16 +57,23 @@ async def stdio_transport(
     process = await ServerProcess.start(spec, stderr, confined)
     waiting: set[RequestId] = set()
     try:
-        yield _Reading(process, waiting, signals, limits), _Writing(process, waiting, signals)
+        yield (
+            _StdoutReader(process, waiting, signals, limits),
+            _StdinWriter(process, waiting, signals),
+        )
     finally:
         with anyio.CancelScope(shield=True):
-            await to_the_end(process.stop())  # the shield stops anyio's cancellations, not a task's
+            await run_to_completion(
+                process.stop()
+            )  # the shield stops anyio's cancellations, not a task's
 
 
 class _Pipe:
     """One direction of what passes between the process and the session."""
 
-    def __init__(self, process: ServerProcess, waiting: set[RequestId], signals: Signals) -> None:
+    def __init__(
+        self, process: ServerProcess, waiting: set[RequestId], signals: SessionSignals
+    ) -> None:
         self._process = process
         self._waiting = waiting
         self._signals = signals
@@ -88,18 +95,18 @@ class _Pipe:
         await self.aclose()
 
 
-class _Reading(_Pipe):
+class _StdoutReader(_Pipe):
     """What the process says, until it says no more: that ends the session."""
 
     def __init__(
         self,
         process: ServerProcess,
         waiting: set[RequestId],
-        signals: Signals,
+        signals: SessionSignals,
         limits: WireLimits,
     ) -> None:
         super().__init__(process, waiting, signals)
-        self._lines = Lines(limits.max_message_bytes)
+        self._lines = LineBuffer(limits.max_message_bytes)
         self._here: deque[_Item] = deque()
 
     def __aiter__(self) -> Self:
@@ -123,15 +130,15 @@ class _Reading(_Pipe):
                 raise anyio.ClosedResourceError
             data = await self._process.read()
             if not data:
-                self._signals.note_lost(self._process.why_ended())
+                self._signals.note_lost(self._process.exit_reason())
                 raise anyio.EndOfStream
             self._here.extend(
                 item for line in self._lines.feed(data) if (item := self._item(line)) is not None
             )
         return self._here.popleft()
 
-    def _item(self, line: bytes | Oversize) -> _Item | None:
-        if isinstance(line, Oversize):
+    def _item(self, line: bytes | OversizedMessage) -> _Item | None:
+        if isinstance(line, OversizedMessage):
             request_id = line.request_id(self._waiting)
             return None if request_id is None else _too_large(request_id)
         if not line.strip():
@@ -145,7 +152,7 @@ class _Reading(_Pipe):
         return SessionMessage(message)
 
 
-class _Writing(_Pipe):
+class _StdinWriter(_Pipe):
     """What the process is told; one that does not read any more ends the session."""
 
     async def send(self, item: SessionMessage, /) -> None:

@@ -2,7 +2,7 @@
 
 The client's own stream takes several turns of the loop and a scope for each piece; here a piece is
 written at once, is waited for only if it is not there yet, and a look whether the other side has
-hung up asks no system. Above: `dialling.py` says who may be connected to. Below: `asyncio`.
+hung up asks no system. Above: `network_backend.py` says who may be connected to. Below: `asyncio`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SocketOption = (
 )
 
 
-async def connected(
+async def open_tcp_stream(
     host: str, port: int, timeout: float | None, options: Iterable[SocketOption]
 ) -> TcpStream:
     """A connection to an address.
@@ -36,7 +36,7 @@ async def connected(
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(timeout):
-            transport, wire = await loop.create_connection(_Wire, host, port)
+            transport, protocol = await loop.create_connection(_StreamProtocol, host, port)
     except TimeoutError as error:
         raise httpcore2.ConnectTimeout("Nobody answers in time.") from error
     except OSError as error:
@@ -44,14 +44,14 @@ async def connected(
     socket = transport.get_extra_info("socket")
     for option in options:
         socket.setsockopt(*option)
-    return TcpStream(wire)
+    return TcpStream(protocol)
 
 
 class TcpStream(AsyncNetworkStream):
     """Bytes to and from one address; read by one task at a time."""
 
-    def __init__(self, wire: _Wire) -> None:
-        self._wire = wire
+    def __init__(self, protocol: _StreamProtocol) -> None:
+        self._protocol = protocol
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """What has arrived, or arrives next; nothing once the other side has hung up.
@@ -60,15 +60,15 @@ class TcpStream(AsyncNetworkStream):
             httpcore2.ReadTimeout: nothing arrives in time.
             httpcore2.ReadError: the connection broke.
         """
-        wire = self._wire
+        protocol = self._protocol
         try:
-            while not wire.is_readable:
-                await wire.next_turn(timeout)
+            while not protocol.is_readable:
+                await protocol.wait_for_change(timeout)
         except TimeoutError as error:
             raise httpcore2.ReadTimeout("Nothing arrives in time.") from error
-        data = wire.taken(max_bytes)
-        if not data and wire.problem is not None:
-            raise httpcore2.ReadError("The connection broke.") from wire.problem
+        data = protocol.take(max_bytes)
+        if not data and protocol.problem is not None:
+            raise httpcore2.ReadError("The connection broke.") from protocol.problem
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
@@ -78,20 +78,20 @@ class TcpStream(AsyncNetworkStream):
             httpcore2.WriteTimeout: the other side does not read.
             httpcore2.WriteError: the connection broke.
         """
-        wire = self._wire
-        if buffer and not wire.is_over:
-            wire.transport.write(buffer)
+        protocol = self._protocol
+        if buffer and not protocol.is_over:
+            protocol.transport.write(buffer)
         try:
-            while wire.is_full and not wire.is_over:
-                await wire.next_turn(timeout)
+            while protocol.is_full and not protocol.is_over:
+                await protocol.wait_for_change(timeout)
         except TimeoutError as error:
             raise httpcore2.WriteTimeout("The other side does not read.") from error
-        if wire.is_over:
-            raise httpcore2.WriteError("The connection broke.") from wire.problem
+        if protocol.is_over:
+            raise httpcore2.WriteError("The connection broke.") from protocol.problem
 
     async def aclose(self) -> None:
         """Hang up; what the other side does not take at once is not waited for."""
-        transport = self._wire.transport
+        transport = self._protocol.transport
         transport.close()
         try:
             await asyncio.sleep(0)
@@ -110,35 +110,35 @@ class TcpStream(AsyncNetworkStream):
             httpcore2.ConnectError: the other side is not who it should be, or does not answer.
             httpcore2.ConnectTimeout: it does not answer in time.
         """
-        wire = self._wire
+        protocol = self._protocol
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout):
                 secret = await loop.start_tls(
-                    wire.transport, wire, ssl_context, server_hostname=server_hostname
+                    protocol.transport, protocol, ssl_context, server_hostname=server_hostname
                 )
         except TimeoutError as error:
-            wire.transport.abort()
+            protocol.transport.abort()
             raise httpcore2.ConnectTimeout("Nobody answers in time.") from error
         except OSError as error:  # an `SSLError` is one
-            wire.transport.abort()
+            protocol.transport.abort()
             raise httpcore2.ConnectError(str(error)) from error
         if secret is None:  # it was closed meanwhile
             raise httpcore2.ConnectError("The connection broke.")
-        wire.transport = secret
+        protocol.transport = secret
         return self
 
     def get_extra_info(self, info: str) -> Any:
         """What the client asks about a connection."""
         if info == "is_readable":
-            return self._wire.is_readable
-        return self._wire.transport.get_extra_info(_NAMES.get(info, info))
+            return self._protocol.is_readable
+        return self._protocol.transport.get_extra_info(_NAMES.get(info, info))
 
 
 _NAMES = {"client_addr": "sockname", "server_addr": "peername"}
 
 
-class _Wire(asyncio.Protocol):
+class _StreamProtocol(asyncio.Protocol):
     """What the loop tells of a connection."""
 
     transport: asyncio.Transport
@@ -162,7 +162,7 @@ class _Wire(asyncio.Protocol):
         """Whether a reader gets something at once, be it the end."""
         return bool(self._parts) or self._has_ended or self.is_over
 
-    def taken(self, most_bytes: int) -> bytes:
+    def take(self, most_bytes: int) -> bytes:
         """The next bytes that are here; nothing if none are."""
         if not self._parts:
             return b""
@@ -176,7 +176,7 @@ class _Wire(asyncio.Protocol):
             self.transport.resume_reading()
         return data
 
-    async def next_turn(self, timeout: float | None) -> None:
+    async def wait_for_change(self, timeout: float | None) -> None:
         """Until something has changed.
 
         Raises:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 Handler = Callable[[bytes | None], None]
 """Takes a message; None: some may have been lost."""
 
-USERS = "users"
+USERS_TOPIC = "users"
 """The topic of users that were changed; a message is the user's id."""
 
 
@@ -22,7 +22,7 @@ class Subscription(ABC):
     """A handler on a topic, until it is ended."""
 
     @abstractmethod
-    async def confirmed(self, timeout_seconds: float) -> bool:
+    async def wait_confirmed(self, timeout_seconds: float) -> bool:
         """Wait until every message from now on arrives; False if that is not known in time."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class _LocalSubscription(Subscription):
         self._topic = topic
         self._handler: Handler | None = handler
 
-    async def confirmed(self, timeout_seconds: float) -> bool:
+    async def wait_confirmed(self, timeout_seconds: float) -> bool:
         return True
 
     def end(self) -> None:

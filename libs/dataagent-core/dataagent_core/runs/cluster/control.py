@@ -31,30 +31,30 @@ class Control:
         """Tell a run's owner to stop it."""
         self._send(owner, "cancel", run_id, "")
 
-    def decided(self, owner: str, run_id: str, request_id: str) -> None:
+    def notify_decided(self, owner: str, run_id: str, request_id: str) -> None:
         """Tell a run's owner that a request has an answer."""
         self._send(owner, "decided", run_id, request_id)
 
-    def look(self) -> None:
+    def announce_free_runs(self) -> None:
         """Tell everyone that there are runs to be taken."""
         self._bus.publish(_EVERYONE, b"look")
 
     def _send(self, owner: str, *order: str) -> None:
         self._bus.publish(_topic(owner), orjson.dumps(order))
 
-    def obey(
+    def subscribe_worker(
         self,
         name: str,
         *,
         on_cancel: Callable[[str], object],
         on_decided: Callable[[str, str], object],
-        on_look: Callable[[], object],
+        on_free_runs: Callable[[], object],
     ) -> list[Subscription]:
         """Hear the orders for the process of that name; lost ones are a reason to look."""
 
         def take(payload: bytes | None) -> None:
             if payload is None:
-                on_look()
+                on_free_runs()
                 return
             order, run_id, request_id = orjson.loads(payload)
             if order == "cancel":
@@ -62,12 +62,12 @@ class Control:
             elif order == "decided":
                 on_decided(run_id, request_id)
 
-        def look(_: bytes | None) -> None:
-            on_look()
+        def announce_free_runs(_: bytes | None) -> None:
+            on_free_runs()
 
         return [
             self._bus.subscribe(_topic(name), take),
-            self._bus.subscribe(_EVERYONE, look),
+            self._bus.subscribe(_EVERYONE, announce_free_runs),
         ]
 
 

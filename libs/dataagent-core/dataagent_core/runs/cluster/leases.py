@@ -21,7 +21,7 @@ _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Renewed:
+class RenewalResult:
     """What a process learns when it renews its leases."""
 
     cancelled: set[str]  # runs it is to cancel
@@ -38,10 +38,10 @@ class Leases:
         self._seconds = seconds
         self._one_at_a_time = asyncio.Lock()  # or one given up could be renewed
         self._woken = asyncio.Event()
-        self.woken = 0  # how often someone wanted a look
-        self._taking = 0
-        self._all_taken = asyncio.Event()
-        self._all_taken.set()
+        self.wake_count = 0  # how often someone wanted a look
+        self._acquiring = 0
+        self._none_acquiring = asyncio.Event()
+        self._none_acquiring.set()
         self._renewed_until = _LONG_AGO  # what was held then
 
     def until(self) -> datetime:
@@ -49,24 +49,24 @@ class Leases:
         return now() + timedelta(seconds=self._seconds)
 
     @contextmanager
-    def taking(self) -> Generator[datetime]:
-        """Take a lease, until the time that is given; `all_taken` waits for this to be over."""
-        self._taking += 1
-        self._all_taken.clear()
+    def acquiring(self) -> Generator[datetime]:
+        """Take a lease until the time given; `wait_for_acquisitions` waits for this to end."""
+        self._acquiring += 1
+        self._none_acquiring.clear()
         try:
             yield self.until()
         finally:
-            self._taking -= 1
-            if not self._taking:
-                self._all_taken.set()
+            self._acquiring -= 1
+            if not self._acquiring:
+                self._none_acquiring.set()
 
-    async def all_taken(self, timeout_seconds: float) -> None:
+    async def wait_for_acquisitions(self, timeout_seconds: float) -> None:
         """Wait until nobody is about to take a lease."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
-                await self._all_taken.wait()
+                await self._none_acquiring.wait()
 
-    async def pause(self) -> None:
+    async def wait_until_due(self) -> None:
         """Wait until it is time to renew, or until someone wants a look."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._seconds / 4):
@@ -75,19 +75,19 @@ class Leases:
 
     def wake(self) -> None:
         """End the pause."""
-        self.woken += 1
+        self.wake_count += 1
         self._woken.set()
 
-    async def renew(self, run_ids: Callable[[], Collection[str]]) -> Renewed:
+    async def renew(self, run_ids: Callable[[], Collection[str]]) -> RenewalResult:
         """Extend the leases of these runs, as they are by then."""
         async with self._one_at_a_time:
             asked, until = set(run_ids()), self.until()
             held = await self._store.renew(self._name, asked, until)
             self._renewed_until = until
         cancelled = {run_id for run_id, is_cancelled in held.items() if is_cancelled}
-        return Renewed(cancelled=cancelled, lost=asked - held.keys())
+        return RenewalResult(cancelled=cancelled, lost=asked - held.keys())
 
-    async def hold(self, run: Run, *, is_lost: bool = False) -> None:
+    async def ensure_held(self, run: Run, *, is_lost: bool = False) -> None:
         """Make sure that nobody can take a run over for half a lease from now.
 
         The store is only asked when it was not for a while, as in a process that was frozen.
@@ -103,7 +103,7 @@ class Leases:
         if run.run_id not in held:
             raise StaleAttempt(f"Another process has taken over run {run.run_id}.")
 
-    async def give_up(self, run_id: str) -> None:
+    async def release(self, run_id: str) -> None:
         """End a lease, so that another process takes the run at once."""
         with suppress(Unavailable):  # then it ends by itself
             async with self._one_at_a_time:

@@ -16,7 +16,7 @@ from dataagent_core.errors import Misconfigured
 from dataagent_core.runs.cluster.bus import Bus, LocalBus
 from dataagent_core.runs.cluster.control import Control
 from dataagent_core.runs.dispatch import Dispatch
-from dataagent_core.runs.recovery import Duty
+from dataagent_core.runs.recovery import WorkerRole
 from dataagent_core.runs.relay import Relay
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.worker import Worker
@@ -36,7 +36,7 @@ class Peers:
     role: Role
     bus: Bus
     control: Control
-    duty: Duty
+    worker_role: WorkerRole
     relay: Relay | None = None
     queue: RunQueue | None = None
 
@@ -45,7 +45,7 @@ class Peers:
         queue = self.queue if self.role == "web" else None
         return Dispatch(store, worker, control=self.control, queue=queue, traces=traces)
 
-    def work(self, worker: Worker, stack: AsyncExitStack, *, lease_seconds: float) -> None:
+    def consume_queue(self, worker: Worker, stack: AsyncExitStack, *, lease_seconds: float) -> None:
         """Take runs from the queue until the stack is closed, if that is this role's part."""
         if self.role == "worker" and self.queue is not None:
             self.queue.start(worker, lease_seconds=lease_seconds)
@@ -60,24 +60,24 @@ async def open_peers(
     Raises:
         Misconfigured: the role needs other processes, and they could not reach each other.
     """
-    duty = Duty(
-        takes=role == "worker",
-        resumes=role != "web",
-        most_runs=settings.runs_per_worker,
+    worker_role = WorkerRole(
+        takes_queued=role == "worker",
+        resumes_waiting=role != "web",
+        max_runs=settings.runs_per_worker,
         queue_seconds=settings.queue_timeout,
     )
     if role != "all":
         settings.check_shared(f"DATAAGENT_RUNS_IN={settings.runs_in}")
     bus = _bus(settings)
     if not bus.is_shared:
-        return Peers(name, role, bus, Control(bus), duty)
+        return Peers(name, role, bus, Control(bus), worker_role)
     stack.push_async_callback(bus.aclose)
     await bus.start()
     relay = Relay(bus, store)
     stack.push_async_callback(relay.aclose)
     relay.start()
     queue = None if role == "all" else _queue(settings, stack, name=name)
-    return Peers(name, role, bus, Control(bus), duty, relay, queue)
+    return Peers(name, role, bus, Control(bus), worker_role, relay, queue)
 
 
 def _bus(settings: Settings) -> Bus:

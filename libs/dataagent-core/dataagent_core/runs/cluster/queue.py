@@ -24,7 +24,7 @@ from taskiq_redis import RedisStreamBroker
 
 from dataagent_core.errors import Unavailable
 from dataagent_core.storage.redis import RedisSpace
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 
 logger = logging.getLogger(__name__)
 _TASK = "run"
@@ -32,16 +32,16 @@ _GROUP = "workers"
 _OUTAGES = (RedisError, TaskiqError, OSError, TimeoutError)
 _BLOCK_MILLISECONDS = 2000
 _KEPT_MESSAGES = 100_000
-_FORGOTTEN_MILLISECONDS = 3_600_000
+_DEAD_READER_MILLISECONDS = 3_600_000
 _LAST_SECONDS = 2.0
 _CONNECTIONS = 8
 _RETRY_SECONDS = (0.05, 0.2, 0.5, 1.0)
 
 
-class Taker(Protocol):
+class RunConsumer(Protocol):
     """What executes runs: a `Worker`."""
 
-    async def room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait until one more run can be executed."""
         ...
 
@@ -94,21 +94,21 @@ class RunQueue:
             max_connection_pool_size=_CONNECTIONS,
             protocol=2,
         )
-        self._put = self._broker.register_task(_nothing, task_name=_TASK)
+        self._put = self._broker.register_task(_placeholder_task, task_name=_TASK)
         self._putting: set[asyncio.Task[None]] = set()
         self._tasks: list[asyncio.Task[None]] = []
-        self._taking: asyncio.Task[None] | None = None
+        self._claiming: asyncio.Task[None] | None = None
         logging.getLogger("taskiq").setLevel(logging.WARNING)  # it tells of every message
 
     # -- whoever accepts messages ---------------------------------------------------------------
 
     def put(self, run_id: str) -> None:
         """Name a queued run to the workers. Never waits: the run is committed already."""
-        task = asyncio.create_task(self._kick(run_id))
+        task = asyncio.create_task(self._enqueue(run_id))
         self._putting.add(task)
         task.add_done_callback(self._putting.discard)
 
-    async def _kick(self, run_id: str) -> None:
+    async def _enqueue(self, run_id: str) -> None:
         try:
             await self._put.kiq(run_id)
         except _OUTAGES as error:
@@ -127,60 +127,60 @@ class RunQueue:
 
     # -- whoever executes -----------------------------------------------------------------------
 
-    def start(self, taker: Taker, *, lease_seconds: float) -> None:
+    def start(self, consumer: RunConsumer, *, lease_seconds: float) -> None:
         """Take runs for as long as this is open, and let others know that we do."""
         self._tasks = [
-            asyncio.create_task(self._take_for_ever(taker), name="queue"),
-            asyncio.create_task(self._beat_for_ever(lease_seconds), name="heartbeat"),
+            asyncio.create_task(self._consume_loop(consumer), name="queue"),
+            asyncio.create_task(self._heartbeat_loop(lease_seconds), name="heartbeat"),
         ]
 
     async def stop(self) -> None:
         """Take no more. What was read and not claimed is left to others."""
-        await end_all(self._tasks)
-        if self._taking is not None:  # a run that is being claimed is ours
-            await asyncio.wait({self._taking}, timeout=_LAST_SECONDS)
+        await cancel_all(self._tasks)
+        if self._claiming is not None:  # a run that is being claimed is ours
+            await asyncio.wait({self._claiming}, timeout=_LAST_SECONDS)
         if self._tasks:
             self._tasks = []
             with suppress(Unavailable, TimeoutError):
                 async with asyncio.timeout(_LAST_SECONDS):
                     await self._space.command("ZREM", self._space.key("workers"), self._name)
-                    await self._forget(self._name)
+                    await self._remove_reader(self._name)
 
     async def aclose(self) -> None:
         """Stop, send what waits and release all connections."""
         await self.stop()
         if self._putting:
             await asyncio.wait(self._putting, timeout=_LAST_SECONDS)
-        await end_all(self._putting)
+        await cancel_all(self._putting)
         await self._broker.shutdown()
 
-    async def _take_for_ever(self, taker: Taker) -> None:
+    async def _consume_loop(self, consumer: RunConsumer) -> None:
         async def take(run_id: str) -> None:
-            await taker.take(run_id)
+            await consumer.take(run_id)
 
         receiver = self._receiver(take)
         failures = 0
         while True:
             try:
                 await self._broker.startup()
-                await self._forget_the_dead()
+                await self._remove_dead_readers()
                 failures = 0
-                await self._take_all(receiver, taker)
+                await self._consume(receiver, consumer)
             except (*_OUTAGES, Unavailable) as error:
                 if failures == 0:
                     logger.warning("the queue does not answer: %s", error)
             await asyncio.sleep(_RETRY_SECONDS[min(failures, len(_RETRY_SECONDS) - 1)])
             failures += 1
 
-    async def _take_all(self, receiver: Receiver, taker: Taker) -> None:
+    async def _consume(self, receiver: Receiver, consumer: RunConsumer) -> None:
         """Read one message after another; none while there is no room for its run."""
-        await taker.room()
+        await consumer.wait_for_capacity()
         async with aclosing(self._broker.listen()) as messages:
             async for message in messages:
                 # apart: the library takes a cancellation for the task's own failure
-                self._taking = asyncio.create_task(receiver.callback(message))
-                await asyncio.shield(self._taking)
-                await taker.room()
+                self._claiming = asyncio.create_task(receiver.callback(message))
+                await asyncio.shield(self._claiming)
+                await consumer.wait_for_capacity()
 
     def _receiver(self, take: Callable[[str], Awaitable[None]]) -> Receiver:
         """What turns a message into a call, and acknowledges it after that."""
@@ -190,7 +190,7 @@ class RunQueue:
 
     # -- who is there ---------------------------------------------------------------------------
 
-    async def _beat_for_ever(self, lease_seconds: float) -> None:
+    async def _heartbeat_loop(self, lease_seconds: float) -> None:
         key = self._space.key("workers")
         while True:
             now = time.time()
@@ -199,19 +199,19 @@ class RunQueue:
                 await self._space.command("ZREMRANGEBYSCORE", key, "-inf", f"({now:.3f}")
             await asyncio.sleep(lease_seconds / 4)
 
-    async def _forget_the_dead(self) -> None:
+    async def _remove_dead_readers(self) -> None:
         """Remove readers that were not seen for an hour; Redis would keep their names for ever."""
         found: list[Any] = await self._space.command("XINFO", "CONSUMERS", self._stream, _GROUP)
         for reader in found:
             known = _fields(reader)
-            if int(known[b"idle"]) > _FORGOTTEN_MILLISECONDS:
-                await self._forget(known[b"name"].decode())
+            if int(known[b"idle"]) > _DEAD_READER_MILLISECONDS:
+                await self._remove_reader(known[b"name"].decode())
 
-    async def _forget(self, name: str) -> None:
+    async def _remove_reader(self, name: str) -> None:
         await self._space.command("XGROUP", "DELCONSUMER", self._stream, _GROUP, name)
 
 
-async def _nothing(run_id: str) -> None:
+async def _placeholder_task(run_id: str) -> None:
     """The task as those see it who only put runs into the queue."""
 
 

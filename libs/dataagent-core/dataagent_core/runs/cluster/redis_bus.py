@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from dataagent_core.errors import Misconfigured, StorageUnavailable
 from dataagent_core.runs.cluster.bus import Bus, Handler, Subscription
-from dataagent_core.storage.tasks import end_all
+from dataagent_core.storage.tasks import cancel_all
 
 if TYPE_CHECKING:
     from redis.asyncio.connection import AbstractConnection
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _OUTAGES = (RedisError, OSError)
 _CONNECT_SECONDS = 2.0
-_ANSWER_SECONDS = 5.0
+_REPLY_SECONDS = 5.0
 _QUIET_SECONDS = 5.0
 _RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5)
-_MOST_WAITING = 20_000
-_AT_ONCE = 500
+_MAX_WAITING = 20_000
+_BATCH_SIZE = 500
 _LAST_SECONDS = 1.0
 
 
@@ -67,8 +67,8 @@ class RedisBus(Bus):
         self._pool = _pool(url)
         self._prefix = f"{prefix}bus:".encode()
         self._topics: dict[bytes, _Topic] = {}
-        self._orders: deque[tuple[bytes, bytes]] = deque()  # SUBSCRIBE and UNSUBSCRIBE to be sent
-        self._has_orders = asyncio.Event()
+        self._commands: deque[tuple[bytes, bytes]] = deque()  # SUBSCRIBE and UNSUBSCRIBE to be sent
+        self._has_commands = asyncio.Event()
         self._unanswered: dict[bytes, int] = {}  # SUBSCRIBEs ordered and not yet confirmed
         self._outgoing: deque[tuple[bytes, bytes]] = deque()
         self._missed: dict[bytes, None] = {}
@@ -80,8 +80,8 @@ class RedisBus(Bus):
     async def start(self) -> None:
         """As `Bus.start`."""
         self._tasks = [
-            asyncio.create_task(self._listen_for_ever(), name="bus-listens"),
-            asyncio.create_task(self._send_for_ever(), name="bus-sends"),
+            asyncio.create_task(self._listen_loop(), name="bus-listens"),
+            asyncio.create_task(self._send_loop(), name="bus-sends"),
         ]
 
     async def aclose(self) -> None:
@@ -89,7 +89,7 @@ class RedisBus(Bus):
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_SECONDS if self._tasks else 0):
                 await self._is_sent.wait()
-        await end_all(self._tasks)
+        await cancel_all(self._tasks)
         self._tasks = []
 
     async def ping(self) -> None:
@@ -109,14 +109,14 @@ class RedisBus(Bus):
     def publish(self, topic: str, payload: bytes) -> None:
         """As `Bus.publish`."""
         channel = self._prefix + topic.encode()
-        if len(self._outgoing) >= _MOST_WAITING:
+        if len(self._outgoing) >= _MAX_WAITING:
             self._missed[channel] = None
             return
         self._outgoing.append((channel, payload))
         self._is_sent.clear()
         self._has_outgoing.set()
 
-    async def _send_for_ever(self) -> None:
+    async def _send_loop(self) -> None:
         connection = self._pool.make_connection()
         failures = 0
         try:
@@ -124,7 +124,7 @@ class RedisBus(Bus):
                 if not self._outgoing and not self._missed:
                     self._is_sent.set()
                 await self._has_outgoing.wait()
-                batch = self._taken()
+                batch = self._next_batch()
                 try:
                     await _publish(connection, batch)
                     failures = 0
@@ -138,11 +138,11 @@ class RedisBus(Bus):
         finally:
             await connection.disconnect(nowait=True)
 
-    def _taken(self) -> list[tuple[bytes, bytes]]:
+    def _next_batch(self) -> list[tuple[bytes, bytes]]:
         """What to send next: first to those who missed something, then what waits."""
         batch = [(channel, b"") for channel in self._missed]
         self._missed.clear()
-        while self._outgoing and len(batch) < _AT_ONCE:
+        while self._outgoing and len(batch) < _BATCH_SIZE:
             batch.append(self._outgoing.popleft())
         if not self._outgoing:
             self._has_outgoing.clear()
@@ -156,7 +156,7 @@ class RedisBus(Bus):
         known = self._topics.get(channel)
         if known is None:
             known = self._topics[channel] = _Topic()
-            self._order(b"SUBSCRIBE", channel)
+            self._queue_command(b"SUBSCRIBE", channel)
         known.handlers.append(handler)
         return _RedisSubscription(self, channel, known, handler)
 
@@ -165,23 +165,23 @@ class RedisBus(Bus):
         topic.handlers.remove(handler)
         if not topic.handlers and self._topics.get(channel) is topic:
             del self._topics[channel]
-            self._order(b"UNSUBSCRIBE", channel)
+            self._queue_command(b"UNSUBSCRIBE", channel)
 
-    def _order(self, command: bytes, channel: bytes) -> None:
+    def _queue_command(self, command: bytes, channel: bytes) -> None:
         if command == b"SUBSCRIBE":
             self._unanswered[channel] = self._unanswered.get(channel, 0) + 1
-        self._orders.append((command, channel))
-        self._has_orders.set()
+        self._commands.append((command, channel))
+        self._has_commands.set()
 
-    async def _listen_for_ever(self) -> None:
+    async def _listen_loop(self) -> None:
         failures = 0
         while True:
             connection = self._pool.make_connection()
             try:
                 await connection.connect()
-                self._begin_anew()
+                self._resubscribe_all()
                 failures = 0
-                await self._converse(connection)
+                await self._serve(connection)
             except _OUTAGES as error:
                 _warn_once("listen", failures, error)
             finally:
@@ -191,59 +191,59 @@ class RedisBus(Bus):
             await _pause(failures)
             failures += 1
 
-    def _begin_anew(self) -> None:
+    def _resubscribe_all(self) -> None:
         """Ask a fresh connection for all topics there are."""
-        self._orders.clear()
+        self._commands.clear()
         self._unanswered.clear()
         for channel in self._topics:
-            self._order(b"SUBSCRIBE", channel)
+            self._queue_command(b"SUBSCRIBE", channel)
 
-    async def _converse(self, connection: AbstractConnection) -> None:
+    async def _serve(self, connection: AbstractConnection) -> None:
         """Order topics and hear messages until the connection is lost."""
-        ordering = asyncio.create_task(self._send_orders(connection))
-        hearing = asyncio.create_task(self._hear(connection))
+        sending = asyncio.create_task(self._send_commands(connection))
+        receiving = asyncio.create_task(self._receive(connection))
         try:
-            await asyncio.wait({ordering, hearing}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({sending, receiving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            await end_all([ordering, hearing])
-        for task in (ordering, hearing):
+            await cancel_all([sending, receiving])
+        for task in (sending, receiving):
             if not task.cancelled() and (error := task.exception()) is not None:
                 raise error
 
-    async def _send_orders(self, connection: AbstractConnection) -> None:
+    async def _send_commands(self, connection: AbstractConnection) -> None:
         while True:
-            await self._has_orders.wait()
-            self._has_orders.clear()
-            orders = list(self._orders)
-            self._orders.clear()
+            await self._has_commands.wait()
+            self._has_commands.clear()
+            commands = list(self._commands)
+            self._commands.clear()
             await connection.send_packed_command(
-                connection.pack_commands(orders), check_health=False
+                connection.pack_commands(commands), check_health=False
             )
 
-    async def _hear(self, connection: AbstractConnection) -> None:
+    async def _receive(self, connection: AbstractConnection) -> None:
         """Take messages; one that is quiet for long is asked whether it lives."""
         is_asked = False
         while True:
             # Any: what Redis says, a list of a kind and its parts
-            said: Any = await cast(Any, connection).read_response(
+            reply: Any = await cast(Any, connection).read_response(
                 timeout=_QUIET_SECONDS, disconnect_on_error=False
             )
-            if said is not None:
+            if reply is not None:
                 is_asked = False
-                self._take(said)
+                self._handle_reply(reply)
             elif is_asked:
                 raise ConnectionError("Redis has gone quiet.")
             else:
                 is_asked = True
                 await connection.send_command("PING", check_health=False)
 
-    def _take(self, said: Any) -> None:  # Any: as above
-        if said[0] == b"message":
-            topic = self._topics.get(said[1])
+    def _handle_reply(self, reply: Any) -> None:  # Any: as above
+        if reply[0] == b"message":
+            topic = self._topics.get(reply[1])
             if topic is not None:
-                topic.deliver(said[2] or None)
-        elif said[0] == b"subscribe":
-            self._confirm(said[1])
+                topic.deliver(reply[2] or None)
+        elif reply[0] == b"subscribe":
+            self._confirm(reply[1])
 
     def _confirm(self, channel: bytes) -> None:
         """A channel is ours, unless a later order for it is still on its way."""
@@ -268,7 +268,7 @@ class _RedisSubscription(Subscription):
         self._topic = topic
         self._handler: Handler | None = handler
 
-    async def confirmed(self, timeout_seconds: float) -> bool:
+    async def wait_confirmed(self, timeout_seconds: float) -> bool:
         if self._topic.is_confirmed.is_set():
             return True
         with suppress(TimeoutError):
@@ -297,7 +297,7 @@ def _pool(url: str) -> ConnectionPool:
             url,
             protocol=2,
             socket_connect_timeout=_CONNECT_SECONDS,
-            socket_timeout=_ANSWER_SECONDS,
+            socket_timeout=_REPLY_SECONDS,
         )
     except ValueError as error:
         raise Misconfigured(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores.memory import MemoryRunStore
-from dataagent_core.session.stores.factory import unusable
+from dataagent_core.session.stores.factory import unusable_store_error
 from dataagent_core.session.stores.memory import MemoryData
 
 if TYPE_CHECKING:
@@ -40,4 +40,4 @@ def open_run_store(
 
             return RedisRunStore(redis)
         case _:
-            raise unusable(kind)
+            raise unusable_store_error(kind)

@@ -20,7 +20,7 @@ from dataagent_core.runs.types import (
     Ending,
     Entry,
     NewRun,
-    Opened,
+    OpenedRun,
     Run,
     RunStatus,
     entries_of,
@@ -46,30 +46,30 @@ class MemoryRunStore(RunStore):
 
     async def open(
         self, new: NewRun, *, worker: str | None, lease_until: datetime | None
-    ) -> Opened:
+    ) -> OpenedRun:
         """As `RunStore.open`."""
-        session = self._data.seen(new.session_id)
+        session = self._data.visible(new.session_id)
         if session is None:
-            raise rules.no_session(new.session_id)
+            raise rules.no_session_error(new.session_id)
         last_seq = self._last_seq(new.session_id)
         earlier = self._clients.get((new.session_id, new.client_message_id or ""))
         if new.client_message_id is not None and earlier is not None:
-            return Opened(self._runs[earlier], last_seq, is_new=False)
+            return OpenedRun(self._runs[earlier], last_seq, is_new=False)
         active = self._data.active_runs.get(new.session_id)
         if active is not None:
-            raise rules.busy(new.session_id, active)
-        if new.room is not None:
+            raise rules.busy_error(new.session_id, active)
+        if new.limits is not None:
             others = [self._runs[run_id] for run_id in self._data.active_runs.values()]
-            new.room.check_user(sum(other.user_id == new.user_id for other in others))
+            new.limits.check_user(sum(other.user_id == new.user_id for other in others))
             if worker is None:
-                new.room.check_queue(sum(other.status == "queued" for other in others))
-        run = rules.first_state(deepcopy(new), worker=worker, lease_until=lease_until)
+                new.limits.check_queue(sum(other.status == "queued" for other in others))
+        run = rules.initial_run(deepcopy(new), worker=worker, lease_until=lease_until)
         self._keep_new(run)
-        for message in rules.first_messages(deepcopy(new)):
+        for message in rules.initial_messages(deepcopy(new)):
             self._data.add(message)
         if new.title is not None and session.title == DEFAULT_TITLE:
             session.title = new.title
-        return Opened(run, last_seq, is_new=True)
+        return OpenedRun(run, last_seq, is_new=True)
 
     def _keep_new(self, run: Run) -> None:
         self._runs[run.run_id] = run
@@ -151,10 +151,10 @@ class MemoryRunStore(RunStore):
     async def find(self, run_id: str) -> Run | None:
         """As `RunStore.find`."""
         run = self._runs.get(run_id)
-        return None if run is None or self._data.seen(run.session_id) is None else run
+        return None if run is None or self._data.visible(run.session_id) is None else run
 
-    async def by_client(self, session_id: str, client_message_id: str) -> Run | None:
-        """As `RunStore.by_client`."""
+    async def find_by_client_id(self, session_id: str, client_message_id: str) -> Run | None:
+        """As `RunStore.find_by_client_id`."""
         return self._runs.get(self._clients.get((session_id, client_message_id), ""))
 
     async def active_run(self, session_id: str) -> Run | None:
@@ -169,7 +169,7 @@ class MemoryRunStore(RunStore):
     async def active_agents(self) -> dict[str, frozenset[str]]:
         """As `RunStore.active_agents`."""
         active = [self._runs[run_id] for run_id in self._data.active_runs.values()]
-        return rules.by_agent(
+        return rules.statuses_by_agent(
             (run.input.get(ANSWERED_BY, run.assistant_id), run.status) for run in active
         )
 
@@ -241,19 +241,19 @@ class MemoryRunStore(RunStore):
 
     async def last_seqs(self, session_ids: Collection[str]) -> dict[str, int]:
         """As `RunStore.last_seqs`."""
-        seen = (each for each in session_ids if self._data.seen(each) is not None)
-        return {session_id: self._last_seq(session_id) for session_id in seen}
+        visible = (each for each in session_ids if self._data.visible(each) is not None)
+        return {session_id: self._last_seq(session_id) for session_id in visible}
 
     # -- approvals ------------------------------------------------------------------------------
 
-    async def ask(self, run: Run, approvals: Sequence[Approval]) -> None:
-        """As `RunStore.ask`.
+    async def add_approvals(self, run: Run, approvals: Sequence[Approval]) -> None:
+        """As `RunStore.add_approvals`.
 
         Raises:
             StaleAttempt: the run has ended or a newer attempt owns it.
         """
         if not await self.set_status(run, "waiting"):
-            raise rules.stale(run)
+            raise rules.stale_error(run)
         kept = self._approvals.setdefault(run.run_id, {})
         for approval in approvals:
             kept.setdefault(approval.request_id, deepcopy(approval))
@@ -272,7 +272,7 @@ class MemoryRunStore(RunStore):
         approval = kept.get(request_id)
         if approval is not None and approval.decision is None:
             kept[request_id] = replace(approval, decision=decision)
-        return rules.judge(kept.get(request_id), run_id, request_id, decision)
+        return rules.check_decided(kept.get(request_id), run_id, request_id, decision)
 
     # -- what is kept ---------------------------------------------------------------------------
 

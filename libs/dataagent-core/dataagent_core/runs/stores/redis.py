@@ -22,11 +22,11 @@ from dataagent_core.runs.types import (
     ANSWERED_BY,
     Approval,
     Batch,
+    ConcurrencyLimits,
     Ending,
     Entry,
     NewRun,
-    Opened,
-    Room,
+    OpenedRun,
     Run,
     RunStatus,
     entries_of,
@@ -75,12 +75,12 @@ class RedisRunStore(RunStore):
 
     async def open(
         self, new: NewRun, *, worker: str | None, lease_until: datetime | None
-    ) -> Opened:
+    ) -> OpenedRun:
         """As `RunStore.open`."""
-        run = rules.first_state(new, worker=worker, lease_until=lease_until)
+        run = rules.initial_run(new, worker=worker, lease_until=lease_until)
         client = "" if new.client_message_id is None else f"={new.client_message_id}"
-        hashes = [_run_fields(run), *map(message_fields, rules.first_messages(new))]
-        room = new.room or Room()
+        hashes = [_run_fields(run), *map(message_fields, rules.initial_messages(new))]
+        limits = new.limits or ConcurrencyLimits()
         outcome, *rest = await self._space.run(
             self._open,
             new.session_id,
@@ -89,24 +89,24 @@ class RedisRunStore(RunStore):
             _lease_score(run),
             new.title or "",
             DEFAULT_TITLE,
-            room.most_of_user,
-            room.most_queued,
+            limits.max_per_user,
+            limits.max_queued,
             new.user_id,
             *(part for row in hashes for part in (len(row), *row)),
         )
         match outcome:
             case b"new":
-                return Opened(run, int(rest[0]), is_new=True)
+                return OpenedRun(run, int(rest[0]), is_new=True)
             case b"seen":
-                return Opened(_run(rest[1]), int(rest[0]), is_new=False)
+                return OpenedRun(_run(rest[1]), int(rest[0]), is_new=False)
             case b"busy":
-                raise rules.busy(new.session_id, rest[0].decode())
+                raise rules.busy_error(new.session_id, rest[0].decode())
             case b"crowded":
-                raise room.crowded(int(rest[0]))
+                raise limits.user_limit_error(int(rest[0]))
             case b"full":
-                raise room.full(int(rest[0]))
+                raise limits.queue_full_error(int(rest[0]))
             case _:
-                raise rules.no_session(new.session_id)
+                raise rules.no_session_error(new.session_id)
 
     async def claim(
         self, run_id: str, *, worker: str, lease_until: datetime, at: datetime | None = None
@@ -162,8 +162,8 @@ class RedisRunStore(RunStore):
         row = await self._space.run(self._find, run_id) if is_storable(run_id) else None
         return _run(row) if row else None
 
-    async def by_client(self, session_id: str, client_message_id: str) -> Run | None:
-        """As `RunStore.by_client`."""
+    async def find_by_client_id(self, session_id: str, client_message_id: str) -> Run | None:
+        """As `RunStore.find_by_client_id`."""
         row = await self._space.run(self._by_client, session_id, f"={client_message_id}")
         return _run(row) if row else None
 
@@ -180,7 +180,7 @@ class RedisRunStore(RunStore):
         """As `RunStore.active_agents`."""
         found = await self._space.run(self._active_agents)
         words = [part.decode() for part in found]
-        return rules.by_agent(zip(words[::2], words[1::2], strict=True))
+        return rules.statuses_by_agent(zip(words[::2], words[1::2], strict=True))
 
     async def request_cancel(self, run_id: str) -> None:
         """As `RunStore.request_cancel`."""
@@ -255,15 +255,15 @@ class RedisRunStore(RunStore):
 
     # -- approvals ------------------------------------------------------------------------------
 
-    async def ask(self, run: Run, approvals: Sequence[Approval]) -> None:
-        """As `RunStore.ask`.
+    async def add_approvals(self, run: Run, approvals: Sequence[Approval]) -> None:
+        """As `RunStore.add_approvals`.
 
         Raises:
             StaleAttempt: the run has ended or a newer attempt owns it.
         """
         parts = [part for each in approvals for part in (each.request_id, _request_json(each))]
         if not await self._space.run(self._set_status, run.run_id, run.attempt, "waiting", *parts):
-            raise rules.stale(run)
+            raise rules.stale_error(run)
 
     async def approvals(self, run_id: str, *, pending_only: bool = False) -> list[Approval]:
         """As `RunStore.approvals`."""
@@ -282,7 +282,7 @@ class RedisRunStore(RunStore):
             written = _decision_json(decision)
             row = await self._space.run(self._decide, run_id, request_id, written)
         kept = _approval(*row) if row else None
-        return rules.judge(kept, run_id, request_id, decision)
+        return rules.check_decided(kept, run_id, request_id, decision)
 
 
 # -- values -------------------------------------------------------------------------------------
@@ -372,7 +372,7 @@ def _approval(request: bytes, decision: bytes | None) -> Approval:
         request_id=kept["request_id"],
         run_id=kept["run_id"],
         session_id=kept["session_id"],
-        action=rules.rebuilt_action(kept["request_id"], kept["action"]),
+        action=rules.restore_action(kept["request_id"], kept["action"]),
         allowed=tuple(kept["allowed"]),
         created_at=moment(kept["created_at"]),
         expires_at=moment(kept["expires_at"]),

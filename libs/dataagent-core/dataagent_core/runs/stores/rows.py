@@ -101,7 +101,7 @@ def approval_of(row: AnyRow) -> Approval:
         request_id=row.request_id,
         run_id=row.run_id,
         session_id=row.session_id,
-        action=rules.rebuilt_action(row.request_id, row.action),
+        action=rules.restore_action(row.request_id, row.action),
         allowed=tuple(row.allowed),
         created_at=row.created_at,
         expires_at=row.expires_at,

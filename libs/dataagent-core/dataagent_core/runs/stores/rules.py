@@ -27,7 +27,7 @@ CLOSING_DECISION = Decision("reject")
 """What an undecided request gets when its run ends."""
 
 
-def first_state(new: NewRun, *, worker: str | None, lease_until: datetime | None) -> Run:
+def initial_run(new: NewRun, *, worker: str | None, lease_until: datetime | None) -> Run:
     """The run as `open` keeps it: running and leased with a worker, queued without."""
     return Run(
         run_id=new.run_id,
@@ -47,7 +47,7 @@ def first_state(new: NewRun, *, worker: str | None, lease_until: datetime | None
     )
 
 
-def first_messages(new: NewRun) -> tuple[Message, Message]:
+def initial_messages(new: NewRun) -> tuple[Message, Message]:
     """The user's message and the empty answer to it."""
     question = Message(
         message_id=new.message_id,
@@ -70,12 +70,12 @@ def first_messages(new: NewRun) -> tuple[Message, Message]:
     return question, answer
 
 
-def no_session(session_id: str) -> SessionNotFound:
+def no_session_error(session_id: str) -> SessionNotFound:
     """The error for a session that is gone."""
     return SessionNotFound(f"There is no session {session_id!r}.")
 
 
-def busy(session_id: str, run_id: str) -> SessionBusy:
+def busy_error(session_id: str, run_id: str) -> SessionBusy:
     """The error for a second run in one session."""
     return SessionBusy(
         f"Session {session_id!r} is still answering. Wait for the answer or cancel it.",
@@ -83,7 +83,7 @@ def busy(session_id: str, run_id: str) -> SessionBusy:
     )
 
 
-def stale(run: Run) -> StaleAttempt:
+def stale_error(run: Run) -> StaleAttempt:
     """The error for a write of an attempt that is over."""
     return StaleAttempt(
         f"Attempt {run.attempt} of run {run.run_id!r} is over: "
@@ -112,7 +112,9 @@ def as_json(decision: Decision) -> dict[str, Any]:
     return orjson.loads(orjson.dumps(decision.to_dict(), default=str))
 
 
-def judge(kept: Approval | None, run_id: str, request_id: str, decision: Decision) -> Approval:
+def check_decided(
+    kept: Approval | None, run_id: str, request_id: str, decision: Decision
+) -> Approval:
     """The outcome of `decide`, from what is kept after it.
 
     Raises:
@@ -131,7 +133,7 @@ def oldest_first(approvals: Iterable[Approval]) -> list[Approval]:
     return sorted(approvals, key=lambda approval: (approval.created_at, approval.request_id))
 
 
-def by_agent(active: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+def statuses_by_agent(active: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     """The statuses of runs by their assistant."""
     found: dict[str, set[str]] = {}
     for assistant_id, status in active:
@@ -139,6 +141,6 @@ def by_agent(active: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     return {assistant_id: frozenset(statuses) for assistant_id, statuses in found.items()}
 
 
-def rebuilt_action(request_id: str, action: dict[str, Any]) -> ActionRequest:
+def restore_action(request_id: str, action: dict[str, Any]) -> ActionRequest:
     """An action from its kept form (`ActionRequest.to_dict`)."""
     return ActionRequest.from_dict(action, request_id)

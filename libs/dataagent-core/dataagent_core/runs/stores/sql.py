@@ -19,7 +19,6 @@ from dataagent_core.hitl import Decision
 from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.stores import rules
 from dataagent_core.runs.stores import statements as sql
-from dataagent_core.runs.stores.crowd import insert_run
 from dataagent_core.runs.stores.rows import (
     approval_of,
     approval_row,
@@ -29,6 +28,7 @@ from dataagent_core.runs.stores.rows import (
     run_of,
     run_row,
 )
+from dataagent_core.runs.stores.run_limits import insert_run
 from dataagent_core.runs.types import (
     ANSWERED_BY,
     Approval,
@@ -36,13 +36,13 @@ from dataagent_core.runs.types import (
     Ending,
     Entry,
     NewRun,
-    Opened,
+    OpenedRun,
     Run,
     RunStatus,
 )
 from dataagent_core.session.types import now
 from dataagent_core.storage import Database
-from dataagent_core.storage.prepared import Prepared
+from dataagent_core.storage.prepared_statement import PreparedStatement
 from dataagent_core.storage.tables import approvals as approvals_table
 from dataagent_core.storage.tables import event_batches
 from dataagent_core.storage.text import is_storable, storable
@@ -62,14 +62,14 @@ class SqlRunStore(RunStore):
 
     async def open(
         self, new: NewRun, *, worker: str | None, lease_until: datetime | None
-    ) -> Opened:
+    ) -> OpenedRun:
         """As `RunStore.open`."""
-        run = rules.first_state(new, worker=worker, lease_until=lease_until)
-        unit = _opening(new, run)
+        run = rules.initial_run(new, worker=worker, lease_until=lease_until)
+        unit = _open_unit(new, run)
         for attempt in range(1, _OPEN_ATTEMPTS + 1):
             try:
                 last_seq = await self._db.write(unit, is_durable=not self._db.can_settle)
-                return Opened(run, last_seq, is_new=True)
+                return OpenedRun(run, last_seq, is_new=True)
             except IntegrityError:
                 earlier = await self._db.read(lambda c: _refusal(c, new))
                 if earlier is not None:
@@ -123,8 +123,8 @@ class SqlRunStore(RunStore):
             return None
         return await self._db.read(lambda c: run_of(c.execute(sql.FIND, {"key": run_id}).first()))
 
-    async def by_client(self, session_id: str, client_message_id: str) -> Run | None:
-        """As `RunStore.by_client`."""
+    async def find_by_client_id(self, session_id: str, client_message_id: str) -> Run | None:
+        """As `RunStore.find_by_client_id`."""
         values = {"session_id": session_id, "client_message_id": client_message_id}
         return await self._db.read(lambda c: run_of(c.execute(sql.BY_CLIENT_ID, values).first()))
 
@@ -142,7 +142,9 @@ class SqlRunStore(RunStore):
     async def active_agents(self) -> dict[str, frozenset[str]]:
         """As `RunStore.active_agents`."""
         return await self._db.read(
-            lambda c: rules.by_agent((row[0], row[1]) for row in c.execute(sql.ACTIVE_AGENTS))
+            lambda c: rules.statuses_by_agent(
+                (row[0], row[1]) for row in c.execute(sql.ACTIVE_AGENTS)
+            )
         )
 
     async def request_cancel(self, run_id: str) -> None:
@@ -215,8 +217,8 @@ class SqlRunStore(RunStore):
 
     # -- approvals ------------------------------------------------------------------------------
 
-    async def ask(self, run: Run, approvals: Sequence[Approval]) -> None:
-        """As `RunStore.ask`.
+    async def add_approvals(self, run: Run, approvals: Sequence[Approval]) -> None:
+        """As `RunStore.add_approvals`.
 
         Raises:
             StaleAttempt: the run has ended or a newer attempt owns it.
@@ -226,7 +228,7 @@ class SqlRunStore(RunStore):
 
         def unit(connection: Connection) -> None:
             if not connection.execute(sql.SET_STATUS, waiting).rowcount:
-                raise rules.stale(run)
+                raise rules.stale_error(run)
             if rows:
                 self._insert_approval.execute(connection, rows)
 
@@ -250,26 +252,26 @@ class SqlRunStore(RunStore):
             return None if row is None else approval_of(row)
 
         kept = await self._db.write(unit) if is_storable(request_id) else None
-        return rules.judge(kept, run_id, request_id, decision)
+        return rules.check_decided(kept, run_id, request_id, decision)
 
 
 # -- the units ----------------------------------------------------------------------------------
 
 
-def _opening(new: NewRun, run: Run) -> Callable[[Connection], int]:
+def _open_unit(new: NewRun, run: Run) -> Callable[[Connection], int]:
     """The unit that commits run and messages and returns the session's last `seq`.
 
     The run goes in first: once it is in, no other run can add events behind the number read.
     """
     row = run_row(run)
-    messages = [message_row(message) for message in rules.first_messages(new)]
+    messages = [message_row(message) for message in rules.initial_messages(new)]
 
     def unit(connection: Connection) -> int:
         insert_run(connection, new, row)
         sql.INSERT_MESSAGE.execute(connection, messages)
         seen = sql.OPENED_AFTER.rows(connection, {"session_id": new.session_id})
         if not seen:
-            raise rules.no_session(new.session_id)
+            raise rules.no_session_error(new.session_id)
         if new.title is not None:
             sql.SET_TITLE.execute(connection, {"key": new.session_id, "new_title": new.title})
         return seen[0][0] or 0
@@ -277,23 +279,25 @@ def _opening(new: NewRun, run: Run) -> Callable[[Connection], int]:
     return unit
 
 
-def _refusal(connection: Connection, new: NewRun) -> Opened | None:
+def _refusal(connection: Connection, new: NewRun) -> OpenedRun | None:
     """Why a run could not be opened: the earlier run, an error, or None if it now could be."""
     session = {"session_id": new.session_id}
     if connection.execute(sql.SESSION_EXISTS, session).first() is None:
-        raise rules.no_session(new.session_id)
+        raise rules.no_session_error(new.session_id)
     if new.client_message_id is not None:
         same = {**session, "client_message_id": new.client_message_id}
         earlier = run_of(connection.execute(sql.BY_CLIENT_ID, same).first())
         if earlier is not None:
-            return Opened(earlier, _last_seq(connection, new.session_id), is_new=False)
+            return OpenedRun(earlier, _last_seq(connection, new.session_id), is_new=False)
     active = run_of(connection.execute(sql.ACTIVE_RUN, session).first())
     if active is not None:
-        raise rules.busy(new.session_id, active.run_id)
+        raise rules.busy_error(new.session_id, active.run_id)
     return None
 
 
-def _append(connection: Connection, insert_batch: Prepared, batches: Sequence[Batch]) -> set[str]:
+def _append(
+    connection: Connection, insert_batch: PreparedStatement, batches: Sequence[Batch]
+) -> set[str]:
     run_ids = sorted({batch.run_id for batch in batches})
     owners = {(row[0], row[1]) for row in sql.FENCES.rows(connection, {"run_ids": run_ids})}
     accepted = [batch for batch in batches if (batch.run_id, batch.attempt) in owners]
@@ -304,7 +308,7 @@ def _append(connection: Connection, insert_batch: Prepared, batches: Sequence[Ba
 
 
 def _close(
-    connection: Connection, insert_batch: Prepared, run: Run, ending: Ending, last: Batch
+    connection: Connection, insert_batch: PreparedStatement, run: Run, ending: Ending, last: Batch
 ) -> bool:
     end = {
         "key": run.run_id,

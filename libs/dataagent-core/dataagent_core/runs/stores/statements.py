@@ -14,7 +14,7 @@ from sqlalchemy.dialects import mysql, sqlite
 
 from dataagent_core.runs.types import ACTIVE, ANSWERED_BY, Run
 from dataagent_core.session.types import DEFAULT_TITLE
-from dataagent_core.storage.prepared import Prepared
+from dataagent_core.storage.prepared_statement import PreparedStatement
 from dataagent_core.storage.tables import (
     UtcTime,
     approvals,
@@ -43,17 +43,17 @@ BY_CLIENT_ID = _RUN.where(
     runs.c.session_id == bindparam("session_id"),
     runs.c.client_message_id == bindparam("client_message_id"),
 )
-_IS_SEEN = sessions.c.deleted_at.is_(None)  # not put away
-FIND = _RUN.join(sessions, sessions.c.session_id == runs.c.session_id).where(_IS_RUN, _IS_SEEN)
-_SEEN_SESSION = (sessions.c.session_id == bindparam("session_id")) & _IS_SEEN
-SESSION_EXISTS = select(sessions.c.session_id).where(_SEEN_SESSION)
-SET_TITLE = Prepared(
+_IS_VISIBLE = sessions.c.deleted_at.is_(None)  # not put away
+FIND = _RUN.join(sessions, sessions.c.session_id == runs.c.session_id).where(_IS_RUN, _IS_VISIBLE)
+_VISIBLE_SESSION = (sessions.c.session_id == bindparam("session_id")) & _IS_VISIBLE
+SESSION_EXISTS = select(sessions.c.session_id).where(_VISIBLE_SESSION)
+SET_TITLE = PreparedStatement(
     update(sessions)
     .where(sessions.c.session_id == bindparam("key"), sessions.c.title == DEFAULT_TITLE)
     .values(title=bindparam("new_title"))
 )
-INSERT_RUN = Prepared(insert(runs).inline())
-INSERT_MESSAGE = Prepared(insert(messages).inline())
+INSERT_RUN = PreparedStatement(insert(runs).inline())
+INSERT_MESSAGE = PreparedStatement(insert(messages).inline())
 
 CLAIM = (
     update(runs)
@@ -102,7 +102,7 @@ QUEUED = (
 
 # -- the end ------------------------------------------------------------------------------------
 
-CLOSE_RUN = Prepared(
+CLOSE_RUN = PreparedStatement(
     update(runs)
     .where(FENCE)
     .values(
@@ -115,17 +115,17 @@ CLOSE_RUN = Prepared(
         error=bindparam("failure", type_=_SQL_NULL_JSON),
     )
 )
-CLOSE_ANSWER = Prepared(
+CLOSE_ANSWER = PreparedStatement(
     update(messages)
     .where(messages.c.message_id == bindparam("answer"))
     .values(content=bindparam("text"), status=bindparam("new_status"))
 )
-TOUCH_SESSION = Prepared(
+TOUCH_SESSION = PreparedStatement(
     update(sessions)
     .where(sessions.c.session_id == bindparam("key"))
     .values(last_active=bindparam("at"), bytes_used=sessions.c.bytes_used + bindparam("more_bytes"))
 )
-CLOSE_APPROVALS = Prepared(
+CLOSE_APPROVALS = PreparedStatement(
     update(approvals)
     .where(approvals.c.run_id == bindparam("key"), approvals.c.decided_at.is_(None))
     .values(decision=bindparam("answer"), decided_at=bindparam("at"))
@@ -134,7 +134,7 @@ CLOSE_APPROVALS = Prepared(
 # -- events -------------------------------------------------------------------------------------
 
 # shared locks: a takeover or an end waits until the batches judged by this are committed
-FENCES = Prepared(
+FENCES = PreparedStatement(
     select(runs.c.run_id, runs.c.attempt)
     .where(_THESE_RUNS, _IS_ACTIVE)
     .order_by(runs.c.run_id)
@@ -144,8 +144,10 @@ LAST_SEQ = select(func.max(event_batches.c.last_seq)).where(
     event_batches.c.session_id == bindparam("session_id")
 )
 # of a session that is seen, with a shared lock: it is put away before this run is in, or after
-OPENED_AFTER = Prepared(
-    select(LAST_SEQ.scalar_subquery()).where(_SEEN_SESSION).with_for_update(read=True, of=sessions)
+OPENED_AFTER = PreparedStatement(
+    select(LAST_SEQ.scalar_subquery())
+    .where(_VISIBLE_SESSION)
+    .with_for_update(read=True, of=sessions)
 )
 _newest = (  # of each session by its key: a grouped maximum would read all its batches
     select(event_batches.c.last_seq)
@@ -155,7 +157,7 @@ _newest = (  # of each session by its key: a grouped maximum would read all its 
     .scalar_subquery()
 )
 LAST_SEQS = select(sessions.c.session_id, _newest).where(
-    sessions.c.session_id.in_(bindparam("session_ids", expanding=True)), _IS_SEEN
+    sessions.c.session_id.in_(bindparam("session_ids", expanding=True)), _IS_VISIBLE
 )
 _BATCH = select(
     event_batches.c.first_seq,
@@ -218,16 +220,16 @@ DECIDE = (
 )
 
 
-def insert_unless_known(dialect: str, table: Any) -> Prepared:
+def insert_unless_known(dialect: str, table: Any) -> PreparedStatement:
     """An INSERT that leaves a row whose primary key exists as it is.
 
     A writer that lost its connection at the commit may send the same rows again.
     """
     if dialect == "mysql":
         key = next(iter(table.primary_key.columns))
-        return Prepared(mysql.insert(table).on_duplicate_key_update({key.name: key}))
+        return PreparedStatement(mysql.insert(table).on_duplicate_key_update({key.name: key}))
     if dialect == "postgresql":
         from sqlalchemy.dialects import postgresql
 
-        return Prepared(postgresql.insert(table).on_conflict_do_nothing())
-    return Prepared(sqlite.insert(table).on_conflict_do_nothing())
+        return PreparedStatement(postgresql.insert(table).on_conflict_do_nothing())
+    return PreparedStatement(sqlite.insert(table).on_conflict_do_nothing())

@@ -8,7 +8,7 @@ import sys
 
 from . import home, session, system, zygote
 from .limits import RunLimits
-from .link import Link
+from .link import SupervisorLink
 
 
 def _single() -> None:
@@ -20,7 +20,7 @@ def _single() -> None:
     zygote.prepare()
     system.set_dumpable(False)
     session.ignore_terminal_signals()
-    link = Link(readable, writable)
+    link = SupervisorLink(readable, writable)
     session.serve(link, _container_home, has_own_users=False)
 
 

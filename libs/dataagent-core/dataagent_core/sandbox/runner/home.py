@@ -31,7 +31,7 @@ _ALL_NEW = (
 _INSIDE, _GIVEN = f"{WORKSPACE}/", f"{OUTPUT_PLACE}/"
 
 
-def leave_namespaces() -> None:
+def unshare_namespaces() -> None:
     """Get new namespaces, of which our children are the first inhabitants.
 
     Raises:
@@ -45,7 +45,7 @@ def leave_namespaces() -> None:
     system.write("/proc/self/gid_map", f"{group} {group} 1")
 
 
-def settle() -> None:
+def isolate_proc() -> None:
     """As the first process in them: our own /proc, and nobody may look into us."""
     system.mount("none", "/", flags=system.MS_REC | system.MS_PRIVATE)
     system.mount("proc", "/proc", "proc", _PLAIN | system.MS_NOEXEC)
@@ -80,27 +80,27 @@ class Home:
         if self.has_overlay:
             _forget_names()
 
-    def look(self) -> list[tree.Entry]:
+    def list_files(self) -> list[tree.TreeEntry]:
         """What is there, with stamps that differ when the content may."""
         return list(tree.walk(self._changed))
 
-    def changes(self) -> list[tree.Entry]:
+    def changes(self) -> list[tree.TreeEntry]:
         """Everything that differs from the user's workspace."""
-        now = self.look()
+        now = self.list_files()
         there = {entry.path for entry in now}
         deleted = [
-            tree.Entry(path, "deleted", 0, "") for path in self._baseline if path not in there
+            tree.TreeEntry(path, "deleted", 0, "") for path in self._baseline if path not in there
         ]
         return deleted + [e for e in now if self._baseline.get(e.path) != e.stamp]
 
-    def open_changed(self, path: str, limit: int) -> tree.OpenFile | None:
+    def open_changed(self, path: str, limit: int) -> tree.PlainFile | None:
         """A changed file; None if it is gone, no plain file, or longer."""
         try:
             return tree.open_plain(self._changed, path, limit)
         except OSError:
             return None
 
-    def open(self, path: str, limit: int) -> tree.OpenFile | None:
+    def open(self, path: str, limit: int) -> tree.PlainFile | None:
         """A file, by the path user code would use; as `tree.open_plain`."""
         root, below = self._find(path)
         return tree.open_plain(root, below, limit)
@@ -110,7 +110,7 @@ class Home:
         root, below = self._find(path)
         tree.write(root, below, content)
 
-    def know(self, path: str) -> None:
+    def mark_unchanged(self, path: str) -> None:
         """A file is now as the user's workspace has it."""
         root, below = self._find(path)
         stamp = tree.stamp_of(self._changed, below) if root == self._workspace else None

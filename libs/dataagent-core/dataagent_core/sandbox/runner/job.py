@@ -20,7 +20,7 @@ _LAST_READS = 64
 
 
 @dataclass
-class Outcome:
+class JobOutcome:
     """How a run ended, so far as the session knows by itself."""
 
     status: str
@@ -37,7 +37,7 @@ class JobSource(Protocol):
         """What becomes readable when something happened."""
         ...
 
-    def poll(self) -> Outcome | None:
+    def poll(self) -> JobOutcome | None:
         """The outcome, once there is one."""
         ...
 
@@ -112,7 +112,7 @@ class Job:
         self._memory = processes.MemoryWatch(limits.memory)
         self._used: processes.Usage | None = None
 
-    def wait(self, seconds: float) -> Outcome:
+    def wait(self, seconds: float) -> JobOutcome:
         """Wait for the end, at most so long; who has not ended by then still runs."""
         poller = select.poll()
         for number in [*self._source.descriptors(), self._canceller.fileno()]:
@@ -131,7 +131,7 @@ class Job:
             if outcome is not None:
                 return self._with_usage(outcome)
 
-    def _look(self, poller: select.poll) -> Outcome | None:
+    def _look(self, poller: select.poll) -> JobOutcome | None:
         for output in self._outputs:
             if output.is_open:
                 output.read()
@@ -139,14 +139,14 @@ class Job:
                     poller.unregister(output.number)
         return self._source.poll()
 
-    def _limit(self, deadline: float) -> Outcome | None:
+    def _limit(self, deadline: float) -> JobOutcome | None:
         if self._canceller.is_cancelled():
-            return Outcome("killed")
-        return Outcome("timeout") if time.monotonic() >= deadline else None
+            return JobOutcome("killed")
+        return JobOutcome("timeout") if time.monotonic() >= deadline else None
 
-    def _watch(self) -> Outcome | None:
+    def _watch(self) -> JobOutcome | None:
         self._sample()
-        return Outcome("memory") if self._memory.is_over() else None
+        return JobOutcome("memory") if self._memory.is_over() else None
 
     def _sample(self) -> None:
         pid = self._source.pid()
@@ -154,7 +154,7 @@ class Job:
         if used is not None:
             self._used = used
 
-    def _with_usage(self, outcome: Outcome) -> Outcome:
+    def _with_usage(self, outcome: JobOutcome) -> JobOutcome:
         self._sample()
         if self._used is not None:
             outcome.cpu = max(outcome.cpu, self._used.cpu_seconds)

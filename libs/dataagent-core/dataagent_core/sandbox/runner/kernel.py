@@ -42,18 +42,18 @@ def serve(channel: socket.socket) -> NoReturn:
     gc.set_threshold(700, 10, 10)
     _seed()
     walls.set_rank(walls.LATER)
-    cell = Cell(module.__dict__)
+    cell = CellRunner(module.__dict__)
     while True:
         request = _receive(channel)
         if request is None:
             os._exit(0)
         number, code, streams = request
-        _bury()
+        _reap_children()
         child = os.fork()
         if child:
             for stream in streams:
                 os.close(stream)
-            _report_death(channel, number, child)
+            _report_exit(channel, number, child)
         else:
             _send(channel, {"cell": number, "event": "started"})
             walls.set_rank(walls.FIRST)
@@ -62,7 +62,7 @@ def serve(channel: socket.socket) -> NoReturn:
             _send(channel, {"cell": number, "event": "done", **report})
 
 
-class Cell:
+class CellRunner:
     """The state that cells share, and how one is run."""
 
     def __init__(self, names: dict[str, Any]) -> None:  # Any: they are the user's
@@ -81,7 +81,7 @@ class Cell:
         try:
             status, exit_code = self._execute(f"<cell {number}>", code)
         finally:
-            _quiet()
+            _close_output()
         if os.getpid() != own:  # a fork of the cell's that ran to the cell's end
             os._exit(exit_code)
         return {"status": status, "exit_code": exit_code, "names": self._live_names()}
@@ -155,7 +155,7 @@ def _show(error: BaseException, filename: str) -> None:
     traceback.print_exception(type(error), error, frames, file=sys.stderr)
 
 
-def _quiet() -> None:
+def _close_output() -> None:
     """Let go of the cell's output, so that its end can be seen."""
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -175,7 +175,7 @@ def _seed() -> None:
             sys.modules[name].seed()
 
 
-def _bury() -> None:
+def _reap_children() -> None:
     """Take leave of what the last cell started and the session ended: the dead count, too."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
@@ -184,7 +184,7 @@ def _bury() -> None:
         return
 
 
-def _report_death(channel: socket.socket, number: int, child: int) -> None:
+def _report_exit(channel: socket.socket, number: int, child: int) -> None:
     """Wait for the end of the cell's process and say how it died.
 
     If the cell comes to a good end this never returns: the session ends us first.

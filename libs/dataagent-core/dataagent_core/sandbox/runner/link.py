@@ -17,7 +17,7 @@ class LinkClosed(Exception):
     """The supervisor is gone."""
 
 
-class Link:
+class SupervisorLink:
     """Frames over two descriptors, which may be the same one."""
 
     def __init__(self, readable: int, writable: int) -> None:

@@ -22,7 +22,7 @@ _DONTNEED = 4
 _fillers: list[list[object]] = []
 
 
-def settle() -> None:
+def prepare_for_fork() -> None:
     """Leave nothing to tidy up, no holes, and no pages that forks do not have from us anyway."""
     gc.collect()
     # each entry that a fork replaced would write to the name it was for

@@ -28,7 +28,7 @@ class Usage:
     peak_bytes: int
 
 
-def others() -> list[int]:
+def list_others() -> list[int]:
     """Every living process but this one."""
     own = os.getpid()
     return [pid for name in os.listdir("/proc") if name.isdigit() and (pid := int(name)) != own]
@@ -42,7 +42,7 @@ def end_all_but(kept: frozenset[int]) -> bool:
     patience = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < patience:
         reap()
-        found = [pid for pid in others() if pid not in kept and _is_alive(pid)]
+        found = [pid for pid in list_others() if pid not in kept and _is_alive(pid)]
         if not found:
             return True
         for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -60,7 +60,7 @@ def end_all() -> None:
         except ProcessLookupError:
             return
         reap()
-        if not any(_is_alive(pid) for pid in others()):
+        if not any(_is_alive(pid) for pid in list_others()):
             return
         time.sleep(0.001)
 
@@ -118,7 +118,7 @@ class MemoryWatch:
 
     def is_over(self) -> bool:
         """Whether the limit is exceeded now."""
-        pids = others()
+        pids = list_others()
         self.seconds = _WATCH_SECONDS
         if sum(_most(pid) for pid in pids) <= self._limit:
             return False

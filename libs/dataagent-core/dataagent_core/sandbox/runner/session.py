@@ -19,24 +19,24 @@ from typing import Any, NoReturn
 from . import processes
 from .frames import BadFrame, Frame, items, unpack_files
 from .home import Home
-from .job import Job, Outcome, Output
+from .job import Job, JobOutcome, Output
 from .kernel_link import KernelLink, KernelLost
 from .limits import RunLimits, limits_from
-from .link import Link, LinkClosed
+from .link import LinkClosed, SupervisorLink
 from .sources import CellSource, CommandSource, WallsBroken
-from .tree import Entry, OpenFile
+from .tree import PlainFile, TreeEntry
 from .wake import Wake
 
 HomeMaker = Callable[[RunLimits, str | None], Home]
 
 
-def serve(link: Link, make_home: HomeMaker, *, has_own_users: bool) -> NoReturn:
+def serve(link: SupervisorLink, make_home: HomeMaker, *, has_own_users: bool) -> NoReturn:
     """Answer frames until the supervisor leaves, then end everything."""
-    session = Session(link, make_home, has_own_users=has_own_users)
+    session = RunnerSession(link, make_home, has_own_users=has_own_users)
     try:
         link.send(Frame("hello", {"pid": os.getpid()}))
         while True:
-            session.bury_until_asked()
+            session.reap_until_request()
             answer = session.answer(link.receive())
             link.send(answer.frame, answer.size, answer.body())
     except (LinkClosed, BadFrame):
@@ -46,12 +46,12 @@ def serve(link: Link, make_home: HomeMaker, *, has_own_users: bool) -> NoReturn:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """A frame whose body is some text and then files, which are read while they are sent."""
 
     frame: Frame
     text: bytes = b""
-    files: list[tuple[str, OpenFile]] = field(default_factory=list[tuple[str, OpenFile]])
+    files: list[tuple[str, PlainFile]] = field(default_factory=list[tuple[str, PlainFile]])
 
     @property
     def size(self) -> int:
@@ -65,10 +65,10 @@ class Answer:
             yield from file.chunks()
 
 
-class Session:
+class RunnerSession:
     """One session's state: its limits, its files and its kernel."""
 
-    def __init__(self, link: Link, make_home: HomeMaker, *, has_own_users: bool) -> None:
+    def __init__(self, link: SupervisorLink, make_home: HomeMaker, *, has_own_users: bool) -> None:
         self._link = link
         self._make_home = make_home
         self._has_own_users = has_own_users
@@ -77,7 +77,7 @@ class Session:
         self._kernel: KernelLink | None = None
         self._has_lost_state = False
 
-    def bury_until_asked(self) -> None:
+    def reap_until_request(self) -> None:
         """Wait for the supervisor's next word, and bury who dies meanwhile."""
         watched = [self._link.fileno(), self._wake.fileno()]
         while not self._link.has_waiting:
@@ -87,7 +87,7 @@ class Session:
             if self._link.fileno() in readable:
                 return
 
-    def answer(self, frame: Frame) -> Answer:
+    def answer(self, frame: Frame) -> Response:
         """Do what a frame asks; the one answer to it."""
         handlers = {
             "bind": self._bind,
@@ -100,30 +100,30 @@ class Session:
         }
         handler = handlers.get(frame.op)
         if handler is None:
-            return Answer(Frame("failed", {"reason": f"unknown request {frame.op!r}"}))
+            return Response(Frame("failed", {"reason": f"unknown request {frame.op!r}"}))
         try:
             return handler(frame)
         except WallsBroken as error:
             self._drop_kernel()
-            return Answer(Frame("failed", {"reason": str(error)}))
+            return Response(Frame("failed", {"reason": str(error)}))
         except (OSError, ValueError, KernelLost) as error:
-            return Answer(Frame("failed", {"reason": str(error) or type(error).__name__}))
+            return Response(Frame("failed", {"reason": str(error) or type(error).__name__}))
 
-    def _bind(self, frame: Frame) -> Answer:
+    def _bind(self, frame: Frame) -> Response:
         if self._bound is not None:
             raise ValueError("The session is bound already.")
         limits = limits_from(frame.fields, has_own_users=self._has_own_users)
         place = frame.fields.get("workspace")
         home = self._make_home(limits, place if isinstance(place, str) else None)
         self._bound = limits, home
-        return Answer(Frame("done", {"overlay": home.has_overlay}))
+        return Response(Frame("done", {"overlay": home.has_overlay}))
 
     def _place(self) -> tuple[RunLimits, Home]:
         if self._bound is None:
             raise ValueError("The session is not bound yet.")
         return self._bound
 
-    def _put(self, frame: Frame) -> Answer:
+    def _put(self, frame: Frame) -> Response:
         _, home = self._place()
         errors: list[list[str]] = []
         for path, content in unpack_files(frame.fields.get("files"), frame.body):
@@ -133,21 +133,21 @@ class Session:
                 errors.append([path, _kind_of(error)])
                 continue
             if frame.fields.get("known"):
-                home.know(path)
-        return Answer(Frame("done", {"errors": errors}))
+                home.mark_unchanged(path)
+        return Response(Frame("done", {"errors": errors}))
 
-    def _drop(self, frame: Frame) -> Answer:
+    def _drop(self, frame: Frame) -> Response:
         _, home = self._place()
         for path, stamp in items(frame.fields.get("files")):
             with suppress(OSError):  # the code has put something else there
                 home.drop(str(path), str(stamp))
-        return Answer(Frame("done", {}))
+        return Response(Frame("done", {}))
 
-    def _get(self, frame: Frame) -> Answer:
+    def _get(self, frame: Frame) -> Response:
         limits, home = self._place()
         home.refresh()
         room = limits.harvest_bytes
-        files: list[tuple[str, OpenFile]] = []
+        files: list[tuple[str, PlainFile]] = []
         errors: list[list[str]] = []
         for path in map(str, items(frame.fields.get("paths"))):
             try:
@@ -160,14 +160,14 @@ class Session:
             else:
                 files.append((path, file))
                 room -= file.size
-        return Answer(Frame("files", {"files": _listed(files), "errors": errors}), files=files)
+        return Response(Frame("files", {"files": _listed(files), "errors": errors}), files=files)
 
-    def _changes(self, _frame: Frame) -> Answer:
+    def _changes(self, _frame: Frame) -> Response:
         _, home = self._place()
         found = [[e.path, e.kind, e.size, e.stamp] for e in home.changes()]
-        return Answer(Frame("done", {"changes": found}))
+        return Response(Frame("done", {"changes": found}))
 
-    def _python(self, frame: Frame) -> Answer:
+    def _python(self, frame: Frame) -> Response:
         if frame.fields.get("reset"):
             self._drop_kernel()
 
@@ -194,7 +194,7 @@ class Session:
             raise WallsBroken("The walls around the code could not be built.") from error
         return CellSource(self._kernel, self._wake, started)
 
-    def _shell(self, frame: Frame) -> Answer:
+    def _shell(self, frame: Frame) -> Response:
         limits, _ = self._place()
 
         def start(stdout: int, stderr: int) -> CommandSource:
@@ -202,10 +202,12 @@ class Session:
 
         return self._run(frame, start)
 
-    def _run(self, frame: Frame, start: Callable[[int, int], CellSource | CommandSource]) -> Answer:
+    def _run(
+        self, frame: Frame, start: Callable[[int, int], CellSource | CommandSource]
+    ) -> Response:
         limits, home = self._place()
         home.refresh()
-        before = {entry.path: entry.stamp for entry in home.look()}
+        before = {entry.path: entry.stamp for entry in home.list_files()}
         began = time.monotonic()
         self._has_lost_state = False
         outputs, writers = _pipes(limits.output)
@@ -221,7 +223,7 @@ class Session:
         outcome = Job(source, outputs, self._link, limits).wait(_seconds(frame.fields))
         self._clean_up(source)
         wall = time.monotonic() - began
-        after = home.look()
+        after = home.list_files()
         written = [e for e in after if e.kind == "written" and before.get(e.path) != e.stamp]
         files = self._harvest(limits, home, written)
         about = {
@@ -250,11 +252,11 @@ class Session:
             self._kernel = None
 
     def _harvest(
-        self, limits: RunLimits, home: Home, written: list[Entry]
-    ) -> list[tuple[str, OpenFile]]:
+        self, limits: RunLimits, home: Home, written: list[TreeEntry]
+    ) -> list[tuple[str, PlainFile]]:
         """The files the run made or changed, so far as they may be taken."""
         room = limits.harvest_bytes
-        files: list[tuple[str, OpenFile]] = []
+        files: list[tuple[str, PlainFile]] = []
         for entry in written:
             if len(files) == limits.harvest_files:
                 break
@@ -278,11 +280,11 @@ def _pipes(limit: int) -> tuple[list[Output], list[int]]:
 
 
 def _result(
-    outcome: Outcome,
+    outcome: JobOutcome,
     outputs: list[Output],
-    files: list[tuple[str, OpenFile]],
+    files: list[tuple[str, PlainFile]],
     about: dict[str, Any],
-) -> Answer:
+) -> Response:
     (stdout, is_cut), (stderr, is_error_cut) = (output.finish() for output in outputs)
     fields: dict[str, Any] = {
         "status": outcome.status,
@@ -296,10 +298,10 @@ def _result(
         "names": outcome.names,
         **about,
     }
-    return Answer(Frame("result", fields), stdout + stderr, files)
+    return Response(Frame("result", fields), stdout + stderr, files)
 
 
-def _listed(files: list[tuple[str, OpenFile]]) -> list[list[Any]]:
+def _listed(files: list[tuple[str, PlainFile]]) -> list[list[Any]]:
     return [[path, file.size] for path, file in files]
 
 

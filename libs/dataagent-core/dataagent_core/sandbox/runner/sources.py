@@ -6,7 +6,7 @@ import os
 
 from . import processes, wake, walls
 from .frames import items
-from .job import Outcome, number
+from .job import JobOutcome, number
 from .kernel import WORKSPACE
 from .kernel_link import KernelLink, KernelLost, Report
 from .limits import RunLimits
@@ -46,7 +46,7 @@ class CellSource:
         """As `JobSource.pid`."""
         return self._pid
 
-    def poll(self) -> Outcome | None:
+    def poll(self) -> JobOutcome | None:
         """As `JobSource.poll`."""
         try:
             for report in self._kernel.reports():
@@ -54,31 +54,33 @@ class CellSource:
                 if outcome is not None:
                     return outcome
         except KernelLost:
-            self._bury()
+            self._reap()
             return self._lost()
-        return self._bury()
+        return self._reap()
 
-    def _judge(self, report: Report) -> Outcome | None:
+    def _judge(self, report: Report) -> JobOutcome | None:
         fields = report.fields
         if report.event == "done" and report.pid == self._pid:
             if fields.get("status") == "memory":  # what it holds must go: back to before
-                return Outcome("memory", 1)
+                return JobOutcome("memory", 1)
             self._kernel.follow(report.pid)
             live = [str(name)[:80] for name in items(fields.get("names"))[:100]]
             exit_code = int(number(fields.get("exit_code")))
-            return Outcome("ok" if fields.get("status") == "ok" else "error", exit_code, live)
+            return JobOutcome("ok" if fields.get("status") == "ok" else "error", exit_code, live)
         if report.event == "died":
-            return _died(fields.get("exit_code"), number(fields.get("cpu")), fields.get("rss"))
+            return _outcome_of_exit(
+                fields.get("exit_code"), number(fields.get("cpu")), fields.get("rss")
+            )
         return None
 
-    def _bury(self) -> Outcome | None:
+    def _reap(self) -> JobOutcome | None:
         """See who has died: a cell is ours to bury if its kernel has died before it."""
         self._wake.clear()
         return self._lost() if self._pid in processes.reap() else None
 
-    def _lost(self) -> Outcome:
+    def _lost(self) -> JobOutcome:
         self.has_lost_kernel = True
-        return Outcome("killed")
+        return JobOutcome("killed")
 
 
 class CommandSource:
@@ -112,20 +114,20 @@ class CommandSource:
         """As `JobSource.pid`."""
         return self._pid
 
-    def poll(self) -> Outcome | None:
+    def poll(self) -> JobOutcome | None:
         """As `JobSource.poll`."""
         self._wake.clear()
         status = processes.reap().get(self._pid)
         if status is None:
             return None
-        return _died(os.waitstatus_to_exitcode(status), 0.0, 0)
+        return _outcome_of_exit(os.waitstatus_to_exitcode(status), 0.0, 0)
 
 
-def _died(exit_code: object, cpu: float, rss: object) -> Outcome:
+def _outcome_of_exit(exit_code: object, cpu: float, rss: object) -> JobOutcome:
     """How a process that has ended by itself is judged."""
     code = exit_code if isinstance(exit_code, int) else 1
     status = "ok" if code == 0 else "error" if code > 0 else "killed"
-    return Outcome(status, code, cpu=cpu, rss=int(number(rss)))
+    return JobOutcome(status, code, cpu=cpu, rss=int(number(rss)))
 
 
 def _become_command(command: bytes, limits: RunLimits, streams: tuple[int, int], tell: int) -> None:

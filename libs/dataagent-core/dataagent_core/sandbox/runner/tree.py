@@ -20,7 +20,7 @@ _OPAQUE = "user.overlay.opaque"
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """A file or what stands for a deleted one. `stamp` differs when the content may."""
 
     path: str
@@ -29,12 +29,12 @@ class Entry:
     stamp: str
 
 
-def walk(root: int) -> Iterator[Entry]:
+def walk(root: int) -> Iterator[TreeEntry]:
     """The files below an open directory; with `deleted` what an overlay's upper layer hides."""
     yield from _walk(root, "", 0)
 
 
-def _walk(directory: int, prefix: str, depth: int) -> Iterator[Entry]:
+def _walk(directory: int, prefix: str, depth: int) -> Iterator[TreeEntry]:
     with os.scandir(directory) as found:
         names = sorted(entry.name for entry in found)
     for name in names:
@@ -44,9 +44,9 @@ def _walk(directory: int, prefix: str, depth: int) -> Iterator[Entry]:
         except OSError:  # it is gone again
             continue
         if stat.S_ISREG(about.st_mode):
-            yield Entry(path, "written", about.st_size, _stamp(about))
+            yield TreeEntry(path, "written", about.st_size, _stamp(about))
         elif stat.S_ISCHR(about.st_mode) and about.st_rdev == 0:
-            yield Entry(path, "deleted", 0, "")
+            yield TreeEntry(path, "deleted", 0, "")
         elif stat.S_ISDIR(about.st_mode) and depth < _DEPTH:
             yield from _below(directory, name, path, depth)
 
@@ -70,14 +70,14 @@ def _stamp(about: os.stat_result) -> str:
     return f"{about.st_ino}:{about.st_size}:{about.st_mtime_ns}:{about.st_ctime_ns}"
 
 
-def _below(directory: int, name: str, path: str, depth: int) -> Iterator[Entry]:
+def _below(directory: int, name: str, path: str, depth: int) -> Iterator[TreeEntry]:
     try:
         inner = os.open(name, _DIRECTORY, dir_fd=directory)
     except OSError:  # it is no directory any more
         return
     try:
         if _is_opaque(inner):
-            yield Entry(path, "deleted", 0, "opaque")
+            yield TreeEntry(path, "deleted", 0, "opaque")
         yield from _walk(inner, f"{path}/", depth + 1)
     finally:
         os.close(inner)
@@ -90,7 +90,7 @@ def _is_opaque(directory: int) -> bool:
         return False
 
 
-class OpenFile:
+class PlainFile:
     """A plain file that is open, and as many of its bytes as it had when it was opened."""
 
     def __init__(self, number: int, size: int) -> None:
@@ -107,7 +107,7 @@ class OpenFile:
                 yield chunk
 
 
-def open_plain(root: int, path: str, limit: int) -> OpenFile | None:
+def open_plain(root: int, path: str, limit: int) -> PlainFile | None:
     """A regular file to read; None if it is none, or longer than `limit`.
 
     Raises:
@@ -122,7 +122,7 @@ def open_plain(root: int, path: str, limit: int) -> OpenFile | None:
     if not stat.S_ISREG(about.st_mode) or about.st_size > limit:
         os.close(number)
         return None
-    return OpenFile(number, about.st_size)
+    return PlainFile(number, about.st_size)
 
 
 def write(root: int, path: str, content: bytes) -> None:

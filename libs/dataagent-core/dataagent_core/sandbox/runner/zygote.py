@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from . import home, memory, processes, session, system, walls
 from .frames import Frame
-from .link import Link, LinkClosed
+from .link import LinkClosed, SupervisorLink
 
 _MODULES = (
     "numpy",
@@ -74,7 +74,7 @@ def prepare(modules: tuple[str, ...] = _MODULES) -> list[str]:
     threads = len(os.listdir("/proc/self/task"))
     if threads != 1:
         raise RuntimeError(f"The runner has {threads} threads; it must have one to be forked.")
-    memory.settle()
+    memory.prepare_for_fork()
     return missing
 
 
@@ -160,12 +160,12 @@ def _reply(control: socket.socket, message: dict[str, Any]) -> None:
 
 def _become_session(number: int) -> NoReturn:
     """Get namespaces, fork their first process, and have it serve. Never returns."""
-    link = Link(number, number)
+    link = SupervisorLink(number, number)
     try:
-        home.leave_namespaces()
+        home.unshare_namespaces()
         if os.fork():
             os._exit(0)
-        home.settle()
+        home.isolate_proc()
         session.serve(link, home.mount_home, has_own_users=True)
     except (OSError, LinkClosed) as error:
         link.send(Frame("failed", {"reason": f"no namespaces of its own: {error}"}))

@@ -84,10 +84,10 @@ def open_session_store(
 
             return RedisSessionStore(space=redis)
         case _:
-            raise unusable(kind)
+            raise unusable_store_error(kind)
 
 
-def unusable(kind: str) -> Misconfigured:
+def unusable_store_error(kind: str) -> Misconfigured:
     """The error for a kind that is unknown or has nothing to keep things in."""
     kinds = get_args(SessionStoreKind)
     if kind not in kinds:

@@ -26,16 +26,16 @@ class MemoryData:
 
     sessions: dict[str, Session] = field(default_factory=dict[str, Session])
     threads: dict[str, str] = field(default_factory=dict[str, str])  # thread id to session id
-    put_away: dict[str, datetime] = field(default_factory=dict[str, datetime])  # since when
+    soft_deleted: dict[str, datetime] = field(default_factory=dict[str, datetime])  # since when
     bytes_used: dict[str, int] = field(default_factory=dict[str, int])  # by session
     deleted: set[str] = field(default_factory=set[str])  # ids that no session gets again
     messages: dict[str, dict[str, Message]] = field(default_factory=dict[str, dict[str, Message]])
     active_runs: dict[str, str] = field(default_factory=dict[str, str])
     on_delete: list[Callable[[str], None]] = field(default_factory=list[Callable[[str], None]])
 
-    def seen(self, session_id: str) -> Session | None:
+    def visible(self, session_id: str) -> Session | None:
         """The session, unless it was put away."""
-        return None if session_id in self.put_away else self.sessions.get(session_id)
+        return None if session_id in self.soft_deleted else self.sessions.get(session_id)
 
     def add(self, message: Message) -> None:
         """Append a message to its session."""
@@ -49,7 +49,7 @@ class MemoryData:
         if not frees_id:
             self.deleted.add(session_id)
         self.threads.pop(session.thread_id, None)
-        self.put_away.pop(session_id, None)
+        self.soft_deleted.pop(session_id, None)
         self.bytes_used.pop(session_id, None)
         self.messages.pop(session_id, None)
         for forget in self.on_delete:
@@ -78,15 +78,15 @@ class MemorySessionStore(ConversationStore):
 
     async def get(self, session_id: str) -> Session | None:
         """As `SessionStore.get`."""
-        return deepcopy(self._data.seen(session_id))
+        return deepcopy(self._data.visible(session_id))
 
     async def get_by_thread(self, thread_id: str) -> Session | None:
         """As `ConversationStore.get_by_thread`."""
-        return deepcopy(self._data.seen(self._data.threads.get(thread_id, "")))
+        return deepcopy(self._data.visible(self._data.threads.get(thread_id, "")))
 
     async def update(self, session: Session) -> None:
         """As `SessionStore.update`."""
-        kept = self._data.seen(session.session_id)
+        kept = self._data.visible(session.session_id)
         if kept is None:
             raise SessionNotFound(f"There is no session {session.session_id!r}.")
         kept.title = session.title
@@ -96,7 +96,7 @@ class MemorySessionStore(ConversationStore):
 
     async def touch(self, session_id: str) -> None:
         """As `ConversationStore.touch`."""
-        session = self._data.seen(session_id)
+        session = self._data.visible(session_id)
         if session is not None:
             session.last_active = now()
 
@@ -104,25 +104,25 @@ class MemorySessionStore(ConversationStore):
         """As `ConversationStore.delete`."""
         return self._data.delete(session_id, frees_id=frees_id)
 
-    async def put_away(self, session_id: str) -> bool:
-        """As `ConversationStore.put_away`."""
-        if self._data.seen(session_id) is None:
+    async def soft_delete(self, session_id: str) -> bool:
+        """As `ConversationStore.soft_delete`."""
+        if self._data.visible(session_id) is None:
             return False
-        self._data.put_away[session_id] = now()
+        self._data.soft_deleted[session_id] = now()
         return True
 
-    async def get_put_away(self, session_id: str) -> Session | None:
-        """As `ConversationStore.get_put_away`."""
-        is_away = session_id in self._data.put_away
+    async def get_soft_deleted(self, session_id: str) -> Session | None:
+        """As `ConversationStore.get_soft_deleted`."""
+        is_away = session_id in self._data.soft_deleted
         return deepcopy(self._data.sessions[session_id]) if is_away else None
 
-    async def bring_back(self, session_id: str) -> bool:
-        """As `ConversationStore.bring_back`."""
-        return self._data.put_away.pop(session_id, None) is not None
+    async def restore(self, session_id: str) -> bool:
+        """As `ConversationStore.restore`."""
+        return self._data.soft_deleted.pop(session_id, None) is not None
 
-    async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
-        """As `ConversationStore.put_away_before`."""
-        away = sorted(self._data.put_away.items(), key=lambda item: item[1])
+    async def soft_deleted_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
+        """As `ConversationStore.soft_deleted_before`."""
+        away = sorted(self._data.soft_deleted.items(), key=lambda item: item[1])
         found = [session_id for session_id, since in away if since < at]
         return [deepcopy(self._data.sessions[session_id]) for session_id in found[:limit]]
 
@@ -165,7 +165,7 @@ class MemorySessionStore(ConversationStore):
         return MemoryMessageStore(self._data)
 
     def _newest_first(self, is_wanted: Callable[[Session], bool]) -> list[Session]:
-        away = self._data.put_away
+        away = self._data.soft_deleted
         every = self._data.sessions.values()
         found = [each for each in every if is_wanted(each) and each.session_id not in away]
         return sorted(found, key=lambda session: session.last_active, reverse=True)

@@ -46,9 +46,9 @@ class RedisSessionStore(ConversationStore):
         script = self._space.script
         self._create = script(scripts.CREATE)
         self._update = script(scripts.UPDATE)
-        self._put_away = script(scripts.PUT_AWAY)
-        self._bring_back = script(scripts.BRING_BACK)
-        self._put_away_before = script(scripts.PUT_AWAY_BEFORE)
+        self._put_away = script(scripts.SOFT_DELETE)
+        self._bring_back = script(scripts.RESTORE)
+        self._put_away_before = script(scripts.SOFT_DELETED_BEFORE)
         self._by_thread = script(scripts.BY_THREAD)
         self._list = script(scripts.LIST)
         self._expired = script(scripts.EXPIRED)
@@ -106,21 +106,21 @@ class RedisSessionStore(ConversationStore):
         is_free = "1" if frees_id else "0"
         return bool(await self._space.run(self._delete, session_id, "", is_free))
 
-    async def put_away(self, session_id: str) -> bool:
-        """As `ConversationStore.put_away`."""
+    async def soft_delete(self, session_id: str) -> bool:
+        """As `ConversationStore.soft_delete`."""
         return bool(await self._space.run(self._put_away, session_id, milliseconds(now())))
 
-    async def get_put_away(self, session_id: str) -> Session | None:
-        """As `ConversationStore.get_put_away`."""
+    async def get_soft_deleted(self, session_id: str) -> Session | None:
+        """As `ConversationStore.get_soft_deleted`."""
         row = await self._row(session_id)
         return _session(row) if "deleted_at" in row else None
 
-    async def bring_back(self, session_id: str) -> bool:
-        """As `ConversationStore.bring_back`."""
+    async def restore(self, session_id: str) -> bool:
+        """As `ConversationStore.restore`."""
         return bool(await self._space.run(self._bring_back, session_id))
 
-    async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
-        """As `ConversationStore.put_away_before`."""
+    async def soft_deleted_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
+        """As `ConversationStore.soft_deleted_before`."""
         rows = await self._space.run(self._put_away_before, milliseconds(at), limit)
         return [_session(pairs(row)) for row in rows]
 

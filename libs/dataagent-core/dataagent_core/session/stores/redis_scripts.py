@@ -65,7 +65,7 @@ return 1
 )
 
 # ARGV session, time
-PUT_AWAY = """
+SOFT_DELETE = """
 local P, sid, at = ARGV[1], ARGV[2], ARGV[3]
 local session = P..'session:'..sid
 local of = redis.call('HMGET', session, 'user_id', 'assistant_id')
@@ -76,7 +76,7 @@ redis.call('ZADD', P..'away', at, sid)
 return 1
 """
 
-BRING_BACK = (
+RESTORE = (
     TOUCH_FUNCTION
     + """
 local P, sid = ARGV[1], ARGV[2]
@@ -89,7 +89,7 @@ return 1
 )
 
 # ARGV time, how many
-PUT_AWAY_BEFORE = """
+SOFT_DELETED_BEFORE = """
 local found = {}
 local away = redis.call('ZRANGEBYSCORE', ARGV[1]..'away', '-inf', '('..ARGV[2], 'LIMIT', 0, ARGV[3])
 for i, sid in ipairs(away) do

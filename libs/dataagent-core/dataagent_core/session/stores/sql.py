@@ -34,25 +34,25 @@ from dataagent_core.session.store import ConversationStore, MessageStore, Store
 from dataagent_core.session.types import Message, Role, Session, metadata_bytes, now
 from dataagent_core.storage import Database
 from dataagent_core.storage.migrate import migrate
-from dataagent_core.storage.prepared import Prepared
+from dataagent_core.storage.prepared_statement import PreparedStatement
 from dataagent_core.storage.tables import deleted_sessions, messages, runs, sessions
 from dataagent_core.storage.text import is_storable, storable
 
 _ID = sessions.c.session_id == bindparam("key")
 _SESSION = select(*(sessions.c[f.name] for f in fields(Session)))
 _NEWEST_FIRST = (sessions.c.last_active.desc(), sessions.c.session_id)
-_IS_AWAY = sessions.c.deleted_at.is_not(None)
-_IS_SEEN = sessions.c.deleted_at.is_(None)
-_GET = Prepared(_SESSION.where(_ID, _IS_SEEN))
-_GET_PUT_AWAY = _SESSION.where(_ID, _IS_AWAY)
-_BY_THREAD = _SESSION.where(sessions.c.thread_id == bindparam("thread_id"), _IS_SEEN)
+_IS_SOFT_DELETED = sessions.c.deleted_at.is_not(None)
+_IS_VISIBLE = sessions.c.deleted_at.is_(None)
+_GET = PreparedStatement(_SESSION.where(_ID, _IS_VISIBLE))
+_GET_SOFT_DELETED = _SESSION.where(_ID, _IS_SOFT_DELETED)
+_BY_THREAD = _SESSION.where(sessions.c.thread_id == bindparam("thread_id"), _IS_VISIBLE)
 _IS_TAKEN = select(sessions.c.session_id).where(
     (sessions.c.session_id == bindparam("key")) | (sessions.c.thread_id == bindparam("thread_id"))
 )
-_OF_USER = (sessions.c.user_id == bindparam("user_id")) & _IS_SEEN
+_OF_USER = (sessions.c.user_id == bindparam("user_id")) & _IS_VISIBLE
 _BY_USER = _SESSION.where(_OF_USER).order_by(*_NEWEST_FIRST)
 _BY_ASSISTANT = _SESSION.where(
-    sessions.c.assistant_id == bindparam("assistant_id"), _IS_SEEN
+    sessions.c.assistant_id == bindparam("assistant_id"), _IS_VISIBLE
 ).order_by(*_NEWEST_FIRST)
 _COUNT_BY_USER = select(func.count()).where(_OF_USER)
 _BYTES_OF_USER = select(func.sum(sessions.c.bytes_used)).where(
@@ -62,17 +62,17 @@ _CREATE = insert(sessions)
 _WAS_DELETED = select(deleted_sessions.c.session_id).where(
     deleted_sessions.c.session_id == bindparam("key")
 )
-_TOUCH = update(sessions).where(_ID, _IS_SEEN).values(last_active=bindparam("at"))
-_PUT_AWAY = update(sessions).where(_ID, _IS_SEEN).values(deleted_at=bindparam("at"))
-_BRING_BACK = update(sessions).where(_ID, _IS_AWAY).values(deleted_at=None)
-_PUT_AWAY_BEFORE = (
+_TOUCH = update(sessions).where(_ID, _IS_VISIBLE).values(last_active=bindparam("at"))
+_SOFT_DELETE = update(sessions).where(_ID, _IS_VISIBLE).values(deleted_at=bindparam("at"))
+_RESTORE = update(sessions).where(_ID, _IS_SOFT_DELETED).values(deleted_at=None)
+_SOFT_DELETED_BEFORE = (
     _SESSION.where(sessions.c.deleted_at < bindparam("at"))
     .order_by(sessions.c.deleted_at)
     .limit(bindparam("most"))
 )
 _UPDATE = (
     update(sessions)
-    .where(_ID, _IS_SEEN)
+    .where(_ID, _IS_VISIBLE)
     .values(
         title=bindparam("new_title"),
         state=bindparam("new_state"),
@@ -148,7 +148,7 @@ class SqlSessionStore(_SqlStore, ConversationStore):
             if taken:
                 return False
             if await self._read(_WAS_DELETED, {"key": session.session_id}):
-                raise _deleted(session.session_id) from error
+                raise _deleted_error(session.session_id) from error
             raise
         return True
 
@@ -191,24 +191,24 @@ class SqlSessionStore(_SqlStore, ConversationStore):
             return False
         return await self._db.write(lambda c: _delete(c, session_id, frees_id=frees_id))
 
-    async def put_away(self, session_id: str) -> bool:
-        """As `ConversationStore.put_away`."""
-        return await self._write(_PUT_AWAY, {"key": session_id, "at": now()}) > 0
+    async def soft_delete(self, session_id: str) -> bool:
+        """As `ConversationStore.soft_delete`."""
+        return await self._write(_SOFT_DELETE, {"key": session_id, "at": now()}) > 0
 
-    async def get_put_away(self, session_id: str) -> Session | None:
-        """As `ConversationStore.get_put_away`."""
+    async def get_soft_deleted(self, session_id: str) -> Session | None:
+        """As `ConversationStore.get_soft_deleted`."""
         if not is_storable(session_id):
             return None
-        rows = await self._read(_GET_PUT_AWAY, {"key": session_id})
+        rows = await self._read(_GET_SOFT_DELETED, {"key": session_id})
         return Session(*rows[0]) if rows else None
 
-    async def bring_back(self, session_id: str) -> bool:
-        """As `ConversationStore.bring_back`."""
-        return await self._write(_BRING_BACK, {"key": session_id}) > 0
+    async def restore(self, session_id: str) -> bool:
+        """As `ConversationStore.restore`."""
+        return await self._write(_RESTORE, {"key": session_id}) > 0
 
-    async def put_away_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
-        """As `ConversationStore.put_away_before`."""
-        rows = await self._read(_PUT_AWAY_BEFORE, {"at": at, "most": limit})
+    async def soft_deleted_before(self, at: datetime, *, limit: int = 500) -> list[Session]:
+        """As `ConversationStore.soft_deleted_before`."""
+        rows = await self._read(_SOFT_DELETED_BEFORE, {"at": at, "most": limit})
         return [Session(*row) for row in rows]
 
     async def list_by_user(
@@ -308,8 +308,8 @@ class SqlMessageStore(_SqlStore, MessageStore):
         rows = await self._db.read(lambda c: c.execute(_MESSAGES, values).all())
         return [Message(*row) for row in rows]
 
-    async def sessions_saying(self, text: str, session_ids: Sequence[str]) -> set[str]:
-        """As `MessageStore.sessions_saying`."""
+    async def sessions_containing(self, text: str, session_ids: Sequence[str]) -> set[str]:
+        """As `MessageStore.sessions_containing`."""
         if not session_ids or not is_storable(text):
             return set()
         statement = (
@@ -351,10 +351,10 @@ def _insert(connection: Connection, row: dict[str, Any]) -> None:
     connection.execute(_CREATE, row)
     session_id = row["session_id"]
     if connection.execute(_WAS_DELETED, {"key": session_id}).first() is not None:
-        raise _deleted(session_id)
+        raise _deleted_error(session_id)
 
 
-def _deleted(session_id: str) -> Conflict:
+def _deleted_error(session_id: str) -> Conflict:
     return Conflict(f"Session {session_id!r} was deleted.")
 
 

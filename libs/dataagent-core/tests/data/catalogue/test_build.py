@@ -11,7 +11,7 @@ import pytest
 
 from dataagent_core.data.catalogue import Comments, build, drift, structure_hash
 from dataagent_core.data.sources import Source
-from dataagent_core.data.types import Catalogue, Column, ForeignKey, Limits, Table
+from dataagent_core.data.types import Catalogue, Column, ForeignKey, QueryLimits, Table
 from dataagent_core.errors import QueryFailed, SourceUnavailable
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ SOURCE = Source(
     is_from_config=False,
     default_policy="allow",
     time_zone="UTC",
-    limits=Limits(),
+    limits=QueryLimits(),
     grants=(),
     has_credentials=False,
     address="",

@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import func, select, update
 
-from dataagent_core.data.catalogue import CatalogueKeeper, CatalogueState, CatalogueStore
+from dataagent_core.data.catalogue import CatalogueCache, CatalogueState, CatalogueStore
 from dataagent_core.data.sources import NewSource, Source, SourceChanges, SourceStore
 from dataagent_core.data.types import Catalogue, Column, Table
 from dataagent_core.errors import SourceNotFound, SourceUnavailable
@@ -22,7 +22,7 @@ from dataagent_core.storage import Database, tables
 if TYPE_CHECKING:
     from .conftest import FakeEngine
 
-MakeKeeper = Callable[..., CatalogueKeeper]
+MakeKeeper = Callable[..., CatalogueCache]
 MakeCatalogue = Callable[..., Catalogue]
 EXTRA = Table("Extra", (Column("a", "INTEGER"),))
 
@@ -32,14 +32,14 @@ async def make_keeper(
     store: CatalogueStore, sources: SourceStore, engine: FakeEngine
 ) -> AsyncIterator[MakeKeeper]:
     """Makes keepers over one engine, each as another process would have; closed at the end."""
-    made: list[CatalogueKeeper] = []
+    made: list[CatalogueCache] = []
 
     async def engine_of(_source: Source) -> FakeEngine:
         return engine
 
-    def make(**options: float) -> CatalogueKeeper:
+    def make(**options: float) -> CatalogueCache:
         given: Any = {"engine_of": engine_of, "list_sources": sources.list, **options}
-        made.append(CatalogueKeeper(store, **given))
+        made.append(CatalogueCache(store, **given))
         return made[-1]
 
     yield make
@@ -49,7 +49,7 @@ async def make_keeper(
 
 
 @pytest.fixture
-def keeper(make_keeper: MakeKeeper) -> CatalogueKeeper:
+def keeper(make_keeper: MakeKeeper) -> CatalogueCache:
     return make_keeper()
 
 
@@ -93,7 +93,7 @@ RULES = {"name": "p", "subjects": {"users": ["ana"]}, "tables": {"customer": {"g
 
 
 async def test_a_policy_takes_values_out_of_what_is_kept(
-    keeper: CatalogueKeeper,
+    keeper: CatalogueCache,
     store: CatalogueStore,
     sources: SourceStore,
     source: Source,
@@ -118,7 +118,7 @@ async def test_a_policy_takes_values_out_of_what_is_kept(
 
 
 async def test_a_policy_that_comes_during_a_build_holds_for_what_is_kept_of_it(
-    keeper: CatalogueKeeper,
+    keeper: CatalogueCache,
     store: CatalogueStore,
     sources: SourceStore,
     source: Source,
@@ -136,7 +136,7 @@ async def test_a_policy_that_comes_during_a_build_holds_for_what_is_kept_of_it(
 
 
 async def test_a_kept_catalogue_that_cannot_be_read_goes_when_a_policy_comes(
-    keeper: CatalogueKeeper, database: Database, sources: SourceStore, source: Source
+    keeper: CatalogueCache, database: Database, sources: SourceStore, source: Source
 ) -> None:
     await keeper.get(source)
     spoil = update(tables.catalogues).values(content='{"form":99,"tables":["Norway"]}')
@@ -150,7 +150,7 @@ async def test_a_kept_catalogue_that_cannot_be_read_goes_when_a_policy_comes(
     "content", ["", "{}", '{"form":99}', '{"form":1,"dialect":"x","tables":[{}]}']
 )
 async def test_what_cannot_be_read_is_built_again(
-    keeper: CatalogueKeeper,
+    keeper: CatalogueCache,
     make_keeper: MakeKeeper,
     database: Database,
     source: Source,
@@ -168,7 +168,7 @@ async def test_what_cannot_be_read_is_built_again(
 
 
 async def test_ten_callers_share_one_build(
-    keeper: CatalogueKeeper, source: Source, engine: FakeEngine
+    keeper: CatalogueCache, source: Source, engine: FakeEngine
 ) -> None:
     engine.is_free.clear()
     callers = [asyncio.create_task(keeper.get(source)) for _ in range(10)]
@@ -182,7 +182,7 @@ async def test_ten_callers_share_one_build(
 
 
 async def test_ten_callers_share_one_failure(
-    keeper: CatalogueKeeper, source: Source, engine: FakeEngine
+    keeper: CatalogueCache, source: Source, engine: FakeEngine
 ) -> None:
     engine.is_free.clear()
     engine.error = SourceUnavailable("down")
@@ -197,7 +197,7 @@ async def test_ten_callers_share_one_failure(
 
 
 async def test_a_caller_who_leaves_does_not_end_the_build(
-    keeper: CatalogueKeeper, source: Source, engine: FakeEngine
+    keeper: CatalogueCache, source: Source, engine: FakeEngine
 ) -> None:
     engine.is_free.clear()
     leaving, staying = (asyncio.create_task(keeper.get(source)) for _ in range(2))
@@ -210,7 +210,7 @@ async def test_a_caller_who_leaves_does_not_end_the_build(
 
 
 async def test_a_refresh_sees_what_a_build_under_way_may_have_missed(
-    keeper: CatalogueKeeper, source: Source, engine: FakeEngine
+    keeper: CatalogueCache, source: Source, engine: FakeEngine
 ) -> None:
     engine.is_free.clear()
     first = asyncio.create_task(keeper.get(source))
@@ -226,7 +226,7 @@ async def test_a_refresh_sees_what_a_build_under_way_may_have_missed(
 
 
 async def test_another_process_need_not_ask_the_source(
-    keeper: CatalogueKeeper, make_keeper: MakeKeeper, source: Source, engine: FakeEngine
+    keeper: CatalogueCache, make_keeper: MakeKeeper, source: Source, engine: FakeEngine
 ) -> None:
     first = await keeper.get(source)
     assert await make_keeper().get(source) == first
@@ -234,7 +234,7 @@ async def test_another_process_need_not_ask_the_source(
 
 
 async def test_a_new_address_is_asked_anew(
-    keeper: CatalogueKeeper, sources: SourceStore, source: Source, engine: FakeEngine
+    keeper: CatalogueCache, sources: SourceStore, source: Source, engine: FakeEngine
 ) -> None:
     await keeper.get(source)
     same = await sources.update(source.source_id, SourceChanges(description="new words"))
@@ -255,7 +255,7 @@ async def test_a_new_address_is_asked_anew(
 
 
 async def test_drift_is_told_and_logged(
-    keeper: CatalogueKeeper,
+    keeper: CatalogueCache,
     source: Source,
     engine: FakeEngine,
     caplog: pytest.LogCaptureFixture,
@@ -275,7 +275,7 @@ async def test_drift_is_told_and_logged(
 
 
 async def test_drift_is_told_after_a_restart(
-    keeper: CatalogueKeeper, make_keeper: MakeKeeper, source: Source, engine: FakeEngine
+    keeper: CatalogueCache, make_keeper: MakeKeeper, source: Source, engine: FakeEngine
 ) -> None:
     await keeper.get(source)
     engine.tables.append(EXTRA)
@@ -284,7 +284,7 @@ async def test_drift_is_told_after_a_restart(
 
 
 async def test_a_source_that_is_down_keeps_its_catalogue(
-    keeper: CatalogueKeeper,
+    keeper: CatalogueCache,
     make_keeper: MakeKeeper,
     source: Source,
     engine: FakeEngine,
@@ -302,7 +302,7 @@ async def test_a_source_that_is_down_keeps_its_catalogue(
 
 
 async def test_a_drivers_own_error_is_not_quoted(
-    keeper: CatalogueKeeper, source: Source, engine: FakeEngine, caplog: pytest.LogCaptureFixture
+    keeper: CatalogueCache, source: Source, engine: FakeEngine, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine.error = RuntimeError("cannot connect to postgresql://u:s3cr3t@h/d")
     with pytest.raises(SourceUnavailable, match=r"'shop' cannot be read \(RuntimeError\)") as told:
@@ -345,7 +345,7 @@ async def test_another_process_refresh_is_taken_over(
 
 
 async def test_a_removed_source_is_forgotten(
-    keeper: CatalogueKeeper, sources: SourceStore, source: Source
+    keeper: CatalogueCache, sources: SourceStore, source: Source
 ) -> None:
     await keeper.get(source)
     await sources.delete(source.source_id)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from dataagent_core.data.catalogue import CatalogueKeeper, CatalogueStore, describe, search
+from dataagent_core.data.catalogue import CatalogueCache, CatalogueStore, describe, search
 from dataagent_core.data.engines import Engine, open_engine
 from dataagent_core.data.sources import NewSource, Source, SourceChanges, SourceStore
 
@@ -53,7 +53,7 @@ async def test_a_database_is_described_searched_and_watched(
     source = await sources.create(NewSource("shop2", url=SecretStr(f"sqlite:///{file}")))
     opened: list[Engine] = []
     engine_of = opening(sources, opened)
-    keeper = CatalogueKeeper(
+    keeper = CatalogueCache(
         store,
         engine_of=engine_of,
         list_sources=sources.list,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataagent_core.data.catalogue import search
-from dataagent_core.data.catalogue.words import related, words
+from dataagent_core.data.catalogue.words import synonyms, words
 from dataagent_core.data.types import Catalogue, Column, ForeignKey, Table
 
 from .company import company_catalogue
@@ -42,9 +42,9 @@ def test_words_are_split_and_stemmed(text: str, found: list[str]) -> None:
 
 
 def test_related_words_cross_the_languages() -> None:
-    assert {"客户", "buyer"} <= related("our customers")
-    assert {"customer", "顾客"} <= related("每个客户")
-    assert related("zebra") == set()
+    assert {"客户", "buyer"} <= synonyms("our customers")
+    assert {"customer", "顾客"} <= synonyms("每个客户")
+    assert synonyms("zebra") == set()
 
 
 def test_a_value_finds_its_column(catalogue_of: MakeCatalogue) -> None:

@@ -181,7 +181,7 @@ async def test_a_chart_that_takes_too_long_is_killed_and_the_next_one_is_drawn()
 async def test_a_chart_is_drawn_while_the_unused_child_is_about_to_end(renderer: Renderer) -> None:
     rows, spec = [{"a": "x", "n": 1}], bar(a="string", n="int64")
     await renderer.render(spec, rows, "svg")
-    renderer._rest()
+    renderer._stop_idle()
     assert (await renderer.render(spec, rows, "svg")).content
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from dataagent_core.data.engines.base import Interrupted
+from dataagent_core.data.engines.base import StatementInterrupted
 from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
 from dataagent_core.data.engines.open import open_engine
 from dataagent_core.errors import QueryFailed, QueryTimedOut, SourceUnavailable
@@ -82,10 +82,10 @@ async def test_a_statement_that_hears_no_interrupt_ends_when_it_is_cancelled(num
 
         thread = threading.Thread(target=run)
         thread.start()
-        await until(lambda: numbers.engine._processes.taken == 1)
+        await until(lambda: numbers.engine._processes.in_use == 1)
         statement.interrupt()
         await asyncio.to_thread(thread.join, WAIT_SECONDS)
-    assert [type(error) for error in ended] == [Interrupted]
+    assert [type(error) for error in ended] == [StatementInterrupted]
     assert numbers.read("SELECT 42") == [(42,)]
 
 

@@ -117,7 +117,7 @@ def test_a_table_that_is_gone_has_no_samples_and_no_count(database: Any) -> None
     [people] = database.engine.introspect()
     gone = replace(people, name="gone", row_count=None)
     assert database.engine.sample(gone, ["city"], 3) == {}
-    assert database.engine.counted([gone]) == [gone]
+    assert database.engine.with_row_counts([gone]) == [gone]
 
 
 def test_a_view_over_a_table_that_is_gone_does_not_hide_the_others(

@@ -34,8 +34,8 @@ class Opener:
         return next(self.numbers)
 
 
-def taken(pool: Pool[int], timeout_seconds: float = 5.0) -> int:
-    number = pool.take(timeout_seconds=timeout_seconds, is_given_up=lambda: False)
+def in_use(pool: Pool[int], timeout_seconds: float = 5.0) -> int:
+    number = pool.acquire(timeout_seconds=timeout_seconds, is_cancelled=lambda: False)
     assert number is not None
     return number
 
@@ -43,46 +43,46 @@ def taken(pool: Pool[int], timeout_seconds: float = 5.0) -> int:
 def test_a_clean_connection_is_used_again_and_another_is_closed() -> None:
     opener = Opener()
     pool = opener.pool(2)
-    first = taken(pool)
-    pool.give_back(first, is_clean=True)
-    assert taken(pool) == first
-    pool.give_back(first, is_clean=False)
+    first = in_use(pool)
+    pool.release(first, is_clean=True)
+    assert in_use(pool) == first
+    pool.release(first, is_clean=False)
     assert opener.closed == [first]
-    assert taken(pool) == 2
+    assert in_use(pool) == 2
 
 
 def test_a_dead_connection_is_not_handed_out() -> None:
     opener = Opener()
     pool = opener.pool(1)
-    pool.give_back(taken(pool), is_clean=True)
+    pool.release(in_use(pool), is_clean=True)
     opener.dead.add(1)
-    assert taken(pool) == 2
+    assert in_use(pool) == 2
     assert opener.closed == [1]
 
 
 def test_who_finds_none_waits_until_one_is_given_back() -> None:
     pool = Opener().pool(1)
-    held = taken(pool)
+    held = in_use(pool)
     begun = threading.Event()
 
     def wait() -> int:
         begun.set()
-        return taken(pool)
+        return in_use(pool)
 
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(wait)
         assert begun.wait(WAIT_SECONDS)
         assert not waiting.done()
-        assert pool.taken == 1
-        pool.give_back(held, is_clean=True)
+        assert pool.in_use == 1
+        pool.release(held, is_clean=True)
         assert waiting.result(5) == held
 
 
 def test_who_waits_too_long_is_told() -> None:
     pool = Opener().pool(1)
-    taken(pool)
+    in_use(pool)
     with pytest.raises(SourceUnavailable, match="All 1 connections of this source are busy"):
-        taken(pool, timeout_seconds=0.01)
+        in_use(pool, timeout_seconds=0.01)
 
 
 def test_a_failure_to_open_takes_no_room() -> None:
@@ -91,19 +91,19 @@ def test_a_failure_to_open_takes_no_room() -> None:
     opener.fails = True
     for _ in range(3):
         with pytest.raises(SourceUnavailable, match="away"):
-            taken(pool)
+            in_use(pool)
     opener.fails = False
-    assert taken(pool) == 1
+    assert in_use(pool) == 1
 
 
 def test_closing_closes_the_idle_at_once_and_the_others_when_they_come_back() -> None:
     opener = Opener()
     pool = opener.pool(2)
-    first, second = taken(pool), taken(pool)
-    pool.give_back(first, is_clean=True)
+    first, second = in_use(pool), in_use(pool)
+    pool.release(first, is_clean=True)
     pool.close()
     assert opener.closed == [first]
-    pool.give_back(second, is_clean=True)
+    pool.release(second, is_clean=True)
     assert opener.closed == [first, second]
     with pytest.raises(SourceUnavailable, match="closed"):
-        taken(pool)
+        in_use(pool)

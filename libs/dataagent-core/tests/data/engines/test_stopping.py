@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from dataagent_core.data.engines import EngineOptions, Interrupted, Statement
+from dataagent_core.data.engines import EngineOptions, Statement, StatementInterrupted
 from dataagent_core.data.engines.mysql_types import Field
 from dataagent_core.data.engines.mysql_wire import RowStream
 from dataagent_core.errors import QueryFailed, QueryTimedOut, SourceUnavailable
@@ -103,7 +103,7 @@ def test_an_interrupt_ends_the_statement_in_the_engine_and_keeps_the_connection(
             until_it_runs(database, statement, begun)
             statement.interrupt()
             statement.interrupt()
-            with pytest.raises(Interrupted):
+            with pytest.raises(StatementInterrupted):
                 future.result(WAIT_SECONDS)
         if database.kind in WHO:
             assert running(database) == 0
@@ -125,7 +125,7 @@ def test_an_interrupt_between_two_batches_ends_the_reading(database: Any) -> Non
         batches = statement.batches()
         assert next(batches).num_rows > 0
         statement.interrupt()
-        with pytest.raises(Interrupted):
+        with pytest.raises(StatementInterrupted):
             for _ in batches:
                 pass
     assert database.read("SELECT 42") == [(42,)]
@@ -137,9 +137,9 @@ def test_an_interrupt_before_the_start_keeps_it_from_starting(database: Any) -> 
     engine = database.limit(max_connections=1)
     with engine.statement(ENDLESS[database.kind], timeout_seconds=600) as statement:
         statement.interrupt()
-        with pytest.raises(Interrupted):
+        with pytest.raises(StatementInterrupted):
             next(iter(statement.batches()))
-        with pytest.raises(Interrupted):
+        with pytest.raises(StatementInterrupted):
             assert statement.labels
     assert database.read("SELECT 42") == [(42,)]
 
@@ -158,7 +158,7 @@ def test_an_interrupt_after_the_end_stops_no_one_else(database: Any) -> None:
         finished.interrupt()
         assert statement._watch.reason is None
         statement.interrupt()
-        with pytest.raises(Interrupted):
+        with pytest.raises(StatementInterrupted):
             future.result(WAIT_SECONDS)
 
 
@@ -180,7 +180,7 @@ def test_interrupts_at_any_moment_leave_the_engine_usable(database: Any) -> None
                 future = reading(pool, statement, begun)
                 moments[number % len(moments)]()
                 statement.interrupt()
-                with pytest.raises(Interrupted):
+                with pytest.raises(StatementInterrupted):
                     future.result(WAIT_SECONDS)
             assert database.read(f"SELECT {number}") == [(number,)]
 
@@ -198,7 +198,7 @@ def test_one_who_waits_for_a_connection_can_be_interrupted(database: Any) -> Non
             future = reading(pool, waiting, begun)
             assert begun.wait(WAIT_SECONDS)
             waiting.interrupt()
-            with pytest.raises(Interrupted):
+            with pytest.raises(StatementInterrupted):
                 future.result(WAIT_SECONDS)
         assert next(held).num_rows > 0
     assert database.read("SELECT 42") == [(42,)]
@@ -286,7 +286,7 @@ def test_leaving_while_another_thread_reads_stops_it(database: Any) -> None:
         with engine.statement(ENDLESS[database.kind], timeout_seconds=600) as statement:
             future = reading(pool, statement, begun)
             until_it_runs(database, statement, begun)
-        with pytest.raises(Interrupted):
+        with pytest.raises(StatementInterrupted):
             future.result(WAIT_SECONDS)
     assert database.read("SELECT 42") == [(42,)]
 
@@ -316,7 +316,7 @@ def test_fifty_statements_at_once_share_five_connections(database: Any) -> None:
         results = list(pool.map(database.read, sums))
     assert [int(rows[0][0]) for rows in results] == [6 + number for number in range(50)]
     pool = engine._processes if database.kind == "duckdb" else engine._pool
-    assert pool.taken == 0
+    assert pool.in_use == 0
     assert 1 <= len(pool._idle) <= 5
 
 

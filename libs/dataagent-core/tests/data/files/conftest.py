@@ -15,7 +15,7 @@ import pytest
 
 from dataagent_core.data.files import FileLimits, LoadedTable, load_files
 from dataagent_core.data.files.build import build
-from dataagent_core.data.files.tables import OpenFile
+from dataagent_core.data.files.tables import InputFile
 
 LIMITS = FileLimits(timeout_seconds=60, threads=1)
 
@@ -78,10 +78,10 @@ def quick(folder: Path, files: Mapping[str, bytes | str]) -> Loaded:
     scratch = folder / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
-    opened: list[OpenFile] = []
+    opened: list[InputFile] = []
     for number, (name, content) in enumerate(files.items()):
         path = scratch / f"input-{number}"
         path.write_bytes(as_bytes(content))
-        opened.append(OpenFile(name, str(path), path.stat().st_size))
+        opened.append(InputFile(name, str(path), path.stat().st_size))
     tables = build(opened, scratch / "x.duckdb", scratch, LIMITS)
     return read_back(scratch / "x.duckdb", tables)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dataagent_core.data.files.shapes import NULL_WORDS, PLACEHOLDERS
+from dataagent_core.data.files.value_formats import NULL_WORDS, PLACEHOLDERS
 
 from .conftest import quick
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dataagent_core.data.service import Asked, DataService
+from dataagent_core.data.service import DataService, QueryContext
 from dataagent_core.data.sources import EVERYONE, NewSource
 
 from .books import Cell, xlsx
@@ -109,7 +109,7 @@ def test_numbers_are_compared_as_they_are_written(tmp_path: Path) -> None:
 
 
 async def test_who_asks_for_the_sum_gets_it_once_and_the_catalogue_says_why(
-    tmp_path: Path, service: DataService, asked: Asked
+    tmp_path: Path, service: DataService, asked: QueryContext
 ) -> None:
     folder = tmp_path / "drop"
     folder.mkdir()

@@ -17,7 +17,7 @@ import pytest
 from sqlalchemy import make_url
 
 from dataagent_core.data.guard import ParsedStatement, parse, render, resolve
-from dataagent_core.data.policy import PolicySet, compile_in, visible
+from dataagent_core.data.policy import PolicySet, compile_in, visible_catalogue
 from dataagent_core.data.types import Catalogue, Column, ForeignKey, Reader, Table
 from tests.services import fresh_database
 
@@ -97,7 +97,7 @@ def run() -> Run:
     def compiled(
         sql: str, policies: PolicySet, reader: Reader, catalogue: Catalogue
     ) -> tuple[str, tuple[str, ...]]:
-        known = visible(catalogue, policies, reader)
+        known = visible_catalogue(catalogue, policies, reader)
         result = compile_in(prepared(sql, known), policies, reader, catalogue)
         return render(result.statement), result.sentences
 

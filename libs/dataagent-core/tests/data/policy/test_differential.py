@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import pytest
 
 from dataagent_core.data.guard import ParsedStatement, render
-from dataagent_core.data.policy import PolicySet, compile_in, policies_from_dict, visible
+from dataagent_core.data.policy import PolicySet, compile_in, policies_from_dict, visible_catalogue
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 
 BLOCKS = 5
@@ -316,7 +316,7 @@ def test_a_query_under_policy_equals_the_query_on_a_copy_without_what_is_forbidd
     answered = 0
     for seed in range(block * SEEDS, (block + 1) * SEEDS):
         world = _world(seed, engine)
-        known = visible(catalogue, world.policies, READER)
+        known = visible_catalogue(catalogue, world.policies, READER)
         _fill(whole, world.rows, catalogue)
         _fill(copy, world.copied, known)
         for number in range(QUERIES):

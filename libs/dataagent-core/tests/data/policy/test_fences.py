@@ -15,7 +15,7 @@ import pytest
 from sqlglot import exp
 
 from dataagent_core.data.guard import ParsedStatement, render
-from dataagent_core.data.policy import compile_in, policies_from_dict, visible
+from dataagent_core.data.policy import compile_in, policies_from_dict, visible_catalogue
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 
 Connect = Callable[[str, Path], AbstractContextManager[Any]]
@@ -79,7 +79,7 @@ Prepare = Callable[[str, Catalogue], ParsedStatement]
 
 def _compiled(kind: str, sql: str, prepare: Prepare) -> ParsedStatement:
     catalogue, reader = _catalogue(kind), Reader("ana")
-    tree = prepare(sql, visible(catalogue, POLICIES, reader))
+    tree = prepare(sql, visible_catalogue(catalogue, POLICIES, reader))
     return compile_in(tree, POLICIES, reader, catalogue).statement
 
 

@@ -21,7 +21,7 @@ from dataagent_core.data.policy import (
     TableRule,
     check_policy,
     compile_in,
-    visible,
+    visible_catalogue,
 )
 from dataagent_core.data.policy.filters import parse_filter
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
@@ -133,7 +133,7 @@ def test_a_filter_that_is_no_plain_condition_is_refused_and_closes_its_table(
     policies = _policies(row_filter)
     with pytest.raises(BadInput, match="policy 'p', table 'Customer'"):
         check_policy(policies.policies[0], catalogue)
-    shown = visible(catalogue, policies, Reader("ana", attributes={"region": "EU"}))
+    shown = visible_catalogue(catalogue, policies, Reader("ana", attributes={"region": "EU"}))
     assert "Customer" not in {table.name for table in shown.tables}
 
 

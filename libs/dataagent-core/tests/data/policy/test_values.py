@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dataagent_core.data.policy import CLOSED, OPEN, policies_from_dict, with_open_values
+from dataagent_core.data.policy import CLOSED, OPEN, policies_from_dict, without_protected_values
 from dataagent_core.data.types import Catalogue, Column, Table
 
 PEOPLE = Table(
@@ -27,7 +27,7 @@ TO_ONE: dict[str, Any] = {"users": ["ana"]}
 def left(*policies: dict[str, Any], default: str = "allow") -> set[str]:
     named = [{"name": str(number), **one} for number, one in enumerate(policies)]
     made = policies_from_dict({"default": default, "policies": named})
-    kept = with_open_values(CATALOGUE, made)
+    kept = without_protected_values(CATALOGUE, made)
     return {v for table in kept.tables for column in table.columns for v in column.samples}
 
 
@@ -68,8 +68,8 @@ def test_tables_closed_by_default_keep_values_only_when_granted_to_everyone() ->
 
 
 def test_nothing_but_values_changes_and_nothing_at_all_without_policies() -> None:
-    assert with_open_values(CATALOGUE, OPEN) is CATALOGUE
-    closed = with_open_values(CATALOGUE, CLOSED)
-    assert with_open_values(closed, CLOSED) is closed
+    assert without_protected_values(CATALOGUE, OPEN) is CATALOGUE
+    closed = without_protected_values(CATALOGUE, CLOSED)
+    assert without_protected_values(closed, CLOSED) is closed
     assert closed.tables[1] == Table("orders", (Column("kind", "TEXT"),))
     assert (closed.hash, closed.tables[0].row_count) == (CATALOGUE.hash, 2)

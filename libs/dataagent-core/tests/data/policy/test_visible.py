@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dataagent_core.data.policy import PolicySet, policies_from_dict, visible
+from dataagent_core.data.policy import PolicySet, policies_from_dict, visible_catalogue
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 
 ANA = Reader("ana", role="analyst", tenant_id="acme", attributes={"region": "EU"})
@@ -25,7 +25,7 @@ def _set(*policies: tuple[object, dict[str, object]], default: str = "allow") ->
 
 
 def _open(catalogue: Catalogue, policies: PolicySet, reader: Reader = ANA) -> set[str]:
-    return {table.key for table in visible(catalogue, policies, reader).tables}
+    return {table.key for table in visible_catalogue(catalogue, policies, reader).tables}
 
 
 ALL = {"Customer", "Invoice", "Secret", "BigSpender", "books.Ledger"}
@@ -116,7 +116,7 @@ def test_what_is_forbidden_or_could_tell_of_it_is_gone(catalogue: Catalogue) -> 
             },
         )
     )
-    customer, invoice, secret, ledger = visible(catalogue, policies, ANA).tables
+    customer, invoice, secret, ledger = visible_catalogue(catalogue, policies, ANA).tables
 
     assert customer == replace(
         catalogue.tables[0],
@@ -141,7 +141,9 @@ def test_what_is_forbidden_or_could_tell_of_it_is_gone(catalogue: Catalogue) -> 
 def test_keys_to_a_forbidden_table_are_gone(catalogue: Catalogue) -> None:
     policies = _set(("everyone", {"Customer": DENY}))
     invoice = next(
-        table for table in visible(catalogue, policies, ANA).tables if table.name == "Invoice"
+        table
+        for table in visible_catalogue(catalogue, policies, ANA).tables
+        if table.name == "Invoice"
     )
     assert invoice.foreign_keys == ()
     assert invoice.row_count == 20
@@ -151,13 +153,13 @@ def test_the_same_catalogue_comes_back_when_nothing_applies(catalogue: Catalogue
     harmless = _set(("everyone", {"Customer": GRANT}), ({"users": ["bo"]}, {"*": DENY}))
     granted = _set(("everyone", {"*": GRANT}), default="deny")
     for policies in (PolicySet(), harmless, granted):
-        assert visible(catalogue, policies, ANA) is catalogue
+        assert visible_catalogue(catalogue, policies, ANA) is catalogue
 
 
 def test_the_hash_is_one_of_what_is_seen(catalogue: Catalogue) -> None:
     policies = _set(({"users": ["ana"]}, {"Secret": DENY}), ({"users": ["bo"]}, {"Customer": DENY}))
     mine, again, other = (
-        visible(catalogue, policies, Reader(user)).hash for user in ("ana", "ana", "bo")
+        visible_catalogue(catalogue, policies, Reader(user)).hash for user in ("ana", "ana", "bo")
     )
     assert mine == again
     assert len({mine, other, catalogue.hash}) == 3
@@ -177,7 +179,7 @@ def test_the_strictest_mask_holds(first: str, second: str, kind: str, catalogue:
         ("everyone", {"Customer": {"masks": {"Salary": first}}}),
         ("everyone", {"*": {"masks": {"SALARY": second}}}),
     )
-    customer = visible(catalogue, policies, ANA).tables[0]
+    customer = visible_catalogue(catalogue, policies, ANA).tables[0]
     assert customer.columns[-1].type == kind
 
 

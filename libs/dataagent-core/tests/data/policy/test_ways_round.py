@@ -23,7 +23,7 @@ import pymysql
 import pytest
 
 from dataagent_core.data.guard import ParsedStatement, render
-from dataagent_core.data.policy import compile_in, policies_from_dict, visible
+from dataagent_core.data.policy import compile_in, policies_from_dict, visible_catalogue
 from dataagent_core.data.types import Catalogue, Column, Reader, Table
 from dataagent_core.errors import DataDenied, QueryRefused, UnknownName
 
@@ -271,7 +271,7 @@ class Databases:
         return Catalogue("s", self.kind, tables, "h", datetime(2026, 1, 1, tzinfo=UTC))
 
     def compiled(self, sql: str, prepare: Prepare) -> str:
-        known = visible(self.catalogue(), POLICIES, READER)
+        known = visible_catalogue(self.catalogue(), POLICIES, READER)
         return render(compile_in(prepare(sql, known), POLICIES, READER, self.catalogue()).statement)
 
 

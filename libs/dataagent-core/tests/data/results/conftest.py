@@ -13,19 +13,19 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
-from dataagent_core.data.results import Kept, keep
-from dataagent_core.data.types import Limits
+from dataagent_core.data.results import StoredResult, write_result
+from dataagent_core.data.types import QueryLimits
 
-KeepTable = Callable[[pa.Table], tuple[Path, Kept]]
+KeepTable = Callable[[pa.Table], tuple[Path, StoredResult]]
 
 
 @pytest.fixture(scope="session")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> KeepTable:
     folder = tmp_path_factory.mktemp("results")
 
-    def keep_table(table: pa.Table) -> tuple[Path, Kept]:
+    def keep_table(table: pa.Table) -> tuple[Path, StoredResult]:
         path = folder / f"{uuid4().hex}.parquet"
         batches = iter(table.to_batches() or [pa.RecordBatch.from_pylist([], table.schema)])
-        return path, keep(batches, table.schema.names, path, limits=Limits())
+        return path, write_result(batches, table.schema.names, path, limits=QueryLimits())
 
     return keep_table

@@ -15,9 +15,16 @@ import pyarrow as pa
 import pytest
 from sqlalchemy import Connection, delete
 
-from dataagent_core.data.results import ArtifactStore, Draft, Kept, Place, keep, reopen
+from dataagent_core.data.results import (
+    ArtifactDraft,
+    ArtifactSlot,
+    ArtifactStore,
+    StoredResult,
+    load_stored_result,
+    write_result,
+)
 from dataagent_core.data.results import artifacts as artifacts_module
-from dataagent_core.data.types import Artifact, Limits, Receipt
+from dataagent_core.data.types import Artifact, QueryLimits, Receipt
 from dataagent_core.errors import ArtifactNotFound, OutsideWorkspace, QuotaExceeded
 from dataagent_core.storage import Database, open_database
 from dataagent_core.storage.tables import artifacts, workspace_usage
@@ -87,18 +94,20 @@ def rows(count: int) -> Iterator[pa.RecordBatch]:
     yield pa.record_batch({"n": pa.array(range(count), pa.int64())})
 
 
-async def written(place: Place, batches: Iterator[pa.RecordBatch]) -> Kept:
-    """As the query service does: `keep` in a worker thread, booking as it goes."""
+async def written(slot: ArtifactSlot, batches: Iterator[pa.RecordBatch]) -> StoredResult:
+    """As the query service does: `write_result` in a worker thread, booking as it goes."""
     return await asyncio.to_thread(
-        lambda: keep(batches, ["n"], place.path, limits=Limits(), on_bytes=place.on_bytes)
+        lambda: write_result(
+            batches, ["n"], slot.path, limits=QueryLimits(), on_bytes=slot.on_bytes
+        )
     )
 
 
 async def table(store: ArtifactStore, user_id: str = "u1", *, session: str = "s1") -> Artifact:
-    async with store.writing(user_id) as place:
-        kept = await written(place, rows(3))
-        draft = Draft(user_id, "Numbers 数字", session_id=session, run_id="r1")
-        return await store.create_table(draft, place, kept, receipt=RECEIPT)
+    async with store.new_slot(user_id) as slot:
+        kept = await written(slot, rows(3))
+        draft = ArtifactDraft(user_id, "Numbers 数字", session_id=session, run_id="r1")
+        return await store.create_table(draft, slot, kept, receipt=RECEIPT)
 
 
 def files(folder: Path) -> list[Path]:
@@ -116,7 +125,7 @@ async def test_a_kept_table_is_found_again_as_it_was(
     path = store.path_of(made)
     assert path.parts[-2:] == ("u1", f"{made.artifact_id}.parquet")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert reopen(path).row_count == 3
+    assert load_stored_result(path).row_count == 3
     assert await ledger.usage("u1") == made.byte_size == path.stat().st_size
     assert await store.usage("u1") == made.byte_size
 
@@ -174,9 +183,9 @@ async def test_a_read_that_fails_half_way_gives_its_booked_bytes_back(
         raise ConnectionError("gone")
 
     async def fail_half_way() -> None:
-        async with store.writing("u1") as place:
+        async with store.new_slot("u1") as slot:
             try:
-                await written(place, failing())
+                await written(slot, failing())
             finally:
                 booked.append(await ledger.usage("u1"))
 
@@ -190,9 +199,9 @@ async def test_a_read_that_fails_half_way_gives_its_booked_bytes_back(
 async def test_a_result_that_is_not_made_an_artefact_leaves_nothing(
     store: ArtifactStore, ledger: SqlQuotaLedger, tmp_path: Path
 ) -> None:
-    async with store.writing("u1") as place:
-        await written(place, rows(3))
-        assert place.path.exists()
+    async with store.new_slot("u1") as slot:
+        await written(slot, rows(3))
+        assert slot.path.exists()
     assert files(tmp_path) == []
     assert await ledger.usage("u1") == 0
 
@@ -200,10 +209,10 @@ async def test_a_result_that_is_not_made_an_artefact_leaves_nothing(
 async def test_a_writer_that_goes_on_after_it_was_given_up_is_stopped(
     store: ArtifactStore, tmp_path: Path
 ) -> None:
-    async with store.writing("u1") as place:
+    async with store.new_slot("u1") as slot:
         pass
     with pytest.raises(ArtifactNotFound, match="given up"):
-        await written(place, rows(3))
+        await written(slot, rows(3))
     assert files(tmp_path) == []
 
 
@@ -220,9 +229,9 @@ async def test_charts_and_files_are_artefacts_of_their_table(
     store: ArtifactStore, ledger: SqlQuotaLedger
 ) -> None:
     parent = await table(store)
-    draft = Draft("u1", "Chart", session_id="s1")
+    draft = ArtifactDraft("u1", "Chart", session_id="s1")
     chart = await store.create_chart(draft, {"mark": "bar"}, parent=parent)
-    image = await store.create_file(Draft("u1", "chart.png"), b"\x89PNG", parent=parent)
+    image = await store.create_file(ArtifactDraft("u1", "chart.png"), b"\x89PNG", parent=parent)
     assert await store.get(chart.artifact_id, owner="u1") == chart
     assert (chart.kind, chart.spec, chart.parent_id) == (
         "chart",
@@ -247,7 +256,7 @@ async def test_a_table_goes_with_all_its_charts_and_a_session_with_all_it_has(
     monkeypatch.setattr(artifacts_module, "_AT_ONCE", 2)
     parent = await table(store)
     for _ in range(5):
-        await store.create_chart(Draft("u1", "Chart"), {"mark": "bar"}, parent=parent)
+        await store.create_chart(ArtifactDraft("u1", "Chart"), {"mark": "bar"}, parent=parent)
     await store.delete(parent.artifact_id, owner="u1")
     assert await store.count("u1") == 0
     for _ in range(5):
@@ -273,7 +282,7 @@ async def test_a_file_beyond_the_quota_is_refused_and_leaves_nothing(
     store: ArtifactStore, ledger: SqlQuotaLedger, tmp_path: Path
 ) -> None:
     with pytest.raises(QuotaExceeded):
-        await store.create_file(Draft("u1", "big"), b"x" * (QUOTA + 1))
+        await store.create_file(ArtifactDraft("u1", "big"), b"x" * (QUOTA + 1))
     assert files(tmp_path) == []
     assert not await ledger.usage("u1")
 

@@ -25,12 +25,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 
-from dataagent_core.data.results import Kept, export, keep
+from dataagent_core.data.results import StoredResult, export, write_result
 from dataagent_core.data.results import xlsx_file as xlsx
-from dataagent_core.data.types import ExportFormat, Limits, ResultColumn
+from dataagent_core.data.types import ExportFormat, QueryLimits, ResultColumn
 from dataagent_core.errors import BadInput
 
-KeepTable = Callable[[pa.Table], tuple[Path, Kept]]
+KeepTable = Callable[[pa.Table], tuple[Path, StoredResult]]
 
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 NEW_YORK = ZoneInfo("America/New_York")
@@ -393,7 +393,7 @@ def test_a_million_rows_are_exported_whole_in_bounded_memory(tmp_path: Path) -> 
             )
 
     path = tmp_path / "r.parquet"
-    result = keep(million(), ["id", "d", "t", "at"], path, limits=Limits())
+    result = write_result(million(), ["id", "d", "t", "at"], path, limits=QueryLimits())
     process = psutil.Process()
     before = process.memory_info().rss
     peak, lines, last = 0, 0, b""

@@ -18,11 +18,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.data.results import ColumnStatistics, Kept, keep, reopen
-from dataagent_core.data.types import Limits
+from dataagent_core.data.results import (
+    ColumnStatistics,
+    StoredResult,
+    load_stored_result,
+    write_result,
+)
+from dataagent_core.data.types import QueryLimits
 from dataagent_core.errors import QueryFailed, QueryTimedOut, QuotaExceeded
 
-KeepTable = Callable[[pa.Table], tuple[Path, Kept]]
+KeepTable = Callable[[pa.Table], tuple[Path, StoredResult]]
 MEGABYTE = 1_000_000
 
 
@@ -54,7 +59,7 @@ def test_a_million_rows_are_kept_exactly_in_bounded_memory(tmp_path: Path) -> No
     labels = ["id", "name", "city", "amount", "score", "at"]
     before = psutil.Process().memory_info().rss
     memory: list[int] = []
-    result = keep(million(memory), labels, path, limits=Limits())
+    result = write_result(million(memory), labels, path, limits=QueryLimits())
     assert max(memory) - before < 150 * MEGABYTE
     assert result.row_count == pq.read_metadata(path).num_rows == 1_000_000
     assert not result.is_truncated
@@ -76,7 +81,7 @@ def test_a_result_is_known_again_from_its_file_alone(kept: KeepTable) -> None:
             }
         )
     )
-    assert reopen(path) == result
+    assert load_stored_result(path) == result
     assert result.columns[1].type == "decimal128(9, 2)"
     assert result.statistics == (
         ColumnStatistics(1, 1, 2**63 - 1, 2, 2**63, Decimal(2**62)),
@@ -95,7 +100,7 @@ def test_the_row_limit_keeps_exactly_so_many_and_tells_only_if_there_was_more(
     tmp_path: Path, total: int, limit: int, rows: int, reason: str | None
 ) -> None:
     path = tmp_path / "r.parquet"
-    result = keep(numbers(total), ["n"], path, limits=Limits(max_rows=limit))
+    result = write_result(numbers(total), ["n"], path, limits=QueryLimits(max_rows=limit))
     assert (result.row_count, result.truncated_by) == (rows, reason)
     assert result.is_truncated == (reason is not None)
     assert pq.read_table(path).column("n").to_pylist() == list(range(rows))
@@ -109,14 +114,16 @@ def test_reading_stops_at_the_limit_instead_of_running_to_the_end(tmp_path: Path
             handed_out.append(1)
             yield next(numbers(100))
 
-    result = keep(endless(), ["n"], tmp_path / "r.parquet", limits=Limits(max_rows=1_050))
+    result = write_result(
+        endless(), ["n"], tmp_path / "r.parquet", limits=QueryLimits(max_rows=1_050)
+    )
     assert result.row_count == 1_050
     assert len(handed_out) == 11
 
 
 def test_the_byte_limit_keeps_as_many_whole_rows_as_fit(tmp_path: Path) -> None:
-    result = keep(
-        numbers(1_000), ["n"], tmp_path / "r.parquet", limits=Limits(max_bytes=8 * 150 + 3)
+    result = write_result(
+        numbers(1_000), ["n"], tmp_path / "r.parquet", limits=QueryLimits(max_bytes=8 * 150 + 3)
     )
     assert (result.row_count, result.truncated_by) == (150, "bytes")
 
@@ -129,11 +136,11 @@ def test_the_time_limit_keeps_what_came_in_time(tmp_path: Path) -> None:
             now[0] += 1.0
             yield batch
 
-    result = keep(
+    result = write_result(
         slow(),
         ["n"],
         tmp_path / "r.parquet",
-        limits=Limits(timeout_seconds=3.5),
+        limits=QueryLimits(timeout_seconds=3.5),
         clock=lambda: now[0],
     )
     assert (result.row_count, result.truncated_by) == (300, "time")
@@ -141,8 +148,8 @@ def test_the_time_limit_keeps_what_came_in_time(tmp_path: Path) -> None:
 
 def test_a_first_batch_that_comes_late_is_kept(tmp_path: Path) -> None:
     times = iter([0.0, 100.0, 101.0])
-    result = keep(
-        numbers(100), ["n"], tmp_path / "r.parquet", limits=Limits(), clock=lambda: next(times)
+    result = write_result(
+        numbers(100), ["n"], tmp_path / "r.parquet", limits=QueryLimits(), clock=lambda: next(times)
     )
     assert (result.row_count, result.truncated_by) == (100, None)
 
@@ -152,10 +159,10 @@ def test_an_engine_that_gives_up_leaves_the_rows_so_far_and_says_so(tmp_path: Pa
         yield from numbers(rows)
         raise QueryTimedOut("Too long.")
 
-    result = keep(timing_out(200), ["n"], tmp_path / "r.parquet", limits=Limits())
+    result = write_result(timing_out(200), ["n"], tmp_path / "r.parquet", limits=QueryLimits())
     assert (result.row_count, result.truncated_by) == (200, "time")
     with pytest.raises(QueryTimedOut):
-        keep(timing_out(0), ["n"], tmp_path / "none.parquet", limits=Limits())
+        write_result(timing_out(0), ["n"], tmp_path / "none.parquet", limits=QueryLimits())
     assert [one.name for one in tmp_path.iterdir()] == ["r.parquet"]
 
 
@@ -169,7 +176,7 @@ def test_an_interrupted_read_leaves_nothing_behind(
         raise problem
 
     with pytest.raises(type(problem)):
-        keep(failing(), ["n"], tmp_path / "r.parquet", limits=Limits())
+        write_result(failing(), ["n"], tmp_path / "r.parquet", limits=QueryLimits())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -182,11 +189,11 @@ def test_a_refused_size_leaves_nothing_behind(tmp_path: Path) -> None:
             raise QuotaExceeded("Full.")
 
     with pytest.raises(QuotaExceeded):
-        keep(
+        write_result(
             numbers(400_000, size=10_000),
             ["n"],
             tmp_path / "r.parquet",
-            limits=Limits(),
+            limits=QueryLimits(),
             on_bytes=refuse,
         )
     assert told == sorted(told)
@@ -198,15 +205,15 @@ def test_the_last_size_told_is_the_file_s_size_and_the_file_is_its_owner_s_alone
 ) -> None:
     told: list[int] = []
     path = tmp_path / "r.parquet"
-    result = keep(numbers(10), ["n"], path, limits=Limits(), on_bytes=told.append)
+    result = write_result(numbers(10), ["n"], path, limits=QueryLimits(), on_bytes=told.append)
     assert told[-1] == result.byte_size == path.stat().st_size
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_no_rows_and_no_batches_are_results_too(tmp_path: Path) -> None:
     empty = pa.RecordBatch.from_pylist([], pa.schema([("n", pa.int64())]))
-    first = keep(iter([empty]), ["n"], tmp_path / "a.parquet", limits=Limits())
-    second = keep(iter([]), ["n"], tmp_path / "b.parquet", limits=Limits())
+    first = write_result(iter([empty]), ["n"], tmp_path / "a.parquet", limits=QueryLimits())
+    second = write_result(iter([]), ["n"], tmp_path / "b.parquet", limits=QueryLimits())
     assert (first.row_count, first.columns[0].type, first.preview_rows) == (0, "int64", ())
     assert (second.row_count, second.columns[0].type) == (0, "null")
     assert first.statistics == (ColumnStatistics(0, distinct=0),)
@@ -214,19 +221,19 @@ def test_no_rows_and_no_batches_are_results_too(tmp_path: Path) -> None:
 
 def test_a_statement_without_columns_is_refused(tmp_path: Path) -> None:
     with pytest.raises(QueryFailed, match="no columns"):
-        keep(iter([]), [], tmp_path / "r.parquet", limits=Limits())
+        write_result(iter([]), [], tmp_path / "r.parquet", limits=QueryLimits())
 
 
 def test_early_batches_of_nulls_take_the_type_that_comes_later(tmp_path: Path) -> None:
     batches = [pa.record_batch({"n": pa.nulls(2)}), pa.record_batch({"n": ["text"]})]
-    keep(iter(batches), ["n"], tmp_path / "r.parquet", limits=Limits())
+    write_result(iter(batches), ["n"], tmp_path / "r.parquet", limits=QueryLimits())
     assert pq.read_table(tmp_path / "r.parquet").column("n").to_pylist() == [None, None, "text"]
 
 
 def test_a_column_that_mixes_types_is_an_error_that_names_it(tmp_path: Path) -> None:
     batches = [pa.record_batch({"n": [[1]]}), pa.record_batch({"n": ["text"]})]
     with pytest.raises(QueryFailed, match="'n' mixes types"):
-        keep(iter(batches), ["n"], tmp_path / "r.parquet", limits=Limits())
+        write_result(iter(batches), ["n"], tmp_path / "r.parquet", limits=QueryLimits())
     assert list(tmp_path.iterdir()) == []
 
 
@@ -319,5 +326,5 @@ def test_distinct_values_are_counted_up_to_a_thousand(
 ) -> None:
     cells = [f"{'long ' * 20}{n % count}" for n in range(3 * count)]
     batches = (pa.record_batch({"x": cells[n : n + 77]}) for n in range(0, len(cells), 77))
-    result = keep(batches, ["x"], tmp_path / "r.parquet", limits=Limits())
+    result = write_result(batches, ["x"], tmp_path / "r.parquet", limits=QueryLimits())
     assert result.statistics[0].distinct == distinct

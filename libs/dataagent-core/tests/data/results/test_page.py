@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.data.results import Kept, keep, page
+from dataagent_core.data.results import StoredResult, page, write_result
 from dataagent_core.data.results.query import BOUNDS
-from dataagent_core.data.types import Limits
+from dataagent_core.data.types import QueryLimits
 from dataagent_core.errors import BadInput, QueryFailed
 
-KeepTable = Callable[[pa.Table], tuple[Path, Kept]]
+KeepTable = Callable[[pa.Table], tuple[Path, StoredResult]]
 
 
 def test_a_page_has_its_rows_the_total_and_where_to_go_on(kept: KeepTable) -> None:
@@ -34,7 +34,7 @@ def test_a_page_has_its_rows_the_total_and_where_to_go_on(kept: KeepTable) -> No
 def test_pages_cross_row_groups_in_the_file_s_order(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     batches = (pa.record_batch({"n": range(s, s + 50_000)}) for s in range(0, 200_000, 50_000))
-    keep(batches, ["n"], path, limits=Limits())
+    write_result(batches, ["n"], path, limits=QueryLimits())
     assert page(path, limit=1_000, offset=99_500).rows == [[n] for n in range(99_500, 100_500)]
     assert page(path, limit=3, offset=100_000, sort=["-n"]).rows == [[99_999], [99_998], [99_997]]
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dataagent_core.data.results import Kept, preview, preview_text, reopen
+from dataagent_core.data.results import StoredResult, load_stored_result, preview, preview_text
 
-KeepTable = Callable[[pa.Table], tuple[Path, Kept]]
+KeepTable = Callable[[pa.Table], tuple[Path, StoredResult]]
 
 
 SMALL = {
@@ -73,7 +73,7 @@ def test_a_small_result_is_shown_whole_with_its_statistics(kept: KeepTable) -> N
     )
     shown = preview(result)
     assert shown == SMALL
-    assert preview(reopen(path)) == shown
+    assert preview(load_stored_result(path)) == shown
 
 
 @pytest.mark.parametrize("sign", [1, -1])

@@ -14,11 +14,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dataagent_core.data.engines.base import Interrupted
+from dataagent_core.data.engines.base import StatementInterrupted
 from dataagent_core.data.engines.duckdb_process import DuckdbProcesses
-from dataagent_core.data.results import Kept, catalogue_of, keep, open_artifacts
+from dataagent_core.data.results import StoredResult, catalogue_of, open_artifacts, write_result
 from dataagent_core.data.results.query import ArtifactEngine
-from dataagent_core.data.types import Artifact, Column, Limits
+from dataagent_core.data.types import Artifact, Column, QueryLimits
 from dataagent_core.errors import (
     ArtifactNotFound,
     DataAgentError,
@@ -28,7 +28,7 @@ from dataagent_core.errors import (
 )
 from tests.waiting import WAIT_SECONDS
 
-KeepTable = Callable[[pa.Table], tuple[Path, Kept]]
+KeepTable = Callable[[pa.Table], tuple[Path, StoredResult]]
 ENDLESS = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = 5"
 SALES = pa.table(
     {
@@ -92,7 +92,9 @@ def test_a_result_over_results_can_be_kept_again(sales: ArtifactEngine, tmp_path
     sql = 'SELECT "at", country AS "at", INTERVAL 1 MONTH AS i FROM sales ORDER BY id LIMIT 2'
     with sales.statement(sql, timeout_seconds=30) as statement:
         labels = statement.labels
-        kept = keep(statement.batches(), labels, tmp_path / "again.parquet", limits=Limits())
+        kept = write_result(
+            statement.batches(), labels, tmp_path / "again.parquet", limits=QueryLimits()
+        )
     assert labels == ("at", "at", "i")
     assert [column.name for column in kept.columns] == ["at", "at_2", "i"]
     assert kept.preview_rows == ((None, None, "P1M"), ("1970-01-01T00:00:00.000002Z", "DE", "P1M"))
@@ -169,7 +171,7 @@ def test_an_interrupted_statement_stops_and_the_next_one_runs(
             started.set()
             try:
                 list(statement.batches())
-            except (Interrupted, DataAgentError) as error:
+            except (StatementInterrupted, DataAgentError) as error:
                 ended.append(error)
 
         thread = threading.Thread(target=run)
@@ -178,7 +180,7 @@ def test_an_interrupted_statement_stops_and_the_next_one_runs(
         statement.interrupt()
         thread.join(WAIT_SECONDS)
         assert not thread.is_alive()
-    assert [type(error) for error in ended] == [Interrupted]
+    assert [type(error) for error in ended] == [StatementInterrupted]
     assert read(sales, "SELECT 1 AS one") == [{"one": 1}]
 
 

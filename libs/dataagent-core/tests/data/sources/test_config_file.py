@@ -14,7 +14,7 @@ from sqlalchemy import Connection, select, update
 
 from dataagent_core.data.sources import (
     EVERYONE,
-    Applied,
+    ApplyReport,
     ConfiguredSource,
     Grant,
     NewSource,
@@ -23,7 +23,7 @@ from dataagent_core.data.sources import (
     load_sources,
     read_sources,
 )
-from dataagent_core.data.types import Limits
+from dataagent_core.data.types import QueryLimits
 from dataagent_core.errors import BadInput, Conflict, Misconfigured
 from dataagent_core.storage import Database, tables
 
@@ -73,7 +73,7 @@ def test_a_file_says_all_there_is_to_say() -> None:
             description="Orders 订单",
             time_zone="Asia/Shanghai",
             default_policy="deny",
-            limits=Limits(max_rows=200_000, timeout_seconds=30),
+            limits=QueryLimits(max_rows=200_000, timeout_seconds=30),
             grants=(
                 Grant("agent", "sql"),
                 EVERYONE,
@@ -210,19 +210,19 @@ def test_a_policy_that_makes_no_sense_is_named_with_its_line() -> None:
 
 async def applied(
     sources: SourceStore, configured: list[ConfiguredSource], file: Path = FILE
-) -> Applied:
+) -> ApplyReport:
     remove = partial(sources.delete, by_config=True)
     return await apply_sources(sources, file, configured, remove=remove)
 
 
 async def test_applying_twice_changes_nothing(sources: SourceStore) -> None:
     configured = read(WHOLE, **ENVIRONMENT)
-    assert await applied(sources, configured) == Applied(
+    assert await applied(sources, configured) == ApplyReport(
         created=("销售", "reports", "two"), updated=(), removed=(), unchanged=()
     )
     before = await sources.list()
     assert all(source.is_from_config for source in before)
-    assert await applied(sources, configured) == Applied(
+    assert await applied(sources, configured) == ApplyReport(
         created=(), updated=(), removed=(), unchanged=("销售", "reports", "two")
     )
     assert await sources.list() == before
@@ -236,7 +236,7 @@ async def test_the_store_follows_the_file(sources: SourceStore) -> None:
     theirs = await sources.policies.put(sales.source_id, "by api", {"tables": {}})
     changed = WHOLE.replace("Orders 订单", "Orders").replace("./reports", "./other")
     changed = changed[: changed.index("  - name: two")].replace("own region", "their region")
-    assert await applied(sources, read(changed, **ENVIRONMENT)) == Applied(
+    assert await applied(sources, read(changed, **ENVIRONMENT)) == ApplyReport(
         created=(), updated=("销售", "reports"), removed=("two",), unchanged=()
     )
     after = {source.name: source for source in await sources.list()}
@@ -275,7 +275,7 @@ async def test_a_source_that_comes_back_has_the_id_it_had(sources: SourceStore) 
 async def test_what_another_file_defined_stays(sources: SourceStore) -> None:
     other, rest = Path("/srv/other.yaml"), WHOLE[: WHOLE.index("  - name: reports")]
     await applied(sources, read(WHOLE, **ENVIRONMENT))
-    assert await applied(sources, [], other) == Applied((), (), (), ())
+    assert await applied(sources, [], other) == ApplyReport((), (), (), ())
     names = [source.name for source in await sources.list()]
     assert names == ["reports", "two", "销售"]
     gone = await applied(sources, read(rest, **ENVIRONMENT))
@@ -319,7 +319,7 @@ async def test_a_source_whose_file_was_not_recorded_is_taken_over_or_removed_by_
     await applied(sources, read(WHOLE, **ENVIRONMENT))
     await database.write(forget_file)
     rest = read(WHOLE[: WHOLE.index("  - name: two")], **ENVIRONMENT)
-    assert await applied(sources, rest) == Applied((), ("销售", "reports"), (), ())
+    assert await applied(sources, rest) == ApplyReport((), ("销售", "reports"), (), ())
     two = await sources.by_name("two")
     assert two is not None
     await sources.delete(two.source_id)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from dataagent_core.data.sources.secrets import holds_password, masked, scrubbed
+from dataagent_core.data.sources.secrets import has_password, mask_url, scrub_url
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ from dataagent_core.data.sources.secrets import holds_password, masked, scrubbed
 def test_an_address_is_shown_without_what_is_secret(
     url: str, shown: str, *, is_secret: bool
 ) -> None:
-    assert masked(SecretStr(url)) == shown
-    assert holds_password(SecretStr(url)) is is_secret
+    assert mask_url(SecretStr(url)) == shown
+    assert has_password(SecretStr(url)) is is_secret
 
 
 _PASSWORDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=6)
@@ -43,8 +43,8 @@ def test_no_password_survives_masking_or_scrubbing(password: str) -> None:
     spelled = quote(secret, safe="")
     url = SecretStr(f"postgresql://reader:{spelled}@db.example/sales")
     told = f"cannot connect to {url.get_secret_value()}: password {secret!r} ({spelled}) is wrong"
-    for text in (masked(url), scrubbed(told, url), repr(url)):
+    for text in (mask_url(url), scrub_url(told, url), repr(url)):
         assert secret not in text
         assert spelled not in text
         assert repr(secret)[1:-1] not in text
-    assert "is wrong" in scrubbed(told, url)
+    assert "is wrong" in scrub_url(told, url)

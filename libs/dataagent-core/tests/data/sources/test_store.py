@@ -20,7 +20,7 @@ from dataagent_core.data.sources import (
     SourceChanges,
     SourceStore,
 )
-from dataagent_core.data.types import Limits
+from dataagent_core.data.types import QueryLimits
 from dataagent_core.errors import BadInput, Conflict, Misconfigured, SourceNotFound
 from dataagent_core.storage import Database, tables
 
@@ -40,7 +40,7 @@ async def test_a_source_is_kept_whole(sources: SourceStore) -> None:
         description="Orders 订单",
         default_policy="deny",
         time_zone="Asia/Shanghai",
-        limits=Limits(max_rows=7, max_bytes=8, timeout_seconds=1.5),
+        limits=QueryLimits(max_rows=7, max_bytes=8, timeout_seconds=1.5),
         grants=(Grant("user", "dora"), EVERYONE, Grant("user", "dora")),
     )
     made = await sources.create(new, owner_id="dora", is_sample=True)
@@ -55,7 +55,7 @@ async def test_a_source_is_kept_whole(sources: SourceStore) -> None:
         is_from_config=False,
         default_policy="deny",
         time_zone="Asia/Shanghai",
-        limits=Limits(max_rows=7, max_bytes=8, timeout_seconds=1.5),
+        limits=QueryLimits(max_rows=7, max_bytes=8, timeout_seconds=1.5),
         grants=(EVERYONE, Grant("user", "dora")),
         has_credentials=True,
         address="postgresql://reader:••••@db.example:5433/sales?…",
@@ -122,8 +122,8 @@ UNKNOWN: Any = "maybe"  # as an API might send
         (NewSource("x", url=SecretStr("")), "cannot be read"),
         (NewSource("x", url=LITE, time_zone="Mars/Olympus"), "Mars/Olympus"),
         (NewSource("x", url=LITE, time_zone="../etc/passwd"), "time zone"),
-        (NewSource("x", url=LITE, limits=Limits(max_rows=0)), "max_rows"),
-        (NewSource("x", url=LITE, limits=Limits(timeout_seconds=float("nan"))), "timeout"),
+        (NewSource("x", url=LITE, limits=QueryLimits(max_rows=0)), "max_rows"),
+        (NewSource("x", url=LITE, limits=QueryLimits(timeout_seconds=float("nan"))), "timeout"),
         (NewSource("x", url=LITE, description="\x00"), "description"),
         (NewSource("x", url=LITE, description="d" * 4001), "description"),
         (NewSource("x", url=LITE, grants=(Grant("user", ""),)), "user"),
@@ -178,7 +178,7 @@ async def test_changes_at_the_same_moment_all_last(sources: SourceStore) -> None
         SourceChanges(description="words"),
         SourceChanges(time_zone="Asia/Shanghai"),
         SourceChanges(default_policy="deny"),
-        SourceChanges(limits=Limits(max_rows=5)),
+        SourceChanges(limits=QueryLimits(max_rows=5)),
         SourceChanges(grants=(EVERYONE,)),
     ]
     await asyncio.gather(*(sources.update(made.source_id, change) for change in changes))
@@ -189,7 +189,7 @@ async def test_changes_at_the_same_moment_all_last(sources: SourceStore) -> None
         description="words",
         time_zone="Asia/Shanghai",
         default_policy="deny",
-        limits=Limits(max_rows=5),
+        limits=QueryLimits(max_rows=5),
         grants=(EVERYONE,),
         updated_at=after.updated_at,
     )

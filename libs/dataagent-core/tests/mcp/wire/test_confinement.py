@@ -17,10 +17,10 @@ import pytest
 
 from dataagent_core.mcp.connections.connection import ConnectionRules
 from dataagent_core.mcp.types import CallFailed, ConnectionKey, ServerSpec
-from dataagent_core.mcp.wire.allowance import Allowances
 from dataagent_core.mcp.wire.confinement import USER, Confinement
-from dataagent_core.network import OpenHosts
-from dataagent_core.sandbox import Limits
+from dataagent_core.mcp.wire.process_limits import ProcessLimiter
+from dataagent_core.network import HostPolicy
+from dataagent_core.sandbox import SandboxLimits
 from dataagent_core.sandbox.cgroups import Cgroups
 from tests.waiting import WAIT_SECONDS, until
 
@@ -152,7 +152,7 @@ async def test_nothing_of_a_walled_program_is_left(
 
 
 async def test_without_bubblewrap_no_program_is_started(
-    hosts: OpenHosts, data: Path, walled: ConnectionRules, monkeypatch: pytest.MonkeyPatch
+    hosts: HostPolicy, data: Path, walled: ConnectionRules, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(data))
     kept = Kept(inside(), hosts, walled)
@@ -172,7 +172,7 @@ async def test_a_files_program_is_the_persons_own_and_has_no_wall(
 
 # -- how much of the machine ----------------------------------------------------------------------
 
-SMALL = Limits(memory_bytes=128 * 1024**2, cpus=0.2, processes=40)
+SMALL = SandboxLimits(memory_bytes=128 * 1024**2, cpus=0.2, processes=40)
 HOG = "len(bytearray(300 * 1024**2))"
 BOMB = "[os.fork() for _ in range(500)]"
 
@@ -180,7 +180,7 @@ BOMB = "[os.fork() for _ in range(500)]"
 @pytest.fixture
 def small(data: Path) -> Generator[ConnectionRules]:
     """A wall behind which there is little; what it asks of the system is gone afterwards."""
-    wall = Confinement(data / "mcp", hidden=[data], allowances=Allowances(SMALL))
+    wall = Confinement(data / "mcp", hidden=[data], limiter=ProcessLimiter(SMALL))
     yield replace(QUICK, confinement=wall)
     wall.close()
     assert not list(Path("/sys/fs/cgroup").glob(f"**/dataagent-{os.getpid()}-mcp"))
@@ -206,7 +206,7 @@ def grouped(tmp_path: Path) -> None:
 )
 @pytest.mark.usefixtures("grouped")
 async def test_a_program_that_takes_too_much_is_stopped_alone_and_comes_back(
-    code: str, reason: str, small: ConnectionRules, hosts: OpenHosts, keep: Keep
+    code: str, reason: str, small: ConnectionRules, hosts: HostPolicy, keep: Keep
 ) -> None:
     neighbour = await keep(inside(server_id="neighbour"), small).ready()
     kept = Kept(inside(), hosts, small)
@@ -225,7 +225,7 @@ async def test_a_program_that_takes_too_much_is_stopped_alone_and_comes_back(
 
 @pytest.mark.usefixtures("grouped")
 async def test_a_program_that_never_gets_up_says_why(
-    hosts: OpenHosts, small: ConnectionRules
+    hosts: HostPolicy, small: ConnectionRules
 ) -> None:
     kept = Kept(inside(args=("-I", "-S", "-c", HOG)), hosts, small)
     kept.connection.start()
@@ -254,7 +254,7 @@ async def test_without_control_groups_each_process_has_its_limits(
 ) -> None:
     """As an ordinary user has it, who may make none; replaced, since the tests may be root's."""
 
-    def none(_groups: Cgroups, _name: str, _pid: int | None, _limits: Limits) -> None:
+    def none(_groups: Cgroups, _name: str, _pid: int | None, _limits: SandboxLimits) -> None:
         return None
 
     monkeypatch.setattr(Cgroups, "make", none)
@@ -271,12 +271,12 @@ def test_a_home_is_one_principals_and_kept_unless_it_is_a_sessions(
     wall = Confinement(tmp_path / "mcp", hidden=[tmp_path])
     spec = inside()
 
-    def of(principal: str) -> tuple[str, bool, int | None]:
-        confined = wall.of(spec, ConnectionKey("srv", principal))
+    def confine(principal: str) -> tuple[str, bool, int | None]:
+        confined = wall.confine(spec, ConnectionKey("srv", principal))
         return confined.home, Path(confined.home).is_dir(), confined.user
 
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    homes = [of("user:ann"), of("user:ben"), of("session:s1")]
+    homes = [confine("user:ann"), confine("user:ben"), confine("session:s1")]
     assert len({home for home, _, _ in homes}) == 3  # of which one is nowhere on the disk
     assert [(is_kept, user) for _, is_kept, user in homes] == [
         (True, None),
@@ -284,4 +284,4 @@ def test_a_home_is_one_principals_and_kept_unless_it_is_a_sessions(
         (False, None),
     ]
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert of("user:cam")[1:] == (False, USER)
+    assert confine("user:cam")[1:] == (False, USER)

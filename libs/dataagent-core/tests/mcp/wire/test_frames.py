@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataagent_core.mcp.wire.frames import Event, Events, Lines, Oversize
+from dataagent_core.mcp.wire.frames import LineBuffer, OversizedMessage, SseEvent, SseParser
 
 
 def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
@@ -21,11 +21,13 @@ texts = st.binary(max_size=60).map(lambda text: text.replace(b"\n", b"").replace
 
 @given(st.lists(texts, max_size=8), cuts)
 def test_lines_do_not_depend_on_how_they_arrive(lines: list[bytes], where: list[int]) -> None:
-    splitter = Lines(most_bytes=30)
+    splitter = LineBuffer(most_bytes=30)
     data = b"".join(line + b"\n" for line in lines)
     found = [line for piece in pieces(data, where) for line in splitter.feed(piece)]
-    assert [isinstance(line, Oversize) for line in found] == [len(line) > 30 for line in lines]
-    kept = [line for line in found if not isinstance(line, Oversize)]
+    assert [isinstance(line, OversizedMessage) for line in found] == [
+        len(line) > 30 for line in lines
+    ]
+    kept = [line for line in found if not isinstance(line, OversizedMessage)]
     assert kept == [line for line in lines if len(line) <= 30]
 
 
@@ -33,31 +35,31 @@ def test_lines_do_not_depend_on_how_they_arrive(lines: list[bytes], where: list[
 def test_events_do_not_depend_on_how_they_arrive(
     events: list[list[bytes]], where: list[int]
 ) -> None:
-    splitter = Events(most_bytes=80)
+    splitter = SseParser(most_bytes=80)
     data = b"".join(b"".join(b"data: " + v + b"\r\n" for v in event) + b"\r\n" for event in events)
     found = [event for piece in pieces(data, where) for event in splitter.feed(piece)]
     assert len(found) == len(events)
     for event, values in zip(found, events, strict=True):
         whole = b"\n".join(values)
         if len(whole) <= 70:
-            assert event == Event("message", whole)
+            assert event == SseEvent("message", whole)
         elif len(whole) > 90:
-            assert isinstance(event, Oversize)
+            assert isinstance(event, OversizedMessage)
 
 
 def test_comments_names_and_other_fields_are_understood() -> None:
     data = b": ping\n\nevent: endpoint\ndata:/messages\nid: 3\n\ndata: a\ndata: b\n\n"
-    found = list(Events(most_bytes=100).feed(data))
-    assert found == [Event("endpoint", b"/messages"), Event("message", b"a\nb")]
+    found = list(SseParser(most_bytes=100).feed(data))
+    assert found == [SseEvent("endpoint", b"/messages"), SseEvent("message", b"a\nb")]
 
 
 def test_an_id_inside_the_answer_is_not_taken_for_its_own() -> None:
     """Only ids of requests that wait count, and only at the edges of the message."""
     nested = b'{"jsonrpc":"2.0","result":{"id":1,"x":"' + b"y" * 2000 + b'"},"id":2}'
-    [line] = Lines(most_bytes=100).feed(nested + b"\n")
-    assert isinstance(line, Oversize)
+    [line] = LineBuffer(most_bytes=100).feed(nested + b"\n")
+    assert isinstance(line, OversizedMessage)
     assert line.request_id({1, 2}) == 2
     assert line.request_id({1}) is None
-    [text] = Lines(most_bytes=100).feed(b'{"id":"a-1","result":"' + b"y" * 2000 + b'"}\n')
-    assert isinstance(text, Oversize)
+    [text] = LineBuffer(most_bytes=100).feed(b'{"id":"a-1","result":"' + b"y" * 2000 + b'"}\n')
+    assert isinstance(text, OversizedMessage)
     assert text.request_id({"a-1"}) == "a-1"

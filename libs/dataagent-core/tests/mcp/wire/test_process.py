@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dataagent_core.mcp.types import CallFailed, ServerSpec
-from dataagent_core.mcp.wire.process import OWNER_VARIABLE, owner_mark, sweep
+from dataagent_core.mcp.wire.process import OWNER_VARIABLE, kill_orphans, owner_mark
 from tests.waiting import WAIT_SECONDS, until
 
 from ..conftest import Keep
@@ -125,7 +125,7 @@ def _ours(found: Path) -> str:
 import asyncio, json, sys
 from dataagent_core.mcp.connections.pool import ConnectionPool, PoolLimits
 from dataagent_core.mcp.types import ServerSpec
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 
 def spec(name, *args):
     named = dict(server_id=name, scope="global", name=name, alias=name)
@@ -135,7 +135,7 @@ async def tools(spec, tools): ...
 
 async def main():
     told = dict(on_tools=tools, on_status=lambda *a: None)
-    pool = ConnectionPool(OpenHosts(), **told, limits=PoolLimits())
+    pool = ConnectionPool(HostPolicy(), **told, limits=PoolLimits())
     polite = pool.hold(spec("polite", {str(PROGRAM)!r}, "stdio", "modern"))
     stubborn = pool.hold(spec("stubborn", "-c", {STUBBORN!r}))
     assert await polite.wait_ready(60) and await stubborn.wait_ready(30)
@@ -169,7 +169,7 @@ async def test_the_kill_of_our_process_leaves_no_descendant_alive(tmp_path: Path
 
 
 async def test_what_a_crash_of_the_launcher_left_behind_is_swept_at_the_next_start() -> None:
-    sweep()  # what others left on this machine
+    kill_orphans()  # what others left on this machine
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     here = owner_mark().split(".")[2]
@@ -184,10 +184,12 @@ async def test_what_a_crash_of_the_launcher_left_behind_is_swept_at_the_next_sta
         )
     ]
     try:
-        assert sweep() == 2  # of a process that is gone, and of one that had our number before us
+        assert (
+            kill_orphans() == 2
+        )  # of a process that is gone, and of one that had our number before us
         assert left[0].wait(WAIT_SECONDS) == left[1].wait(WAIT_SECONDS) == -signal.SIGKILL
         assert [process.poll() for process in left[2:]] == [None] * 3
-        assert sweep() == 0
+        assert kill_orphans() == 0
     finally:
         for process in left:
             process.kill()
@@ -201,7 +203,7 @@ def test_whatever_a_process_says_of_its_owner_the_sweep_goes_on(mark: bytes) -> 
         ["sleep", "300"], env={os.fsencode(OWNER_VARIABLE): mark + b".1." + here}
     )
     try:
-        assert sweep() == 0
+        assert kill_orphans() == 0
         assert odd.poll() is None
     finally:
         odd.kill()

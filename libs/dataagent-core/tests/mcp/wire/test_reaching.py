@@ -18,7 +18,7 @@ from cryptography.x509.oid import NameOID
 from dataagent_core.mcp.connections.connection import ServerConnection
 from dataagent_core.mcp.types import ServerSpec
 from dataagent_core.mcp.wire.http import tls_context
-from dataagent_core.network import OpenHosts
+from dataagent_core.network import HostPolicy
 from tests.requirements import requirement
 from tests.waiting import WAIT_SECONDS, until
 
@@ -39,7 +39,7 @@ class Names:
         return [self._answers[min(self.asked, len(self._answers)) - 1]]
 
 
-async def reason_of(spec: ServerSpec, hosts: OpenHosts) -> str:
+async def reason_of(spec: ServerSpec, hosts: HostPolicy) -> str:
     kept = Kept(spec, hosts)
     kept.connection.start()
     try:
@@ -55,10 +55,10 @@ async def test_what_is_not_open_is_never_dialled(transport: str) -> None:
     """By address, by name, and by a name that looked good when it was registered."""
     async with RawServer() as server:
         by_address = raw_spec(server, transport=transport)
-        assert "closed to tools" in await reason_of(by_address, OpenHosts())
+        assert "closed to tools" in await reason_of(by_address, HostPolicy())
         by_name = raw_spec(server, transport=transport, url=f"http://inside.test:{server.port}/mcp")
         names = Names("127.0.0.1")
-        assert "closed to tools" in await reason_of(by_name, OpenHosts(lookup=names))
+        assert "closed to tools" in await reason_of(by_name, HostPolicy(lookup=names))
         assert names.asked >= 1
         assert server.asked == []
 
@@ -67,7 +67,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_dialled() -> None
     """A name nobody else knows leads where the check said; its second answer leads nowhere."""
     async with RawServer() as server:
         names = Names("127.0.0.1", "127.0.0.1", "127.0.0.1", "169.254.169.254")
-        hosts = OpenHosts([f"inside.test:{server.port}"], lookup=names)
+        hosts = HostPolicy([f"inside.test:{server.port}"], lookup=names)
         kept = Kept(raw_spec(server, url=f"http://inside.test:{server.port}/mcp"), hosts)
         try:
             connection = await kept.ready()
@@ -93,7 +93,7 @@ async def test_a_proxy_is_used_if_there_is_one_and_may_be_reached(keep: Keep) ->
             "Basic dXNlcjp3b3Jk"
         }
         seen = len(proxy.asked)
-        reason = await reason_of(spec, OpenHosts())
+        reason = await reason_of(spec, HostPolicy())
         assert "closed to tools" in reason
         assert "word" not in reason
         assert len(proxy.asked) == seen
@@ -148,7 +148,7 @@ async def test_certificates_are_checked_against_the_name_with_one_context_for_al
     tls_context().load_verify_locations(cert)
     async with RawServer(tls=context) as server:
         allowed = ["good.test", "bad.test"]
-        hosts = OpenHosts(allowed, lookup=Names("127.0.0.1"))
+        hosts = HostPolicy(allowed, lookup=Names("127.0.0.1"))
         kept = Kept(raw_spec(server, url=f"https://good.test:{server.port}/mcp"), hosts)
         try:
             await kept.ready()
@@ -157,7 +157,7 @@ async def test_certificates_are_checked_against_the_name_with_one_context_for_al
             hosts.close()
         seen = len(server.asked)
         bad = raw_spec(server, url=f"https://bad.test:{server.port}/mcp")
-        assert await reason_of(bad, OpenHosts(allowed, lookup=Names("127.0.0.1")))
+        assert await reason_of(bad, HostPolicy(allowed, lookup=Names("127.0.0.1")))
         assert len(server.asked) == seen
 
 
@@ -184,7 +184,7 @@ async def test_a_secret_server_is_reached_through_a_secret_proxy(tmp_path: Path)
 
     async with RawServer(tls=context) as server, peer(connect, context) as port:
         url = f"https://secret.test:{server.port}/mcp"
-        hosts = OpenHosts(["secret.test"], lookup=Names("127.0.0.1"))
+        hosts = HostPolicy(["secret.test"], lookup=Names("127.0.0.1"))
         kept = Kept(raw_spec(server, url=url, proxy_url=f"https://secret.test:{port}"), hosts)
         try:
             assert await call(await kept.ready(), "echo") == "raw"

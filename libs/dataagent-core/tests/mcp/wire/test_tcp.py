@@ -11,7 +11,7 @@ from struct import pack
 import httpcore2
 import pytest
 
-from dataagent_core.mcp.wire.tcp import TcpStream, connected
+from dataagent_core.mcp.wire.tcp import TcpStream, open_tcp_stream
 from tests.waiting import WAIT_SECONDS, until
 
 from ..raw import Serve, peer
@@ -23,7 +23,7 @@ MUCH = 32 * 1024 * 1024
 async def to(serve: Serve) -> AsyncGenerator[TcpStream]:
     """A connection to somebody."""
     async with peer(serve) as port:
-        stream = await connected("127.0.0.1", port, 5, ())
+        stream = await open_tcp_stream("127.0.0.1", port, 5, ())
         try:
             yield stream
         finally:
@@ -39,7 +39,7 @@ async def test_nobody_there_is_an_error() -> None:
     async with peer(silent) as port:
         pass
     with pytest.raises(httpcore2.ConnectError):
-        await connected("127.0.0.1", port, 5, ())
+        await open_tcp_stream("127.0.0.1", port, 5, ())
 
 
 async def test_a_peer_that_says_nothing_or_reads_nothing_is_waited_for_only_so_long() -> None:
@@ -64,7 +64,7 @@ async def test_a_hang_up_is_seen_before_anybody_reads() -> None:
         await until(lambda: stream.get_extra_info("is_readable"))
         assert await stream.read(100, timeout=WAIT_SECONDS) == b""
         # no door tells
-        await until(lambda: stream._wire.is_over)  # pyright: ignore[reportPrivateUsage]
+        await until(lambda: stream._protocol.is_over)  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(httpcore2.WriteError):
             await stream.write(b"x", timeout=WAIT_SECONDS)
 
@@ -90,7 +90,7 @@ async def test_what_is_not_read_waits_with_the_peer_and_arrives_whole() -> None:
 
     async with to(flood) as stream:
         # no door tells
-        await until(lambda: stream._wire._is_paused)  # pyright: ignore[reportPrivateUsage]
+        await until(lambda: stream._protocol._is_paused)  # pyright: ignore[reportPrivateUsage]
         assert not sent.is_set()
         size = 0
         while size < MUCH:

@@ -10,7 +10,7 @@ import pytest
 from dataagent_core.errors import AlreadyDecided, RequestNotFound, StaleAttempt
 from dataagent_core.hitl import Decision, EditedAction
 from tests.requirements import requirement
-from tests.stores import Stores, approval, batch, ending, opened_stores
+from tests.stores import Stores, approval, batch, ending, open_stores
 
 APPROVE = Decision("approve")
 EDIT = Decision("edit", None, EditedAction("write_file", {"path": "b.txt", "mode": (1, 2)}))
@@ -23,7 +23,7 @@ async def test_asking_sets_the_run_to_waiting_and_keeps_the_requests(stores: Sto
     second = approval(run, "call-2")
     first = replace(approval(run, "call-1"), created_at=second.created_at - timedelta(seconds=1))
 
-    await stores.runs.ask(run, [second, first])
+    await stores.runs.add_approvals(run, [second, first])
 
     assert await stores.runs.approvals(run.run_id) == [first, second]
     assert await stores.runs.approvals(run.run_id, pending_only=True) == [first, second]
@@ -35,10 +35,10 @@ async def test_pending_request_outlives_a_restart(sql_stores: Stores) -> None:
     assert sql_stores.database is not None
     run = await sql_stores.running()
     asked = approval(run)
-    await sql_stores.runs.ask(run, [asked])
+    await sql_stores.runs.add_approvals(run, [asked])
 
     url = sql_stores.database.url.render_as_string(hide_password=False)
-    async with opened_stores(sql_stores.kind, url) as restarted:
+    async with open_stores(sql_stores.kind, url) as restarted:
         assert await restarted.runs.approvals(run.run_id, pending_only=True) == [asked]
         await restarted.runs.decide(run.run_id, asked.request_id, APPROVE)
 
@@ -50,7 +50,7 @@ async def test_pending_request_outlives_a_restart(sql_stores: Stores) -> None:
 async def test_same_decision_twice_is_one(stores: Stores, decision: Decision) -> None:
     run = await stores.running()
     asked = approval(run)
-    await stores.runs.ask(run, [asked])
+    await stores.runs.add_approvals(run, [asked])
 
     first = await stores.runs.decide(run.run_id, asked.request_id, decision)
     again = await stores.runs.decide(run.run_id, asked.request_id, decision)
@@ -66,7 +66,7 @@ async def test_same_decision_twice_is_one(stores: Stores, decision: Decision) ->
 @requirement("G11")
 async def test_other_decision_is_refused_and_the_first_stays(stores: Stores) -> None:
     run = await stores.running()
-    await stores.runs.ask(run, [approval(run)])
+    await stores.runs.add_approvals(run, [approval(run)])
     kept = await stores.runs.decide(run.run_id, "call-1", APPROVE)
 
     for other in (Decision("reject"), EDIT, Decision("approve", "and a word")):
@@ -81,7 +81,7 @@ async def test_other_decision_is_refused_and_the_first_stays(stores: Stores) -> 
 async def test_decision_on_an_unknown_request_is_an_error(stores: Stores, request_id: str) -> None:
     run, other = await stores.running(), await stores.running()
     asked = approval(run)
-    await stores.runs.ask(run, [asked])
+    await stores.runs.add_approvals(run, [asked])
 
     with pytest.raises(RequestNotFound):
         await stores.runs.decide(run.run_id, request_id, APPROVE)
@@ -95,12 +95,12 @@ async def test_decision_on_an_unknown_request_is_an_error(stores: Stores, reques
 async def test_asking_again_leaves_known_requests_as_they_are(stores: Stores) -> None:
     run = await stores.running()
     asked = approval(run)
-    await stores.runs.ask(run, [asked])
+    await stores.runs.add_approvals(run, [asked])
     decided = await stores.runs.decide(run.run_id, asked.request_id, APPROVE)
 
     later = replace(asked, created_at=asked.created_at + timedelta(hours=1))
     new = replace(later, request_id="call-2", action=replace(asked.action, request_id="call-2"))
-    await stores.runs.ask(run, [later, new])
+    await stores.runs.add_approvals(run, [later, new])
 
     assert await stores.runs.approvals(run.run_id) == [decided, new]
 
@@ -111,18 +111,18 @@ async def test_older_attempt_cannot_ask(stores: Stores) -> None:
     new = await stores.taken_over(old)
 
     with pytest.raises(StaleAttempt):
-        await stores.runs.ask(old, [approval(old)])
+        await stores.runs.add_approvals(old, [approval(old)])
     assert await stores.runs.approvals(old.run_id) == []
 
     await stores.runs.close(new, ending(), batch(new, 1))
     with pytest.raises(StaleAttempt):
-        await stores.runs.ask(new, [approval(new)])
+        await stores.runs.add_approvals(new, [approval(new)])
 
 
 @requirement("G11")
 async def test_end_of_a_run_closes_its_open_requests(stores: Stores) -> None:
     run = await stores.running()
-    await stores.runs.ask(run, [approval(run, "call-1"), approval(run, "call-2")])
+    await stores.runs.add_approvals(run, [approval(run, "call-1"), approval(run, "call-2")])
     await stores.runs.decide(run.run_id, "call-1", APPROVE)
 
     assert await stores.runs.close(run, ending(status="cancelled"), batch(run, 1))

@@ -11,11 +11,11 @@ from sqlalchemy.util import await_only
 
 from dataagent_core.errors import AlreadyDecided, Conflict, SessionBusy
 from dataagent_core.hitl import Decision
-from dataagent_core.runs.types import Opened, Run
+from dataagent_core.runs.types import OpenedRun, Run
 from dataagent_core.session.types import now
 from dataagent_core.storage.pooled import PooledDatabase
 from tests.requirements import requirement
-from tests.stores import LEASE, Stores, approval, batch, ending, new_run, opened_stores
+from tests.stores import LEASE, Stores, approval, batch, ending, new_run, open_stores
 from tests.waiting import WAIT_SECONDS
 
 CALLERS = 20
@@ -29,7 +29,7 @@ async def test_one_of_twenty_runs_gets_into_a_session(stores: Stores) -> None:
 
     outcomes = await asyncio.gather(*map(stores.opened, new), return_exceptions=True)
 
-    winners = [outcome for outcome in outcomes if isinstance(outcome, Opened)]
+    winners = [outcome for outcome in outcomes if isinstance(outcome, OpenedRun)]
     assert len(winners) == 1
     assert sum(isinstance(outcome, SessionBusy) for outcome in outcomes) == CALLERS - 1
     assert await stores.runs.active_run(session.session_id) == winners[0].run
@@ -170,7 +170,7 @@ async def test_run_closed_from_two_sides_has_one_end(stores: Stores) -> None:
 async def test_one_of_two_opposite_decisions_holds(stores: Stores) -> None:
     for _ in range(5):
         run = await stores.running()
-        await stores.runs.ask(run, [approval(run)])
+        await stores.runs.add_approvals(run, [approval(run)])
 
         outcomes = await asyncio.gather(
             stores.runs.decide(run.run_id, "call-1", Decision("approve")),
@@ -226,7 +226,7 @@ async def test_hundred_operations_at_once_all_succeed(stores: Stores) -> None:
 async def test_small_pool_serves_hundred_callers_and_gets_every_connection_back(
     sql_kind: str, sql_place: str
 ) -> None:
-    async with opened_stores(sql_kind, sql_place, pool_size=2, max_overflow=1) as stores:
+    async with open_stores(sql_kind, sql_place, pool_size=2, max_overflow=1) as stores:
         run = await stores.running()
 
         async def one(number: int) -> None:
@@ -250,7 +250,7 @@ async def test_small_pool_serves_hundred_callers_and_gets_every_connection_back(
 
 @requirement("R25.8", "P44")
 async def test_cancelled_callers_leave_no_connection_behind(sql_kind: str, sql_place: str) -> None:
-    async with opened_stores(sql_kind, sql_place, pool_size=2, max_overflow=0) as stores:
+    async with open_stores(sql_kind, sql_place, pool_size=2, max_overflow=0) as stores:
         run = await stores.running()
         calls = [
             asyncio.create_task(stores.runs.append([batch(run, 1 + 2 * i)])) for i in range(20)

@@ -46,7 +46,7 @@ async def test_many_sessions_tell_how_far_they_are_at_once(stores: Stores) -> No
     run = await stores.running()
     await stores.runs.append([batch(run, 1, ("a", "b", "c"))])
     away, deleted = await stores.session(), await stores.session()
-    await stores.sessions.put_away(away.session_id)
+    await stores.sessions.soft_delete(away.session_id)
     await stores.sessions.delete(deleted.session_id)
     found = await stores.runs.last_seqs(
         [quiet.session_id, away.session_id, run.session_id, deleted.session_id]

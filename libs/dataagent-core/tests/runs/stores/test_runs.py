@@ -390,7 +390,7 @@ async def test_what_a_users_sessions_hold_is_counted_until_they_are_deleted(
     assert await used() == at_first + 1570
     assert await used("bob") == 0
 
-    await stores.sessions.put_away(noted.session_id)
+    await stores.sessions.soft_delete(noted.session_id)
     assert await used() == at_first + 1570
     await stores.sessions.delete(noted.session_id)
     assert await used() == 70

@@ -20,7 +20,7 @@ from dataagent_core.sandbox import bwrap_command
 from dataagent_core.sandbox.bwrap import BwrapWall
 from dataagent_core.sandbox.docker import DockerWall
 from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
-from dataagent_core.sandbox.types import Limits, Wall
+from dataagent_core.sandbox.types import SandboxLimits, Wall
 from scripts.docker_engine import Engine
 from tests.docker import docker_engine
 from tests.tiers import WALLS
@@ -29,7 +29,9 @@ from tests.waiting import WAIT_SECONDS
 from .ground import Bait, Ground
 
 MIB = 1024 * 1024
-LIMITS = Limits(memory_bytes=192 * MIB, disk_bytes=64 * MIB, file_bytes=16 * MIB, inodes=2048)
+LIMITS = SandboxLimits(
+    memory_bytes=192 * MIB, disk_bytes=64 * MIB, file_bytes=16 * MIB, inodes=2048
+)
 WITH_RUNNER = replace(LIMITS, memory_bytes=320 * MIB)  # which counts in a container
 POOL = PoolSettings(ready=0, max_uses=100_000)
 

@@ -12,7 +12,7 @@ from dataagent_core.sandbox.bwrap import BwrapWall
 from dataagent_core.sandbox.cgroups import OWN_BYTES, Cgroups
 from dataagent_core.sandbox.pool import PoolSettings, Sandboxes
 from dataagent_core.sandbox.session import SandboxSession
-from dataagent_core.sandbox.types import CodeResult, Limits
+from dataagent_core.sandbox.types import CodeResult, SandboxLimits
 from tests.requirements import requirement
 
 from .ground import (
@@ -102,7 +102,7 @@ async def test_without_a_limit_of_the_system_the_watch_ends_eight_processes_in_t
 ) -> None:
     """As an ordinary user has it, who may not make cgroups, with the limits that people have."""
 
-    def none(_groups: Cgroups, _name: str, _pid: int, _limits: Limits) -> None:
+    def none(_groups: Cgroups, _name: str, _pid: int, _limits: SandboxLimits) -> None:
         return None
 
     monkeypatch.setattr(Cgroups, "make", none)

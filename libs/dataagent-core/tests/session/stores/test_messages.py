@@ -151,10 +151,10 @@ async def test_text_is_found_as_it_is_written(stores: Stores, text: str, found: 
         await stores.messages.save_message(session.session_id, "user", "something else")
         await stores.messages.save_message(session.session_id, "assistant", content)
 
-    hits = await stores.messages.sessions_saying(text, list(names))
+    hits = await stores.messages.sessions_containing(text, list(names))
 
     assert {names[session_id] for session_id in hits} == found
-    assert await stores.messages.sessions_saying(text, []) == set()
+    assert await stores.messages.sessions_containing(text, []) == set()
 
 
 async def test_only_the_sessions_that_are_named_are_looked_through(stores: Stores) -> None:
@@ -162,7 +162,7 @@ async def test_only_the_sessions_that_are_named_are_looked_through(stores: Store
     for session in (one, other):
         await stores.messages.save_message(session.session_id, "user", "secret plan")
 
-    assert await stores.messages.sessions_saying("plan", [one.session_id]) == {one.session_id}
+    assert await stores.messages.sessions_containing("plan", [one.session_id]) == {one.session_id}
 
 
 async def test_message_to_a_session_that_is_gone_is_refused(stores: Stores) -> None:

@@ -17,7 +17,7 @@ from dataagent_core.errors import BadInput, Conflict, SessionNotFound
 from dataagent_core.session import MessageStore, SessionStore
 from dataagent_core.session.types import DEFAULT_TITLE, Message, Session, now
 from tests.requirements import requirement
-from tests.stores import Stores, approval, batch, new_run, opened_stores
+from tests.stores import Stores, approval, batch, new_run, open_stores
 from tests.tiers import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
@@ -109,7 +109,7 @@ async def test_session_outlives_a_restart(sql_stores: Stores) -> None:
     await sql_stores.messages.save_message(session.session_id, "user", "Still here?")
 
     url = sql_stores.database.url.render_as_string(hide_password=False)
-    async with opened_stores(sql_stores.kind, url) as restarted:
+    async with open_stores(sql_stores.kind, url) as restarted:
         assert await restarted.sessions.get(session.session_id) == session
         [message] = await restarted.messages.get_messages(session.session_id)
     assert message.content == "Still here?"
@@ -233,7 +233,7 @@ async def test_deleted_session_takes_all_that_belongs_to_it(stores: Stores) -> N
     kept, gone = await stores.running(), await stores.running()
     for run in (kept, gone):
         await stores.runs.append([batch(run, 1)])
-        await stores.runs.ask(run, [approval(run)])
+        await stores.runs.add_approvals(run, [approval(run)])
 
     assert await stores.sessions.delete(gone.session_id) is True
 

@@ -20,7 +20,7 @@ async def list_api_keys(
     user: CurrentUser, users: UsersDep, user_id: OfUser = None
 ) -> Page[ApiKeyInfo]:
     """The caller's keys, oldest first, by their first characters."""
-    items = [ApiKeyInfo.of(each) for each in await users.keys.list(user.whose(user_id))]
+    items = [ApiKeyInfo.of(each) for each in await users.keys.list(user.resolve_user(user_id))]
     return Page[ApiKeyInfo](items=items, total=len(items))
 
 
@@ -32,7 +32,7 @@ async def create_api_key(
 
     A key for another user shows in their list with who made it.
     """
-    owner = user.whose(user_id)
+    owner = user.resolve_user(user_id)
     return NewApiKey.made(*await users.keys.create(owner, body.name, by=user.user_id))
 
 
@@ -41,4 +41,4 @@ async def revoke_api_key(
     key_id: PathId, user: CurrentUser, users: UsersDep, user_id: OfUser = None
 ) -> None:
     """End one of the caller's keys, at once."""
-    await users.keys.revoke(key_id, owner=user.whose(user_id))
+    await users.keys.revoke(key_id, owner=user.resolve_user(user_id))

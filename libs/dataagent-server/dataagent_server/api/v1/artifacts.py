@@ -11,7 +11,7 @@ from dataagent_core.data.results import MEDIA_TYPES
 from dataagent_core.data.types import Artifact
 from dataagent_core.errors import BadInput
 from dataagent_server.api.deps import ArtifactsDep, ContainerDep, CurrentUser
-from dataagent_server.api.download import Download, file_headers, threaded
+from dataagent_server.api.download import Download, file_headers, iterate_in_threads
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.artifacts import chart_format, export_of, page_of, table_format
 from dataagent_server.deps.container import Container
@@ -90,7 +90,7 @@ async def _file(
             make = export_of(artifact, data.service.artifacts, chosen, query)
             media_type, capacity = MEDIA_TYPES[chosen], container.capacity
             return Download(
-                threaded(make), capacity=capacity, headers=headers, media_type=media_type
+                iterate_in_threads(make), capacity=capacity, headers=headers, media_type=media_type
             )
         case "chart" if query.is_for_rows:
             raise BadInput("The artefact is a chart; only a table has rows.")

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from dataagent_core.runs.types import Run
 from dataagent_server.api.deps import ContainerDep, CurrentUser, RunsDep
-from dataagent_server.api.presence import while_connected
+from dataagent_server.api.disconnect import run_while_connected
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.deps.chat import Answer, answer_until_closing, session_for, start_run
+from dataagent_server.deps.chat import RunAnswer, read_answer_until_closing, session_for, start_run
 from dataagent_server.models.chat import CancelResponse, ChatAccepted, ChatRequest, ChatResponse
 from dataagent_server.models.fields import PathId
 
@@ -42,8 +42,8 @@ async def chat(
         started = await start_run(container, user, session.session_id, body)
         if not wait:
             return _accepted(started.run)
-        reading = answer_until_closing(container, started)
-        answer = await while_connected(request.receive, reading)
+        reading = read_answer_until_closing(container, started)
+        answer = await run_while_connected(request.receive, reading)
     return _chat_response(session.session_id, started.run.run_id, answer)
 
 
@@ -58,7 +58,7 @@ def _accepted(run: Run) -> Response:
     return Response(body, status_code=202, media_type="application/json")
 
 
-def _chat_response(session_id: str, run_id: str, answer: Answer) -> Response:
+def _chat_response(session_id: str, run_id: str, answer: RunAnswer) -> Response:
     """A `ChatResponse` around events that are JSON already."""
     head = orjson.dumps({"session_id": session_id, "run_id": run_id, "status": answer.status})
     events = b",".join(entry.wire for entry in answer.entries)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from dataagent_server.api.data_viewer import DataViewerDep
 from dataagent_server.api.deps import AdminUser, DataDep, FilesDep, ReaderDep, SourceDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.api.viewing import ViewDep
 from dataagent_server.models.data import GrantsBody, SourceCreate, SourceInfo, SourceUpdate
 from dataagent_server.models.fields import Page, check_same
 
@@ -19,10 +19,10 @@ IsChecked = Annotated[
 
 
 @router.get("", operation_id="list_data_sources")
-async def list_data_sources(view: ViewDep, data: DataDep) -> Page[SourceInfo]:
+async def list_data_sources(viewer: DataViewerDep, data: DataDep) -> Page[SourceInfo]:
     """The sources the caller may query, by name."""
-    found = await data.sources.list_for(view.reader)
-    items = [SourceInfo.of(each, view.reader) for each in found]
+    found = await data.sources.list_for(viewer.reader)
+    items = [SourceInfo.of(each, viewer.reader) for each in found]
     return Page[SourceInfo](items=items, total=len(items))
 
 
@@ -31,7 +31,7 @@ async def create_data_source(
     body: SourceCreate, admin: AdminUser, reader: ReaderDep, data: DataDep, check: IsChecked = True
 ) -> SourceInfo:
     """Register a source; one that does not answer is not kept. For administrators."""
-    source = await data.register(body.new, owner_id=admin.user_id, is_tried=check)
+    source = await data.register(body.new, owner_id=admin.user_id, must_connect=check)
     return SourceInfo.of(source, reader)
 
 
@@ -53,7 +53,7 @@ async def update_data_source(
 ) -> SourceInfo:
     """Change a source; a new address that does not answer changes nothing. For administrators."""
     check_same("source_id", source.source_id, body.source_id)
-    changed = await data.change(source, body.changes(source), is_tried=check)
+    changed = await data.change(source, body.changes(source), must_connect=check)
     return SourceInfo.of(changed, reader)
 
 

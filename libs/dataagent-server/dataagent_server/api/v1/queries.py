@@ -10,8 +10,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 
 from dataagent_core.data.catalogue import Hit, find_table, search
-from dataagent_core.data.service import Asked
+from dataagent_core.data.service import QueryContext
 from dataagent_core.data.types import Catalogue, Table
+from dataagent_server.api.data_viewer import DataViewerDep, ViewedSourceDep
 from dataagent_server.api.deps import (
     AdminUser,
     ContainerDep,
@@ -19,9 +20,8 @@ from dataagent_server.api.deps import (
     ReaderDep,
     SourceDep,
 )
-from dataagent_server.api.presence import while_connected
+from dataagent_server.api.disconnect import run_while_connected
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.api.viewing import ViewDep, ViewedSourceDep
 from dataagent_server.models.common import ErrorResponse
 from dataagent_server.models.fields import Page, SafeText
 from dataagent_server.models.queries import (
@@ -44,21 +44,23 @@ _TIMED_OUT: dict[int | str, dict[str, Any]] = {
 @router.get("/catalogue", operation_id="get_catalogue")
 async def get_catalogue(
     source: ViewedSourceDep,
-    view: ViewDep,
+    viewer: DataViewerDep,
     data: DataDep,
     table: Wanted = None,
     search: Wanted = None,
 ) -> CatalogueInfo:
     """What the caller may see of a source: all tables, one, or those that fit some words."""
-    state = await data.catalogue_state(source, view.reader)
-    tables, hits = await _chosen(state.catalogue, table, search)
+    state = await data.catalogue_state(source, viewer.reader)
+    tables, hits = await _select_tables(state.catalogue, table, search)
     return CatalogueInfo.showing(state, tables, hits)
 
 
 @router.get("/tables", operation_id="list_tables")
-async def list_tables(source: ViewedSourceDep, view: ViewDep, data: DataDep) -> Page[TableName]:
+async def list_tables(
+    source: ViewedSourceDep, viewer: DataViewerDep, data: DataDep
+) -> Page[TableName]:
     """All tables of a source that the caller may see, by name and without their columns."""
-    tables = (await data.catalogue(source, view.reader)).tables
+    tables = (await data.catalogue(source, viewer.reader)).tables
     items = [TableName.model_validate(each, from_attributes=True) for each in tables]
     return Page[TableName](items=items, total=len(items))
 
@@ -73,10 +75,10 @@ async def refresh_catalogue(
 
 @router.post("/check", operation_id="check_query")
 async def check_query(
-    source: ViewedSourceDep, body: CheckRequest, view: ViewDep, data: DataDep
+    source: ViewedSourceDep, body: CheckRequest, viewer: DataViewerDep, data: DataDep
 ) -> CheckResponse:
     """What would run, without running it; an error if the statement may not run."""
-    return CheckResponse.of(await data.check(source, body.sql, view.reader))
+    return CheckResponse.of(await data.check(source, body.sql, viewer.reader))
 
 
 @router.post("/query", operation_id="run_query", responses=_TIMED_OUT)
@@ -84,20 +86,22 @@ async def run_query(
     *,
     source: ViewedSourceDep,
     body: QueryRequest,
-    view: ViewDep,
+    viewer: DataViewerDep,
     data: DataDep,
     container: ContainerDep,
     request: Request,
 ) -> QueryResponse:
     """Run a statement and keep its result, which is the caller's. A caller that leaves stops it."""
     limits = None if body.limit is None else replace(source.limits, max_rows=body.limit)
-    asked = Asked(view.reader, title=body.title, limits=limits, asker_id=view.asker_id)
-    with container.capacity.slot(view.asker_id or view.reader.user_id):
+    asked = QueryContext(
+        viewer.reader, title=body.title, limits=limits, impersonator_id=viewer.impersonator_id
+    )
+    with container.capacity.slot(viewer.impersonator_id or viewer.reader.user_id):
         work = data.query(source, body.sql, asked)
-        return QueryResponse.of(await while_connected(request.receive, work))
+        return QueryResponse.of(await run_while_connected(request.receive, work))
 
 
-async def _chosen(
+async def _select_tables(
     catalogue: Catalogue, table: str | None, words: str | None
 ) -> tuple[Sequence[Table], Sequence[Hit] | None]:
     """The tables that are asked for, and why where words were searched for."""

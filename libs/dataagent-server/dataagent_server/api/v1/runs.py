@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from dataagent_server.api.deps import ContainerDep, CurrentUser, RunsDep
 from dataagent_server.api.route import PrivateRoute
-from dataagent_server.api.sse import EVENT_STREAM, EventStream, cursor, one_by_one
+from dataagent_server.api.sse import EVENT_STREAM, EventStream, cursor, single_entry_bursts
 from dataagent_server.hitl import decision_of
 from dataagent_server.models.chat import ApprovalInfo, DecisionRequest, RunInfo
 from dataagent_server.models.fields import PathId, Seq
@@ -42,7 +42,7 @@ async def run_events(
     """A run's events after a `seq`, until it ends, as Server-Sent Events."""
     start = cursor(after, last_event_id)
     run = (await runs.get(run_id, owner=user.user_id)).run
-    bursts = one_by_one(runs.read(run_id, after=start))
+    bursts = single_entry_bursts(runs.read(run_id, after=start))
     return EventStream(bursts, container, session_id=run.session_id, after=start)
 
 

@@ -52,7 +52,7 @@ async def get_session(session_id: PathId, user: CurrentUser, sessions: SessionsD
 @router.delete("/{session_id}", operation_id="delete_session", status_code=204)
 async def delete_session(session_id: PathId, user: CurrentUser, runs: RunsDep) -> None:
     """Stop what runs in one of the caller's sessions; delete it with its history and artefacts."""
-    await runs.forget(session_id, owner=user.user_id)
+    await runs.delete_permanently(session_id, owner=user.user_id)
 
 
 @router.post("/{session_id}/compact", operation_id="compact_session", status_code=202)
@@ -63,7 +63,7 @@ async def compact_session(
 
     The messages stay as they are, and the run's answer tells what the model goes on from.
     """
-    options = RunOptions(has_account=user.grounds is not None, role=user.role)
+    options = RunOptions(has_account=user.credential_ref is not None, role=user.role)
     started = await runs.compact(
         session_id, owner=user.user_id, keep=body.keep or "", options=options
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dataagent_server.api.deps import AgentsDep, Visitor
+from dataagent_server.api.deps import AgentsDep, OptionalUser
 from dataagent_server.api.route import PublicRoute
 from dataagent_server.models.agents import AgentChoice
 from dataagent_server.models.fields import Page
@@ -13,10 +13,10 @@ router = APIRouter(prefix="/agents", tags=["web agents"], route_class=PublicRout
 
 
 @router.get("", operation_id="list_agent_choices")
-async def list_agent_choices(visitor: Visitor, agents: AgentsDep) -> Page[AgentChoice]:
+async def list_agent_choices(caller: OptionalUser, agents: AgentsDep) -> Page[AgentChoice]:
     """The agents to choose from, `general` last. Without a login: those that were not created here.
 
     Someone who is logged in sees what their organisation has on.
     """
-    items = [AgentChoice.of(each) for each in await agents.selectable(visitor)]
+    items = [AgentChoice.of(each) for each in await agents.list_selectable(caller)]
     return Page[AgentChoice](items=items, total=len(items))

@@ -16,7 +16,7 @@ from starlette.types import Scope
 from dataagent_core.errors import RunNotFound
 from dataagent_core.identity import Principal
 from dataagent_core.runs.types import Entry, Run
-from dataagent_server.api.sse import EventStream, cursor, one_by_one
+from dataagent_server.api.sse import EventStream, cursor, single_entry_bursts
 from dataagent_server.api.web.chat_events import chat_text
 from dataagent_server.deps.chat import start_run
 from dataagent_server.deps.container import Container
@@ -62,7 +62,7 @@ class ChatStream(EventStream):
         if self._last_event_id:
             after = cursor(0, self._last_event_id)
             client_id = request.client_message_id
-            self._run = await self._runs.resumable(
+            self._run = await self._runs.find_resumable(
                 session_id, owner=owner, after=after, client_message_id=client_id
             )
         else:
@@ -70,9 +70,9 @@ class ChatStream(EventStream):
             self._run, after = started.run, started.after
         if self._run is not None:
             entries = self._runs.read(self._run.run_id, after=after)
-            self._show(one_by_one(entries), session_id, after)
+            self._set_source(single_entry_bursts(entries), session_id, after)
 
-    async def _left(self, scope: Scope) -> None:
+    async def _on_disconnect(self, scope: Scope) -> None:
         sockets: _Sockets = scope["app"].state.connections
         if (
             self._run is not None

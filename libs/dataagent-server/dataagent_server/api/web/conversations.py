@@ -69,7 +69,7 @@ async def delete_conversation(conversation_id: PathId, user: CurrentUser, runs: 
 
     After `DATAAGENT_DELETED_RETENTION_DAYS` it is gone for good.
     """
-    await runs.put_away(conversation_id, owner=user.user_id)
+    await runs.soft_delete(conversation_id, owner=user.user_id)
 
 
 @router.post("/{conversation_id}/restore", operation_id="restore_conversation")
@@ -77,4 +77,4 @@ async def restore_conversation(
     conversation_id: PathId, user: CurrentUser, sessions: SessionsDep
 ) -> ConversationInfo:
     """Bring back a conversation the caller has deleted. One that is there stays as it is."""
-    return ConversationInfo.of(await sessions.bring_back(conversation_id, owner=user.user_id))
+    return ConversationInfo.of(await sessions.restore(conversation_id, owner=user.user_id))

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
 from dataagent_server.api.deps import ContainerDep, CurrentUser, FilesDep
-from dataagent_server.api.download import Download, named_headers, threaded
+from dataagent_server.api.download import Download, iterate_in_threads, named_headers
 from dataagent_server.api.route import PrivateRoute
 from dataagent_server.deps.container import Container
 from dataagent_server.deps.uploads import receive_file
@@ -84,7 +84,7 @@ async def _download(
 ) -> Download:
     file, make = await container.core.files.store.open(file_id, owner=owner, filename=filename)
     return Download(
-        threaded(make),
+        iterate_in_threads(make),
         capacity=container.capacity,
         headers=named_headers(file.filename),
         media_type=file.content_type,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dataagent_server.api.deps import ContainerDep, Visitor
+from dataagent_server.api.deps import ContainerDep, OptionalUser
 from dataagent_server.api.route import PublicRoute
 from dataagent_server.models.info import Info
 
@@ -12,7 +12,7 @@ router = APIRouter(prefix="/info", tags=["info"], route_class=PublicRoute)
 
 
 @router.get("", operation_id="get_info")
-async def get_info(visitor: Visitor, container: ContainerDep) -> Info:
+async def get_info(caller: OptionalUser, container: ContainerDep) -> Info:
     """The installation. The model's name only for someone who is logged in."""
     has_sandbox = container.core.sandboxes is not None
-    return Info.of(container.settings, is_known=visitor is not None, has_sandbox=has_sandbox)
+    return Info.of(container.settings, is_known=caller is not None, has_sandbox=has_sandbox)

@@ -93,7 +93,7 @@ async def login_by_link(
 ) -> Response:
     """Exchange a login link for a cookie and show the web app."""
     container.auth.refuse_foreign_page(read_credentials(request.headers))
-    user_id = await container.users.links.spend(token)
+    user_id = await container.users.links.redeem(token)
     user = None if user_id is None else await container.users.get(user_id)
     if user is None or not user.is_active:
         return _refusal(request)

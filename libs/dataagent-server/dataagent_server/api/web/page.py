@@ -65,7 +65,7 @@ async def page(app: WebAppDep) -> HTMLResponse:
     return app_page(app)
 
 
-def lost_page(request: Request) -> HTMLResponse | None:
+def not_found_page(request: Request) -> HTMLResponse | None:
     """For a browser at an address that is nobody's: the app, which says so. None for all others."""
     first = request.url.path.split("/", 2)[1]
     is_browser = request.method == "GET" and "text/html" in request.headers.get("accept", "")

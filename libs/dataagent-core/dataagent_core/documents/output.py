@@ -1,0 +1,108 @@
+"""What was read so far: text within its limit, and sentences about it. Runs in the reading process.
+
+Text goes out piece by piece, so that what was read before a limit ended the process is not lost.
+Above: the readers of each kind. Below: `worker.py` gives the channel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dataagent_core.documents.types import ReadLimits
+
+_TOGETHER = 100
+"""So many parts go out at once; each is a line, or a page."""
+_MUCH = 4
+"""A quarter of all the room is too much to leave empty."""
+
+
+class DocumentOutput:
+    """One document on its way out."""
+
+    def __init__(
+        self, name: str, limits: ReadLimits, say: Callable[[dict[str, Any]], None], *, start: int
+    ) -> None:
+        """Give text out through `say`; `start` is the page, row or line to begin with, from 1."""
+        self.name = name
+        self.limits = limits
+        self.start = start
+        self.what = ""
+        self.notes: list[str] = []
+        self.cuts: list[str] = []
+        self.has_rows = False
+        self.is_full = False
+        self._say = say
+        self._room = limits.text_bytes
+        self._is_in_part = False
+        self._pending: list[str] = []
+
+    def at(self, place: str) -> None:
+        """Say what is being read, in case it is the last thing that is heard."""
+        self.flush()
+        self._say({"at": place})
+
+    def add(self, text: str) -> bool:
+        """Give a part's text out, if there is room for it; whether that was all of it.
+
+        Of a part that is too long the beginning is given, if it would be much to leave out.
+        """
+        if self.is_full:
+            return False
+        encoded = text.replace("\0", "").encode("utf-8", errors="replace")
+        if len(encoded) > self._room:
+            self.is_full = True
+            self._is_in_part = self._room * _MUCH > self.limits.text_bytes
+            encoded = _cut_at_line_end(encoded[: self._room]) if self._is_in_part else b""
+        self._room -= len(encoded)
+        self._pending.append(encoded.decode("utf-8", errors="ignore"))
+        if self.is_full or len(self._pending) >= _TOGETHER:
+            self.flush()
+        return not self.is_full
+
+    def flush(self) -> None:
+        """Let out what was held back to go together."""
+        if self._pending:
+            self._say({"text": "".join(self._pending)})
+            self._pending.clear()
+
+    def begin_at(self, part: str, total: int) -> int:
+        """How many of the document's parts (lines, pages) are passed over.
+
+        A start behind the end is said, and nothing is read.
+        """
+        if self.start > max(total, 1):
+            self.cuts.append(f"It has {count_of(total, part)}; there is none at {self.start:,}.")
+        elif self.start > 1:
+            self.cuts.append(f"{count_of(self.start - 1, part)} before the start were passed over.")
+        return self.start - 1
+
+    def ended_at(self, part: str, last: int, total: int, *, where: str = "") -> None:
+        """Say what is missing after the last part that was read, and how to go on."""
+        if self.is_full and not self._is_in_part:
+            last -= 1
+        place = f"{where}up to {part} {last:,} of {total:,}"
+        if not self.is_full:
+            if self.start <= last < total:
+                self.cuts.append(f"Shown {place}. Read on with start={last + 1}.")
+            return
+        shown = f"Only {self.limits.text_bytes // 1024} KB of text are shown: {place}"
+        if not self._is_in_part:
+            self.cuts.append(f"{shown}. Read on with start={last + 1}.")
+        elif last > self.start:
+            self.cuts.append(f"{shown}, in part. Read on with start={last}.")
+        elif last < total:
+            self.cuts.append(f"{shown}, in part. What comes after that {part}: start={last + 1}.")
+        else:
+            self.cuts.append(f"{shown}, in part. The rest of it cannot be shown.")
+
+
+def count_of(number: int, part: str) -> str:
+    """`1 page`, `1,200 pages`."""
+    return f"{number:,} {part}" if number == 1 else f"{number:,} {part}s"
+
+
+def _cut_at_line_end(encoded: bytes) -> bytes:
+    """Not in mid-line, if that loses little."""
+    end = encoded.rfind(b"\n") + 1
+    return encoded[:end] if end > len(encoded) // 2 else encoded

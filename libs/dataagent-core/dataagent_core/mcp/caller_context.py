@@ -1,0 +1,180 @@
+"""What runs and calls get of the hub: a user's servers leased, their tools, what they may use now.
+
+Above: `hub.py`; the gateway asks it about each call. Below: `directory.py`, `pool.py`,
+`catalogue.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from dataagent_core.errors import LimitReached, Unavailable
+from dataagent_core.mcp.catalogue.catalogue import ToolCatalogue
+from dataagent_core.mcp.connections.connect_wait import ConnectWait
+from dataagent_core.mcp.connections.connection import ServerConnection
+from dataagent_core.mcp.connections.pool import ConnectionPool
+from dataagent_core.mcp.gateway.authority import SHARED_SCOPES, BindingOf, Rights
+from dataagent_core.mcp.gateway.call_log import CallLog
+from dataagent_core.mcp.run_tools import RunTools, ServerTool
+from dataagent_core.mcp.servers.directory import ServerDirectory
+from dataagent_core.mcp.servers.key_tools import KeyTools
+from dataagent_core.mcp.servers.servers import ServerStore
+from dataagent_core.mcp.servers.session_servers import LastMessageAt, SessionServers, usable_servers
+from dataagent_core.mcp.servers.templates import TemplateStore
+from dataagent_core.mcp.types import Caller, ConnectionStatus, ServerSpec
+
+logger = logging.getLogger(__name__)
+HasFeature = Callable[[str], Awaitable[bool]]
+"""Whether a user's tenant has MCP on."""
+_PRECEDENCE = {"user": 0, "tenant": 1, "global": 2, "file": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class McpStores:
+    """What is kept in the database, as the hub uses it."""
+
+    servers: ServerStore
+    sessions: SessionServers
+    templates: TemplateStore
+    catalogue: ToolCatalogue
+    calls: CallLog
+    keys: KeyTools
+
+
+async def always(_user_id: str) -> bool:
+    """Nobody's tenant has MCP off."""
+    return True
+
+
+class HubCallerContext:
+    """Answers for a caller; implements `gateway.Surroundings`."""
+
+    def __init__(
+        self,
+        directory: ServerDirectory,
+        pool: ConnectionPool,
+        kept: McpStores,
+        *,
+        binding_of: BindingOf,
+        has_feature: HasFeature,
+    ) -> None:
+        self._directory = directory
+        self._pool = pool
+        self._catalogue = kept.catalogue
+        self._keys = kept.keys
+        self._sessions = kept.sessions
+        self._binding_of = binding_of
+        self._has_feature = has_feature
+        self._connect_wait = ConnectWait()
+
+    def prepare_run_tools(
+        self, caller: Caller, *, wait_seconds: float, last_message_at: LastMessageAt | None = None
+    ) -> RunTools | None:
+        """What the caller's run will have; None if they have no server at all."""
+        if self._directory.has_none(caller.user_id, caller.tenant_id):
+            return None
+        return RunTools(
+            caller,
+            lambda: self._list_tools(caller, wait_seconds, last_message_at),
+            self.rights_of,
+            lambda offered: self._is_ready(offered, caller),
+        )
+
+    async def tools_for(self, caller: Caller, *, wait_seconds: float) -> RunTools:
+        """The same, found out; empty if they have none."""
+        tools = self.prepare_run_tools(caller, wait_seconds=wait_seconds)
+        if tools is None:
+            return RunTools(caller, _no_tools, self.rights_of, lambda _: False)
+        await tools.all_tools()
+        return tools
+
+    def on_status(self, spec: ServerSpec, status: ConnectionStatus) -> None:
+        """A connection is in another state."""
+        self._connect_wait.on_status(spec, status)
+
+    async def _list_tools(
+        self, caller: Caller, wait_seconds: float, last_message_at: LastMessageAt | None
+    ) -> Sequence[ServerTool]:
+        """All tools of the caller's servers, once those that may come had time to."""
+        if not await self._has_feature(caller.user_id):
+            return ()
+        try:
+            available = await self._directory.all_for(caller.user_id, caller.tenant_id)
+            found = usable_servers(available)
+            if caller.session_id:
+                found = await self._sessions.begin_run(
+                    caller.session_id, available, last_message_at
+                )
+        except Unavailable:
+            logger.warning("a run goes on without MCP tools: the database does not answer")
+            return ()
+        specs = sorted(found, key=lambda spec: _PRECEDENCE[spec.scope])
+        leased = [self._try_lease(spec, caller) for spec in specs]
+        await self._connect_wait.wait([each for each in leased if each is not None], wait_seconds)
+        return [
+            ServerTool(tool, spec)
+            for spec in specs
+            for tool in self._catalogue.tools_of(spec.server_id)
+            if tool.status != "removed"
+        ]
+
+    def _try_lease(self, spec: ServerSpec, caller: Caller) -> ServerConnection | None:
+        """The connection the session holds from now on; None if there is no room for it."""
+        try:
+            return self._lease(spec, caller)
+        except LimitReached:
+            logger.warning("MCP server %s is left out: too many connections", spec.label)
+            return None
+
+    def _lease(self, spec: ServerSpec, caller: Caller) -> ServerConnection:
+        return self._pool.lease(spec, user_id=caller.user_id, session_id=caller.session_id)
+
+    def _find(self, spec: ServerSpec, caller: Caller) -> ServerConnection | None:
+        return self._pool.find(spec, user_id=caller.user_id, session_id=caller.session_id)
+
+    def _is_ready(self, offered: ServerTool, caller: Caller) -> bool:
+        """Whether calls go through: its server is connected, or rests until the next one.
+
+        With credentials of their own a user may see fewer tools of a shared server than others.
+        """
+        spec = offered.spec
+        found = self._find(spec, caller)
+        if found is None:
+            return False
+        status = found.status
+        if status.state != "ready":
+            return status.state == "idle" and status.last_ok_at is not None
+        is_everyones = spec.scope not in SHARED_SCOPES or spec.session_scope == "shared"
+        return is_everyones or any(tool.name == offered.tool.name for tool in found.tools)
+
+    # -- what the gateway asks ------------------------------------------------------------------
+
+    async def spec_for(self, server_id: str, caller: Caller) -> ServerSpec | None:
+        """As `gateway.Surroundings`."""
+        available = await self._directory.all_for(caller.user_id, caller.tenant_id)
+        found = usable_servers(available)
+        if caller.session_id:
+            found = await self._sessions.during_run(caller.session_id, available)
+        return next((spec for spec in found if spec.server_id == server_id), None)
+
+    async def rights_of(self, caller: Caller) -> Rights:
+        """As `gateway.Surroundings`."""
+        key = caller.api_key_id
+        return Rights(
+            binding=self._binding_of(caller.agent_id),
+            has_feature=await self._has_feature(caller.user_id),
+            key_tools=None if key is None else await self._keys.allowed(key),
+        )
+
+    def connection(self, spec: ServerSpec, caller: Caller) -> ServerConnection | None:
+        """As `gateway.Surroundings`."""
+        found = self._find(spec, caller)
+        if found is None and caller.session_id:  # a run that outlived its session's rest
+            return self._try_lease(spec, caller)
+        return found
+
+
+async def _no_tools() -> Sequence[ServerTool]:
+    return ()

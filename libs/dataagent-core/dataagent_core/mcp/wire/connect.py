@@ -1,0 +1,228 @@
+"""Opens a session: picks the transport, agrees on the protocol, follows changes of the tools.
+
+Enters and leaves everything in the caller's task. Above: `open_session` of this folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from importlib.metadata import version
+
+import httpx2
+from mcp.client._transport import Transport
+from mcp.client.client import Client
+from mcp.client.session import IncomingMessage
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.exceptions import MCPError
+from mcp_types import Implementation, ToolListChangedNotification
+from pydantic import ValidationError
+
+from dataagent_core.errors import HostNotAllowed
+from dataagent_core.mcp.types import ServerSpec
+from dataagent_core.mcp.wire import failures
+from dataagent_core.mcp.wire.cancellation import cancelling_in_background
+from dataagent_core.mcp.wire.confinement import ConfinedCommand
+from dataagent_core.mcp.wire.elicitation import ElicitationRouter
+from dataagent_core.mcp.wire.http import ServerTransport, http_client
+from dataagent_core.mcp.wire.interface import (
+    McpSession,
+    OpenFailed,
+    SessionSignals,
+    WireLimits,
+    innermost,
+)
+from dataagent_core.mcp.wire.library_log import quiet_library
+from dataagent_core.mcp.wire.session import SdkSession
+from dataagent_core.mcp.wire.sse import sse_transport
+from dataagent_core.mcp.wire.stderr import Stderr
+from dataagent_core.mcp.wire.stdio import stdio_transport
+from dataagent_core.network import HostPolicy
+
+_NOT_STREAMABLE = frozenset({400, 404, 405, 406, 415})
+_RELISTEN_SECONDS = 5.0
+_FOLLOW_SECONDS = 2.0
+_AUTH = frozenset({failures.UNAUTHORIZED, failures.FORBIDDEN})
+
+
+@asynccontextmanager
+async def connect(
+    spec: ServerSpec,
+    *,
+    hosts: HostPolicy,
+    signals: SessionSignals,
+    stderr: Stderr,
+    limits: WireLimits,
+    confined: ConfinedCommand | None = None,
+) -> AsyncGenerator[McpSession]:
+    """A session as long as the block lasts.
+
+    Raises:
+        OpenFailed: there is none to be had.
+    """
+    quiet_library()
+    connector = _Connector(
+        spec, hosts, signals=signals, stderr=stderr, limits=limits, confined=confined
+    )
+    async with AsyncExitStack() as stack:
+        try:
+            session = await connector.open(stack)
+        except Exception as error:
+            raise _open_failed(error, stderr, signals) from error
+        yield session
+
+
+class _Connector:
+    """The steps to a session with one server."""
+
+    def __init__(
+        self,
+        spec: ServerSpec,
+        hosts: HostPolicy,
+        *,
+        signals: SessionSignals,
+        stderr: Stderr,
+        limits: WireLimits,
+        confined: ConfinedCommand | None,
+    ) -> None:
+        self._spec = spec
+        self._confined = confined
+        self._hosts = hosts
+        self._signals = signals
+        self._stderr = stderr
+        self._limits = limits
+
+    async def open(self, stack: AsyncExitStack) -> McpSession:
+        """Enter what is needed, on the stack."""
+        if self._spec.command is not None:
+            transport = stdio_transport(
+                self._spec,
+                signals=self._signals,
+                stderr=self._stderr,
+                limits=self._limits,
+                confined=self._confined,
+            )
+            return await self._session(stack, transport)
+        url = str(self._hosts.check_url(self._spec.url or "").url)
+        if self._spec.transport == "sse":
+            return await self._sse(stack, url)
+        if self._spec.transport == "streamable_http":
+            return await self._streamable(stack, url)
+        return await self._with_sse_fallback(stack, url)
+
+    async def _with_sse_fallback(self, stack: AsyncExitStack, url: str) -> McpSession:
+        """Streamable HTTP; the older transport if the server says that it has no such thing."""
+        client, endpoint = self._client()
+        async with AsyncExitStack() as attempt:
+            try:
+                session = await self._streamable(attempt, url, client)
+            except Exception:
+                if endpoint.last_refusal not in _NOT_STREAMABLE:
+                    raise
+            else:
+                stack.push_async_exit(attempt.pop_all())
+                return session
+        return await self._sse(stack, url)
+
+    async def _streamable(
+        self, stack: AsyncExitStack, url: str, client: httpx2.AsyncClient | None = None
+    ) -> McpSession:
+        client = client or self._client()[0]
+        await stack.enter_async_context(client)
+        transport = streamable_http_client(
+            url, http_client=client, max_sse_event_size=self._limits.max_message_bytes
+        )
+        return await self._session(stack, cancelling_in_background(transport))
+
+    async def _sse(self, stack: AsyncExitStack, url: str) -> McpSession:
+        client, _ = self._client()
+        await stack.enter_async_context(client)
+        transport = sse_transport(url, client, signals=self._signals, limits=self._limits)
+        return await self._session(stack, cancelling_in_background(transport))
+
+    def _client(self) -> tuple[httpx2.AsyncClient, ServerTransport]:
+        return http_client(
+            self._spec, hosts=self._hosts, signals=self._signals, limits=self._limits
+        )
+
+    async def _session(self, stack: AsyncExitStack, transport: Transport) -> McpSession:
+        questions = ElicitationRouter(self._spec.name)
+        client = Client(
+            transport,
+            cache=None,
+            client_info=Implementation(name="dataagent", version=version("dataagent-core")),
+            elicitation_callback=questions.answer,
+            message_handler=self._receive,
+        )
+        await stack.enter_async_context(client)
+        session = SdkSession(client, questions, self._signals, self._limits)
+        if session.is_modern and _has_list_changed(client):
+            follows = asyncio.Event()
+            await stack.enter_async_context(_background(self._follow(client, follows)))
+            with suppress(TimeoutError):  # so that nothing changes unseen after the first list
+                async with asyncio.timeout(_FOLLOW_SECONDS):
+                    await follows.wait()
+            follows.set()
+        return session
+
+    async def _receive(self, message: IncomingMessage) -> None:
+        """Notices of the older era."""
+        if isinstance(message, ToolListChangedNotification):
+            self._signals.note_new_tools()
+
+    async def _follow(self, client: Client, follows: asyncio.Event) -> None:
+        """Notices of the newer era: a stream, opened again whenever it ends."""
+        while True:
+            with suppress(MCPError, SubscriptionLost, TimeoutError):
+                async with client.listen(tools_list_changed=True) as subscription:
+                    if follows.is_set():  # nothing is told twice: look at what was missed
+                        self._signals.note_new_tools()
+                    follows.set()
+                    async for _ in subscription:
+                        self._signals.note_new_tools()
+            follows.set()
+            await asyncio.sleep(_RELISTEN_SECONDS)
+
+
+def _has_list_changed(client: Client) -> bool:
+    tools = client.server_capabilities.tools
+    return tools is not None and bool(tools.list_changed)
+
+
+@asynccontextmanager
+async def _background(work: Coroutine[None, None, None]) -> AsyncGenerator[None]:
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _open_failed(error: BaseException, stderr: Stderr, signals: SessionSignals) -> OpenFailed:
+    """What stopped us, without the library's wrapping."""
+    cause = innermost(error)
+    if isinstance(cause, OpenFailed):
+        return cause
+    if isinstance(cause, MCPError) and cause.code in _AUTH:
+        return OpenFailed(cause.message, is_auth=True)
+    is_over = isinstance(cause, MCPError) and signals.lost is not None
+    reason = (signals.lost if is_over else None) or _reason(cause)
+    said = stderr.last_line()[:300]
+    return OpenFailed(f"{reason} It said: {said}" if said else reason)
+
+
+def _reason(cause: BaseException) -> str:
+    match cause:
+        case HostNotAllowed():
+            return str(cause)
+        case MCPError():
+            return f"{cause.message[:300].rstrip('.')}."
+        case ValidationError():
+            return "The server's first answer does not follow the protocol."
+        case RuntimeError() if "protocol version" in str(cause):
+            return "The server speaks no version of the protocol that we do."
+        case _:
+            return f"The session could not be opened ({type(cause).__name__})."

@@ -1,0 +1,114 @@
+"""Lets users come one after another, ask, think, and ask again, and counts what they see.
+
+A user thinks between half and one and a half of the mean pause after each answer, so that a crowd
+does not ask in step. Above: `command.py`; below: `user.py` for one of them, `phase.py` for counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from dataagent_harbor.load.phase import LoadPhase
+from dataagent_harbor.load.user import LoadUser, TurnRecord
+
+MakeUser = Callable[[], LoadUser]
+ReadMemory = Callable[[], Awaitable[int | None]]
+OnPhase = Callable[[LoadPhase], None]
+_AT_REST = 3  # questions asked alone before the crowd comes
+_SAMPLES = 10  # of the server's memory in a stretch
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is asked, how often, for how long."""
+
+    questions: Sequence[str]
+    think_seconds: float
+    ramp_seconds: float
+    timeout_seconds: float
+
+
+class VirtualUsers:
+    """All users. Use it as an async context manager: at the end they leave."""
+
+    def __init__(self, load: Load, make_user: MakeUser, read_memory: ReadMemory) -> None:
+        self._load = load
+        self._make_user = make_user
+        self._read_memory = read_memory
+        self._members: dict[asyncio.Task[None], LoadUser] = {}
+        self._now: LoadPhase | None = None
+        self._chance = random.Random(0)  # noqa: S311 pauses, not a secret
+
+    @property
+    def users(self) -> list[LoadUser]:
+        """Those who have come."""
+        return list(self._members.values())
+
+    async def __aenter__(self) -> VirtualUsers:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for member in self._members:
+            member.cancel()
+        await asyncio.gather(*self._members, return_exceptions=True)
+        await asyncio.gather(*(user.leave() for user in self.users))
+
+    async def at_rest(self) -> float:
+        """How long an answer takes when nobody else asks: the median of a few."""
+        user = self._make_user()
+        try:
+            turns = [await self._turn(user) for _ in range(_AT_REST)]
+        finally:
+            await user.leave()
+        return median(turn.ended - turn.began for turn in turns)
+
+    async def grow(self, count: int) -> None:
+        """Let users come until there are so many; evenly over the ramp."""
+        coming = count - len(self._members)
+        for number in range(coming):
+            user = self._make_user()
+            self._members[asyncio.create_task(self._run_user(user))] = user
+            if number < coming - 1:
+                await asyncio.sleep(self._load.ramp_seconds / coming)
+
+    async def watch(self, seconds: float) -> LoadPhase:
+        """Count for so long."""
+        phase = LoadPhase(users=len(self._members), begin=time.monotonic())
+        self._now = phase
+        until = phase.begin + seconds
+        while (left := until - time.monotonic()) > 0:
+            memory = await self._read_memory()
+            if memory is not None:
+                phase.memory.append(memory)
+            await asyncio.sleep(min(seconds / _SAMPLES, left))
+        self._now = None
+        phase.end = time.monotonic()
+        self._fail_if_broken()
+        return phase
+
+    def _fail_if_broken(self) -> None:
+        """A user ends only by a mistake of ours: then the figures would mean nothing."""
+        for member in self._members:
+            if member.done():
+                member.result()
+
+    async def _run_user(self, user: LoadUser) -> None:
+        """Ask and think until the crowd is sent away."""
+        await user.enter()
+        await asyncio.sleep(self._chance.uniform(0, self._load.think_seconds))
+        while True:
+            if (phase := self._now) is not None:
+                phase.started += 1
+            turn = await self._turn(user)
+            if self._now is not None:
+                self._now.add(turn)
+            await asyncio.sleep(self._load.think_seconds * self._chance.uniform(0.5, 1.5))
+
+    async def _turn(self, user: LoadUser) -> TurnRecord:
+        question = self._chance.choice(self._load.questions)
+        return await user.ask(question, self._load.timeout_seconds)

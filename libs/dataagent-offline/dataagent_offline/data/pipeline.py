@@ -1,0 +1,270 @@
+"""The walk from a question to its answer, with the data tools as the only eyes.
+
+Written as generators: they yield a tool call and are sent the tool's answer. They keep nothing;
+`skill` walks again over the answers that are already in the conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from langchain_core.messages import ToolMessage
+
+from dataagent_core.models.conversation import Conversation
+from dataagent_core.models.steps import Call
+from dataagent_offline.data import charts
+from dataagent_offline.data.answer import answer_text, describe_plan
+from dataagent_offline.data.catalogue import last_source, load, other_sources
+from dataagent_offline.data.intent import Intent, merge_intents
+from dataagent_offline.data.lexicon import Lexicon, lexicon_of
+from dataagent_offline.data.parse import parse, refuse
+from dataagent_offline.data.plan import SelectPlan
+from dataagent_offline.data.planner import make_plan
+from dataagent_offline.data.probe import (
+    flag_check,
+    found_values,
+    key_check,
+    lookup_query,
+    unmatched_spellings,
+)
+from dataagent_offline.data.refusals import failure_text, refusal_text
+from dataagent_offline.data.results import TableResult, ToolFailure, result_of
+from dataagent_offline.data.schema import SourceSchema
+from dataagent_offline.data.segmentation import LONGEST_QUESTION, Segmentation, segment
+from dataagent_offline.data.source_description import describe_source
+from dataagent_offline.data.source_mentions import parse_mentions
+from dataagent_offline.data.sql import Writer
+from dataagent_offline.data.terms import Noun, QuestionError
+
+_MOST_REPAIRS: Final = 3
+_FINAL_CODES: Final = ("denied", "timeout", "cancel", "quota", "limit")
+_MAY_FIT_OTHER_SOURCE: Final = frozenset({"unknown", "unlinked", "no_sales", "no_subject"})
+"""Troubles that another source may not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredQuestion:
+    """A question that was answered: what a follow-up builds on."""
+
+    text: str
+    intent: Intent
+    plan: SelectPlan
+    result: TableResult
+
+
+@dataclass(frozen=True, slots=True)
+class TextReply:
+    """Anything else that was said: what there is, or why there is no answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Understood:
+    schema: SourceSchema
+    intent: Intent
+    plan: SelectPlan
+    before: AnsweredQuestion | None
+
+
+QuestionOutcome: TypeAlias = AnsweredQuestion | TextReply
+PreviousAnswer: TypeAlias = Callable[[], "AnsweredQuestion | None"]
+AnswerSteps: TypeAlias = Generator[Call, ToolMessage, QuestionOutcome]
+
+
+def answer_question(conversation: Conversation, before: PreviousAnswer) -> AnswerSteps:
+    """Answer the question, or say why not. `before` gives the last earlier answer, if needed."""
+    if len(conversation.question) > LONGEST_QUESTION:
+        return TextReply(refusal_text(conversation, QuestionError("long"), None))
+    named = parse_mentions(conversation.question, [file.filename for file in conversation.files])
+    if len(named.sources) > 1:
+        return TextReply(refusal_text(conversation, QuestionError("sources", *named.sources), None))
+    question = named.question or conversation.say("Which tables?", "有哪些表？")
+    return (yield from _answer(replace(conversation, question=question), before, named.sources))
+
+
+def _answer(
+    conversation: Conversation, before: PreviousAnswer, named: Sequence[str]
+) -> AnswerSteps:
+    """Answer the question from the source it names, if any; repair what fails."""
+    tried: set[str] = set()
+    failure = ToolFailure("", "")
+    is_plain = False
+    for _ in range(_MOST_REPAIRS + 1):
+        found = yield from _understand(conversation, before, named)
+        if isinstance(found, TextReply):
+            return found
+        try:
+            sql = Writer(found.schema, is_plain=is_plain).write(found.plan)
+        except QuestionError as problem:
+            return TextReply(refusal_text(conversation, problem, found.schema))
+        if sql in tried:
+            break
+        tried.add(sql)
+        result = yield from _result(conversation, found, sql)
+        if isinstance(result, TableResult):
+            return (yield from _present_result(conversation, found, result))
+        failure = result
+        if any(code in failure.code for code in _FINAL_CODES):
+            break
+        is_plain = is_plain or failure.code != "unknown_name"
+    return TextReply(failure_text(conversation, failure.message))
+
+
+def _understand(
+    conversation: Conversation, before: PreviousAnswer, named: Sequence[str]
+) -> Generator[Call, ToolMessage, _Understood | TextReply]:
+    """The question with its plan, in the source at hand or in the only other one it fits."""
+    source = named[0] if named else last_source(conversation)
+    schema = yield from load(conversation, source)
+    if isinstance(schema, ToolFailure):
+        return TextReply(failure_text(conversation, schema.message))
+    try:
+        return (yield from _in_source(conversation, schema, before))
+    except QuestionError as problem:
+        refusal = TextReply(refusal_text(conversation, problem, schema))
+        if named or problem.kind not in _MAY_FIT_OTHER_SOURCE:
+            return refusal
+    return (yield from _elsewhere(conversation, schema, before)) or refusal
+
+
+def _elsewhere(
+    conversation: Conversation, schema: SourceSchema, before: PreviousAnswer
+) -> Generator[Call, ToolMessage, _Understood | TextReply | None]:
+    sources = yield from other_sources(conversation, schema.source)
+    fitting: list[_Understood | TextReply] = []
+    for source in sources:
+        other = yield from load(conversation, source)
+        if isinstance(other, SourceSchema):
+            try:
+                fitting.append((yield from _in_source(conversation, other, before)))
+            except QuestionError:
+                continue
+    if len(fitting) > 1:
+        return TextReply(refusal_text(conversation, QuestionError("sources", *sources), schema))
+    return fitting[0] if fitting else None
+
+
+def _in_source(
+    conversation: Conversation, schema: SourceSchema, before: PreviousAnswer
+) -> Generator[Call, ToolMessage, _Understood | TextReply]:
+    lexicon = lexicon_of(schema)
+    segmentation = segment(conversation.question, lexicon)
+    if text := describe_source(conversation, segmentation, schema):
+        return TextReply(text)
+    refuse(segmentation, schema)
+    lexicon = yield from _with_values(segmentation, schema, lexicon)
+    segmentation = segment(conversation.question, lexicon)
+    if segmentation.unknown:
+        raise QuestionError("unknown", *_texts(segmentation))
+    asked = parse(segmentation, schema, lexicon)
+    earlier = before() if asked.is_follow_up else None
+    intent = asked.intent
+    if (counted := intent.of_flags) and not _is_of(earlier, counted):
+        intent, earlier = replace(intent, counted=counted), None
+    if earlier is None and not intent.has_subject:
+        raise _without_subject(intent)
+    intent = merge_intents(earlier.intent, intent) if earlier else intent
+    plan = make_plan(intent, schema)
+    yield from _check_keys(plan, schema)
+    yield from _check_flags(plan, schema)
+    return _Understood(schema, intent, plan, earlier)
+
+
+def _is_of(earlier: AnsweredQuestion | None, noun: Noun) -> bool:
+    """Whether the answer before was about rows of one of the noun's tables."""
+    if earlier is None or not (earlier.intent.counted or earlier.intent.listed):
+        return False
+    return any(term.table == earlier.plan.base for term in noun.tables)
+
+
+def _check_flags(plan: SelectPlan, schema: SourceSchema) -> Generator[Call, ToolMessage, None]:
+    """See in the data that a number which is taken for yes or no is nothing else."""
+    sql = flag_check(plan, schema)
+    if sql is None:
+        return
+    message = yield Call("sql_db_query", {"query": sql, "source": schema.source, "title": None})
+    result = result_of(message)
+    if isinstance(result, ToolFailure) or any(row[1] for row in result.rows):
+        flags = [str(each.ref) for each in plan.conditions if each.operator in {"is", "is_not"}]
+        raise QuestionError("unplaced", *flags)
+
+
+def _check_keys(plan: SelectPlan, schema: SourceSchema) -> Generator[Call, ToolMessage, None]:
+    """See in the data that what is taken for a key is one; else joins would repeat rows."""
+    sql = key_check(plan, schema)
+    if sql is None:
+        return
+    message = yield Call("sql_db_query", {"query": sql, "source": schema.source, "title": None})
+    result = result_of(message)
+    if isinstance(result, ToolFailure) or any(row[1] != row[2] for row in result.rows):
+        raise QuestionError("double_count", *(hop.target for hop in plan.hops if hop.is_inferred))
+
+
+def _without_subject(intent: Intent) -> QuestionError:
+    """`top 5 customers`: by what? `and in 2023?`: what was the question?"""
+    if intent.direction and intent.dimensions:
+        return QuestionError("by_what", intent.dimensions[0].text)
+    return QuestionError("no_subject" if intent.aggregate == "count" else "no_context")
+
+
+def _with_values(
+    segmentation: Segmentation, schema: SourceSchema, lexicon: Lexicon
+) -> Generator[Call, ToolMessage, Lexicon]:
+    """The schema's words, with values of the question that only the data knows."""
+    spellings = unmatched_spellings(segmentation, schema)
+    sql = lookup_query(list(spellings), schema)
+    if sql is None:
+        return lexicon
+    message = yield Call("sql_db_query", {"query": sql, "source": schema.source, "title": None})
+    result = result_of(message)
+    if isinstance(result, ToolFailure):
+        return lexicon
+    return lexicon.with_values(found_values(result.rows, spellings, schema))
+
+
+def _texts(segmentation: Segmentation) -> Sequence[str]:
+    return [
+        segmentation.text[run[0].start : run[-1].end].strip("“”\"'`「」《》")
+        for run in segmentation.unknown
+    ]
+
+
+def _result(
+    conversation: Conversation, found: _Understood, sql: str
+) -> Generator[Call, ToolMessage, TableResult | ToolFailure]:
+    """The rows; a follow-up that only changes how they are shown has them already."""
+    if found.before and found.before.plan == found.plan and found.before.result.artifact_id:
+        return found.before.result
+    title = describe_plan(conversation, found.plan)[:120]
+    args = {"query": sql, "source": found.schema.source, "title": title}
+    return result_of((yield Call("sql_db_query", args)), sql)
+
+
+def _present_result(
+    conversation: Conversation, found: _Understood, result: TableResult
+) -> Generator[Call, ToolMessage, AnsweredQuestion]:
+    chart = yield from _chart(conversation, found, result)
+    text = answer_text(conversation, found.plan, result, found.schema, chart=chart)
+    return AnsweredQuestion(text, found.intent, found.plan, result)
+
+
+def _chart(
+    conversation: Conversation, found: _Understood, result: TableResult
+) -> Generator[Call, ToolMessage, str]:
+    mark = found.intent.chart
+    if mark in {None, "none"}:
+        return ""
+    if "make_chart" not in conversation.tools:
+        return charts.no_chart_tool_text(conversation)
+    if not charts.can_be_drawn(found.plan, result):
+        return charts.not_drawable_text(conversation)
+    title = describe_plan(conversation, found.plan)[:120]
+    for spec in (charts.spec_of(found.plan, result, mark or "auto"), None):
+        args = {"artifact_id": result.artifact_id, "spec": spec, "title": title}
+        message = yield Call("make_chart", args)
+        if message.status != "error":
+            return charts.chart_note(conversation, charts.mark_of(str(message.text)))
+    return charts.chart_note(conversation, None)

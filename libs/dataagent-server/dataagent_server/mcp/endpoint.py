@@ -1,0 +1,163 @@
+"""The door itself: the MCP SDK's server over streamable HTTP, for callers who are known.
+
+Both eras of the protocol are spoken. A client of the older one has a session in this process, bound
+to the caller that opened it; where several processes share the work there are no sessions, so that
+any of them can answer. Who is asking was settled before (`route.py`). Not here: what the tools do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from dataagent_core.errors import LimitReached, NotAuthenticated, UserLimit
+from dataagent_core.identity import Principal
+from dataagent_server import __version__
+from dataagent_server.api.errors import error_response
+from dataagent_server.deps.container import Container
+from dataagent_server.mcp.ask import AskTool
+from dataagent_server.mcp.data import DescribeTable, ListSources, RunSql
+from dataagent_server.mcp.sessions import UserSessions
+from dataagent_server.mcp.toolbox import EndpointTool, Toolbox
+
+TOOLS: tuple[EndpointTool, ...] = (AskTool(), ListSources(), DescribeTable(), RunSql())
+_INSTRUCTIONS = (
+    "DataAgent answers questions about a company's data, under its rules. Use `ask` for a question "
+    "in plain words; `list_sources`, `describe_table` and `run_sql` to work with the data yourself."
+)
+_MOST_BODY = 4 * 1024 * 1024
+_MOST_SESSIONS = 1_000
+_IDLE_SECONDS = 30 * 60.0
+_ENDED = "The login or key of this connection has ended."
+
+
+def make_sdk_server(tools: Sequence[EndpointTool]) -> Server[Any]:
+    """The SDK's server with these tools."""
+    toolbox = Toolbox(tools)
+    return Server(
+        "dataagent",
+        version=__version__,
+        title="DataAgent",
+        instructions=_INSTRUCTIONS,
+        on_list_tools=toolbox.list,
+        on_call_tool=toolbox.call,
+    )
+
+
+class McpEndpoint:
+    """What answers at `/mcp`."""
+
+    def __init__(self, container: Container, server: Server[Any]) -> None:
+        self._container = container
+        self._manager = StreamableHTTPSessionManager(
+            server,
+            stateless=container.core.peers.bus.is_shared,
+            max_request_body_size=min(_MOST_BODY, container.settings.max_body_bytes),
+            max_sessions=_MOST_SESSIONS,
+            session_idle_timeout=_IDLE_SECONDS,
+        )
+        self._sessions = UserSessions(
+            self._manager,
+            per_user=container.settings.max_mcp_sessions_per_user,
+            idle_seconds=_IDLE_SECONDS,
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Be open; at the end every session is closed."""
+        async with self._manager.run():
+            yield
+
+    def answer(self, caller: Principal) -> Response:
+        """The response to a request of the caller's."""
+        return _Exchange(self._container, self._sessions, caller)
+
+
+@asynccontextmanager
+async def open_endpoint(
+    container: Container, server: Server[Any] | None = None
+) -> AsyncGenerator[McpEndpoint]:
+    """The door, as long as it is open; with our tools behind it, or with another server."""
+    endpoint = McpEndpoint(container, server or make_sdk_server(TOOLS))
+    async with endpoint.running():
+        yield endpoint
+
+
+class _Exchange(Response):
+    """One request and its answer, which may be a long stream; it holds one of the server's slots.
+
+    It ends early when its caller may not be here any more, and a stream that waits for news when
+    the server shuts down. Calls under way are let end: they see to that themselves.
+    """
+
+    def __init__(self, container: Container, sessions: UserSessions, caller: Principal) -> None:
+        super().__init__()
+        self._container = container
+        self._sessions = sessions
+        self._caller = caller
+        self._out = asyncio.Event()
+        self._has_begun = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve it; 503 or 429 without room."""
+        scope["user"] = _owner(self._caller)
+        capacity = self._container.capacity
+        try:
+            capacity.take(self._caller.user_id)
+        except LimitReached as error:
+            await error_response(error)(scope, receive, send)
+            return
+        try:
+            with self._container.live_connections.register(self._caller, self._close_revoked):
+                await self._serve(scope, receive, send)
+        except UserLimit as error:
+            await error_response(error)(scope, receive, send)
+        finally:
+            capacity.release(self._caller.user_id)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def watched(message: Message) -> None:
+            self._has_begun = True
+            await send(message)
+
+        handling = self._sessions.handle_request(
+            scope, receive, watched, user_id=self._caller.user_id
+        )
+        work = asyncio.create_task(handling)
+        ends = [asyncio.create_task(self._out.wait())]
+        if Request(scope).method == "GET":
+            ends.append(asyncio.create_task(self._container.closing.wait()))
+        try:
+            await asyncio.wait([work, *ends], return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                work.result()
+                return
+        finally:
+            for task in (work, *ends):
+                task.cancel()
+            await asyncio.gather(work, *ends, return_exceptions=True)
+        if not self._has_begun:
+            await error_response(NotAuthenticated(_ENDED))(scope, receive, send)
+
+    async def _close_revoked(self) -> None:
+        """End: the caller may not be here any more."""
+        self._out.set()
+
+
+def _owner(caller: Principal) -> AuthenticatedUser:
+    """The caller as the SDK knows people: whoever opened a session is the one who may use it."""
+    key = caller.credential_ref.key_id if caller.credential_ref else None
+    token = AccessToken(
+        token="", client_id=f"{caller.via}:{key or ''}", scopes=[], subject=caller.user_id
+    )
+    return AuthenticatedUser(token)
