@@ -168,7 +168,8 @@ async def test_only_what_never_left_or_may_be_done_twice_is_tried_again(
 ) -> None:
     line, attempts = Line(answers), Attempts()
     # as a connection
-    work = CallExecutor().run(asked(retry_safe=retry_safe), line, attempts)  # type: ignore[arg-type]
+    call = asked(retry_safe=retry_safe)
+    work = CallExecutor().run(call, line, attempts)  # type: ignore[arg-type]
     if is_done:
         assert await work == DONE
     else:
@@ -181,7 +182,8 @@ async def test_a_call_is_not_tried_again_once_its_time_is_up() -> None:
     line, attempts = Line([broken(was_sent=False), DONE]), Attempts()
     with pytest.raises(CallFailed) as failed:
         # as a connection
-        await CallExecutor().run(asked(timeout_seconds=0.05), line, attempts)  # type: ignore[arg-type]
+        call = asked(timeout_seconds=0.05)
+        await CallExecutor().run(call, line, attempts)  # type: ignore[arg-type]
     assert failed.value.failure.code == "MCP_TIMEOUT"
     assert (line.calls, attempts.made) == (1, 1)
 

@@ -66,7 +66,8 @@ class Silent:
 def silent() -> tuple[LiveSession, Silent]:
     port = Silent()
     # as a port
-    return LiveSession(port, SessionSignals(), Health(HealthRules()), SPEC), port  # type: ignore[arg-type]
+    health = Health(HealthRules())
+    return LiveSession(port, SessionSignals(), health, SPEC), port  # type: ignore[arg-type]
 
 
 async def called(live: LiveSession, seconds: float = 60) -> RemoteResult:

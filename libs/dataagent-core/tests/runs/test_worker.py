@@ -275,7 +275,7 @@ async def test_lease_is_renewed_while_a_run_lasts(cluster: Cluster) -> None:
             renewed.set()
             return asked
 
-        cluster.store.renew = noted  # pyright: ignore[reportAttributeAccessIssue] as it is, and noted
+        cluster.store.renew = noted  # pyright: ignore[reportAttributeAccessIssue] noted
         async with asyncio.timeout(WAIT_SECONDS):
             await renewed.wait()
         kept = await cluster.store.get(run.run_id)
