@@ -180,9 +180,9 @@ async def test_only_what_never_left_or_may_be_done_twice_is_tried_again(
 
 async def test_a_call_is_not_tried_again_once_its_time_is_up() -> None:
     line, attempts = Line([broken(was_sent=False), DONE]), Attempts()
+    call = asked(timeout_seconds=0.05)
     with pytest.raises(CallFailed) as failed:
         # as a connection
-        call = asked(timeout_seconds=0.05)
         await CallExecutor().run(call, line, attempts)  # type: ignore[arg-type]
     assert failed.value.failure.code == "MCP_TIMEOUT"
     assert (line.calls, attempts.made) == (1, 1)
