@@ -2,7 +2,7 @@
 
     python -m scripts.coverage_floors [DATA_FILE]
 
-Every room of the core and every other package has a floor. Modules that no test imports count as
+Every package of the core and every other library has a floor. Modules that no test imports count as
 not reached; so does what only runs in a process that coverage does not see.
 """
 

@@ -38,21 +38,21 @@ def relative(path: Path) -> str:
 
 @requirement("R1.1")
 @pytest.mark.parametrize(
-    "room", ["engine", "events", "middleware", "tools", "hitl", "config", "session"]
+    "package", ["engine", "events", "middleware", "tools", "hitl", "config", "session"]
 )
-def test_the_core_has_the_room(package: str) -> None:
+def test_the_core_has_the_package(package: str) -> None:
     assert CORE / package in top_packages(CORE)
 
 
 @requirement("R1.2")
-@pytest.mark.parametrize("room", ["ui", "input", "hitl", "commands"])
-def test_the_terminal_has_the_room(package: str) -> None:
+@pytest.mark.parametrize("package", ["ui", "input", "hitl", "commands"])
+def test_the_terminal_has_the_package(package: str) -> None:
     assert CLI / package in top_packages(CLI)
 
 
 @requirement("R15.1")
-@pytest.mark.parametrize("room", ["api", "ws", "hitl", "models", "deps"])
-def test_the_server_has_the_room(package: str) -> None:
+@pytest.mark.parametrize("package", ["api", "ws", "hitl", "models", "deps"])
+def test_the_server_has_the_package(package: str) -> None:
     assert SERVER / package in top_packages(SERVER)
 
 
@@ -93,8 +93,8 @@ def has_docstring(path: Path) -> bool:
 
 
 @requirement("R1.3")
-@pytest.mark.parametrize("room", ALL_PACKAGES, ids=relative)
-def test_every_room_exports_its_public_interface(package: Path) -> None:
+@pytest.mark.parametrize("package", ALL_PACKAGES, ids=relative)
+def test_every_package_exports_its_public_interface(package: Path) -> None:
     names = exported(package / "__init__.py")
     assert names, f"{relative(package)}/__init__.py has no __all__"
     module = importlib.import_module(f"{package.parent.name}.{package.name}")

@@ -270,7 +270,7 @@ def test_a_test_cannot_reach_another_machine() -> None:
 def test_the_coverage_that_is_asked_for_is_held_to() -> None:
     floors = importlib.import_module("scripts.coverage_floors")
     of = {
-        room: floors.Reached(f"core/{room}", 0, 0, 0, 0).floor
+        room: floors.PackageCoverage(f"core/{room}", 0, 0, 0, 0).floor
         for room in ("engine", "events", "hitl", "middleware", "tools")
     }
     assert min(of["engine"], of["events"], of["hitl"]) >= 80

@@ -86,8 +86,8 @@ class LangSmithClient(Protocol):
         ...
 
 
-def open_client(on_error: Callable[[Exception], None]) -> LangSmithClient:
-    """A client as the environment says; `on_error` hears what could not be sent."""
+def open_client(report_error: Callable[[Exception], None]) -> LangSmithClient:
+    """A client as the environment says; `report_error` gets what could not be sent."""
     from langsmith import Client
 
-    return cast("LangSmithClient", Client(tracing_error_callback=on_error))  # typed in part there
+    return cast("LangSmithClient", Client(tracing_error_callback=report_error))  # typed in part there
