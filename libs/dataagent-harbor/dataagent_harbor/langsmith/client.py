@@ -90,4 +90,5 @@ def open_client(report_error: Callable[[Exception], None]) -> LangSmithClient:
     """A client as the environment says; `report_error` gets what could not be sent."""
     from langsmith import Client
 
-    return cast("LangSmithClient", Client(tracing_error_callback=report_error))  # typed in part there
+    # typed in part there
+    return cast("LangSmithClient", Client(tracing_error_callback=report_error))
