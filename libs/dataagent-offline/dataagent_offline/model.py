@@ -24,7 +24,7 @@ from dataagent_core.models.streamed import StreamedChatModel
 from dataagent_core.models.summary import summary_of
 from dataagent_core.models.tool_schema import ToolLike, ToolSchemas
 from dataagent_offline.blocks import run_blocks
-from dataagent_offline.data.skill import answer_from_data
+from dataagent_offline.data import answer_from_data
 from dataagent_offline.files import (
     list_files,
     read_a_file,

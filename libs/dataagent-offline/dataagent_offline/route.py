@@ -11,7 +11,7 @@ from typing import Final
 from dataagent_core.models.conversation import HAND_OVER, Conversation
 from dataagent_core.models.steps import Call, Turn
 from dataagent_offline.blocks import fenced
-from dataagent_offline.data.skill import sounds_like_data
+from dataagent_offline.data import sounds_like_data
 from dataagent_offline.files import list_files, read_a_file, write_a_file
 from dataagent_offline.talk import greet
 
