@@ -1,10 +1,8 @@
-"""Opens a process's data room: the sources it may use, and what may be done with them.
+"""Opens the data part of a process: its sources, and what may be done with them.
 
-`open_runtime` is for a process that has more than data and hands in what they share;
-`open_standalone_runtime` is the door for one that wants data alone (`dataagent sql`), and knows no
-agent, no LangChain. Tools for agents are made from a room in `tools/sql.py`. Above:
-`app/assembly.py`, the terminal. Below: each part of `data/`, `audit/`, `storage/`, the quota of
-`workspace/`.
+`open_runtime` is for a process that has more than data and passes in what the parts share;
+`open_standalone_runtime` is for one that needs data alone (`dataagent sql`), without agents or
+LangChain. `tools/sql.py` makes tools for agents from a runtime.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The hub: servers, catalogue, connections and calls as one thing that a process opens and closes.
 
 It keeps what is registered, catalogued and connected in step: a change made here or in another
-process is read, connections of what has changed are given up, listeners are told. Shared servers
-are connected to as soon as they are known, in processes that execute runs; a user's own when a
-session of theirs needs them. Nothing waits for a server longer than it is told to. Above:
-`app/mcp.py` opens it, `service.py` and the doors use it. Below: the rest of this room.
+process is read, connections to what has changed are closed, listeners are notified. Processes that
+execute runs connect to shared servers as soon as they are known; to a user's own when one of their
+sessions needs them. Nothing waits for a server longer than its time limit.
 """
 
 from __future__ import annotations

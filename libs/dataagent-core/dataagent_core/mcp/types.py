@@ -1,8 +1,8 @@
-"""What the hub speaks of, as plain data: servers, their tools, calls and how they end.
+"""MCP servers, their tools, calls and outcomes as plain data.
 
 Registration (a `ServerSpec`), catalogue (a `CatalogueTool`), binding (in `agents/` and on API keys)
 and connection (a `ServerState`) are four separate things. Nothing here knows the `mcp` package, a
-database or LangChain. Above: the rest of this room.
+database or LangChain.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Files become tables: CSV, Excel, Parquet and JSON, in full, in one DuckDB database.
 
-`load_files` is the door, `load_folder` the one that leaves out bad files; both read in a child
-process, so that a hostile file cannot take the program down with it. Above:
-`data/source_engines.py`. Below: the files, and the database that `data/engines` opens read-only
-afterwards.
+`load_files` refuses a bad file, `load_folder` leaves it out; both read in a child process, so that
+a hostile file cannot crash the program. `data/engines` opens the database read-only afterwards.
 """
 
 from dataagent_core.data.files.find import find_files, signature
