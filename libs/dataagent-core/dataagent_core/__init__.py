@@ -1,8 +1,8 @@
-"""DataAgent's core: a user's message becomes a run, and nothing it says is lost.
+"""DataAgent's core: a user's message becomes a run, whose events are stored as they happen.
 
-Import from the rooms (`dataagent_core.events`, `dataagent_core.runs`, …); this module stays empty
-so that a program which needs only plain data does not load LangChain. Its version is looked up when
-it is asked for: each process that reads a file begins with this module.
+Import from the packages (`dataagent_core.events`, `dataagent_core.runs`, …). This module is almost
+empty so that a program which needs only plain data does not load LangChain; the version is looked
+up on first use because every process that reads a file imports this module.
 """
 
 

@@ -1,6 +1,6 @@
-"""Every error DataAgent raises on purpose; `dataagent_protocol.errors` defines them."""
+"""Every error DataAgent raises on purpose, re-exported from `dataagent_protocol.errors`."""
 # ruff: noqa: F403
 # pyright: reportWildcardImportFromLibrary=false
-# All of our own library's list, which stands there once.
+# the whole public list of our own library
 
 from dataagent_protocol.errors import *

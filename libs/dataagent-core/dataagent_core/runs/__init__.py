@@ -1,7 +1,4 @@
-"""One message, one run: types, stores, ledger and service.
-
-`dataagent_core.app.assembly` puts the whole core together.
-"""
+"""One user message is one run: types, stores, ledger and service."""
 
 from dataagent_core.runs.ledger import Ledger
 from dataagent_core.runs.service import RunService, RunView

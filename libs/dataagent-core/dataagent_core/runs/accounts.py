@@ -1,8 +1,7 @@
-"""Runs whose user may not have them any more: the account was disabled or deleted.
+"""Finds the runs whose user's account was disabled or deleted.
 
-A run is told to stop when its user's account changes (`RunService.cancel_all`). What that misses, a
-run that was being opened or a change made by a command, is found here: a worker asks for the users
-of all its runs together, whenever it renews their leases.
+`RunService.cancel_all` stops a user's runs when the account changes. It misses a run that is just
+being opened and a change made by a command, so a worker also checks whenever it renews its leases.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _STATUSES = select(users.c.id, users.c.status).where(
 
 
 class Accounts:
-    """What the database says of the users of runs."""
+    """Reads the account status of the users of runs."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -29,7 +28,7 @@ class Accounts:
     async def runs_to_cancel(self, runs: Sequence[Run]) -> list[str]:
         """The ids of those runs whose user's account is disabled or deleted.
 
-        A user without an account is one that a deployment key names; their runs go on.
+        A user without an account comes from a deployment key; their runs continue.
         """
         asked = {"user_ids": sorted({run.user_id for run in runs})}
         rows = await self._db.read(lambda c: c.execute(_STATUSES, asked).all())

@@ -1,6 +1,6 @@
-"""A run while this process has it: its writer, its answer so far, its two tasks.
+"""A run that this process executes: its writer, its answer so far, its two tasks.
 
-State, and how it is stopped; what happens to it is decided in `worker.py`.
+State, and how it is stopped; `worker.py` decides what happens to it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dataagent_core.runs.types import Run
 
 logger = logging.getLogger(__name__)
 _RECANCEL_SECONDS = 3.0
-"""Time to clear away in: a cancellation that comes on top of another cuts that off."""
+"""Time to clean up: a second cancellation would interrupt the clean-up of the first."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class ActiveRun:
     answer: AnswerBuilder = field(default_factory=AnswerBuilder)
     written_requests: set[str] = field(
         default_factory=set[str]
-    )  # requests an earlier attempt has written
+    )  # requests that an earlier attempt wrote
     pump: asyncio.Task[DoneEvent | None] | None = None
     owner: asyncio.Task[None] | None = None
     stopping: asyncio.Task[None] | None = None
@@ -48,7 +48,7 @@ class ActiveRun:
     started_at: float = field(default_factory=time.monotonic)
 
     def emit(self, event: AnyEvent | str) -> None:
-        """Take an event of the run, or running text, into its answer and its ledger."""
+        """Add an event of the run, or streamed text, to its answer and its ledger."""
         if self.speaker is not None:
             event = _with_speaker(self.speaker, event)
         if isinstance(event, str):
@@ -59,11 +59,11 @@ class ActiveRun:
             self.writer.write(event)
 
     def set_speaker(self, name: str) -> None:
-        """From now on an agent of this name answers."""
+        """Name the agent that answers from now on."""
         self.speaker = name
 
     def stop(self, reason: DoneReason) -> None:
-        """Cancel the task that pulls, and see to it that it ends. Once is enough."""
+        """Cancel the pump and make sure that it ends. Further calls do nothing."""
         self.stop_reason = reason
         if self.pump is not None and self.stopping is None:
             self.pump.cancel()
@@ -71,18 +71,18 @@ class ActiveRun:
             self.stopping = asyncio.create_task(self._cancel_until_stopped(self.pump), name=name)
 
     async def _cancel_until_stopped(self, pump: asyncio.Task[DoneEvent | None]) -> None:
-        """Cancel it again now and then: a tool or a library may have lost a cancellation."""
+        """Cancel repeatedly: a tool or a library may have swallowed a cancellation."""
         while True:
             _, going_on = await asyncio.wait({pump}, timeout=_RECANCEL_SECONDS)
             if not going_on:
                 return
             logger.warning(
-                "run %s goes on though it was stopped; it is told again", self.run.run_id
+                "run %s continues after it was stopped; cancelling it again", self.run.run_id
             )
             pump.cancel()
 
     def outcome(self, pump: asyncio.Task[DoneEvent | None]) -> DoneEvent | None:
-        """How the run ended, by the task that pulled it; None if it is left waiting."""
+        """How the run ended, by the result of its pump; None if it is left waiting."""
         if pump.cancelled():
             return DoneEvent(cancelled=True, reason=self.stop_reason)
         error = pump.exception()
@@ -94,7 +94,7 @@ class ActiveRun:
 
 
 def _with_speaker(name: str, event: AnyEvent | str) -> AnyEvent:
-    """What the agent that answers says or does, with its name; what sub-agents do has theirs."""
+    """The event with the answering agent's name; events of sub-agents have their own."""
     match event:
         case str():
             return TextEvent(content=event, agent=name, is_main=True)

@@ -1,8 +1,7 @@
-"""Whether one more run may start: its user's runs at once, budget, stored bytes, agents.
+"""Decides whether one more run may start: concurrent runs, budget, stored bytes, agents.
 
-Runs of this process are counted here, without asking anyone. Where several processes share a
-database the store counts as well, in the transaction that opens the run (`ConcurrencyLimits`).
-Above: `service.py`. Below: `identity/` for budgets and tenants.
+Runs of this process are counted in memory. Where several processes share a database the store
+counts as well, in the transaction that opens the run (`ConcurrencyLimits`).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataagent_core.session.quota import ConversationQuota
 
 
 class Admission:
-    """Lets runs in. Used from the event loop only."""
+    """Checks every limit before a run starts. Used from the event loop only."""
 
     def __init__(
         self,
@@ -44,7 +43,7 @@ class Admission:
         Raises:
             AgentDisabled: the tenant has the agent off.
             BudgetExhausted: the user's day is used up.
-            UserLimit: their conversations hold as much as they may.
+            UserLimit: their conversations are at their quota.
         """
         if self._conversations is not None:
             await self._conversations.check(user_id)
@@ -55,10 +54,10 @@ class Admission:
 
     @contextmanager
     def reserve(self, user_id: str) -> Generator[None]:
-        """Hold a place for a run while it is opened; from then on its budget holds it.
+        """Reserve a slot for a run while it is opened; after that its budget counts it.
 
         Raises:
-            TooManyRuns: the user has no place left.
+            TooManyRuns: the user has no slot left.
         """
         known = self._budgets.active_of(user_id) if self._budgets else 0
         reserve = self._reserved.get(user_id, 0)

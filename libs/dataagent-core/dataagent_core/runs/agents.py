@@ -1,7 +1,4 @@
-"""Opens which agents there are, and says what each run's agent is.
-
-Above: `assembly.py`, `service.py`. Below: `agents/`, `engine/` for what they can be bound to.
-"""
+"""Opens the agent registry and builds the configuration of the agent that answers a run."""
 
 from __future__ import annotations
 
@@ -37,18 +34,18 @@ from dataagent_core.storage import Database
 
 logger = logging.getLogger(__name__)
 AGENTS_TOPIC = "agents"
-"""The bus's topic of agents that were changed; messages are empty."""
+"""The bus topic of changed agents; messages are empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agents:
-    """The agents, open: for runs, and for people."""
+    """The open agents: the registry for runs, the service for administration."""
 
     registry: AgentRegistry
     service: AgentService
 
     def share(self, bus: Bus) -> None:
-        """Tell other processes of changes, and look when they tell of one."""
+        """Announce changes to other processes, and reload when they announce one."""
         if not bus.is_shared:
             return
         self.registry.tell(lambda: bus.publish(AGENTS_TOPIC, b""))
@@ -64,7 +61,7 @@ async def open_agents(
     *,
     stack: AsyncExitStack,
 ) -> Agents:
-    """Read packages and tables, give new tools their numbers; the stack closes it.
+    """Read agent packages and tables and number new tools; the stack closes the registry.
 
     Raises:
         StorageUnavailable: the database does not answer.
@@ -83,21 +80,21 @@ async def open_agents(
 
 
 def _log_missing_tools(packages: Sequence[AgentSpec], there: Set[str]) -> None:
-    """Say which tools packages ask for that are not here: misspelt, or not set up."""
+    """Log the tools that packages ask for and that are missing: misspelt, or not set up."""
     for spec in packages:
         missing = sorted((spec.tools or frozenset[str]()) - there)
         if missing:
-            logger.info("package %s does without tools that are not here: %s", spec.name, missing)
+            logger.info("package %s asks for tools that are not installed: %s", spec.name, missing)
 
 
 def package_folders(settings: Settings) -> list[Path]:
-    """Where packages are: ours, then those the settings name."""
+    """The folders of agent packages: ours, then those the settings name."""
     own = (Path(folder).expanduser() for folder in settings.packages_dirs)
     return [shipped_packages(), *own]
 
 
 def feature_names(registry: AgentRegistry | None, assistant_id: str) -> Sequence[str]:
-    """By which names a tenant may have the agent off that answers for an assistant.
+    """The names by which a tenant may have switched off the agent behind an assistant.
 
     Raises:
         AgentNotFound: there is no such agent.

@@ -1,4 +1,4 @@
-"""A run's events → the assistant's message in the history. No I/O."""
+"""Builds the assistant's message in the history from a run's events. No I/O."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dataagent_core.session import now
 
 
 class AnswerBuilder:
-    """The text the main agent said, message by message, and the error if there was one."""
+    """Collects the main agent's text, message by message, and the error if there was one."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -27,7 +27,7 @@ class AnswerBuilder:
         self.tool_calls = 0  # those that ended
 
     def add(self, event: AnyEvent) -> None:
-        """Take note of an event."""
+        """Add an event."""
         if isinstance(event, ErrorEvent):
             self._error = event
         elif isinstance(event, ArtifactEvent) and event.kind == "table":
@@ -41,7 +41,7 @@ class AnswerBuilder:
             self.tool_calls += 1
 
     def add_text(self, text: str) -> None:
-        """Take note of running text of the main agent."""
+        """Add streamed text of the main agent."""
         if self._is_between:
             self._parts.append("\n\n")
             self._is_between = False
@@ -49,7 +49,7 @@ class AnswerBuilder:
 
     @property
     def text(self) -> str:
-        """What was said so far."""
+        """The text so far."""
         return "".join(self._parts)
 
     @property
@@ -59,7 +59,7 @@ class AnswerBuilder:
 
     @property
     def error(self) -> dict[str, object] | None:
-        """The error as it is kept with the run."""
+        """The error as it is stored with the run."""
         if self._error is None:
             return None
         return {
@@ -87,7 +87,7 @@ def ending_of(answer: AnswerBuilder, done: DoneEvent) -> Ending:
 
 
 def failure_of(done: DoneEvent) -> ErrorEvent:
-    """What a run says that ends without having said what went wrong."""
+    """The error event of a run that ends without having reported one."""
     if done.reason == "shutdown":
         return ErrorEvent(
             error="The server was stopped. What was said is kept; ask again.",

@@ -1,8 +1,8 @@
-"""Approvals that outlive sockets and processes.
+"""Approvals that survive connections and processes.
 
-`StoredApprovals` is the `HITLHandler` of a run in a server or terminal: a request is kept in the
-store before anyone is asked, the answer may come through any door, and after a restart the wait
-goes on where it was. No answer in time is a rejection.
+`StoredApprovals` is the `HITLHandler` of a run in a server or terminal: a request is stored before
+anyone is asked, the decision may arrive over any transport, and after a restart the run goes on
+waiting. No decision in time is a rejection.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ class StoredApprovals:
         self._is_suspended = False
 
     def add_run(self, run: Run) -> None:
-        """The run is executed here from now on."""
+        """Register a run that this process executes from now on."""
         self._runs[run.session_id] = run
 
     def remove_run(self, run: Run) -> None:
-        """The run has ended or is left to another process. Its session may have the next by now."""
+        """Remove a run that ended or was left to another process, unless its session has a new one."""
         if self._runs.get(run.session_id) is run:
             del self._runs[run.session_id]
 
     def suspend(self) -> None:
-        """The process stops: whoever waits is told so; the requests stay in the store."""
+        """End all waits because the process stops; the requests stay in the store."""
         self._is_suspended = True
         for waiting in self._waiting.values():
             if not waiting.done():
@@ -60,11 +60,11 @@ class StoredApprovals:
 
     @property
     def waiting(self) -> int:
-        """How many runs wait for an answer."""
+        """How many runs wait for a decision."""
         return len({run_id for run_id, _ in self._waiting})
 
     async def keep(self, run: Run, event: HITLRequestEvent) -> bool:
-        """Keep a request before it is shown; False if it was kept by an earlier attempt."""
+        """Store a request before it is shown; False if an earlier attempt stored it."""
         known = {approval.request_id for approval in await self._store.approvals(run.run_id)}
         if event.request_id in known:
             return False
@@ -83,7 +83,7 @@ class StoredApprovals:
         return True
 
     async def request_approval(self, action_request: ActionRequest, session_id: str) -> Decision:
-        """Wait for one request's answer, until it expires.
+        """Wait for the decision on one request, until it expires.
 
         Raises:
             Suspended: the process stops first.
@@ -130,11 +130,11 @@ class StoredApprovals:
         return kept.decision or TIMED_OUT
 
     async def decide(self, run: Run, request_id: str, decision: Decision) -> Approval:
-        """Keep an answer and pass it on.
+        """Store a decision and hand it to the run.
 
         Raises:
             RequestNotFound, AlreadyDecided: as `RunStore.decide`.
-            BadDecision: the request does not allow this answer.
+            BadDecision: the request does not allow this decision.
         """
         approval = await self._load(run, request_id)
         check_decision(approval, decision)
@@ -148,13 +148,13 @@ class StoredApprovals:
         return kept
 
     def recheck(self, run_id: str, request_id: str) -> None:
-        """Another process has kept an answer to a request of ours."""
+        """Look up a decision that another process stored for a request of ours."""
         task = asyncio.create_task(self._recheck(run_id, request_id))
         self._rechecks.add(task)
         task.add_done_callback(self._rechecks.discard)
 
     async def _recheck(self, run_id: str, request_id: str) -> None:
-        """Pass on an answer that is in the store; the next look is soon if it cannot be read."""
+        """Hand over a decision found in the store; if that is unavailable, the next poll retries."""
         waiting = self._waiting.get((run_id, request_id))
         if waiting is None or self._control is None:
             return
@@ -189,7 +189,7 @@ class StoredApprovals:
 
 
 def check_decision(approval: Approval, decision: Decision) -> None:
-    """Refuse an answer that would fail when the run goes on.
+    """Refuse a decision that would fail when the run resumes.
 
     Raises:
         BadDecision: not an allowed kind, another tool, or arguments that do not fit.

@@ -1,8 +1,7 @@
-"""The latest entries of one session in this process, wherever they were written.
+"""The latest entries of one session in this process, whichever process wrote them.
 
-Readers pull: a channel holds the latest entries and a signal, no reader has a queue of its own. So
-a slow reader costs nothing but its own cursor, and when it falls behind what is held here it goes
-on from the store. Above: `ledger.py`, and `relay.py` for entries other processes wrote.
+Readers pull: a channel holds the latest entries and a signal, and no reader has a queue of its own.
+A slow reader costs only its cursor; when it falls behind this cache it continues from the store.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ class SessionChannel:
         self._changed = asyncio.Event()
         self.last_seq = 0
         self.generation = 0
-        self.failure: DataAgentError | None = None  # why what readers wait for is not coming
+        self.failure: DataAgentError | None = None  # why readers get nothing more
 
     @property
     def changed(self) -> asyncio.Event:
-        """Set at the next publication, dismissal or failure. Take it before looking."""
+        """Set at the next publication, dismissal or failure. Take it before reading."""
         return self._changed
 
     def publish(self, entries: Sequence[Entry]) -> None:
@@ -47,26 +46,26 @@ class SessionChannel:
         self._wake()
 
     def fail(self, error: DataAgentError) -> None:
-        """Tell those who wait that nothing more comes for now, and why."""
+        """Wake the waiting readers with the reason why nothing more comes for now."""
         self.failure = error
         self._wake()
 
     def receive(self, entries: Sequence[Entry]) -> None:
-        """As `publish`, for entries another process committed: they may be late or come twice."""
+        """As `publish`, for entries of another process, which may be late or duplicated."""
         if entries[0].seq <= self.last_seq:
             entries = [entry for entry in entries if entry.seq > self.last_seq]
         if entries:
             self.publish(entries)
 
     def advance_to(self, last_seq: int) -> None:
-        """The store has entries up to this one; readers get what is missing from there."""
+        """Note that the store has entries up to this one; readers fetch the gap from there."""
         if last_seq > self.last_seq:
             self._entries.clear()
             self.last_seq = last_seq
             self._wake()
 
     def end_readers(self) -> None:
-        """The session was deleted: end every reader there is, and hold none of its entries.
+        """End every reader of a deleted session and drop its entries.
 
         A reader compares `generation` with what it was when it began. One that begins later reads
         a session that was restored.
@@ -80,9 +79,9 @@ class SessionChannel:
         self._changed = asyncio.Event()
 
     def expire_later(self, seconds: float = CACHE_SECONDS) -> None:
-        """A run has ended: drop its entries when readers had a moment to take them from here.
+        """Drop the entries of an ended run once readers had a moment to take them.
 
-        They are read from the store then. What comes meanwhile keeps them.
+        After that they are read from the store. New entries cancel the drop.
         """
         channel: ref[SessionChannel] = ref(self)
         asyncio.get_running_loop().call_later(seconds, _expire, channel, self.last_seq)
@@ -93,7 +92,7 @@ class SessionChannel:
             self._entries.clear()
 
     def since(self, seq: int) -> list[Entry] | None:
-        """The entries after `seq`; None when they are not all here and the store must be asked."""
+        """The entries after `seq`; None when some are only in the store."""
         if seq >= self.last_seq > 0:
             return []
         if not self._entries or self._entries[0].seq > seq + 1:
@@ -104,6 +103,6 @@ class SessionChannel:
 
 
 def _expire(channel: ref[SessionChannel], seq: int) -> None:
-    """A channel nobody uses any more need not be kept for this."""
+    """Expire through a weak reference, so that this timer does not keep a channel alive."""
     if (living := channel()) is not None:
         living.expire_up_to(seq)

@@ -1,9 +1,8 @@
-"""For whom and by which rules a run is executed: its `RunContext`, made as the run begins.
+"""Builds a run's `RunContext` as the run begins: its user, rules, budget and tools.
 
-Among it is the way to ask the run's user something in the middle of a call: a request like any
-approval's, kept before it is shown and answered through any door, but without the graph being
-interrupted. So it does not outlive the process: a run that dies while it asks has a call in flight,
-and ends visibly (`Worker.take_over`). Above: `worker.py`. Below: `approvals.py`, `mcp/`.
+It includes a way to ask the run's user something in the middle of a call: a request like any
+approval, stored before it is shown, but without interrupting the graph. It does not survive the
+process: a run that dies while it asks has a call in flight and ends as failed (`Worker.take_over`).
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ from dataagent_core.telemetry import current_context
 logger = logging.getLogger(__name__)
 EmitEvent = Callable[[AnyEvent], None]
 _STOPPING = Decision("reject", "The process stops.")
-_LAST_MESSAGES = 4  # the run's own two, and what was said before them
+_LAST_MESSAGES = 4  # the run's own two, and those before them
 
 
 class RunContexts:
-    """Makes the contexts of runs."""
+    """Builds the contexts of runs."""
 
     def __init__(
         self,
@@ -94,7 +93,7 @@ class RunContexts:
         )
 
     async def _last_said(self, run: Run) -> datetime | None:
-        """When something was last said in the session before the run."""
+        """The time of the session's last message before the run."""
         if self._sessions is None:
             return None
         page, _ = await self._sessions.messages(
@@ -107,7 +106,7 @@ class RunContexts:
     def ask_user_for(
         self, run: Run, writer: RunWriter, emit: EmitEvent, approvals: StoredApprovals
     ) -> AskUser:
-        """The way to the run's user from inside a call."""
+        """A function that asks the run's user something from inside a call."""
 
         async def ask(action: ActionRequest, allowed: tuple[DecisionType, ...]) -> Decision:
             request_id = f"{IN_CALL}{uuid.uuid4().hex}"
@@ -131,19 +130,19 @@ class RunContexts:
 
 
 def hand_over_recorder(store: RunStore, run: Run, set_speaker: Callable[[str], None]) -> HandOver:
-    """The way to note who answers a run; a store that is away does not end the run for it."""
+    """A function that records who answers a run; an unavailable store does not end the run."""
 
     async def hand_over(agent_id: str, name: str) -> None:
         set_speaker(name)
         try:
             await store.hand_over(run, agent_id)
         except Unavailable:
-            logger.warning("run %s: that %s answers was not noted", run.run_id, agent_id)
+            logger.warning("run %s: could not record that %s answers", run.run_id, agent_id)
 
     return hand_over
 
 
 def was_asking_in_call(approvals: Iterable[Approval]) -> bool:
-    """Whether a run that waits does so inside a call: what it asked last was asked there."""
+    """Whether a waiting run waits inside a call: its last request was made there."""
     last = max(approvals, key=lambda each: each.created_at, default=None)
     return last is not None and last.action.is_question

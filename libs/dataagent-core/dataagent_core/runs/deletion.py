@@ -1,8 +1,8 @@
-"""Tells every process of a deleted session, so that nothing of it is held there any more.
+"""Announces a deleted session to every process, so that none keeps anything of it.
 
-The store is what keeps a deleted session closed. This ends at once what a process holds of one:
-readers, the live executor, sandbox and MCP connections. A process that misses the message finds out
-by its looks at the store (`relay.py`) and by its idle timeouts.
+The store makes the deletion final. This releases at once what a process holds: readers, the live
+executor, sandbox and MCP connections. A process that misses the message notices by its checks of
+the store (`relay.py`) and by its idle timeouts.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _DELETED_SESSIONS = "deleted-sessions"
 
 
 def announce_deletion(bus: Bus, session_id: str) -> None:
-    """Tell all processes, this one too, that a session was deleted and nothing runs in it."""
+    """Announce to all processes, this one included, that a session was deleted."""
     bus.publish(_DELETED_SESSIONS, session_id.encode())
 
 
 def release_deleted_sessions(bus: Bus, sessions: SessionManager, ledger: Ledger) -> None:
-    """Release what this process holds of sessions that are deleted in any process."""
+    """Release what this process holds of sessions that any process deletes."""
 
     def release(message: bytes | None) -> None:
         if message is not None:

@@ -1,9 +1,8 @@
-"""Where a run is executed, and how it is stopped from wherever one stands.
+"""Decides where a run is executed, and stops a run in whichever process owns it.
 
 Without a queue a run begins in the process that accepted it; with one it is left to the workers. A
-run of this process is stopped at once; one of another's is asked for in the store, its owner is
-told, and whoever asked waits for the end. Above: `service.py`. Below: `worker.py`, `queue.py`,
-`control.py`.
+run of this process is stopped directly. For a run of another process the cancellation is stored,
+its owner is notified, and the caller waits for the end.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _PAUSES = (0.02, 0.05, 0.1, 0.2)
 
 
 class Dispatch:
-    """Sends runs and orders to where they belong."""
+    """Starts and stops runs in the process they belong to."""
 
     def __init__(
         self,
@@ -43,7 +42,7 @@ class Dispatch:
     ) -> None:
         """With a `queue` runs are executed by other processes, which take them from it.
 
-        With `traces` a run keeps its place in the trace of the request that asks for it.
+        With `traces` a run stores its position in the trace of the request that starts it.
         """
         self._store = store
         self._worker = worker
@@ -52,11 +51,11 @@ class Dispatch:
         self._traces = traces or Traces()
 
     async def open(self, new: NewRun) -> OpenedRun:
-        """Commit a run and have it executed.
+        """Commit a run and start or enqueue its execution.
 
         Raises:
             SessionNotFound, SessionBusy: as `RunStore.open`.
-            Unavailable: this process stops.
+            Unavailable: this process is stopping.
         """
         if self._worker.is_closing:
             raise Unavailable("This process is shutting down. Try again in a moment.")
@@ -84,7 +83,7 @@ class Dispatch:
             await self._stop_elsewhere(run.run_id)
 
     async def _stop_elsewhere(self, run_id: str) -> None:
-        """Tell the owner until the run has ended; one without a living owner ends here."""
+        """Notify the owner until the run has ended; end a run without a living owner here."""
         deadline = time.monotonic() + _STOP_SECONDS
         pauses = iter(_PAUSES)
         while time.monotonic() < deadline:

@@ -1,7 +1,4 @@
-"""What a run asks of its agent: an answer to a message, or that its thread is put in short.
-
-Above: `worker.py`, which carries it out. Below: `engine/`, `routing.py`.
-"""
+"""Produces the events of a run: an answer to its message, or a summary of its thread."""
 
 from __future__ import annotations
 
@@ -26,10 +23,10 @@ def run_events(
     summarization: Callable[[str], Summarization],
     is_resumed: bool = False,
 ) -> AsyncGenerator[AnyEvent]:
-    """The events of a run that begins, or goes on after it waited for a person (`is_resumed`).
+    """The events of a run that begins, or resumes after an approval (`is_resumed`).
 
-    `set_speaker` is told the name of the agent that answers before it says anything, if it was
-    chosen; `summarization` is asked with what is to be kept.
+    `set_speaker` is called with the name of the agent before its first event, if one was chosen;
+    `summarization` is called with what the summary should not leave out.
 
     Raises:
         Misconfigured: the agent's model is not available.
@@ -55,7 +52,7 @@ def run_events(
 
 
 async def record_interrupted_run(run: Run, executor: AgentExecutor, partial_text: str) -> None:
-    """Put a run that was cut off into its thread, as far as it was seen."""
+    """Record the visible part of an interrupted run in its thread."""
     if COMPACT not in run.input:
         files = run.input.get("files", ())
         await executor.record_interrupted_turn(

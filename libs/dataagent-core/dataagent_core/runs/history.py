@@ -1,7 +1,6 @@
-"""What was said in a session, as it was seen: its messages, each answer with the run's events.
+"""A page of a session's history: its messages, each answer with the events of its run.
 
-Read from the ledger, so a page that is loaded again shows what it showed live. Nothing is written
-here. Above: `service.py`. Below: `session/` for the messages, a `RunStore` for the rest.
+Read from the ledger, so a page that is loaded again shows what it showed live.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Approval, Entry
 from dataagent_core.session import Message
 
-_RUNS_AT_ONCE = 20  # read in one go; others get their turn between
+_RUNS_AT_ONCE = 20  # per query, so that other work runs in between
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryItem:
-    """A message. The assistant's has what its run said, and the decisions that were asked for."""
+    """A message; the assistant's comes with its run's entries and approvals."""
 
     message: Message
     entries: list[Entry]
@@ -29,8 +28,8 @@ class HistoryItem:
 class History:
     """A page of a session's messages; `total` is how many it has.
 
-    What has a `seq` up to `last_seq` is told here or on an earlier page; what comes after it is for
-    whoever follows the session from there.
+    Entries with a `seq` up to `last_seq` are on this or an earlier page; follow the session from
+    there for later ones.
     """
 
     items: list[HistoryItem]
@@ -41,7 +40,7 @@ class History:
 async def load_items(
     store: RunStore, session_id: str, messages: Sequence[Message]
 ) -> list[HistoryItem]:
-    """The messages of a session with what their runs said."""
+    """The messages of a session with the entries and approvals of their runs."""
     answers = {each.message_id: each.run_id for each in messages if each.role == "assistant"}
     run_ids = [run_id for run_id in answers.values() if run_id is not None]
     entries = await _entries(store, session_id, run_ids)

@@ -1,9 +1,8 @@
-"""The session's ledger: what its runs say, in order, committed before anyone sees it.
+"""The session's ledger: the events of its runs, in order, committed before anyone sees them.
 
 A run's owner writes through a `RunWriter`; one loop per process commits what all writers have,
-together, and only then publishes it. Text that waits for the commit is joined to one event, never
-the first piece of an answer. Readers follow a session from any `seq` (`follow`). Above:
-`service.py`. Below: a `RunStore` and `channel.py`.
+together, and only then publishes it. Text that waits for the commit is joined to one event, except
+the first piece of an answer. Readers follow a session from any `seq` (`follow`).
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ class Ledger:
         cache_seconds: float = CACHE_SECONDS,
         relay: Relay | None = None,
     ) -> None:
-        """`pace_seconds` is the least time between two commits of running text, `cache_seconds` how
-        long readers get the entries of an ended run without a look into the store.
+        """`pace_seconds` is the least time between two commits of streamed text, `cache_seconds` how
+        long the entries of an ended run are served from memory.
 
-        With a `relay` entries go to and come from other processes, too.
+        With a `relay` entries are also exchanged with other processes.
         """
         self._store = store
         self.relay = relay
@@ -69,13 +68,13 @@ class Ledger:
         self._loop_task = asyncio.create_task(self._commit_loop(), name="ledger")
 
     async def aclose(self) -> None:
-        """Stop committing. Writers are closed by then."""
+        """Stop committing. Close all writers first."""
         await cancel_all([self._loop_task])
 
     def writer(self, run: Run, last_seq: int, *, written_bytes: int = 0) -> RunWriter:
-        """The pen of a run's owner; `last_seq` is the session's highest number so far.
+        """The writer of a run's owner; `last_seq` is the session's highest number so far.
 
-        `written_bytes` are those of the events that earlier attempts of the run have written.
+        `written_bytes` is the size of the events that earlier attempts of the run wrote.
         """
         return RunWriter(self, run, last_seq, written_bytes)
 
@@ -83,7 +82,7 @@ class Ledger:
         """The session's entries after a `seq`, in bursts, for as long as the reader stays.
 
         Raises:
-            SessionDeleted: the session was deleted meanwhile; what it had was given before.
+            SessionDeleted: the session was deleted meanwhile; its entries were yielded before.
             StorageFull: what the reader waits for cannot be stored.
         """
         channel = self.channel(session_id)
@@ -113,7 +112,7 @@ class Ledger:
             channel.end_readers()
 
     async def _read(self, session_id: str, after: int) -> list[Entry]:
-        """Read the store, with patience: a reader need not leave because it was away a moment."""
+        """Read the store, retrying while it is unavailable, so that a short outage ends no reader."""
         for pause in (*_RETRY_SECONDS, *_LONG_RETRY_SECONDS):
             with suppress(Unavailable):
                 return await self._store.read(session_id, after=after)
@@ -121,14 +120,14 @@ class Ledger:
         return await self._store.read(session_id, after=after)
 
     def channel(self, session_id: str) -> SessionChannel:
-        """The session's channel, shared by its writer and readers while there are any."""
+        """The session's channel, shared by its writer and readers."""
         channel = self._channels.get(session_id)
         if channel is None:
             channel = self._channels[session_id] = SessionChannel()
         return channel
 
     def mark(self, writer: RunWriter, *, is_urgent: bool) -> None:
-        """A writer has something to commit; running text may wait a moment."""
+        """Schedule a commit of a writer's events; streamed text may wait a moment."""
         self._wake.set()
         if is_urgent:
             self._urgent[writer.run.run_id] = writer
@@ -137,7 +136,7 @@ class Ledger:
             self._dirty[writer.run.run_id] = writer
 
     async def _commit_loop(self) -> None:
-        """Commit whatever is there, then whatever came meanwhile, for ever."""
+        """Commit what is pending, then what arrived meanwhile, for ever."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -157,9 +156,9 @@ class Ledger:
         return writers
 
     async def _wait_for_urgent(self, started: float, runs: int) -> bool:
-        """Keep commits of running text apart, the more runs the further; true if one cannot wait.
+        """Space out commits of streamed text, more with more runs; True if one cannot wait.
 
-        What is urgent is committed alone: the others' text has its time.
+        Urgent writers are committed alone, without the waiting text of others.
         """
         pace = self._pace_seconds * min(_MAX_PACES, max(1.0, runs / _RUNS_PER_PACE))
         remaining = started + pace - time.monotonic()
@@ -170,7 +169,7 @@ class Ledger:
         return self._urgent_event.is_set() and time.monotonic() < started + pace
 
     async def _commit_writers(self, writers: dict[str, RunWriter]) -> int:
-        """Commit what these writers have; of how many runs."""
+        """Commit the pending events of these writers; return how many runs had some."""
         taken = [batch for writer in writers.values() if (batch := writer.take()) is not None]
         if taken:
             await self._commit({batch.run_id: batch for batch in taken}, writers)
@@ -188,10 +187,10 @@ class Ledger:
             writers[run_id].on_committed(batch, is_refused=run_id in refused)
 
     async def _append_with_retries(self, batches: dict[str, Batch]) -> set[str]:
-        """Append, trying again while the store is away; a store keeps a batch sent again once.
+        """Append, retrying while the store is unavailable; a batch sent twice is stored once.
 
         Raises:
-            StorageFull: there is no space; someone has to make room, which may take hours.
+            StorageFull: there is no space; freeing some may take hours, so this does not retry.
         """
         for attempt, pause in enumerate(_retry_delays()):
             try:
@@ -207,17 +206,17 @@ class Ledger:
         return set()
 
     async def _append_each(self, batches: dict[str, Batch]) -> set[str]:
-        """Append each run's batch by itself: one that cannot be kept ends its own run only."""
+        """Append each run's batch separately, so that one bad batch ends its own run only."""
         refused: set[str] = set()
         for run_id, batch in batches.items():
             refused |= await self._append_with_retries({run_id: batch})
         return refused
 
     async def close_run(self, run: Run, ending: Ending, last: Batch) -> bool:
-        """Write a run's end, trying again while the store is away.
+        """Write a run's end, retrying while the store is unavailable.
 
         Raises:
-            StorageFull: as for its events. A later round ends the run, once there is room.
+            StorageFull: there is no space. Recovery ends the run once there is.
         """
         for attempt, pause in enumerate(_retry_delays()):
             try:
@@ -234,7 +233,7 @@ class Ledger:
 
 
 class RunWriter:
-    """Numbers and keeps the events of one attempt of one run."""
+    """Numbers and commits the events of one attempt of one run."""
 
     def __init__(self, ledger: Ledger, run: Run, last_seq: int, written_bytes: int = 0) -> None:
         self.run = run
@@ -243,11 +242,11 @@ class RunWriter:
         self._channel = ledger.channel(run.session_id)
         self._first_seq = self._last_seq = last_seq
         self._pending: list[AnyEvent] = []
-        self._text: list[str] = []  # text of the main agent after what is pending
+        self._text: list[str] = []  # text of the main agent after the pending events
         self._text_since = 0.0
         self._has_text = False
         self.first_text_at: float | None = (
-            None  # when it had its first text, on the monotonic clock
+            None  # time of the first text, on the monotonic clock
         )
         self._in_flight = False
         self._settled = asyncio.Event()
@@ -261,15 +260,15 @@ class RunWriter:
 
     @property
     def is_refused(self) -> bool:
-        """Whether a newer attempt has taken the run."""
+        """Whether a newer attempt owns the run."""
         return self._is_refused
 
     def write(self, event: AnyEvent) -> None:
-        """Add an event. It is committed soon, at once if it is more than running text.
+        """Add an event. It is committed soon, at once unless it is streamed text.
 
         Raises:
             StaleAttempt: a newer attempt has taken the run.
-            StorageFull: there is no space for what was said before.
+            StorageFull: earlier events could not be stored.
         """
         self._check()
         self._flush_text()
@@ -280,7 +279,7 @@ class RunWriter:
         self._ledger.mark(self, is_urgent=is_first or not isinstance(event, TextEvent))
 
     def write_text(self, text: str) -> None:
-        """Add running text of the main agent: pieces that wait for a commit become one event.
+        """Add streamed text of the main agent: pieces that wait for a commit become one event.
 
         Raises:
             StaleAttempt, StorageFull: as `write`.
@@ -292,7 +291,7 @@ class RunWriter:
         self._text.append(text)
 
     def fail(self, error: StorageFull) -> None:
-        """The commit loop cannot store what was said: the run and its readers end here."""
+        """End the run and its readers because its events cannot be stored."""
         self._in_flight = False
         self._is_refused = True
         self._failure = error
@@ -306,7 +305,7 @@ class RunWriter:
             raise StaleAttempt(f"Another process has taken over run {self.run.run_id}.")
 
     def _is_first_text(self) -> bool:
-        """Whether nothing was said before; the first piece of an answer does not wait."""
+        """Whether this is the first text; the first piece of an answer does not wait."""
         if self._has_text:
             return False
         self._has_text = True
@@ -314,7 +313,7 @@ class RunWriter:
         return True
 
     def _flush_text(self) -> None:
-        """Make an event of the text that runs."""
+        """Turn the streamed text into an event."""
         if self._text:
             text = TextEvent(content="".join(self._text), timestamp=self._text_since)
             self._text = []
@@ -322,7 +321,7 @@ class RunWriter:
                 self._pending.append(text)
 
     def _join(self, event: TextEvent) -> bool:
-        """Add the text to a waiting text of the same speaker, if there is one."""
+        """Join the text to a pending text of the same agent, if there is one."""
         last = self._pending[-1] if self._pending else None
         if not isinstance(last, TextEvent) or last.is_final:
             return False
@@ -338,7 +337,7 @@ class RunWriter:
         return True
 
     async def drain(self) -> None:
-        """Wait while too much is uncommitted, so that a fast run cannot outgrow its store."""
+        """Wait while too much is uncommitted, so that a fast run cannot outpace its store."""
         while len(self._pending) > _MAX_PENDING and not self._is_refused:
             await self._settle()
 
@@ -352,7 +351,7 @@ class RunWriter:
         await self._settled.wait()
 
     def take(self) -> Batch | None:
-        """What to commit next, numbered; None while a commit is under way or nothing waits."""
+        """The next numbered batch; None while a commit is in progress or nothing is pending."""
         if self._in_flight or not self._has_pending:
             return None
         self._in_flight = True
@@ -374,7 +373,7 @@ class RunWriter:
         return Batch(self.run.session_id, run_id, self.run.attempt, first, self._last_seq, wires)
 
     def on_committed(self, batch: Batch, *, is_refused: bool) -> None:
-        """The commit loop is through with a batch."""
+        """Publish a committed batch, or note that it was refused."""
         self._in_flight = False
         if is_refused:
             self._is_refused = True
@@ -388,12 +387,12 @@ class RunWriter:
         self._settled.set()
 
     async def close(self, done: DoneEvent, ending: Ending) -> bool:
-        """Commit what is left, the `done` event and the run's end together; False if refused."""
+        """Commit pending events, the `done` event and the run's end together; False if refused."""
         while self._in_flight:
             await self._settle()
         if self._is_refused:
             return False
-        self._in_flight = True  # the commit loop leaves the rest to us
+        self._in_flight = True  # so that the commit loop takes no more
         self._flush_text()
         self._pending.append(done)
         last = self._batch()
@@ -415,16 +414,16 @@ class RunWriter:
 
 
 def _retry_delays() -> Iterator[float]:
-    """How long to wait for a store that is away, each time, without end."""
+    """The pauses between retries while the store is unavailable, without end."""
     return chain(_RETRY_SECONDS, repeat(_RETRY_SECONDS[-1]))
 
 
 def _wire(event: AnyEvent, seq: int, run_id: str) -> bytes:
-    """The event as it is kept. One that has no such form must not stop all others' commits."""
+    """The event as bytes. One that cannot be serialised must not block the other commits."""
     try:
         return event_to_wire(event, seq=seq, run_id=run_id)
     except Exception:
-        logger.exception("a %s event of run %s cannot be kept", event.event_type, run_id)
+        logger.exception("a %s event of run %s cannot be stored", event.event_type, run_id)
         stand_in = ErrorEvent(
             error=f"A {event.event_type} event could not be kept.", error_code="event_not_kept"
         )

@@ -1,7 +1,6 @@
-"""What a message asks for and of whom, found out before anything is kept.
+"""Resolves a message before anything is stored: its agent, files and skill, and its user's rights.
 
-Its agent, its files, its skill, and whether its user may have them now. What is found becomes the
-run's input. Above: `service.py`. Below: `admission.py`, `routing.py`, `skills.py`, the files.
+The result becomes the run's input.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from dataagent_core.workspace import FileStore
 
 @dataclass(frozen=True, slots=True)
 class ResolvedMessage:
-    """A message that may be answered: by whom, with what, and what the user's message keeps."""
+    """An admitted message: its agent, the run's input, and the metadata of the user's message."""
 
     assistant_id: str
     input: dict[str, Any]
@@ -31,7 +30,7 @@ class ResolvedMessage:
 
 
 class MessageResolver:
-    """Takes messages in."""
+    """Resolves and admits messages."""
 
     def __init__(
         self,
@@ -55,12 +54,12 @@ class MessageResolver:
         file_ids: Sequence[str] = (),
         skill: str | None = None,
     ) -> ResolvedMessage:
-        """What a message asks for.
+        """Resolve the agent, files and skill of a message.
 
         Raises:
             AgentNotFound: there is no such agent, or it was deleted.
             AgentDisabled: the owner's tenant has the agent off.
-            BudgetExhausted: the owner's day is used up.
+            BudgetExhausted: the owner's daily budget is used up.
             FileNotFound: a file is not the owner's.
             SkillNotFound: the owner has no such skill with this agent.
         """
@@ -79,7 +78,7 @@ class MessageResolver:
         return ResolvedMessage(agent, found, attached)
 
     def _speaker(self, agent: str) -> dict[str, str]:
-        """The name of an agent that was chosen; the default assistant needs none."""
+        """The name of a chosen agent, as input of the run; the default assistant has none."""
         if self._agents is None or agent == GENERAL_ALIAS:
             return {}
         spec = self._agents.find(agent)
@@ -94,7 +93,7 @@ class MessageResolver:
         return await self._admission.check(owner, *feature_names(self._agents, agent))
 
     async def _file_references(self, file_ids: Sequence[str], owner: str) -> dict[str, Any]:
-        """What a message keeps of the files it names."""
+        """The references of a message's files, as input of the run."""
         if not file_ids:
             return {}
         if self._files is None:

@@ -1,9 +1,9 @@
-"""Runs without a living owner: those that wait for a worker, and those whose worker died.
+"""Takes over runs without a living owner: queued ones, and those whose worker died.
 
-Decides which of them this process takes; claiming is the store's, so each goes to one process
-only. What then happens to a run is `worker.py`'s: a queued one is answered, one that waits for a
-person goes on waiting, any other ends visibly, because nothing is executed twice. So a run that is
-claimed must be begun: a process that stops claims none, and waits for those it is about to have.
+Decides which of them this process claims; the store makes sure that only one process gets each.
+What then happens to a run is up to `worker.py`: a queued one is answered, one that waits for an
+approval goes on waiting, any other ends as failed, because nothing is executed twice. A claimed run
+must be begun, so a process that stops claims none and waits for the claims in progress.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from dataagent_core.runs.store import RunStore
 from dataagent_core.runs.types import Run
 from dataagent_core.session.types import now
 
-_PAST_ALL_LEASES = datetime(9999, 1, 1, tzinfo=UTC)  # their processes are known to be gone
-_UNANNOUNCED_SECONDS = 1.0  # a queued run no worker took by then may be one no worker was told of
+_PAST_ALL_LEASES = datetime(9999, 1, 1, tzinfo=UTC)  # all other processes are known to be dead
+_UNANNOUNCED_SECONDS = 1.0  # after that its queue message may be lost
 _BATCH_SIZE = 50
 _RETRY_SECONDS = 0.2
 LOST = ErrorEvent(
@@ -38,16 +38,16 @@ NOT_TAKEN = ErrorEvent(
 
 @dataclass(frozen=True, slots=True)
 class WorkerRole:
-    """What a process does for runs it did not open."""
+    """What a process does with runs it did not open."""
 
     takes_queued: bool = False  # answers queued runs
-    resumes_waiting: bool = True  # goes on with runs that wait for a person
-    max_runs: int = 200  # answered at once, not counting those that wait for a person
+    resumes_waiting: bool = True  # continues runs that wait for an approval
+    max_runs: int = 200  # executed at once, not counting those that wait for an approval
     queue_seconds: float = 300.0  # after that a queued run ends as failed
 
 
 class RunOwner(Protocol):
-    """What a run needs to be taken: a `Worker`."""
+    """The part of a `Worker` that recovery needs."""
 
     name: str
     leases: Leases
@@ -55,7 +55,7 @@ class RunOwner(Protocol):
 
     @property
     def busy(self) -> int:
-        """How many runs it executes, not counting those that wait for a person."""
+        """How many runs it executes, not counting those that wait for an approval."""
         ...
 
     def owns(self, run_id: str) -> bool:
@@ -67,12 +67,12 @@ class RunOwner(Protocol):
         ...
 
     async def take_over(self, run: Run, lost: ErrorEvent = LOST) -> None:
-        """Go on waiting with a run, or give it its end."""
+        """Continue a run that waits for an approval, or end it."""
         ...
 
 
 class Recovery:
-    """Finds runs without an owner and gives them to this process's worker."""
+    """Claims runs without an owner for this process's worker."""
 
     def __init__(self, store: RunStore, owner: RunOwner, worker_role: WorkerRole) -> None:
         self._store = store
@@ -81,7 +81,7 @@ class Recovery:
         self._capacity_freed = asyncio.Event()
 
     async def recover(self, *, not_worker: str | None = None) -> int:
-        """Take what is there to be taken; how many runs that were."""
+        """Claim every run this process may take; return how many."""
         taken = 0
         at = None if not_worker is None else _PAST_ALL_LEASES
         for lost in await self._store.abandoned(now(), not_worker=not_worker):
@@ -106,7 +106,7 @@ class Recovery:
         return taken
 
     async def claim(self, run_id: str) -> bool:
-        """Claim a run that has no living owner and go on with it; False if it is another's."""
+        """Claim a run that has no living owner and continue it; False if another process has it."""
         return await self._claim(run_id)
 
     async def _claim(
@@ -125,10 +125,10 @@ class Recovery:
             return True
 
     async def _last_seq(self, run: Run, until: datetime) -> int:
-        """Where a claimed run begins; asked for as long as the run is ours.
+        """The session's last `seq`, retried while the claimed run is ours.
 
         Raises:
-            Unavailable: the store was away until the lease ended.
+            Unavailable: the store was unavailable until the lease ended.
         """
         while True:
             try:
@@ -138,7 +138,7 @@ class Recovery:
                     raise
             await asyncio.sleep(_RETRY_SECONDS)
 
-    # -- room for more --------------------------------------------------------------------------
+    # -- capacity -------------------------------------------------------------------------------
 
     @property
     def _has_capacity(self) -> bool:
@@ -151,5 +151,5 @@ class Recovery:
             await self._capacity_freed.wait()
 
     def notify_capacity(self) -> None:
-        """A run has ended, or waits for a person."""
+        """Wake `wait_for_capacity`: a run has ended, or waits for an approval."""
         self._capacity_freed.set()

@@ -1,9 +1,8 @@
-"""A session's committed entries, carried to readers in other processes.
+"""Carries a session's committed entries to readers in other processes.
 
-Whoever commits entries announces them on the bus with their text, so that readers elsewhere need
-no look at the store. Nothing depends on it: one loop also compares what the store has with what
-came, for all sessions that are watched here together, now and then and whenever messages may have
-been lost. Above: `ledger.py`. Below: `bus.py`, `channel.py`, a `RunStore`.
+A process announces the entries it commits on the bus, with their text, so that readers elsewhere
+need not query the store. Nothing depends on delivery: one loop compares all watched sessions with
+the store at intervals, and whenever messages may have been lost.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _BATCH_SIZE = 300
 
 @dataclass(slots=True)
 class _Watch:
-    """A session that has readers here."""
+    """A session that has readers in this process."""
 
     channel: SessionChannel
     subscription: Subscription
@@ -38,10 +37,10 @@ class _Watch:
 
 
 class Relay:
-    """Announces what is committed here, and hears what is committed elsewhere."""
+    """Announces entries committed here and receives those committed elsewhere."""
 
     def __init__(self, bus: Bus, store: RunStore, *, check_seconds: float = _CHECK_SECONDS) -> None:
-        """`check_seconds` is the time between two looks at the store while anyone reads."""
+        """`check_seconds` is the interval of the comparison with the store."""
         self._bus = bus
         self._store = store
         self._check_seconds = check_seconds
@@ -52,23 +51,22 @@ class Relay:
         self._check_task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to look after the watched sessions."""
+        """Start comparing the watched sessions with the store."""
         self._check_task = asyncio.create_task(self._check_loop(), name="relay")
 
     async def aclose(self) -> None:
-        """Stop looking."""
+        """Stop comparing."""
         await cancel_all([self._check_task])
 
     def announce(self, batch: Batch) -> None:
-        """Tell readers elsewhere of a committed batch."""
+        """Publish a committed batch to readers in other processes."""
         self._bus.publish(_topic(batch.session_id), encode(self._sender, batch))
 
     @asynccontextmanager
     async def watch(self, session_id: str, channel: SessionChannel) -> AsyncGenerator[None]:
-        """Fill the channel with what others commit, while open.
+        """Feed the channel with entries that other processes commit, while open.
 
-        When this is entered nothing committed from now on is missed; what was committed before is
-        in the store.
+        Once entered, no later commit is missed; earlier entries are in the store.
         """
         watch = self._watches.get(session_id)
         if watch is None:
@@ -99,7 +97,7 @@ class Relay:
             if entries[-1].event_type == "done":
                 watch.channel.expire_later()
 
-    # -- looking at the store -------------------------------------------------------------------
+    # -- comparing with the store----------------------------------------------------------------
 
     async def _check_loop(self) -> None:
         while True:
@@ -111,7 +109,7 @@ class Relay:
             await self._check(suspects or self._watches.keys())
 
     async def _check(self, session_ids: Iterable[str]) -> None:
-        """Compare with the store; what could not be compared is compared again next time."""
+        """Compare with the store; failed comparisons are repeated next time."""
         wanted = [session_id for session_id in session_ids if session_id in self._watches]
         try:
             for start in range(0, len(wanted), _BATCH_SIZE):

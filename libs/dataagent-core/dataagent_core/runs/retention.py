@@ -1,4 +1,4 @@
-"""Deletes for good what users deleted some days ago and did not bring back."""
+"""Erases soft-deleted sessions after the retention period."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def purge_periodically(
     longer_than: timedelta,
     interval_seconds: float = _SWEEP_SECONDS,
 ) -> None:
-    """Erase sessions that were put away longer ago than that, now and then, for ever."""
+    """Erase sessions that were soft-deleted longer ago than that, at intervals, for ever."""
     while True:
         try:
             if erased := await sessions.purge_soft_deleted(longer_than=longer_than):
@@ -31,6 +31,6 @@ async def purge_periodically(
 
 
 def start_retention(sessions: SessionManager, stack: AsyncExitStack, *, days: int) -> None:
-    """Begin to `purge_periodically` what was put away so many days ago; the stack ends it."""
+    """Start `purge_periodically` with a retention in days; the stack ends it."""
     erasing = purge_periodically(sessions, longer_than=timedelta(days=days))
     stack.push_async_callback(cancel_all, [asyncio.create_task(erasing, name="retention")])

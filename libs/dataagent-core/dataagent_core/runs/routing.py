@@ -1,8 +1,7 @@
-"""Where a run of the supervisor goes when its message says so, decided before it is kept.
+"""Routes a message to the supervisor by rule, before the run is stored.
 
-The decision is a part of the run: another process, or the next one, finds it there. A run that a
-rule gave to an agent is that agent's run, as if it had been chosen; all that is added is that its
-readers are told. Above: `service.py` asks, `worker.py` tells. Below: `agents/routing.py`.
+The decision is stored in the run's input, so it survives a restart. A run that a rule gave to an
+agent is that agent's run, as if the user had chosen it; its readers also see a note.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def decide_route(
     skill: str | None,
     agents: AgentRegistry | None,
 ) -> tuple[str, dict[str, Any]]:
-    """The assistant that a run is for, and what the run keeps of how that was decided."""
+    """The assistant that answers a run, and the decision as input of the run."""
     if assistant_id != SUPERVISOR or agents is None:
         return assistant_id, {}
     if skill is None and message.startswith("/") and (typed := split_command(message)):
@@ -49,9 +48,9 @@ def with_route_note(
     *,
     on_agent_start: Callable[[], None],
 ) -> AsyncGenerator[AnyEvent]:
-    """The run's events, after what its readers are told of a rule's decision.
+    """The run's events, preceded by a note of the rule's decision.
 
-    `on_agent_start` is called as soon as the agent itself speaks.
+    `on_agent_start` is called right before the agent's own first event.
     """
     route: dict[str, Any] | None = run.input.get(_ROUTE)
     if route is None:
@@ -81,7 +80,7 @@ async def _prepend_note(
 async def _reply_with_note(
     run: Run, executor: AgentExecutor, answer: str
 ) -> AsyncGenerator[AnyEvent]:
-    """Answer without an agent; the thread has the question and the answer all the same."""
+    """Answer with the note alone, and record question and answer in the thread."""
     yield TextEvent(content=answer, is_final=True)
     files = run.input.get("files", ())
     await executor.record_interrupted_turn(

@@ -1,7 +1,7 @@
-"""The runs of a process: start, cancel, decide, read. Every door calls these and nothing else.
+"""The public interface to runs: start, cancel, decide, read. Every transport calls these functions.
 
 A message is committed together with its run before `start` returns; from then on the run belongs to
-`worker.py`, not to whoever asked. Ownership is checked here for runs, in `session/` for sessions.
+the worker, not to the caller. Ownership is checked here for runs, in `session/` for sessions.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A run and what it waits for."""
+    """A run and its pending approvals."""
 
     run: Run
     pending: list[Approval]
 
 
 class RunService:
-    """One message, one run."""
+    """Starts, stops and reads runs on behalf of users."""
 
     def __init__(
         self,
@@ -70,8 +70,7 @@ class RunService:
     ) -> None:
         """Without a `dispatch` runs are executed by this worker and nowhere else.
 
-        `on_soft_delete` is told of each session that was put away, when nothing runs in it any
-        more.
+        `on_soft_delete` is called with each soft-deleted session once nothing runs in it.
         """
         self._store = store
         self._dispatch = dispatch or Dispatch(store, worker)
@@ -92,14 +91,14 @@ class RunService:
         assistant_id: str | None = None,
         options: RunOptions | None = None,
     ) -> StartedRun:
-        """Commit the message with its run, begin to answer it, and return once it is on the disk.
+        """Commit the message with its run, start answering it, and return once it is durable.
 
-        The same `client_message_id` twice is one run, which is found whatever has changed since.
+        The same `client_message_id` twice is one run, found even if a limit is reached since.
 
         Raises:
             SessionNotFound: the session is not the owner's.
             SessionBusy: a run of it is active.
-            BadInput: the message is empty, too long, or has characters that cannot be kept.
+            BadInput: the message is empty, too long, or has characters that cannot be stored.
             FileNotFound: a file is not the owner's.
             SkillNotFound: the owner has no such skill with this agent.
             AgentNotFound: there is no such agent, or it was deleted.
@@ -161,15 +160,15 @@ class RunService:
     async def compact(
         self, session_id: str, *, owner: str, keep: str = "", options: RunOptions | None = None
     ) -> StartedRun:
-        """Put the older part of a session's thread in short, as a run of its own.
+        """Summarise the older part of a session's thread, as a run of its own.
 
-        What the model sees changes; the history that people see stays, and tells of it. `keep` says
+        The model sees the summary from then on; the user's history stays complete. `keep` names
         what the summary should not leave out.
 
         Raises:
             SessionNotFound, SessionBusy, AgentNotFound, AgentDisabled: as `start`.
             TooManyRuns, QueueFull, BudgetExhausted: as `start`.
-            BadInput: `keep` is too long, or has characters that cannot be kept.
+            BadInput: `keep` is too long, or has characters that cannot be stored.
         """
         said = f"/compact {keep}".strip()
         check_message(said)
@@ -193,7 +192,7 @@ class RunService:
         )
 
     async def check_admission(self, owner: str, agent: str) -> None:
-        """Whether `start` would let a run in, before a session is made for it.
+        """Check that `start` would admit a run, before a session is created for it.
 
         Raises:
             AgentNotFound, AgentDisabled, TooManyRuns, BudgetExhausted: as `start`.
@@ -259,12 +258,12 @@ class RunService:
     async def decide(
         self, run_id: str, request_id: str, decision: Decision, *, owner: str
     ) -> Approval:
-        """Answer an approval request. The same answer twice is one.
+        """Decide an approval request. The same decision twice is one.
 
         Raises:
             RunNotFound, RequestNotFound: no such run or request of the owner's.
-            AlreadyDecided: it has another answer, or the run has ended.
-            BadDecision: the request does not allow this answer.
+            AlreadyDecided: it has another decision, or the run has ended.
+            BadDecision: the request does not allow this decision.
         """
         run = await self._get_owned(run_id, owner)
         return await self._worker.approvals.decide(run, request_id, decision)
@@ -306,7 +305,7 @@ class RunService:
             yield burst
 
     async def _read_unless_deleted(self, look: Callable[[], Awaitable[T]]) -> T:
-        """What a look at the store finds, repeated if a session was deleted during it.
+        """Read the store, repeating the read if a session was deleted during it.
 
         Otherwise a reader could begin just after the readers of its session were ended.
         """
@@ -319,7 +318,7 @@ class RunService:
     async def history(
         self, session_id: str, *, owner: str, limit: int = 1000, offset: int | None = None
     ) -> History:
-        """A page of what was said in a session, with the events of its runs; by default the last.
+        """A page of a session's messages with the events of their runs; by default the last page.
 
         Raises:
             SessionNotFound: the session is not the owner's.
@@ -335,13 +334,14 @@ class RunService:
     async def find_resumable(
         self, session_id: str, *, owner: str, after: int, client_message_id: str | None = None
     ) -> Run | None:
-        """The run whose reader comes back, having seen everything up to a `seq`. Starts nothing.
+        """The run to continue reading for a client that has seen everything up to a `seq`.
 
-        It is the client's message's, or else the one that speaks next; None if all is said.
+        It is the run of the client's message, or else that of the next entry; None if there is
+        neither a later entry nor an active run. Starts nothing.
 
         Raises:
             SessionNotFound: the session is not the owner's.
-            RunNotFound: no such message of the client's was taken.
+            RunNotFound: no such message of the client was accepted.
         """
         await self._sessions.get(session_id, owner=owner)
         if client_message_id is not None:
@@ -358,20 +358,20 @@ class RunService:
         return await self._store.active_run(session_id)
 
     async def soft_delete(self, session_id: str, *, owner: str) -> None:
-        """Delete a session so that `SessionManager.restore` can undo it; stop what runs in it.
+        """Delete a session so that `SessionManager.restore` can undo it; stop its active run.
 
         Raises:
             SessionNotFound: the session is not the owner's.
         """
         await self._sessions.soft_delete(session_id, owner=owner)
-        run = await self._store.active_run(session_id)  # none can be opened any more
+        run = await self._store.active_run(session_id)  # no new run can be opened now
         if run is not None:
             await self._stop(run)
         if self._on_put_away is not None:
             self._on_put_away(session_id)
 
     async def delete_permanently(self, session_id: str, *, owner: str) -> None:
-        """Stop what runs in a session and delete it for good, with its history and artefacts.
+        """Stop the active run of a session and delete it for good, with history and artefacts.
 
         Raises:
             SessionNotFound: the session is not the owner's.
@@ -390,14 +390,14 @@ class RunService:
 
 
 def _assistant_metadata(assistant_id: str | None) -> dict[str, str]:
-    """What a message keeps of whom it was for, if its user said so."""
+    """The agent the user chose, as metadata of the message."""
     return {} if assistant_id is None else {"assistant_id": assistant_id}
 
 
 def check_message(
     message: str, client_message_id: str | None = None, assistant_id: str | None = None
 ) -> None:
-    """Refuse what no store could keep.
+    """Refuse a message that no store could hold.
 
     Raises:
         BadInput: as `RunService.start`.

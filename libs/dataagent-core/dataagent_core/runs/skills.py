@@ -1,8 +1,8 @@
-"""The skill a message asks for, found out before anything is kept.
+"""The skills of a user and agent, and the one that a message asks for.
 
-A user names it in the request's `skill` field, or begins their message with `/skill-name`. Nothing
-else chooses one: not a file, not a tool's result, not what a model says. A name that is not there
-is refused with those most like it. Above: `service.py`, the doors. Below: `skills/`.
+A user names a skill in the request's `skill` field, or begins their message with `/skill-name`.
+Nothing else chooses one: not a file, a tool's result or the model's text. An unknown name is
+refused with suggestions.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from dataagent_core.skills import (
 
 @dataclass(frozen=True, slots=True)
 class SkillChoice:
-    """What a message asks for: the skill, and the message as the agent gets it."""
+    """The skill a message asks for, and the message as the agent gets it."""
 
     skill: str | None
     task: str
 
 
 class SkillService:
-    """The skills as doors and runs see them: by user and agent."""
+    """The skills by user and agent, for transports and runs."""
 
     def __init__(self, library: SkillLibrary, agents: AgentRegistry | None = None) -> None:
         self._library = library
@@ -41,7 +41,7 @@ class SkillService:
         return await self._library.skill_set(owner, self._folders_of(agent))
 
     async def read(self, name: str, *, owner: str, agent: str) -> SkillText:
-        """One of them, with its instructions.
+        """One skill, with its instructions.
 
         Raises:
             SkillNotFound: there is none of this name.
@@ -49,16 +49,16 @@ class SkillService:
         return await self._library.read(owner, name, self._folders_of(agent))
 
     async def put(self, name: str, content: str, *, owner: str) -> SkillEntry:
-        """Keep a skill of the owner's own.
+        """Store a skill of the owner's own.
 
         Raises:
-            BadInput: it cannot be used; nothing is kept.
-            QuotaExceeded: there is no room for it.
+            BadInput: it cannot be used; nothing is stored.
+            QuotaExceeded: the owner has no space for it.
         """
         return await self._library.put(owner, name, content)
 
     async def delete(self, name: str, *, owner: str) -> None:
-        """Delete one of the owner's own.
+        """Delete one of the owner's own skills.
 
         Raises:
             SkillNotFound: they have none of this name.

@@ -1,8 +1,8 @@
-"""Where runs, their events and their approvals are kept: the interface.
+"""The interface of run stores: runs, their events and their approvals.
 
-Three things make the promises hold and every kind of store keeps them: `open` commits message and
-run together and lets one run at a time into a session; `append` and `close` refuse the writes of
-an attempt that is no longer the run's; `close` writes the end exactly once.
+Every store guarantees three things: `open` commits message and run together and allows one active
+run a session; `append` and `close` refuse the writes of an attempt that no longer owns the run;
+`close` writes the end exactly once.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class RunStore(ABC):
     ) -> OpenedRun:
         """Commit the user's message, the run and its empty answer together.
 
-        They are acknowledged after `settle`; the run may begin before.
+        They are durable after `settle`; the run may begin before.
 
         With a `worker` the run starts as `running`, attempt 1, leased to it; without, as `queued`,
         attempt 0. A `client_message_id` seen before in this session returns the earlier run. The
         run's `title` becomes the session's while that has the default one.
 
         Raises:
-            SessionNotFound: the session is gone, or was put away.
+            SessionNotFound: the session is deleted, possibly softly.
             SessionBusy: another run of the session is active.
         """
 
     async def settle(self) -> None:  # noqa: B027 nothing to wait for in most
-        """Wait until what `open` has committed outlives the machine. Most stores' commits do."""
+        """Wait until the commits of `open` are durable. In most stores they already are."""
 
     @abstractmethod
     async def claim(
@@ -59,7 +59,7 @@ class RunStore(ABC):
 
     @abstractmethod
     async def append(self, batches: Sequence[Batch]) -> set[str]:
-        """Keep the batches in one transaction; return the run ids whose attempt was refused."""
+        """Store the batches in one transaction; return the run ids whose attempt was refused."""
 
     @abstractmethod
     async def close(self, run: Run, ending: Ending, last: Batch) -> bool:
@@ -74,7 +74,7 @@ class RunStore(ABC):
 
     @abstractmethod
     async def hand_over(self, run: Run, agent_id: str) -> bool:
-        """Note that another agent answers the run from now on; False if the attempt was refused."""
+        """Record that another agent answers the run now; False if the attempt was refused."""
 
     @abstractmethod
     async def get(self, run_id: str) -> Run | None:
@@ -82,7 +82,7 @@ class RunStore(ABC):
 
     @abstractmethod
     async def find(self, run_id: str) -> Run | None:
-        """As `get`; None also if the run's session was put away."""
+        """As `get`; None also if the run's session was soft-deleted."""
 
     @abstractmethod
     async def find_by_client_id(self, session_id: str, client_message_id: str) -> Run | None:
@@ -98,11 +98,11 @@ class RunStore(ABC):
 
     @abstractmethod
     async def active_agents(self) -> dict[str, frozenset[str]]:
-        """The statuses of all active runs by the agent that answers, else the assistant named."""
+        """The statuses of all active runs, by the agent that answers."""
 
     @abstractmethod
     async def request_cancel(self, run_id: str) -> None:
-        """Mark an active run as to be cancelled, for whichever process owns it."""
+        """Mark an active run as cancelled, for whichever process owns it."""
 
     @abstractmethod
     async def renew(
@@ -110,7 +110,7 @@ class RunStore(ABC):
     ) -> dict[str, bool]:
         """Extend the leases of the worker's runs, as far as they are still its own.
 
-        Returns those that are, and whether each is to be cancelled.
+        Returns those runs, and whether each is to be cancelled.
         """
 
     @abstractmethod
@@ -141,12 +141,12 @@ class RunStore(ABC):
     async def last_seqs(self, session_ids: Collection[str]) -> dict[str, int]:
         """The highest `seq` of each of these sessions, at most a few hundred.
 
-        One that was deleted or put away is left out.
+        Deleted and soft-deleted sessions are left out.
         """
 
     @abstractmethod
     async def add_approvals(self, run: Run, approvals: Sequence[Approval]) -> None:
-        """Keep approval requests and set the run to `waiting`. Known ids are left as they are."""
+        """Store approval requests and set the run to `waiting`. Known ids stay unchanged."""
 
     @abstractmethod
     async def approvals(self, run_id: str, *, pending_only: bool = False) -> list[Approval]:
@@ -154,9 +154,9 @@ class RunStore(ABC):
 
     @abstractmethod
     async def decide(self, run_id: str, request_id: str, decision: Decision) -> Approval:
-        """Keep a decision. The same decision twice is one.
+        """Store a decision. The same decision twice is one.
 
         Raises:
             RequestNotFound: the run has no such request.
-            AlreadyDecided: it has another answer, or the run has ended.
+            AlreadyDecided: it has another decision, or the run has ended.
         """

@@ -1,7 +1,7 @@
-"""A run as traces show it: whose it is, which request asked for it, how it ended.
+"""Traces a run: its user, the request that started it, and how it ended.
 
-The request's place in its trace is kept with the run, so that a run which another process takes up
-belongs to it all the same. Above: `dispatch.py` keeps it, `worker.py` goes on with it.
+The request's position in its trace is stored with the run, so that a process which takes the run
+over continues the same trace.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EndRecorder = Callable[[DoneEvent], DoneEvent]
 
 
 def with_traceparent(new: NewRun, traces: Traces) -> NewRun:
-    """A run that keeps its place in the trace of the request that asks for it, if there is one."""
+    """The run with its position in the trace of the current request, if there is one."""
     traceparent = traces.traceparent
     if traceparent is None:
         return new
@@ -30,7 +30,7 @@ def with_traceparent(new: NewRun, traces: Traces) -> NewRun:
 
 @contextmanager
 def trace_run(traces: Traces, run: Run, answer: AnswerBuilder) -> Generator[EndRecorder]:
-    """Work on a run; whoever does it passes the end through what it gets."""
+    """Trace the work on a run; call the yielded function with its end."""
     trace = RunTrace(
         run_id=run.run_id,
         session_id=run.session_id,

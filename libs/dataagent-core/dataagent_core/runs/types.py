@@ -1,7 +1,7 @@
 """A run and its parts, as plain data.
 
 A run is one user message being answered. Its events are numbered per session; `Batch` is how a
-store keeps a stretch of them, `Entry` how a reader gets one.
+store holds consecutive events of one run, `Entry` how a reader gets one.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from dataagent_core.session.types import MessageStatus
 RunStatus = Literal["queued", "running", "waiting", "done", "cancelled", "failed"]
 _RETRY_AFTER_SECONDS = 5
 ANSWERED_BY = "answered_by"
-"""In a run's input: the agent that the one it names has handed it over to."""
+"""In a run's input: the agent that the supervisor handed the run to."""
 
 SPEAKER = "speaker"
-"""In a run's input: the name of the agent that answers, where it was chosen: its events have it."""
+"""In a run's input: the name of the chosen agent, which its events carry."""
 
 COMPACT = "compact"
-"""In a run's input: that it puts its thread in short, and what is to be kept above all."""
+"""In a run's input: that it summarises its thread, and what the summary should keep."""
 
 HAS_ACCOUNT = "has_account"
-"""In a run's input: that its user had an account when it was asked for."""
+"""In a run's input: that its user had an account when it was started."""
 
 ACTIVE: frozenset[RunStatus] = frozenset({"queued", "running", "waiting"})
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A call that waits for a person, as it is kept: it outlives sockets and processes."""
+    """A stored request for a decision; it survives connections and processes."""
 
     request_id: str
     run_id: str
@@ -87,25 +87,25 @@ class RunOptions:
     file_ids: tuple[str, ...] = ()
     skill: str | None = None
     api_key_id: str | None = None  # the caller's, whose list of MCP tools holds for the run
-    is_plan: bool = False  # nothing is changed: the agent says what it would do
-    allow: tuple[str, ...] = ()  # tools that run without being asked for
+    is_plan: bool = False  # the agent describes what it would do and changes nothing
+    allow: tuple[str, ...] = ()  # tools that run without approval
     deny: tuple[str, ...] = ()  # tools that may not be called
-    max_tokens: int | None = None  # the run ends, visibly, when it has used so many
-    model: str | None = None  # which one answers, in place of the agent's
+    max_tokens: int | None = None  # the run ends when it has used so many
+    model: str | None = None  # answers in place of the agent's own
     has_account: bool = False  # the run ends when its user's account does
-    role: str | None = None  # the caller's: policies of data sources may speak of it
+    role: str | None = None  # the caller's, for policies of data sources
 
     def __post_init__(self) -> None:
-        """Refuse a budget that is none.
+        """Check the budget.
 
         Raises:
-            BadInput: it is.
+            BadInput: it is below one token.
         """
         if self.max_tokens is not None and self.max_tokens < 1:
             raise BadInput("A run's budget is at least one token.")
 
     def rules(self) -> dict[str, Any]:
-        """What is kept with the run, so that it holds wherever the run goes on."""
+        """The options as input of the run, so that they hold in whichever process executes it."""
         given: dict[str, Any] = {
             "auto_approve": self.auto_approve,
             "api_key_id": self.api_key_id,
@@ -140,7 +140,7 @@ class ConcurrencyLimits:
         """Refuse one more run of a user.
 
         Raises:
-            TooManyRuns: they have as many under way as they may.
+            TooManyRuns: they are at their limit.
         """
         if self.max_per_user and under_way >= self.max_per_user:
             raise self.user_limit_error(under_way)
@@ -149,13 +149,13 @@ class ConcurrencyLimits:
         """Refuse one more run that would have to wait.
 
         Raises:
-            QueueFull: as many wait as may.
+            QueueFull: the queue is at its limit.
         """
         if self.max_queued and queued >= self.max_queued:
             raise self.queue_full_error(queued)
 
     def user_limit_error(self, under_way: int) -> TooManyRuns:
-        """The error for a user who has as many runs as they may."""
+        """The error for a user at their limit of runs."""
         return TooManyRuns(
             f"You have {under_way} runs under way, as many as you may. Wait for one to end, "
             "or cancel one.",
@@ -164,7 +164,7 @@ class ConcurrencyLimits:
         )
 
     def queue_full_error(self, queued: int) -> QueueFull:
-        """The error for a queue that is as long as it may be."""
+        """The error for a full queue."""
         return QueueFull(
             f"{queued} runs wait for a worker, as many as may wait. Try again later.",
             details={"limit": self.max_queued, "used": queued},
@@ -185,9 +185,9 @@ class NewRun:
     content: str
     created_at: datetime
     client_message_id: str | None = None
-    title: str | None = None  # for the session, if it has none of its own yet
+    title: str | None = None  # for the session, while it has the default one
     limits: ConcurrencyLimits | None = (
-        None  # to be kept to by the store, where other processes open runs too
+        None  # for the store to enforce, where several processes open runs
     )
     input: dict[str, Any] = field(default_factory=dict[str, Any])
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -203,7 +203,7 @@ class OpenedRun:
 
 
 class Batch(NamedTuple):
-    """A stretch of one run's events, `first_seq` to `last_seq`, in wire form."""
+    """Consecutive events of one run, `first_seq` to `last_seq`, in wire form."""
 
     session_id: str
     run_id: str
@@ -247,5 +247,5 @@ class Entry:
 
 
 def entries_of(batch_wires: Sequence[bytes], first_seq: int, run_id: str) -> list[Entry]:
-    """The entries of a kept stretch."""
+    """The entries of a batch."""
     return [Entry(first_seq + i, run_id, wire) for i, wire in enumerate(batch_wires)]

@@ -1,11 +1,9 @@
 """Executes the runs this process owns, and takes over those whose process died.
 
-The run's owner is the only writer of its events and of its answer. Two tasks a run: one pulls
-events out of the agent and can be cancelled, the other waits for it and writes the end, whatever
-happened.
-Leases are renewed for all runs together; a lease that runs out marks a dead process, whose runs end
-visibly here, or go on if they were only waiting for a person (`recovery.py`). Above: `service.py`.
-Below: `ledger.py`, `approvals.py`, `session/` for executors.
+The run's owner is the only writer of its events and of its answer. Each run has two tasks: one
+pulls events out of the agent and can be cancelled, the other waits for it and always writes the
+end. Leases are renewed for all runs together; an expired lease marks a dead process, whose runs end
+as failed here, or continue if they were only waiting for an approval (`recovery.py`).
 """
 
 from __future__ import annotations
@@ -101,10 +99,10 @@ class Worker:
         self._subscriptions: list[Subscription] = []
         self.is_closing = False
 
-    # -- life of the process ------------------------------------------------------------------
+    # -- the process --------------------------------------------------------------------------
 
     async def start(self, *, is_alone: bool) -> None:
-        """Keep leases, take over dead processes' runs. `is_alone`: no other process lives."""
+        """Renew leases and take over lost runs. `is_alone`: no other process is running."""
         self._subscriptions = self._control.subscribe_worker(
             self.name,
             on_cancel=self.cancel,
@@ -115,9 +113,9 @@ class Worker:
         await self.recover(not_worker=self.name if is_alone else None)
 
     async def aclose(self, grace_seconds: float) -> None:
-        """Let runs finish, stop those that do not, leave those that wait for a person.
+        """Let runs finish, stop those that do not, leave those that wait for an approval.
 
-        Leases are kept meanwhile: nobody may think that these runs are lost.
+        Leases are renewed meanwhile, so that no other process takes these runs over.
         """
         self.is_closing = True
         await self.leases.wait_for_acquisitions(grace_seconds)
@@ -133,7 +131,7 @@ class Worker:
             self._subscriptions.pop().end()
 
     async def _keep_leases(self) -> None:
-        """Renew, and look for runs beside that: claiming many takes longer than a lease may."""
+        """Renew leases, and recover runs in a task: claiming many takes longer than a lease."""
         while True:
             await self.leases.wait_until_due()
             await self._log_errors(self._renew)
@@ -152,7 +150,7 @@ class Worker:
             await self._sessions.release_expired()
         finally:
             self._recovery_task = None
-            if self.leases.wake_count != wake_count:  # someone wanted a look meanwhile
+            if self.leases.wake_count != wake_count:  # woken again meanwhile
                 self.leases.wake()
 
     async def _log_errors(self, step: Callable[[], Awaitable[None]]) -> None:
@@ -176,14 +174,14 @@ class Worker:
                 self.cancel(run_id)
 
     def _stop_lost_run(self, run_id: str) -> None:
-        """Stop what another process goes on with; nothing more of it is written here."""
+        """Stop a run that another process took over; nothing more of it is written here."""
         active = self._active_runs.get(run_id)
         if active is not None and active.pump is not None and not active.pump.done():
             active.is_lost = True
             active.stop("shutdown")
 
     async def recover(self, *, not_worker: str | None = None) -> int:
-        """Take the runs whose process died: end them visibly, or go on waiting; how many."""
+        """Take over the runs whose process died; return how many."""
         return await self._recovery.recover(not_worker=not_worker)
 
     async def wait_for_capacity(self) -> None:
@@ -191,18 +189,18 @@ class Worker:
         await self._recovery.wait_for_capacity()
 
     async def take(self, run_id: str) -> bool:
-        """Go on with a run without a living owner; False if it has one, or this process stops."""
+        """Claim a run without a living owner; False if it has one, or this process stops."""
         return not self.is_closing and await self._recovery.claim(run_id)
 
     async def take_over(self, run: Run, lost: ErrorEvent = LOST) -> None:
-        """Go on with a claimed run if it waits for a person, else give it its end."""
+        """Continue a claimed run if it waits for an approval, else end it."""
         entries = await self._store.read_run(run.run_id)
         last_seq = await self._store.last_seq(run.session_id)
         written_bytes = sum(len(entry.wire) for entry in entries)
         active = ActiveRun(run, self._ledger.writer(run, last_seq, written_bytes=written_bytes))
         unsaved = (
             AnswerBuilder()
-        )  # what was said since the thread was last kept, which is at each request
+        )  # text since the last checkpoint, which is at each request
         for event in (entry.event for entry in entries):
             active.answer.add(event)
             unsaved.add(event)
@@ -222,14 +220,14 @@ class Worker:
     async def _fail_lost_run(
         self, run: Run, partial_text: str, lost: ErrorEvent
     ) -> AsyncGenerator[AnyEvent]:
-        """Give a lost run its visible end, and its thread what was said."""
+        """End a lost run as failed, and record its partial answer in the thread."""
         logger.warning("run %s is lost (%s); it ends as failed", run.run_id, lost.error_code)
         await self._record_interrupted_run(run, partial_text)
         yield ErrorEvent(error=lost.error, error_code=lost.error_code, recoverable=lost.recoverable)
         yield DoneEvent(reason="failed")
 
     async def _cancel_lost_run(self, run: Run, partial_text: str) -> AsyncGenerator[AnyEvent]:
-        """End a run that was cancelled while no living process had it."""
+        """End a run that was cancelled while no process owned it."""
         await self._record_interrupted_run(run, partial_text)
         yield DoneEvent(cancelled=True, reason="user_cancelled")
 
@@ -239,17 +237,17 @@ class Worker:
                 run, self._executor(run, self._config_for(run)), partial_text
             )
 
-    # -- life of a run --------------------------------------------------------------------------
+    # -- a run ----------------------------------------------------------------------------------
 
     def begin(self, run: Run, last_seq: int) -> None:
-        """Answer a run that was just opened for this process."""
+        """Start answering a run that was just opened for this process."""
         active = ActiveRun(run, self._ledger.writer(run, last_seq))
         self._launch(active, self._start_events(active))
 
     def _start_events(
         self, active: ActiveRun, *, is_resumed: bool = False
     ) -> AsyncGenerator[AnyEvent]:
-        """What the run's agent does; whatever keeps it from being built is the run's end."""
+        """The events of the run's agent; an agent that cannot be built fails the run."""
         try:
             config = self._config_for(active.run)
             return run_events(
@@ -284,7 +282,7 @@ class Worker:
         )
 
     async def _pump(self, active: ActiveRun, events: AsyncGenerator[AnyEvent]) -> DoneEvent | None:
-        """Write what the agent says; return how it ended, or None if it is left waiting."""
+        """Write the agent's events; return how it ended, or None if it is left waiting."""
         active.has_begun = True
         run = active.run
         self._bind_task(active)
@@ -293,7 +291,7 @@ class Worker:
         return None
 
     def _bind_task(self, active: ActiveRun) -> None:
-        """Say whom this task works for, and keep it from the thread of a run that is lost."""
+        """Bind the run to this task's logs, and fence its thread against a lost lease."""
 
         async def fence() -> None:
             await self.leases.ensure_held(active.run, is_lost=active.is_lost)
@@ -336,11 +334,11 @@ class Worker:
             self._active_runs.pop(active.run.run_id, None)
             self._recovery.notify_capacity()
         if pump.done() and not pump.cancelled() and not pump.exception() and done is None:
-            await self.leases.release(active.run.run_id)  # left waiting, for whoever is there
+            await self.leases.release(active.run.run_id)  # left waiting, for another process
             self._control.announce_free_runs()
 
     async def _finish(self, active: ActiveRun, done: DoneEvent) -> None:
-        if not active.has_begun:  # cancelled in the moment it was started
+        if not active.has_begun:  # cancelled before its first step
             await self._record_interrupted_run(active.run, "")
         if done.reason in ("failed", "shutdown") and not active.answer.has_error:
             active.emit(failure_of(done))
@@ -370,11 +368,11 @@ class Worker:
 
     @property
     def busy(self) -> int:
-        """How many runs this process executes, not counting those that wait for a person."""
+        """How many runs this process executes, not counting those that wait for an approval."""
         return len(self._active_runs) - self.approvals.waiting
 
     def find_run(self, user_id: str, *, run_id: str = "", session_id: str = "") -> Run | None:
-        """A user's run in this process, by its id or its session's; other processes have more."""
+        """A user's run in this process, by its id or its session's."""
         for run in (active.run for active in self._active_runs.values()):
             if run.user_id == user_id and (run.run_id == run_id or run.session_id == session_id):
                 return run
@@ -385,7 +383,7 @@ class Worker:
         return run_id in self._active_runs
 
     async def _with_figure_report(self, active: ActiveRun, done: DoneEvent) -> DoneEvent:
-        """The end, with what is known of the answer's figures if it rests on data."""
+        """The end, with the check of the answer's figures if it used query results."""
         run, answer = active.run, active.answer
         if self._figures is None or not answer.table_ids or not answer.text:
             return done
